@@ -1,0 +1,98 @@
+//! Integer arithmetic shared by the closed forms.
+
+/// Greatest common divisor of two numbers that are not both zero (Stein's binary algorithm).
+///
+/// Units in the field are small odd numbers times a power of two, so the loop ends after very few rounds; Euclid's
+/// algorithm would pay a division for each of them.
+#[inline]
+pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    if a == 0 {
+        return b;
+    }
+    if b == 0 {
+        return a;
+    }
+    let shift = (a | b).trailing_zeros();
+    a >>= a.trailing_zeros();
+    b >>= b.trailing_zeros();
+    while a != b {
+        if a > b {
+            a -= b;
+            a >>= a.trailing_zeros();
+        } else {
+            b -= a;
+            b >>= b.trailing_zeros();
+        }
+    }
+    a << shift
+}
+
+/// Quotient and remainder; a shift and a mask when the divisor is a power of two.
+///
+/// A 64-bit division costs more than everything else in a closed form together, and nearly every unit in the field
+/// is a power of two.
+#[inline]
+pub(crate) const fn div_rem(a: u64, b: u64) -> (u64, u64) {
+    if b.is_power_of_two() { (a >> b.trailing_zeros(), a & (b - 1)) } else { (a / b, a % b) }
+}
+
+/// Remainder, with the same shortcut as [`div_rem`].
+#[inline]
+pub(crate) const fn rem(a: u64, b: u64) -> u64 {
+    div_rem(a, b).1
+}
+
+/// The inverse of `a` modulo `m`, for coprime `a` and `m`, `m` ≥ 1; in `0..m`.
+pub(crate) fn inverse_mod(a: u64, m: u64) -> u64 {
+    // The extended Euclidean algorithm; coefficients stay below m in absolute value, so i128 cannot overflow.
+    let (mut old_r, mut r) = (i128::from(a % m), i128::from(m));
+    let (mut old_s, mut s) = (1_i128, 0_i128);
+    while r != 0 {
+        let q = old_r / r;
+        (old_r, r) = (r, old_r - q * r);
+        (old_s, s) = (s, old_s - q * s);
+    }
+    let inverse = old_s.rem_euclid(i128::from(m));
+    // In 0..m by construction.
+    u64::try_from(inverse).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn gcd_is_the_largest_common_divisor(a in 1_u64..2_000, b in 1_u64..2_000) {
+            let brute = (1..=a.min(b)).rev().find(|d| a % d == 0 && b % d == 0);
+            prop_assert_eq!(Some(gcd(a, b)), brute);
+        }
+
+        #[test]
+        fn div_rem_is_division(a: u64, b in 1_u64.., shift in 0_u32..64) {
+            prop_assert_eq!(div_rem(a, b), (a / b, a % b));
+            let power = 1_u64 << shift;
+            prop_assert_eq!(div_rem(a, power), (a / power, a % power));
+        }
+
+        #[test]
+        fn inverse_times_number_is_one(a in 1_u64..100_000, m in 2_u64..100_000) {
+            prop_assume!(gcd(a, m) == 1);
+            let inverse = inverse_mod(a, m);
+            prop_assert!(inverse < m);
+            prop_assert_eq!(u128::from(a) * u128::from(inverse) % u128::from(m), 1);
+        }
+    }
+
+    #[test]
+    fn gcd_with_zero_is_the_other_number() {
+        assert_eq!(gcd(0, 12), 12);
+        assert_eq!(gcd(12, 0), 12);
+    }
+
+    #[test]
+    fn everything_is_congruent_modulo_one() {
+        assert_eq!(inverse_mod(5, 1), 0);
+    }
+}

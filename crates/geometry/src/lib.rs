@@ -1,0 +1,32 @@
+//! Units, requests, grids and maps: the exact arithmetic that every question about alignment comes down to.
+//!
+//! A [`Grid`] is the set of addresses at which something below changes hands: a sector ends, the next spindle of an
+//! array takes over, a flash page begins. A [`Lattice`] is a stream of equally spaced requests. How often the one
+//! straddles the other has a closed form in integers ([`Lattice::crossings`]), and so has the number of granules that
+//! a write covers only in part ([`Lattice::partial`]), which is what forces a read-modify-write. A [`Map`] carries
+//! addresses from one layer to the next.
+//!
+//! Nothing here does I/O, allocates for a closed form, or rounds: results are exact [`Ratio`]s, and arithmetic that
+//! would overflow is an [`Error`], never a wrong number. Units need not be powers of two: 520-byte sectors and
+//! stripe widths of 3 × 64 KiB are ordinary input.
+
+mod arithmetic;
+mod bytes;
+mod cost;
+mod error;
+mod extent;
+mod grid;
+mod lattice;
+mod map;
+mod ratio;
+#[cfg(feature = "serde")]
+mod serialize;
+
+pub use bytes::{Bytes, ParseBytesError, SectorSize, Sectors, Unit};
+pub use cost::{Family, Price};
+pub use error::Error;
+pub use extent::Extent;
+pub use grid::Grid;
+pub use lattice::{Access, Crossings, Lattice, Request};
+pub use map::{Location, Map, Segment, Striping};
+pub use ratio::Ratio;

@@ -1,0 +1,12 @@
+//! Files and devices: read-only opens, and the one bounded reader through which all image bytes pass.
+//!
+//! Nothing here maps a file into memory or writes. A [`Reader`] caps how many bytes one target may cost, remembers what
+//! it has read, and turns every failure into a [`ReadError`] that names the byte and the length.
+
+mod error;
+mod reader;
+mod target;
+
+pub use error::{ReadError, ReadErrorKind};
+pub use reader::{ReadAt, Reader};
+pub use target::{OpenError, Target, TargetKind};

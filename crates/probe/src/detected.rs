@@ -1,0 +1,68 @@
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Extent, Grid, Unit};
+use straddle_stack::{Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Value};
+
+use crate::Window;
+
+/// What a prober found.
+#[derive(Clone, Debug, Default)]
+pub struct Detected {
+    /// Facts about the thing itself.
+    pub attributes: Vec<Attribute>,
+    /// Grids it contributes, in the window's addresses.
+    pub grids: Vec<GridFact>,
+    /// What is odd about it.
+    pub oddities: Vec<Oddity>,
+    /// Where the format says it ends, when that is not the end of the window.
+    pub size: Option<Fact<Bytes>>,
+    /// The parts it is divided into; only tables have them.
+    pub children: Vec<Child>,
+}
+
+/// A part of a table: a partition or slice.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// What it is.
+    pub kind: LayerKind,
+    /// What it is called: `partition 1`, `slice 2`.
+    pub name: String,
+    /// Where it lies, in the window's addresses; the provenance is the field that records its start.
+    pub placement: Fact<Extent>,
+    /// Facts about it.
+    pub attributes: Vec<Attribute>,
+    /// What is odd about it.
+    pub oddities: Vec<Oddity>,
+}
+
+impl Detected {
+    /// Adds a fact read from `len` bytes at `offset` of the window.
+    pub fn record(&mut self, window: &Window<'_>, key: Key, value: Value, offset: u64, len: usize) {
+        self.attributes.push(Attribute { key, value: window.fact(value, offset, len) });
+    }
+
+    /// Adds a grid of `unit` bytes whose boundaries start at byte `phase` of the window, read from `len` bytes at `offset`.
+    /// A unit of zero adds nothing.
+    pub fn record_grid(&mut self, window: &Window<'_>, role: GridRole, unit: u64, phase: u64, offset: u64, len: usize) {
+        if let Some(unit) = Unit::new(unit) {
+            let grid = Grid::with_phase(unit, Bytes::new(phase));
+            self.grids.push(GridFact { role, grid: window.fact(grid, offset, len) });
+        }
+    }
+
+    /// Adds a text fact read from `len` bytes at `offset`.
+    pub fn record_text(
+        &mut self,
+        window: &Window<'_>,
+        key: Key,
+        text: impl Into<Cow<'static, str>>,
+        offset: u64,
+        len: usize,
+    ) {
+        self.record(window, key, Value::Text(text.into()), offset, len);
+    }
+
+    /// Adds an oddity seen in `len` bytes at `offset`.
+    pub fn odd(&mut self, window: &Window<'_>, kind: OddityKind, detail: impl Into<String>, offset: u64, len: usize) {
+        self.oddities.push(Oddity::at(kind, detail, window.source(offset, len)));
+    }
+}

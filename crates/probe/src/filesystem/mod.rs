@@ -1,0 +1,1 @@
+//! Filesystems and swap.

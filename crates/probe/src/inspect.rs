@@ -1,0 +1,229 @@
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Extent, Map, SectorSize};
+use straddle_io::{ReadError, ReadErrorKind, Reader};
+use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value};
+
+use crate::registry::{DATABASE_FILES, FILESYSTEMS, NESTED_TABLES, TABLES};
+use crate::{Child, Detected, Prober, Window};
+
+/// How far an inspection goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most layers that one stack may grow to.
+    pub layers: usize,
+    /// Deepest nesting of tables in tables.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { layers: 4096, depth: 8 }
+    }
+}
+
+/// Every superblock that is looked for lies in the first bytes of its volume, or in the block after 64 KiB (btrfs).
+const HEAD: u64 = 8192;
+
+/// Looks at the whole of a target and puts what it finds on top of `base`, which stands for the target.
+///
+/// `sector` is the target's logical sector size where it is known (a device, or told by the user).
+pub fn inspect(stack: &mut Stack, base: LayerId, reader: &Reader<'_>, sector: Option<SectorSize>, limits: Limits) {
+    let window = Window::whole(reader, sector);
+    window.prefetch(0, HEAD);
+    let tables = try_all(stack, base, &window, TABLES);
+    let volumes = if stopped(stack, base) { Vec::new() } else { try_all(stack, base, &window, FILESYSTEMS) };
+    match tables.into_iter().next() {
+        // An empty table beside a filesystem is the filesystem's own boot sector.
+        Some((table, detected)) if volumes.is_empty() || !detected.children.is_empty() => {
+            for (volume, _) in &volumes {
+                ambiguous(stack, base, table.name, volume.name);
+            }
+            add_table(stack, base, &window, table, detected, limits, 0);
+        }
+        _ if !volumes.is_empty() => add_volume(stack, base, volumes),
+        _ => {
+            let files = try_all(stack, base, &window, DATABASE_FILES);
+            add_database_pages(stack, base, files);
+        }
+    }
+}
+
+/// Looks at one volume (a partition, a logical volume) whose place is already known, and puts what it finds on top of
+/// `base`, which stands for the window.
+pub fn inspect_volume(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limits) {
+    volume_at(stack, base, window, limits, 0);
+}
+
+fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limits, depth: usize) {
+    window.prefetch(0, HEAD);
+    let nested = if depth < limits.depth { try_all(stack, base, window, NESTED_TABLES) } else { Vec::new() };
+    let volumes = if stopped(stack, base) { Vec::new() } else { try_all(stack, base, window, FILESYSTEMS) };
+    if let Some((table, detected)) = nested.into_iter().next() {
+        add_table(stack, base, window, table, detected, limits, depth);
+    }
+    add_volume(stack, base, volumes);
+}
+
+/// Runs probers in order; those superseded by an earlier match are left out.
+fn try_all(
+    stack: &mut Stack,
+    base: LayerId,
+    window: &Window<'_>,
+    probers: &'static [&'static Prober],
+) -> Vec<(&'static Prober, Detected)> {
+    let mut found = Vec::new();
+    for prober in probers {
+        match prober.run(window) {
+            Ok(None) => {}
+            Ok(Some(detected)) => {
+                found.push((*prober, detected));
+                // A table that is recognised explains everything a later table prober could see.
+                if prober.class == crate::Class::Table {
+                    break;
+                }
+            }
+            Err(error) => {
+                let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
+                unreadable(stack, base, prober.name, &error);
+                if fatal {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+fn unreadable(stack: &mut Stack, base: LayerId, format: &str, error: &ReadError) {
+    let detail = format!("while looking for {format}: {error}");
+    stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::Unreadable, detail));
+}
+
+/// True when a device error ended the search: more reads would only hurt a dying disk.
+fn stopped(stack: &Stack, base: LayerId) -> bool {
+    stack.layer(base).oddities.iter().any(|oddity| oddity.kind == OddityKind::Unreadable)
+}
+
+fn ambiguous(stack: &mut Stack, base: LayerId, used: &str, also: &str) {
+    let detail = format!("both {used} and {also} match; it is read as {used}");
+    stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::Ambiguous, detail));
+}
+
+fn add_table(
+    stack: &mut Stack,
+    base: LayerId,
+    window: &Window<'_>,
+    table: &Prober,
+    detected: Detected,
+    limits: Limits,
+    depth: usize,
+) {
+    check_places(stack, base, window.size(), &detected.children);
+    let layer = stack.layer_mut(base);
+    layer.set(Key::PartitionTable, table_name(table, &detected));
+    layer.attributes.extend(detected.attributes);
+    layer.grids.extend(detected.grids);
+    layer.oddities.extend(detected.oddities);
+    for child in detected.children {
+        if stack.layers().len() >= limits.layers {
+            let detail =
+                format!("more than {} layers; the rest of the {} table is not looked at", limits.layers, table.name);
+            stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::LimitReached, detail));
+            return;
+        }
+        add_child(stack, base, window, child, limits, depth);
+    }
+}
+
+/// The table's name, with the place of its signature as provenance where a child or attribute shows one.
+fn table_name(table: &Prober, detected: &Detected) -> Fact<Value> {
+    let value = Value::Text(Cow::Borrowed(table.name));
+    match detected.attributes.iter().find(|a| a.key == Key::TableSectorSize) {
+        Some(attribute) => Fact { value, ..attribute.value.clone() },
+        None => Fact::derived(value, "recognised by its structure"),
+    }
+}
+
+fn add_child(stack: &mut Stack, base: LayerId, window: &Window<'_>, child: Child, limits: Limits, depth: usize) {
+    let extent = child.placement.value;
+    let mut layer = Layer::new(child.kind, child.name);
+    layer.below = vec![base];
+    layer.map = Map::Linear { start: extent.start() };
+    layer.size = Some(Fact { value: extent.len(), ..child.placement.clone().map(|e| e.len()) });
+    layer.placement = Some(child.placement);
+    layer.attributes = child.attributes;
+    layer.oddities = child.oddities;
+    let id = stack.push(layer);
+    if let Some(part) = window.part(extent) {
+        volume_at(stack, id, &part, limits, depth + 1);
+    }
+}
+
+fn add_volume(stack: &mut Stack, base: LayerId, volumes: Vec<(&'static Prober, Detected)>) {
+    let mut volumes = volumes.into_iter();
+    let Some((prober, detected)) = volumes.next() else { return };
+    for (other, _) in volumes {
+        ambiguous(stack, base, prober.name, other.name);
+    }
+    push_upper(stack, base, LayerKind::Filesystem, prober.name, detected);
+}
+
+fn add_database_pages(stack: &mut Stack, base: LayerId, files: Vec<(&'static Prober, Detected)>) {
+    if let Some((prober, detected)) = files.into_iter().next() {
+        push_upper(stack, base, LayerKind::DatabasePage, prober.name, detected);
+    }
+}
+
+/// Puts a layer on `base` that fills it from its first byte.
+fn push_upper(stack: &mut Stack, base: LayerId, kind: LayerKind, format: &'static str, detected: Detected) {
+    let mut layer = Layer::new(kind, format);
+    layer.format = Some(Cow::Borrowed(format));
+    layer.below = vec![base];
+    layer.size = detected.size.or_else(|| stack.layer(base).size.clone());
+    layer.attributes = detected.attributes;
+    layer.grids = detected.grids;
+    layer.oddities = detected.oddities;
+    stack.push(layer);
+}
+
+/// Reports partitions that overlap or reach beyond the end of what holds them.
+///
+/// A container of others (an extended partition) is not among the children, so every overlap is a fault.
+fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child]) {
+    let mut oddities = Vec::new();
+    for child in children {
+        let extent = child.placement.value;
+        if !Extent::whole(size).contains(extent) {
+            let detail =
+                format!("{} ends at byte {}, beyond the end at {}", child.name, extent.end().grouped(), size.grouped());
+            oddities.push(Oddity::at(OddityKind::Overlap, detail, child.placement.source.clone()));
+        }
+    }
+    // Sorted by start, a partition can only overlap one before it that reaches furthest.
+    let mut order: Vec<&Child> = children.iter().filter(|child| !child.placement.value.is_empty()).collect();
+    order.sort_by_key(|child| child.placement.value.start());
+    let mut furthest: Option<&Child> = None;
+    for child in order {
+        if let Some(before) = furthest.filter(|before| before.placement.value.overlaps(child.placement.value)) {
+            let detail = format!(
+                "{} starts at byte {}, inside {}, which ends at {}",
+                child.name,
+                child.placement.value.start().grouped(),
+                before.name,
+                before.placement.value.end().grouped()
+            );
+            let source: Source = child.placement.source.clone();
+            oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
+        }
+        if furthest.is_none_or(|before| before.placement.value.end() < child.placement.value.end()) {
+            furthest = Some(child);
+        }
+    }
+    stack.layer_mut(base).oddities.extend(oddities);
+}
+
+/// True when any filesystem prober recognises the window; used to tell which sector size a table was written for.
+pub(crate) fn holds_a_filesystem(window: &Window<'_>) -> bool {
+    window.prefetch(0, HEAD);
+    FILESYSTEMS.iter().any(|prober| matches!(prober.run(window), Ok(Some(_))))
+}

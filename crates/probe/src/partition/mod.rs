@@ -1,0 +1,3 @@
+//! Partition tables.
+
+pub(crate) mod mbr;

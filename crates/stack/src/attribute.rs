@@ -1,0 +1,176 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+use straddle_geometry::Bytes;
+
+use crate::Fact;
+
+/// A fact about a layer that is not a grid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Attribute {
+    /// What it says.
+    pub key: Key,
+    /// What the answer is.
+    pub value: Fact<Value>,
+}
+
+/// The value of an [`Attribute`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// A position or a length in bytes.
+    Bytes(Bytes),
+    /// A signed number of bytes, where the source can say −1.
+    SignedBytes(i64),
+    /// A number of things.
+    Count(u64),
+    /// A name, a version, a level.
+    Text(Cow<'static, str>),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bytes(bytes) => bytes.fmt(f),
+            Value::SignedBytes(n) => n.fmt(f),
+            Value::Count(n) => n.fmt(f),
+            Value::Text(text) => f.pad(text),
+            Value::Flag(flag) => f.pad(if *flag { "yes" } else { "no" }),
+        }
+    }
+}
+
+macro_rules! keys {
+    ($( $(#[doc = $doc:literal])+ $name:ident = $text:literal ),+ $(,)?) => {
+        /// What an [`Attribute`] says. Names are those of the format or of the kernel's interface.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Key {
+            $( $(#[doc = $doc])+ $name ),+
+        }
+
+        impl Key {
+            /// How it is called on screen.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $( Key::$name => $text ),+ }
+            }
+        }
+    };
+}
+
+keys! {
+    /// Kind of partition table on a device: `mbr`, `gpt`.
+    PartitionTable = "partition table",
+    /// Number of the partition in its table, from 1.
+    PartitionNumber = "partition number",
+    /// Partition type: an MBR type byte in hexadecimal, or a GPT type GUID.
+    PartitionType = "partition type",
+    /// Position of the start as the table records it, in the table's own sectors.
+    StartSector = "start sector",
+    /// Sector size that a table was written for.
+    TableSectorSize = "table sector size",
+    /// Version of a format.
+    Version = "version",
+    /// Volume label.
+    Label = "label",
+    /// `hidden sectors` of a boot sector, in bytes: where the volume believes its partition starts.
+    HiddenSectors = "hidden sectors",
+    /// exFAT `PartitionOffset`, in bytes.
+    PartitionOffset = "partition offset",
+    /// Bytes per sector as the boot sector or superblock says.
+    SectorSize = "sector size",
+    /// Where the first cluster lies in the volume.
+    ClusterHeapOffset = "cluster heap offset",
+    /// exFAT boundary unit: where the clusters are meant to be aligned.
+    BoundaryUnit = "boundary unit",
+    /// Size of an NTFS MFT record.
+    MftRecordSize = "MFT record size",
+    /// Where the NTFS MFT starts.
+    MftOffset = "MFT offset",
+    /// Size of a filesystem block or cluster.
+    BlockSize = "block size",
+    /// Size of an ext4 bigalloc cluster.
+    ClusterSize = "cluster size",
+    /// Number of blocks before the first data block (ext: 1 with 1 KiB blocks).
+    FirstDataBlock = "first data block",
+    /// ext `stride`, XFS `sunit`: the stripe unit that the filesystem was made for.
+    FsStripeUnit = "stripe unit of the filesystem",
+    /// ext `stripe_width`, XFS `swidth`: the full stripe that the filesystem was made for.
+    FsFullStripe = "full stripe of the filesystem",
+    /// XFS log stripe unit.
+    LogStripeUnit = "log stripe unit",
+    /// btrfs node size.
+    NodeSize = "node size",
+    /// btrfs stripe length.
+    StripeLength = "stripe length",
+    /// Number of devices of a btrfs filesystem.
+    DeviceCount = "number of devices",
+    /// Length of the volume that the format claims to fill.
+    ClaimedSize = "size by its superblock",
+    /// Page size of swap or of a database file.
+    PageSize = "page size",
+    /// Kernel's `alignment_offset`: distance from the start to the first aligned address; −1 when misaligned.
+    AlignmentOffset = "alignment offset",
+    /// Kernel's `discard_alignment`.
+    DiscardAlignment = "discard alignment",
+    /// Spinning disk or not.
+    Rotational = "rotational",
+    /// Zoned model: `none`, `host-aware`, `host-managed`.
+    Zoned = "zoned",
+    /// Pages must not change while they are written out.
+    StableWrites = "stable writes",
+    /// Largest request the kernel sends.
+    MaxRequest = "largest request",
+    /// Smallest atomic write.
+    AtomicWriteMin = "smallest atomic write",
+    /// Largest atomic write.
+    AtomicWriteMax = "largest atomic write",
+    /// Boundary that an atomic write must not cross.
+    AtomicWriteBoundary = "atomic-write boundary",
+    /// Transport of a device: `sata`, `nvme`, `usb`, `virtio`.
+    Transport = "transport",
+    /// Model name.
+    Model = "model",
+    /// Serial number; only when asked for.
+    Serial = "serial number",
+    /// Array level: `raid0`, `raid10`, `raid5`.
+    Level = "level",
+    /// Array layout: `near=2`, `left-symmetric`.
+    Layout = "layout",
+    /// Number of members.
+    Members = "members",
+    /// Number of members that hold data, not parity or copies.
+    DataMembers = "data members",
+    /// Position of a member in its array.
+    Role = "role",
+    /// device-mapper target: `linear`, `striped`, `crypt`.
+    Target = "target",
+    /// Path selector of a multipath device.
+    PathSelector = "path selector",
+    /// Where a member's or payload's data starts.
+    DataOffset = "data offset",
+    /// Where a device is mounted.
+    MountPoint = "mounted at",
+    /// Mount options that concern alignment.
+    MountOptions = "mount options",
+    /// File behind a loop device, or the file itself.
+    Path = "path",
+    /// Loop device uses direct I/O.
+    DirectIo = "direct I/O",
+    /// Memory alignment that direct I/O needs.
+    DioMemoryAlignment = "direct I/O memory alignment",
+    /// Offset alignment that direct I/O needs.
+    DioOffsetAlignment = "direct I/O offset alignment",
+    /// Number of extents of a file.
+    Extents = "extents",
+    /// Bytes of a file whose place is known.
+    MappedBytes = "mapped bytes",
+    /// Compression algorithm, where a device or file is compressed.
+    Compression = "compression",
+    /// NVMe deallocation (discard) granularity as the namespace says.
+    NvmeAttribute = "NVMe attribute",
+}

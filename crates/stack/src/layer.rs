@@ -1,0 +1,378 @@
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Extent, Grid, Map, Segment};
+
+use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Value};
+
+/// Names a layer of one [`Stack`]: its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema)]
+pub struct LayerId(usize);
+
+impl LayerId {
+    /// The index in [`Stack::layers`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// What a layer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerKind {
+    /// A disk, SSD, LUN or whole image.
+    Device,
+    /// Several layers below made into one: RAID.
+    Array,
+    /// A volume cut out of a pool: LVM, dm, thin, bcache.
+    Volume,
+    /// Encrypted or integrity-protected storage.
+    Encryption,
+    /// An entry of a partition table.
+    Partition,
+    /// A filesystem or swap.
+    Filesystem,
+    /// A virtual disk.
+    Container,
+    /// A file on a filesystem.
+    File,
+    /// The pages of a database file.
+    DatabasePage,
+}
+
+impl LayerKind {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LayerKind::Device => "device",
+            LayerKind::Array => "array",
+            LayerKind::Volume => "volume",
+            LayerKind::Encryption => "encryption",
+            LayerKind::Partition => "partition",
+            LayerKind::Filesystem => "filesystem",
+            LayerKind::Container => "container",
+            LayerKind::File => "file",
+            LayerKind::DatabasePage => "database pages",
+        }
+    }
+}
+
+/// One layer of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// What it is.
+    pub kind: LayerKind,
+    /// What it is called: `sda`, `partition 1`, `/var/lib/db.mdf`.
+    pub name: String,
+    /// Its format, where it has one: `ntfs`, `raid10`, `crypt`.
+    pub format: Option<Cow<'static, str>>,
+    /// Its length.
+    pub size: Option<Fact<Bytes>>,
+    /// The layers below, as the targets of `map`. Empty for a device.
+    pub below: Vec<LayerId>,
+    /// How its addresses reach the layers below.
+    pub map: Map,
+    /// How `map` is known: for a partition, the table's record of its start. `None` for devices.
+    pub placement: Option<Fact<Extent>>,
+    /// The grids it contributes, in its own addresses.
+    pub grids: Vec<GridFact>,
+    /// Everything else known about it.
+    pub attributes: Vec<Attribute>,
+    /// What is odd about it.
+    pub oddities: Vec<Oddity>,
+}
+
+impl Layer {
+    /// A layer with nothing below it and nothing known about it.
+    #[must_use]
+    pub fn new(kind: LayerKind, name: impl Into<String>) -> Layer {
+        Layer {
+            kind,
+            name: name.into(),
+            format: None,
+            size: None,
+            below: Vec::new(),
+            map: Map::IDENTITY,
+            placement: None,
+            grids: Vec::new(),
+            attributes: Vec::new(),
+            oddities: Vec::new(),
+        }
+    }
+
+    /// The first attribute with this key.
+    #[must_use]
+    pub fn attribute(&self, key: Key) -> Option<&Fact<Value>> {
+        self.attributes.iter().find(|attribute| attribute.key == key).map(|attribute| &attribute.value)
+    }
+
+    /// The first attribute with this key, if it is a number of bytes.
+    #[must_use]
+    pub fn bytes(&self, key: Key) -> Option<Fact<Bytes>> {
+        let fact = self.attribute(key)?;
+        match fact.value {
+            Value::Bytes(bytes) => Some(fact.clone().map(|_| bytes)),
+            _ => None,
+        }
+    }
+
+    /// The first attribute with this key, if it is text.
+    #[must_use]
+    pub fn text(&self, key: Key) -> Option<&str> {
+        match &self.attribute(key)?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The first grid with this role.
+    #[must_use]
+    pub fn grid(&self, role: GridRole) -> Option<&Fact<Grid>> {
+        self.grids.iter().find(|grid| grid.role == role).map(|grid| &grid.grid)
+    }
+
+    /// Adds an attribute.
+    pub fn set(&mut self, key: Key, value: Fact<Value>) {
+        self.attributes.push(Attribute { key, value });
+    }
+
+    /// Adds a grid.
+    pub fn add_grid(&mut self, role: GridRole, grid: Fact<Grid>) {
+        self.grids.push(GridFact { role, grid });
+    }
+}
+
+/// A storage stack: layers, each above those it rests on.
+///
+/// A layer's `below` names only layers with smaller indices, so there are no cycles and one pass from the front visits
+/// everything below a layer before the layer itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Stack {
+    layers: Vec<Layer>,
+}
+
+impl Stack {
+    /// An empty stack.
+    #[must_use]
+    pub fn new() -> Stack {
+        Stack::default()
+    }
+
+    /// Puts a layer on top of layers that are already there.
+    ///
+    /// References to layers that do not exist yet are dropped: they could only make a cycle.
+    pub fn push(&mut self, mut layer: Layer) -> LayerId {
+        let id = LayerId(self.layers.len());
+        layer.below.retain(|below| below.0 < id.0);
+        self.layers.push(layer);
+        id
+    }
+
+    /// All layers, lowest first.
+    #[must_use]
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// All layers with their names.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (LayerId, &Layer)> {
+        self.layers.iter().enumerate().map(|(index, layer)| (LayerId(index), layer))
+    }
+
+    /// The layer named `id`.
+    ///
+    /// # Panics
+    /// When `id` belongs to another stack.
+    #[must_use]
+    pub fn layer(&self, id: LayerId) -> &Layer {
+        &self.layers[id.0]
+    }
+
+    /// The layer named `id`, to add what is learnt later. Its `below` must not be given layers above it.
+    ///
+    /// # Panics
+    /// When `id` belongs to another stack.
+    pub fn layer_mut(&mut self, id: LayerId) -> &mut Layer {
+        &mut self.layers[id.0]
+    }
+
+    /// The layers that rest directly on `id`, in order.
+    pub fn above(&self, id: LayerId) -> impl Iterator<Item = LayerId> {
+        self.iter().filter(move |(_, layer)| layer.below.contains(&id)).map(|(above, _)| above)
+    }
+
+    /// The layers that rest on nothing: devices and images.
+    pub fn roots(&self) -> impl Iterator<Item = LayerId> {
+        self.iter().filter(|(_, layer)| layer.below.is_empty()).map(|(id, _)| id)
+    }
+
+    /// The layer directly below, when there is exactly one.
+    #[must_use]
+    pub fn only_below(&self, id: LayerId) -> Option<LayerId> {
+        match self.layer(id).below.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    /// True when `id` rests, directly or not, on `base`, or is it.
+    #[must_use]
+    pub fn rests_on(&self, id: LayerId, base: LayerId) -> bool {
+        id == base || self.layer(id).below.iter().any(|below| self.rests_on(*below, base))
+    }
+
+    /// Every layer that `id` rests on, directly or not, highest first; without `id`.
+    #[must_use]
+    pub fn foundations(&self, id: LayerId) -> Vec<LayerId> {
+        let mut needed = vec![false; id.0 + 1];
+        needed[id.0] = true;
+        let mut found = Vec::new();
+        for index in (0..=id.0).rev() {
+            if !needed[index] {
+                continue;
+            }
+            for below in &self.layers[index].below {
+                needed[below.0] = true;
+            }
+            if index != id.0 {
+                found.push(LayerId(index));
+            }
+        }
+        found
+    }
+
+    /// Where address 0 of `id` lies in `base`, when one linear path leads there.
+    #[must_use]
+    pub fn start_in(&self, id: LayerId, base: LayerId) -> Option<Bytes> {
+        let mut at = Bytes::ZERO;
+        let mut here = id;
+        while here != base {
+            let layer = self.layer(here);
+            let location = layer.map.locate(at)?;
+            at = location.offset;
+            here = *layer.below.get(location.target)?;
+        }
+        Some(at)
+    }
+}
+
+impl Serialize for Layer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Layer", 10)?;
+        object.serialize_field("kind", &self.kind)?;
+        object.serialize_field("name", &self.name)?;
+        object.serialize_field("format", &self.format)?;
+        object.serialize_field("size", &self.size)?;
+        object.serialize_field("below", &self.below)?;
+        object.serialize_field("map", &MapDocument::of(&self.map, self.below.is_empty()))?;
+        object.serialize_field("placement", &self.placement)?;
+        object.serialize_field("grids", &self.grids)?;
+        object.serialize_field("attributes", &self.attributes)?;
+        object.serialize_field("oddities", &self.oddities)?;
+        object.end()
+    }
+}
+
+impl JsonSchema for Layer {
+    fn schema_name() -> Cow<'static, str> {
+        "Layer".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "One layer of a stack; `below` holds indices into the list of layers.",
+            "properties": {
+                "kind": generator.subschema_for::<LayerKind>(),
+                "name": { "type": "string" },
+                "format": { "type": ["string", "null"] },
+                "size": generator.subschema_for::<Option<Fact<Bytes>>>(),
+                "below": generator.subschema_for::<Vec<LayerId>>(),
+                "map": generator.subschema_for::<Option<MapDocument>>(),
+                "placement": generator.subschema_for::<Option<Fact<Extent>>>(),
+                "grids": generator.subschema_for::<Vec<GridFact>>(),
+                "attributes": generator.subschema_for::<Vec<Attribute>>(),
+                "oddities": generator.subschema_for::<Vec<Oddity>>(),
+            },
+            "required": ["kind", "name", "format", "size", "below", "map", "placement", "grids", "attributes", "oddities"],
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// How a [`Map`] looks in JSON. Long lists of segments are cut; `segment_count` says how many there are.
+#[derive(serde::Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "shape")]
+enum MapDocument {
+    Linear { start: Bytes },
+    Segments { segment_count: usize, first_segments: Vec<SegmentDocument> },
+    Striped { stripe_unit: Bytes, starts: Vec<Bytes> },
+}
+
+#[derive(serde::Serialize, JsonSchema)]
+struct SegmentDocument {
+    upper: Extent,
+    target: usize,
+    lower: Bytes,
+}
+
+impl MapDocument {
+    const MOST_SEGMENTS: usize = 64;
+
+    fn of(map: &Map, nothing_below: bool) -> Option<MapDocument> {
+        if nothing_below {
+            return None;
+        }
+        Some(match map {
+            Map::Linear { start } => MapDocument::Linear { start: *start },
+            Map::Segments(segments) => MapDocument::Segments {
+                segment_count: segments.len(),
+                first_segments: segments
+                    .iter()
+                    .take(Self::MOST_SEGMENTS)
+                    .map(|Segment { upper, target, lower }| SegmentDocument {
+                        upper: *upper,
+                        target: *target,
+                        lower: *lower,
+                    })
+                    .collect(),
+            },
+            Map::Striped(striping) => {
+                MapDocument::Striped { stripe_unit: striping.unit.bytes(), starts: striping.starts.clone() }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_cannot_rest_on_one_that_comes_later() {
+        let mut stack = Stack::new();
+        let mut layer = Layer::new(LayerKind::Device, "sda");
+        layer.below = vec![LayerId(0), LayerId(7)];
+        let id = stack.push(layer);
+        assert!(stack.layer(id).below.is_empty());
+    }
+
+    #[test]
+    fn starts_add_up_along_the_path() {
+        let mut stack = Stack::new();
+        let disk = stack.push(Layer::new(LayerKind::Device, "sda"));
+        let mut place = |below, start| {
+            let mut layer = Layer::new(LayerKind::Partition, "p");
+            layer.below = vec![below];
+            layer.map = Map::Linear { start: Bytes::new(start) };
+            stack.push(layer)
+        };
+        let outer = place(disk, 32_256);
+        let inner = place(outer, 512);
+        assert_eq!(stack.start_in(inner, disk), Some(Bytes::new(32_768)));
+        assert_eq!(stack.foundations(inner), [outer, disk]);
+        assert!(stack.rests_on(inner, disk) && !stack.rests_on(disk, inner));
+    }
+}

@@ -1,0 +1,23 @@
+//! The model that every part of Straddle shares: a storage stack as layers, and the provenance of every number in it.
+//!
+//! A [`Stack`] is a list of [`Layer`]s. Each knows the layers below it, the [`Map`](straddle_geometry::Map) that takes
+//! its addresses there, the [`GridFact`]s it contributes and the other facts known about it. A [`Fact`] is never a bare
+//! value: it carries its [`Source`] (the sysfs file, the bytes of an image, the line of a captured text, the flag, the
+//! assumption) and how far that source is to be trusted.
+//!
+//! [`Stack::grids_seen_from`] projects every grid below a layer into that layer's own addresses; [`Seen::price`] says
+//! what a stream of requests costs there.
+
+mod attribute;
+mod fact;
+mod grids;
+mod layer;
+mod oddity;
+mod seen;
+
+pub use attribute::{Attribute, Key, Value};
+pub use fact::{Fact, ImageBytes, Source, Trust};
+pub use grids::{GridFact, GridRole};
+pub use layer::{Layer, LayerId, LayerKind, Stack};
+pub use oddity::{Oddity, OddityKind};
+pub use seen::{Seen, SeenGrid};

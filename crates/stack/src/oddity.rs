@@ -1,0 +1,57 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Source;
+
+/// Something found while reading that is not a fact about alignment but bears on how far the facts can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Oddity {
+    /// What kind of thing it is; each kind belongs to one rule.
+    pub kind: OddityKind,
+    /// What was found and what was expected, as a sentence without its period.
+    pub detail: String,
+    /// Where, when there is a place to show.
+    pub source: Option<Source>,
+}
+
+impl Oddity {
+    /// An oddity with nothing to show.
+    #[must_use]
+    pub fn new(kind: OddityKind, detail: impl Into<String>) -> Oddity {
+        Oddity { kind, detail: detail.into(), source: None }
+    }
+
+    /// An oddity that can be pointed at.
+    #[must_use]
+    pub fn at(kind: OddityKind, detail: impl Into<String>, source: Source) -> Oddity {
+        Oddity { kind, detail: detail.into(), source: Some(source) }
+    }
+}
+
+/// What kind of thing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OddityKind {
+    /// A structure contradicts its own checksum, magic or limits; what could be read is used.
+    Damaged,
+    /// Two copies of a structure differ, or one is missing.
+    CopiesDiffer,
+    /// Partitions overlap, or one reaches beyond the end of the device.
+    Overlap,
+    /// A table was written for another sector size than the device's.
+    ForeignSectorSize,
+    /// Two formats both match.
+    Ambiguous,
+    /// A chain loops, runs backwards or is longer than the limit.
+    Chain,
+    /// More entries than are read.
+    LimitReached,
+    /// A part could not be read.
+    Unreadable,
+    /// Two tables of different kinds describe the same device differently (hybrid MBR).
+    HybridTable,
+    /// A superblock was found, but not at its usual place.
+    UnusualPlace,
+    /// A fact is not available here; the detail says what would supply it.
+    Missing,
+}
