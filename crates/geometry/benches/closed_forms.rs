@@ -12,8 +12,11 @@ fn unit(n: u64) -> Unit {
 }
 
 /// (name, request size, step, grid unit): the usual powers of two, a 3 × 64 KiB stripe width, 520-byte sectors.
-const SHAPES: [(&str, u64, u64, u64); 3] =
-    [("8K on 64K", 8192, 8192, 65_536), ("64K on 3x64K", 65_536, 65_536, 196_608), ("8K on 520", 8192, 8192, 520)];
+const SHAPES: [(&str, u64, u64, u64); 3] = [
+    ("8K on 64K", 8192, 8192, 65_536),
+    ("64K on 3x64K", 65_536, 65_536, 196_608),
+    ("8K on 520", 8192, 8192, 520),
+];
 
 fn closed_forms(c: &mut Criterion) {
     let mut start = 0_u64;
@@ -23,32 +26,47 @@ fn closed_forms(c: &mut Criterion) {
     };
     c.bench_function("empty", |b| b.iter(&mut next));
     for (name, len, step, u) in SHAPES {
-        let (len, step, grid) = (black_box(unit(len)), black_box(unit(step)), black_box(Grid::new(unit(u))));
+        let (len, step, grid) = (
+            black_box(unit(len)),
+            black_box(unit(step)),
+            black_box(Grid::new(unit(u))),
+        );
         let mut next = next.clone();
         let mut bench = |form: &str, f: &dyn Fn(Lattice) -> u64| {
-            c.bench_function(&format!("{form}: {name}"), |b| b.iter(|| f(Lattice::new(next(), step, len))));
+            c.bench_function(&format!("{form}: {name}"), |b| {
+                b.iter(|| f(Lattice::new(next(), step, len)))
+            });
         };
-        bench("mean boundaries crossed", &|l| l.mean_crossings(grid).numerator());
+        bench("mean boundaries crossed", &|l| {
+            l.mean_crossings(grid).numerator()
+        });
         bench("fraction straddling", &|l| l.straddling(grid).numerator());
         bench("partly covered granules", &|l| l.partial(grid).numerator());
         bench("mean units touched", &|l| l.mean_units(grid).numerator());
         bench("worst units touched", &|l| l.worst_units(grid));
         bench("price of a write", &|l| {
-            Family::ReadModifyWrite.price(l, grid, Access::Write).map_or(0, |p| p.extra.numerator())
+            Family::ReadModifyWrite
+                .price(l, grid, Access::Write)
+                .map_or(0, |p| p.extra.numerator())
         });
         let mut next = next.clone();
         c.bench_function(&format!("smallest offset on a grid: {name}"), |b| {
             b.iter(|| grid.first_at_or_after(next()));
         });
     }
-    let pairs = [("64K and 1M", 65_536, 1 << 20), ("3x64K and 1M", 196_608, 1 << 20), ("520 and 4096", 520, 4096)];
+    let pairs = [
+        ("64K and 1M", 65_536, 1 << 20),
+        ("3x64K and 1M", 196_608, 1 << 20),
+        ("520 and 4096", 520, 4096),
+    ];
     for (name, a, b_unit) in pairs {
         let (x, y) = (black_box(Grid::new(unit(a))), black_box(unit(b_unit)));
         let mut next = next.clone();
         c.bench_function(&format!("smallest offset on two grids: {name}"), |b| {
             b.iter(|| {
                 let at = next();
-                x.intersect(Grid::new(y)).and_then(|both| both.first_at_or_after(at))
+                x.intersect(Grid::new(y))
+                    .and_then(|both| both.first_at_or_after(at))
             });
         });
     }

@@ -33,7 +33,11 @@ pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
 /// is a power of two.
 #[inline]
 pub(crate) const fn div_rem(a: u64, b: u64) -> (u64, u64) {
-    if b.is_power_of_two() { (a >> b.trailing_zeros(), a & (b - 1)) } else { (a / b, a % b) }
+    if b.is_power_of_two() {
+        (a >> b.trailing_zeros(), a & (b - 1))
+    } else {
+        (a / b, a % b)
+    }
 }
 
 /// Remainder, with the same shortcut as [`div_rem`].

@@ -90,7 +90,14 @@ impl Bytes {
 /// A fraction is used only when it is exact with at most two decimals; otherwise the next smaller unit is.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(&str, u32); 6] = [("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        const UNITS: [(&str, u32); 6] = [
+            ("EiB", 60),
+            ("PiB", 50),
+            ("TiB", 40),
+            ("GiB", 30),
+            ("MiB", 20),
+            ("KiB", 10),
+        ];
         for (name, shift) in UNITS {
             let (whole, rest) = (self.0 >> shift, self.0 & ((1 << shift) - 1));
             if whole == 0 {
@@ -150,8 +157,9 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Bytes, ParseBytesError> {
         let fail = || ParseBytesError(text.to_owned());
         let trimmed = text.trim();
-        let split =
-            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',' && c != '_').unwrap_or(trimmed.len());
+        let split = trimmed
+            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',' && c != '_')
+            .unwrap_or(trimmed.len());
         let (number, suffix) = trimmed.split_at(split);
         let multiplier: u64 = match suffix.trim().to_ascii_lowercase().as_str() {
             "" | "b" => 1,
@@ -319,7 +327,12 @@ impl Sectors {
 
 impl fmt::Display for Sectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {}", group_digits(self.count), group_digits(u64::from(self.size.get())))
+        write!(
+            f,
+            "{} × {}",
+            group_digits(self.count),
+            group_digits(u64::from(self.size.get()))
+        )
     }
 }
 
@@ -389,7 +402,10 @@ mod tests {
 
     #[test]
     fn sectors_know_their_size() {
-        assert_eq!(SectorSize::B512.sectors(63).bytes(), Some(Bytes::new(32_256)));
+        assert_eq!(
+            SectorSize::B512.sectors(63).bytes(),
+            Some(Bytes::new(32_256))
+        );
         assert_eq!(SectorSize::B4096.sectors(u64::MAX).bytes(), None);
         let odd = SectorSize::new(520).expect("not zero");
         assert_eq!(odd.sectors(63).bytes(), Some(Bytes::new(32_760)));

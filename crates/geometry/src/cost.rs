@@ -52,7 +52,11 @@ impl Family {
         let now = self.operations(requests, grid, access)?;
         let on_grid = requests.starting_at(Bytes::ZERO);
         let aligned = self.operations(on_grid, Grid::new(grid.unit()), access)?;
-        Some(Price { now, aligned, extra: extra(now, aligned)? })
+        Some(Price {
+            now,
+            aligned,
+            extra: extra(now, aligned)?,
+        })
     }
 }
 
@@ -60,7 +64,10 @@ impl Family {
 fn extra(now: Ratio, aligned: Ratio) -> Option<Ratio> {
     // Same denominator (the unit): (a − b)/b needs no wide arithmetic.
     if now.denominator() == aligned.denominator() {
-        return Ratio::new(now.numerator().saturating_sub(aligned.numerator()), aligned.numerator());
+        return Ratio::new(
+            now.numerator().saturating_sub(aligned.numerator()),
+            aligned.numerator(),
+        );
     }
     now.saturating_sub(aligned)?.checked_div(aligned)
 }
@@ -77,17 +84,30 @@ mod tests {
 
     fn extra_at(start: u64, io: u64, grid: u64, family: Family, access: Access) -> String {
         let requests = Lattice::back_to_back(Bytes::new(start), unit(io));
-        family.price(requests, Grid::new(unit(grid)), access).expect("small").extra.to_string()
+        family
+            .price(requests, Grid::new(unit(grid)), access)
+            .expect("small")
+            .extra
+            .to_string()
     }
 
     #[test]
     fn one_sector_write_becomes_four_operations() {
         // Two reads and two writes instead of one write.
-        assert_eq!(extra_at(32_256, 4096, 4096, Family::ReadModifyWrite, Access::Write), "300%");
+        assert_eq!(
+            extra_at(32_256, 4096, 4096, Family::ReadModifyWrite, Access::Write),
+            "300%"
+        );
         // Three sectors instead of two, two of them read first: 5 operations instead of 2.
-        assert_eq!(extra_at(32_256, 8192, 4096, Family::ReadModifyWrite, Access::Write), "150%");
+        assert_eq!(
+            extra_at(32_256, 8192, 4096, Family::ReadModifyWrite, Access::Write),
+            "150%"
+        );
         // A read touches one more sector.
-        assert_eq!(extra_at(32_256, 4096, 4096, Family::ReadModifyWrite, Access::Read), "100%");
+        assert_eq!(
+            extra_at(32_256, 4096, 4096, Family::ReadModifyWrite, Access::Read),
+            "100%"
+        );
     }
 
     #[test]
@@ -102,7 +122,10 @@ mod tests {
 
     #[test]
     fn a_request_smaller_than_the_granule_pays_even_when_aligned_so_moving_gains_nothing() {
-        assert_eq!(extra_at(4096, 4096, 16_384, Family::ReadModifyWrite, Access::Write), "0%");
+        assert_eq!(
+            extra_at(4096, 4096, 16_384, Family::ReadModifyWrite, Access::Write),
+            "0%"
+        );
     }
 
     proptest! {

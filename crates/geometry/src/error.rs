@@ -21,7 +21,10 @@ impl fmt::Display for Error {
         match self {
             Error::Overflow => f.write_str("the exact result does not fit in 64 bits"),
             Error::Disjoint { gcd, left, right } => {
-                write!(f, "no address satisfies both grids: modulo {gcd} one needs {left}, the other {right}")
+                write!(
+                    f,
+                    "no address satisfies both grids: modulo {gcd} one needs {left}, the other {right}"
+                )
             }
         }
     }

@@ -20,7 +20,10 @@ impl Extent {
     /// `len` bytes from the beginning.
     #[must_use]
     pub const fn whole(len: Bytes) -> Extent {
-        Extent { start: Bytes::ZERO, len }
+        Extent {
+            start: Bytes::ZERO,
+            len,
+        }
     }
 
     /// First byte.
@@ -51,7 +54,10 @@ impl Extent {
     /// True when at least one byte belongs to both.
     #[must_use]
     pub fn overlaps(self, other: Extent) -> bool {
-        self.start < other.end() && other.start < self.end() && !self.is_empty() && !other.is_empty()
+        self.start < other.end()
+            && other.start < self.end()
+            && !self.is_empty()
+            && !other.is_empty()
     }
 
     /// True when every byte of `other` belongs to `self`.

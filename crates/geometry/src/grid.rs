@@ -12,13 +12,19 @@ impl Grid {
     /// Boundaries at every multiple of `unit`.
     #[must_use]
     pub const fn new(unit: Unit) -> Grid {
-        Grid { unit, phase: Bytes::ZERO }
+        Grid {
+            unit,
+            phase: Bytes::ZERO,
+        }
     }
 
     /// Boundaries at every address that leaves the remainder `phase mod unit`.
     #[must_use]
     pub const fn with_phase(unit: Unit, phase: Bytes) -> Grid {
-        Grid { unit, phase: Bytes::new(rem(phase.get(), unit.get())) }
+        Grid {
+            unit,
+            phase: Bytes::new(rem(phase.get(), unit.get())),
+        }
     }
 
     /// Distance between boundaries.
@@ -39,7 +45,11 @@ impl Grid {
     pub const fn remainder(self, offset: Bytes) -> Bytes {
         let r = rem(offset.get(), self.unit.get());
         let phase = self.phase.get();
-        Bytes::new(if r >= phase { r - phase } else { r + (self.unit.get() - phase) })
+        Bytes::new(if r >= phase {
+            r - phase
+        } else {
+            r + (self.unit.get() - phase)
+        })
     }
 
     /// True when `offset` is a boundary.
@@ -75,8 +85,15 @@ impl Grid {
     #[must_use]
     pub const fn seen_from(self, start: Bytes) -> Grid {
         let behind = self.remainder(start).get();
-        let phase = if behind == 0 { 0 } else { self.unit.get() - behind };
-        Grid { unit: self.unit, phase: Bytes::new(phase) }
+        let phase = if behind == 0 {
+            0
+        } else {
+            self.unit.get() - behind
+        };
+        Grid {
+            unit: self.unit,
+            phase: Bytes::new(phase),
+        }
     }
 
     /// The boundaries that both grids share: their unit is the least common multiple (the Chinese remainder theorem
@@ -86,17 +103,28 @@ impl Grid {
     /// [`Error::Disjoint`] when no address is on both, [`Error::Overflow`] when the common unit exceeds 2⁶² bytes.
     pub fn intersect(self, other: Grid) -> Result<Grid, Error> {
         // Nested units, by far the commonest pair, need no multiplication and no inverse.
-        let (coarse, fine) = if self.unit >= other.unit { (self, other) } else { (other, self) };
+        let (coarse, fine) = if self.unit >= other.unit {
+            (self, other)
+        } else {
+            (other, self)
+        };
         let g = gcd(coarse.unit.get(), fine.unit.get());
         if g == fine.unit.get() {
-            return if fine.contains(coarse.phase) { Ok(coarse) } else { Err(disjoint(g, self, other)) };
+            return if fine.contains(coarse.phase) {
+                Ok(coarse)
+            } else {
+                Err(disjoint(g, self, other))
+            };
         }
         if rem(coarse.phase.get(), g) != rem(fine.phase.get(), g) {
             return Err(disjoint(g, self, other));
         }
         let (m, n) = (coarse.unit.get(), fine.unit.get());
         let steps = n / g;
-        let unit = m.checked_mul(steps).and_then(Unit::new).ok_or(Error::Overflow)?;
+        let unit = m
+            .checked_mul(steps)
+            .and_then(Unit::new)
+            .ok_or(Error::Overflow)?;
         // Solve phase ≡ p + m·t with m·t ≡ q − p (mod n): t = (q − p)/g · (m/g)⁻¹ (mod n/g).
         let (p, q) = (u128::from(coarse.phase.get()), u128::from(fine.phase.get()));
         let n_wide = u128::from(n);
@@ -105,7 +133,10 @@ impl Grid {
         let phase = p + u128::from(m) * t;
         // p < m and t ≤ steps − 1, so the phase is below the unit, which fits.
         let phase = u64::try_from(phase).map_err(|_| Error::Overflow)?;
-        Ok(Grid { unit, phase: Bytes::new(phase) })
+        Ok(Grid {
+            unit,
+            phase: Bytes::new(phase),
+        })
     }
 
     /// The boundaries that all of `grids` share; every address when there are none.
@@ -124,7 +155,11 @@ impl Grid {
 }
 
 fn disjoint(gcd: u64, left: Grid, right: Grid) -> Error {
-    Error::Disjoint { gcd, left: rem(left.phase.get(), gcd), right: rem(right.phase.get(), gcd) }
+    Error::Disjoint {
+        gcd,
+        left: rem(left.phase.get(), gcd),
+        right: rem(right.phase.get(), gcd),
+    }
 }
 
 #[cfg(test)]
@@ -138,7 +173,10 @@ mod tests {
 
     /// Units as they occur: small odd factors times powers of two, and arbitrary small numbers.
     fn small_unit() -> impl Strategy<Value = u64> {
-        prop_oneof![1_u64..40, (0_u32..6, 1_u64..8).prop_map(|(shift, odd)| odd << shift)]
+        prop_oneof![
+            1_u64..40,
+            (0_u32..6, 1_u64..8).prop_map(|(shift, odd)| odd << shift)
+        ]
     }
 
     proptest! {
@@ -208,10 +246,20 @@ mod tests {
         // A drive whose lowest aligned LBA is 7 wants sector 63 = 7 × 4,096 + 3,584.
         assert_eq!(after(32_000, &[(4096, 3584), (512, 0)]), Ok(32_256));
         // The same drive can never satisfy a grid of 64 KiB that starts at 0.
-        assert_eq!(after(0, &[(4096, 3584), (65_536, 0)]), Err(Error::Disjoint { gcd: 4096, left: 3584, right: 0 }));
+        assert_eq!(
+            after(0, &[(4096, 3584), (65_536, 0)]),
+            Err(Error::Disjoint {
+                gcd: 4096,
+                left: 3584,
+                right: 0
+            })
+        );
         // 520-byte sectors and 4,096-byte pages meet every 266,240 bytes.
         assert_eq!(after(1, &[(520, 0), (4096, 0)]), Ok(266_240));
         assert_eq!(after(u64::MAX, &[(4096, 0)]), Err(Error::Overflow));
-        assert_eq!(after(0, &[((1 << 62) - 1, 0), (1 << 62, 0)]), Err(Error::Overflow));
+        assert_eq!(
+            after(0, &[((1 << 62) - 1, 0), (1 << 62, 0)]),
+            Err(Error::Overflow)
+        );
     }
 }

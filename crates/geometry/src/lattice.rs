@@ -101,7 +101,11 @@ impl Lattice {
     #[inline]
     #[must_use]
     pub const fn straddling(self, grid: Grid) -> Ratio {
-        if self.len.get() > grid.unit().get() { Ratio::ONE } else { self.mean_crossings(grid) }
+        if self.len.get() > grid.unit().get() {
+            Ratio::ONE
+        } else {
+            self.mean_crossings(grid)
+        }
     }
 
     /// Mean number of granules that a request covers only in part, at either end: 0 to 2.
@@ -115,14 +119,22 @@ impl Lattice {
         let len = self.len.get();
         // All three counts are taken in bytes of residue (count × g), so that the denominator is the unit itself.
         let head = if c0 == 0 { unit - g } else { unit };
-        let tail = if rem(c0 + len, g) == 0 { unit - g } else { unit };
+        let tail = if rem(c0 + len, g) == 0 {
+            unit - g
+        } else {
+            unit
+        };
         let inside = if len >= unit {
             0
         } else {
             // Residues r with 1 ≤ r ≤ unit − len − 1: both ends strictly inside one granule.
             let last = unit - len - 1;
             let first = if c0 == 0 { g } else { c0 };
-            if last < first { 0 } else { (div_rem(last - first, g).0 + 1) * g }
+            if last < first {
+                0
+            } else {
+                (div_rem(last - first, g).0 + 1) * g
+            }
         };
         ratio(head + tail - inside, unit)
     }
@@ -200,14 +212,19 @@ mod tests {
             *covered.entry(granule(a)).or_insert(0) += 1;
         }
         Walked {
-            boundaries: (start + 1..start + len).filter(|a| grid.contains(Bytes::new(*a))).count() as u64,
+            boundaries: (start + 1..start + len)
+                .filter(|a| grid.contains(Bytes::new(*a)))
+                .count() as u64,
             partial: covered.values().filter(|n| **n < grid.unit().get()).count() as u64,
             units: covered.len() as u64,
         }
     }
 
     fn small() -> impl Strategy<Value = u64> {
-        prop_oneof![1_u64..30, (0_u32..5, 1_u64..6).prop_map(|(shift, odd)| odd << shift)]
+        prop_oneof![
+            1_u64..30,
+            (0_u32..5, 1_u64..6).prop_map(|(shift, odd)| odd << shift)
+        ]
     }
 
     proptest! {
@@ -238,8 +255,11 @@ mod tests {
 
     #[test]
     fn the_classical_cases_come_out_by_hand_arithmetic() {
-        let straddling =
-            |start: u64, io: u64, stripe: u64| lattice(start, io, io).straddling(Grid::new(unit(stripe))).to_string();
+        let straddling = |start: u64, io: u64, stripe: u64| {
+            lattice(start, io, io)
+                .straddling(Grid::new(unit(stripe)))
+                .to_string()
+        };
         const K: u64 = 1024;
         // Sector 63: 32,256 bytes.
         assert_eq!(straddling(32_256, 8 * K, 64 * K), "12.5%");
@@ -263,7 +283,10 @@ mod tests {
         assert_eq!(four.partial(sectors), Ratio::from(2));
         assert_eq!(four.worst_units(sectors), 2);
         let eight = lattice(32_256, 8192, 8192);
-        assert_eq!((eight.partial(sectors), eight.worst_units(sectors)), (Ratio::from(2), 3));
+        assert_eq!(
+            (eight.partial(sectors), eight.worst_units(sectors)),
+            (Ratio::from(2), 3)
+        );
         assert_eq!(lattice(1 << 20, 8192, 8192).partial(sectors), Ratio::ZERO);
     }
 }

@@ -87,23 +87,41 @@ impl Map {
         match self {
             Map::Linear { start } => {
                 let there = start.checked_add(offset)?;
-                Some(Location { target: 0, offset: there, run: Bytes::MAX.checked_sub(there)?.max(Bytes::new(1)) })
+                Some(Location {
+                    target: 0,
+                    offset: there,
+                    run: Bytes::MAX.checked_sub(there)?.max(Bytes::new(1)),
+                })
             }
             Map::Segments(pieces) => {
                 let after = pieces.partition_point(|piece| piece.upper.start() <= offset);
                 let piece = pieces.get(after.checked_sub(1)?)?;
                 let within = offset.checked_sub(piece.upper.start())?;
-                let run = piece.upper.len().checked_sub(within).filter(|run| *run > Bytes::ZERO)?;
-                Some(Location { target: piece.target, offset: piece.lower.checked_add(within)?, run })
+                let run = piece
+                    .upper
+                    .len()
+                    .checked_sub(within)
+                    .filter(|run| *run > Bytes::ZERO)?;
+                Some(Location {
+                    target: piece.target,
+                    offset: piece.lower.checked_add(within)?,
+                    run,
+                })
             }
             Map::Striped(striping) => {
-                let columns = u64::try_from(striping.starts.len()).ok().filter(|n| *n > 0)?;
+                let columns = u64::try_from(striping.starts.len())
+                    .ok()
+                    .filter(|n| *n > 0)?;
                 let (stripe_unit, within) = offset.div_rem(striping.unit);
                 let column = usize::try_from(stripe_unit % columns).ok()?;
                 let row = striping.unit.bytes().checked_mul(stripe_unit / columns)?;
                 Some(Location {
                     target: column,
-                    offset: striping.starts.get(column)?.checked_add(row)?.checked_add(within)?,
+                    offset: striping
+                        .starts
+                        .get(column)?
+                        .checked_add(row)?
+                        .checked_add(within)?,
                     run: striping.unit.bytes().checked_sub(within)?,
                 })
             }
@@ -117,19 +135,28 @@ impl Map {
     #[must_use]
     pub fn then(&self, lower: &Map) -> Option<Map> {
         match (self, lower) {
-            (Map::Linear { start }, Map::Linear { start: below }) => {
-                Some(Map::Linear { start: start.checked_add(*below)? })
-            }
+            (Map::Linear { start }, Map::Linear { start: below }) => Some(Map::Linear {
+                start: start.checked_add(*below)?,
+            }),
             (Map::Linear { start }, Map::Segments(pieces)) => {
-                let shifted = pieces.iter().filter(|piece| piece.upper.end() > *start).map(|piece| {
-                    let cut = start.checked_sub(piece.upper.start()).unwrap_or(Bytes::ZERO);
-                    let upper_start = piece.upper.start().checked_sub(*start).unwrap_or(Bytes::ZERO);
-                    Some(Segment {
-                        upper: Extent::new(upper_start, piece.upper.len().checked_sub(cut)?)?,
-                        target: piece.target,
-                        lower: piece.lower.checked_add(cut)?,
-                    })
-                });
+                let shifted = pieces
+                    .iter()
+                    .filter(|piece| piece.upper.end() > *start)
+                    .map(|piece| {
+                        let cut = start
+                            .checked_sub(piece.upper.start())
+                            .unwrap_or(Bytes::ZERO);
+                        let upper_start = piece
+                            .upper
+                            .start()
+                            .checked_sub(*start)
+                            .unwrap_or(Bytes::ZERO);
+                        Some(Segment {
+                            upper: Extent::new(upper_start, piece.upper.len().checked_sub(cut)?)?,
+                            target: piece.target,
+                            lower: piece.lower.checked_add(cut)?,
+                        })
+                    });
                 Map::segments(shifted.collect::<Option<Vec<_>>>()?)
             }
             (Map::Segments(pieces), Map::Linear { .. } | Map::Segments(_)) => {
@@ -160,7 +187,10 @@ impl Map {
             },
             Map::Striped(striping) => {
                 let projected = below.seen_from(*striping.starts.first()?);
-                let same = striping.starts.iter().all(|start| below.seen_from(*start) == projected);
+                let same = striping
+                    .starts
+                    .iter()
+                    .all(|start| below.seen_from(*start) == projected);
                 (same && striping.unit.bytes().is_multiple_of(below.unit())).then_some(projected)
             }
         }
@@ -179,14 +209,25 @@ impl Map {
 /// Appends what `piece` becomes after passing `lower`, a map without stripes.
 fn through(piece: &Segment, lower: &Map, out: &mut Vec<Segment>) -> Option<()> {
     match lower {
-        Map::Linear { start } => out.push(Segment { lower: piece.lower.checked_add(*start)?, target: 0, ..*piece }),
+        Map::Linear { start } => out.push(Segment {
+            lower: piece.lower.checked_add(*start)?,
+            target: 0,
+            ..*piece
+        }),
         Map::Segments(below) => {
             let reach = Extent::new(piece.lower, piece.upper.len())?;
             let first = below.partition_point(|b| b.upper.end() <= reach.start());
-            for b in below.iter().skip(first).take_while(|b| b.upper.start() < reach.end()) {
+            for b in below
+                .iter()
+                .skip(first)
+                .take_while(|b| b.upper.start() < reach.end())
+            {
                 let from = b.upper.start().max(reach.start());
                 let to = b.upper.end().min(reach.end());
-                let upper = piece.upper.start().checked_add(from.checked_sub(reach.start())?)?;
+                let upper = piece
+                    .upper
+                    .start()
+                    .checked_add(from.checked_sub(reach.start())?)?;
                 out.push(Segment {
                     upper: Extent::new(upper, to.checked_sub(from)?)?,
                     target: b.target,
@@ -215,7 +256,11 @@ mod tests {
         for (gap, len, lower) in spec {
             at += gap;
             let upper = Extent::new(Bytes::new(at), Bytes::new(*len)).expect("small");
-            out.push(Segment { upper, target: 0, lower: Bytes::new(*lower) });
+            out.push(Segment {
+                upper,
+                target: 0,
+                lower: Bytes::new(*lower),
+            });
             at += len;
         }
         Map::segments(out).expect("not overlapping")
@@ -223,8 +268,11 @@ mod tests {
 
     fn flat() -> impl Strategy<Value = Map> {
         prop_oneof![
-            (0_u64..50).prop_map(|start| Map::Linear { start: Bytes::new(start) }),
-            proptest::collection::vec((0_u64..6, 0_u64..9, 0_u64..90), 0..6).prop_map(|spec| pieces(&spec)),
+            (0_u64..50).prop_map(|start| Map::Linear {
+                start: Bytes::new(start)
+            }),
+            proptest::collection::vec((0_u64..6, 0_u64..9, 0_u64..90), 0..6)
+                .prop_map(|spec| pieces(&spec)),
         ]
     }
 
@@ -285,7 +333,10 @@ mod tests {
 
     #[test]
     fn neighbouring_pieces_are_joined_and_overlaps_refused() {
-        assert_eq!(pieces(&[(0, 4, 100), (0, 4, 104), (0, 4, 200)]), pieces(&[(0, 8, 100), (0, 4, 200)]));
+        assert_eq!(
+            pieces(&[(0, 4, 100), (0, 4, 104), (0, 4, 200)]),
+            pieces(&[(0, 8, 100), (0, 4, 200)])
+        );
         let overlapping = [(0, 10, 0), (5, 10, 50)].map(|(start, len, lower)| Segment {
             upper: Extent::new(Bytes::new(start), Bytes::new(len)).expect("small"),
             target: 0,
@@ -296,9 +347,18 @@ mod tests {
 
     #[test]
     fn a_partition_in_a_partition_adds_up() {
-        let outer = Map::Linear { start: Bytes::new(32_256) };
-        let inner = Map::Linear { start: Bytes::new(1 << 20) };
-        assert_eq!(inner.then(&outer), Some(Map::Linear { start: Bytes::new(1_080_832) }));
+        let outer = Map::Linear {
+            start: Bytes::new(32_256),
+        };
+        let inner = Map::Linear {
+            start: Bytes::new(1 << 20),
+        };
+        assert_eq!(
+            inner.then(&outer),
+            Some(Map::Linear {
+                start: Bytes::new(1_080_832)
+            })
+        );
         assert_eq!(inner.then(&Map::Linear { start: Bytes::MAX }), None);
     }
 }

@@ -10,14 +10,27 @@ pub struct Ratio {
 
 impl Ratio {
     /// Zero.
-    pub const ZERO: Ratio = Ratio { numerator: 0, denominator: 1 };
+    pub const ZERO: Ratio = Ratio {
+        numerator: 0,
+        denominator: 1,
+    };
     /// One.
-    pub const ONE: Ratio = Ratio { numerator: 1, denominator: 1 };
+    pub const ONE: Ratio = Ratio {
+        numerator: 1,
+        denominator: 1,
+    };
 
     /// `numerator ÷ denominator`; `None` for a denominator of zero.
     #[must_use]
     pub const fn new(numerator: u64, denominator: u64) -> Option<Ratio> {
-        if denominator == 0 { None } else { Some(Ratio { numerator, denominator }) }
+        if denominator == 0 {
+            None
+        } else {
+            Some(Ratio {
+                numerator,
+                denominator,
+            })
+        }
     }
 
     /// The fraction of two wide numbers, reduced; `None` for a denominator of zero or when it does not fit in 64 bits
@@ -31,7 +44,10 @@ impl Ratio {
         if denominator == 0 {
             return None;
         }
-        Ratio::new(u64::try_from(numerator / a).ok()?, u64::try_from(denominator / a).ok()?)
+        Ratio::new(
+            u64::try_from(numerator / a).ok()?,
+            u64::try_from(denominator / a).ok()?,
+        )
     }
 
     /// The number above the line.
@@ -56,7 +72,10 @@ impl Ratio {
     #[must_use]
     pub const fn lowest_terms(self) -> Ratio {
         let g = crate::arithmetic::gcd(self.numerator, self.denominator);
-        Ratio { numerator: self.numerator / g, denominator: self.denominator / g }
+        Ratio {
+            numerator: self.numerator / g,
+            denominator: self.denominator / g,
+        }
     }
 
     /// The nearest floating-point number, for display and sorting only.
@@ -115,7 +134,10 @@ impl Ord for Ratio {
 
 impl From<u32> for Ratio {
     fn from(n: u32) -> Ratio {
-        Ratio { numerator: u64::from(n), denominator: 1 }
+        Ratio {
+            numerator: u64::from(n),
+            denominator: 1,
+        }
     }
 }
 

@@ -26,8 +26,18 @@ macro_rules! as_integer {
 }
 
 as_integer!(Bytes, "Bytes", "A position or a length in bytes.", 0);
-as_integer!(Unit, "Unit", "The distance between two boundaries, in bytes.", 1);
-as_integer!(SectorSize, "SectorSize", "The size of one logical block, in bytes.", 1);
+as_integer!(
+    Unit,
+    "Unit",
+    "The distance between two boundaries, in bytes.",
+    1
+);
+as_integer!(
+    SectorSize,
+    "SectorSize",
+    "The size of one logical block, in bytes.",
+    1
+);
 
 macro_rules! as_object {
     ($type:ty, $name:literal, $description:literal, $( $field:literal : $schema:ty = $get:expr ),+) => {

@@ -40,14 +40,24 @@ impl fmt::Display for ReadError {
         let (len, offset) = (self.len.grouped(), self.offset.get());
         match self.kind {
             ReadErrorKind::PastEnd { size } => {
-                write!(f, "{len} bytes at {offset:#x} reach beyond the end at {:#x}", size.get())
+                write!(
+                    f,
+                    "{len} bytes at {offset:#x} reach beyond the end at {:#x}",
+                    size.get()
+                )
             }
             ReadErrorKind::Device => match &self.source {
                 Some(source) => write!(f, "reading {len} bytes at {offset:#x} failed: {source}"),
-                None => write!(f, "reading {len} bytes at {offset:#x} gave fewer bytes than the size promised"),
+                None => write!(
+                    f,
+                    "reading {len} bytes at {offset:#x} gave fewer bytes than the size promised"
+                ),
             },
             ReadErrorKind::BudgetSpent { budget } => {
-                write!(f, "reading {len} bytes at {offset:#x} would exceed the limit of {budget} for one target")
+                write!(
+                    f,
+                    "reading {len} bytes at {offset:#x} would exceed the limit of {budget} for one target"
+                )
             }
         }
     }

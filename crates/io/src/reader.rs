@@ -23,7 +23,10 @@ impl ReadAt for [u8] {
     }
 
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
-        let rest = usize::try_from(offset.get()).ok().and_then(|start| self.get(start..)).unwrap_or(&[]);
+        let rest = usize::try_from(offset.get())
+            .ok()
+            .and_then(|start| self.get(start..))
+            .unwrap_or(&[]);
         let n = rest.len().min(buf.len());
         buf[..n].copy_from_slice(&rest[..n]);
         Ok(n)
@@ -74,7 +77,13 @@ impl<'a> Reader<'a> {
     /// A reader over `inner` that fetches at most `budget` bytes.
     #[must_use]
     pub fn with_budget(inner: &'a dyn ReadAt, budget: Bytes) -> Reader<'a> {
-        Reader { inner, size: inner.size(), budget, spent: Cell::new(0), runs: RefCell::new(Vec::with_capacity(16)) }
+        Reader {
+            inner,
+            size: inner.size(),
+            budget,
+            spent: Cell::new(0),
+            runs: RefCell::new(Vec::with_capacity(16)),
+        }
     }
 
     /// Size of the target.
@@ -105,7 +114,12 @@ impl<'a> Reader<'a> {
     /// A [`ReadError`] when any of the bytes cannot be had; `buf` is then unspecified.
     pub fn fill(&self, offset: Bytes, buf: &mut [u8]) -> Result<(), ReadError> {
         let len = Bytes::new(u64::try_from(buf.len()).unwrap_or(u64::MAX));
-        let fail = |kind| ReadError { kind, offset, len, source: None };
+        let fail = |kind| ReadError {
+            kind,
+            offset,
+            len,
+            source: None,
+        };
         let end = offset
             .checked_add(len)
             .filter(|end| *end <= self.size)
@@ -113,29 +127,53 @@ impl<'a> Reader<'a> {
         if buf.is_empty() {
             return Ok(());
         }
-        self.with_run(offset.get(), end.get(), |bytes| buf.copy_from_slice(bytes)).map_err(|error| match error {
-            Failure::Budget => fail(ReadErrorKind::BudgetSpent { budget: self.budget }),
-            Failure::Short => fail(ReadErrorKind::Device),
-            Failure::Os(source) => {
-                ReadError { kind: ReadErrorKind::Device, offset, len, source: Some(Arc::new(source)) }
-            }
-        })
+        self.with_run(offset.get(), end.get(), |bytes| buf.copy_from_slice(bytes))
+            .map_err(|error| match error {
+                Failure::Budget => fail(ReadErrorKind::BudgetSpent {
+                    budget: self.budget,
+                }),
+                Failure::Short => fail(ReadErrorKind::Device),
+                Failure::Os(source) => ReadError {
+                    kind: ReadErrorKind::Device,
+                    offset,
+                    len,
+                    source: Some(Arc::new(source)),
+                },
+            })
     }
 
     /// Calls `use_bytes` with the bytes of `start..end`, which lie inside the target and are not empty.
-    fn with_run<T>(&self, start: u64, end: u64, use_bytes: impl FnOnce(&[u8]) -> T) -> Result<T, Failure> {
+    fn with_run<T>(
+        &self,
+        start: u64,
+        end: u64,
+        use_bytes: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Failure> {
         let within = |run: &Run| {
             let from = usize::try_from(start.checked_sub(run.start)?).ok()?;
             let to = usize::try_from(end.checked_sub(run.start)?).ok()?;
             (to <= run.data.len()).then_some((from, to))
         };
         // The newest run is the likeliest.
-        if let Some((run, (from, to))) = self.runs.borrow().iter().rev().find_map(|run| Some((run, within(run)?))) {
+        if let Some((run, (from, to))) = self
+            .runs
+            .borrow()
+            .iter()
+            .rev()
+            .find_map(|run| Some((run, within(run)?)))
+        {
             return Ok(use_bytes(&run.data[from..to]));
         }
         let first = start / BLOCK * BLOCK;
-        let last = end.div_ceil(BLOCK).saturating_mul(BLOCK).min(self.size.get());
-        let spent = self.spent.get().checked_add(last - first).filter(|spent| *spent <= self.budget.get());
+        let last = end
+            .div_ceil(BLOCK)
+            .saturating_mul(BLOCK)
+            .min(self.size.get());
+        let spent = self
+            .spent
+            .get()
+            .checked_add(last - first)
+            .filter(|spent| *spent <= self.budget.get());
         let spent = spent.ok_or(Failure::Budget)?;
         self.spent.set(spent);
         // Bounded by the budget, which is memory the caller allowed.
@@ -183,7 +221,10 @@ mod tests {
             Bytes::new(self.promised)
         }
         fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
-            if self.bad.is_some_and(|bad| offset.get() <= bad && bad < offset.get() + buf.len() as u64) {
+            if self
+                .bad
+                .is_some_and(|bad| offset.get() <= bad && bad < offset.get() + buf.len() as u64)
+            {
                 return Err(io::Error::other("medium error"));
             }
             // Short reads are legal: give at most 1,000 bytes at a time.
@@ -220,7 +261,9 @@ mod tests {
         let reader = Reader::new(&data);
         reader.prefetch(Bytes::ZERO, Bytes::new(5_000));
         assert_eq!(reader.spent(), Bytes::new(8_192));
-        reader.fill(Bytes::new(4_500), &mut [0; 600]).expect("inside");
+        reader
+            .fill(Bytes::new(4_500), &mut [0; 600])
+            .expect("inside");
         assert_eq!(reader.spent(), Bytes::new(8_192));
     }
 
@@ -228,9 +271,18 @@ mod tests {
     fn the_budget_is_a_limit() {
         let data = vec![0; 100_000];
         let reader = Reader::with_budget(&data, Bytes::new(10_000));
-        reader.fill(Bytes::ZERO, &mut [0; 8_000]).expect("within budget");
-        let error = reader.fill(Bytes::new(50_000), &mut [0; 4_000]).expect_err("over budget");
-        assert_eq!(error.kind, ReadErrorKind::BudgetSpent { budget: Bytes::new(10_000) });
+        reader
+            .fill(Bytes::ZERO, &mut [0; 8_000])
+            .expect("within budget");
+        let error = reader
+            .fill(Bytes::new(50_000), &mut [0; 4_000])
+            .expect_err("over budget");
+        assert_eq!(
+            error.kind,
+            ReadErrorKind::BudgetSpent {
+                budget: Bytes::new(10_000)
+            }
+        );
         assert_eq!(
             error.to_string(),
             "reading 4,000 bytes at 0xc350 would exceed the limit of 10,000 B for one target"
@@ -239,17 +291,34 @@ mod tests {
 
     #[test]
     fn a_medium_error_names_the_byte() {
-        let disk = Flaky { data: vec![0; 20_000], promised: 20_000, bad: Some(9_000) };
+        let disk = Flaky {
+            data: vec![0; 20_000],
+            promised: 20_000,
+            bad: Some(9_000),
+        };
         let reader = Reader::new(&disk);
-        reader.fill(Bytes::new(100), &mut [0; 50]).expect("before the bad block");
-        let error = reader.fill(Bytes::new(8_200), &mut [0; 8]).expect_err("bad block");
-        assert_eq!(error.to_string(), "reading 8 bytes at 0x2008 failed: medium error");
+        reader
+            .fill(Bytes::new(100), &mut [0; 50])
+            .expect("before the bad block");
+        let error = reader
+            .fill(Bytes::new(8_200), &mut [0; 8])
+            .expect_err("bad block");
+        assert_eq!(
+            error.to_string(),
+            "reading 8 bytes at 0x2008 failed: medium error"
+        );
     }
 
     #[test]
     fn a_device_that_shrinks_is_an_error_and_not_zeroes() {
-        let disk = Flaky { data: vec![0; 5_000], promised: 20_000, bad: None };
-        let error = Reader::new(&disk).fill(Bytes::new(6_000), &mut [0; 8]).expect_err("vanished");
+        let disk = Flaky {
+            data: vec![0; 5_000],
+            promised: 20_000,
+            bad: None,
+        };
+        let error = Reader::new(&disk)
+            .fill(Bytes::new(6_000), &mut [0; 8])
+            .expect_err("vanished");
         assert_eq!(error.kind, ReadErrorKind::Device);
     }
 }

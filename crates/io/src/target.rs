@@ -50,18 +50,32 @@ impl Target {
     /// # Errors
     /// [`OpenError`] when it cannot be opened or is neither a regular file nor a block device.
     pub fn open(path: &Path) -> Result<Target, OpenError> {
-        let os = |source| OpenError::Os { path: path.to_owned(), source };
+        let os = |source| OpenError::Os {
+            path: path.to_owned(),
+            source,
+        };
         let file = open_read_only(path).map_err(os)?;
         let metadata = file.metadata().map_err(os)?;
         let (kind, size) = if metadata.is_file() {
             (TargetKind::File, Bytes::new(metadata.len()))
         } else if is_block_device(metadata.file_type()) {
             // The length of a device is where its end is; metadata says 0.
-            (TargetKind::Device, Bytes::new((&file).seek(SeekFrom::End(0)).map_err(os)?))
+            (
+                TargetKind::Device,
+                Bytes::new((&file).seek(SeekFrom::End(0)).map_err(os)?),
+            )
         } else {
-            return Err(OpenError::WrongType { path: path.to_owned(), found: describe(metadata.file_type()) });
+            return Err(OpenError::WrongType {
+                path: path.to_owned(),
+                found: describe(metadata.file_type()),
+            });
         };
-        Ok(Target { path: path.to_owned(), file, kind, size })
+        Ok(Target {
+            path: path.to_owned(),
+            file,
+            kind,
+            size,
+        })
     }
 
     /// The path as it was given.
@@ -88,7 +102,10 @@ fn open_read_only(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // O_NONBLOCK: opening a FIFO or a drive without a medium must not wait.
     let nonblock = i32::try_from(NONBLOCK).unwrap_or(0);
-    OpenOptions::new().read(true).custom_flags(nonblock).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblock)
+        .open(path)
 }
 
 #[cfg(target_os = "linux")]
@@ -129,7 +146,11 @@ fn describe(file_type: FileType) -> &'static str {
 
 #[cfg(not(unix))]
 fn describe(file_type: FileType) -> &'static str {
-    if file_type.is_dir() { "a directory" } else { "not a regular file" }
+    if file_type.is_dir() {
+        "a directory"
+    } else {
+        "not a regular file"
+    }
 }
 
 impl ReadAt for Target {
@@ -158,7 +179,10 @@ mod tests {
         let path = dir.path().join("image");
         std::fs::write(&path, b"0123456789").expect("write");
         let target = Target::open(&path).expect("opens");
-        assert_eq!((target.kind(), target.size()), (TargetKind::File, Bytes::new(10)));
+        assert_eq!(
+            (target.kind(), target.size()),
+            (TargetKind::File, Bytes::new(10))
+        );
         let mut buf = [0; 4];
         assert_eq!(target.read_at(Bytes::new(8), &mut buf).expect("reads"), 2);
         assert_eq!(&buf[..2], b"89");
@@ -180,7 +204,10 @@ mod tests {
     fn a_fifo_is_refused_without_waiting() {
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("fifo");
-        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .expect("mkfifo runs");
         assert!(made.success());
         let error = Target::open(&path).expect_err("a FIFO");
         assert!(error.to_string().contains("is a FIFO"), "{error}");

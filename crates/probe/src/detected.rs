@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Grid, Unit};
-use straddle_stack::{Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{
+    Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Value,
+};
 
 use crate::Window;
 
@@ -37,15 +39,29 @@ pub struct Child {
 impl Detected {
     /// Adds a fact read from `len` bytes at `offset` of the window.
     pub fn record(&mut self, window: &Window<'_>, key: Key, value: Value, offset: u64, len: usize) {
-        self.attributes.push(Attribute { key, value: window.fact(value, offset, len) });
+        self.attributes.push(Attribute {
+            key,
+            value: window.fact(value, offset, len),
+        });
     }
 
     /// Adds a grid of `unit` bytes whose boundaries start at byte `phase` of the window, read from `len` bytes at `offset`.
     /// A unit of zero adds nothing.
-    pub fn record_grid(&mut self, window: &Window<'_>, role: GridRole, unit: u64, phase: u64, offset: u64, len: usize) {
+    pub fn record_grid(
+        &mut self,
+        window: &Window<'_>,
+        role: GridRole,
+        unit: u64,
+        phase: u64,
+        offset: u64,
+        len: usize,
+    ) {
         if let Some(unit) = Unit::new(unit) {
             let grid = Grid::with_phase(unit, Bytes::new(phase));
-            self.grids.push(GridFact { role, grid: window.fact(grid, offset, len) });
+            self.grids.push(GridFact {
+                role,
+                grid: window.fact(grid, offset, len),
+            });
         }
     }
 
@@ -62,7 +78,15 @@ impl Detected {
     }
 
     /// Adds an oddity seen in `len` bytes at `offset`.
-    pub fn odd(&mut self, window: &Window<'_>, kind: OddityKind, detail: impl Into<String>, offset: u64, len: usize) {
-        self.oddities.push(Oddity::at(kind, detail, window.source(offset, len)));
+    pub fn odd(
+        &mut self,
+        window: &Window<'_>,
+        kind: OddityKind,
+        detail: impl Into<String>,
+        offset: u64,
+        len: usize,
+    ) {
+        self.oddities
+            .push(Oddity::at(kind, detail, window.source(offset, len)));
     }
 }

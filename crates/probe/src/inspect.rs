@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Map, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind, Reader};
-use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value};
+use straddle_stack::{
+    Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
+};
 
 use crate::registry::{DATABASE_FILES, FILESYSTEMS, NESTED_TABLES, TABLES};
 use crate::{Child, Detected, Prober, Window};
@@ -17,7 +19,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { layers: 4096, depth: 8 }
+        Limits {
+            layers: 4096,
+            depth: 8,
+        }
     }
 }
 
@@ -27,11 +32,21 @@ const HEAD: u64 = 8192;
 /// Looks at the whole of a target and puts what it finds on top of `base`, which stands for the target.
 ///
 /// `sector` is the target's logical sector size where it is known (a device, or told by the user).
-pub fn inspect(stack: &mut Stack, base: LayerId, reader: &Reader<'_>, sector: Option<SectorSize>, limits: Limits) {
+pub fn inspect(
+    stack: &mut Stack,
+    base: LayerId,
+    reader: &Reader<'_>,
+    sector: Option<SectorSize>,
+    limits: Limits,
+) {
     let window = Window::whole(reader, sector);
     window.prefetch(0, HEAD);
     let tables = try_all(stack, base, &window, TABLES);
-    let volumes = if stopped(stack, base) { Vec::new() } else { try_all(stack, base, &window, FILESYSTEMS) };
+    let volumes = if stopped(stack, base) {
+        Vec::new()
+    } else {
+        try_all(stack, base, &window, FILESYSTEMS)
+    };
     match tables.into_iter().next() {
         // An empty table beside a filesystem is the filesystem's own boot sector.
         Some((table, detected)) if volumes.is_empty() || !detected.children.is_empty() => {
@@ -56,8 +71,16 @@ pub fn inspect_volume(stack: &mut Stack, base: LayerId, window: &Window<'_>, lim
 
 fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limits, depth: usize) {
     window.prefetch(0, HEAD);
-    let nested = if depth < limits.depth { try_all(stack, base, window, NESTED_TABLES) } else { Vec::new() };
-    let volumes = if stopped(stack, base) { Vec::new() } else { try_all(stack, base, window, FILESYSTEMS) };
+    let nested = if depth < limits.depth {
+        try_all(stack, base, window, NESTED_TABLES)
+    } else {
+        Vec::new()
+    };
+    let volumes = if stopped(stack, base) {
+        Vec::new()
+    } else {
+        try_all(stack, base, window, FILESYSTEMS)
+    };
     if let Some((table, detected)) = nested.into_iter().next() {
         add_table(stack, base, window, table, detected, limits, depth);
     }
@@ -96,17 +119,27 @@ fn try_all(
 
 fn unreadable(stack: &mut Stack, base: LayerId, format: &str, error: &ReadError) {
     let detail = format!("while looking for {format}: {error}");
-    stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::Unreadable, detail));
+    stack
+        .layer_mut(base)
+        .oddities
+        .push(Oddity::new(OddityKind::Unreadable, detail));
 }
 
 /// True when a device error ended the search: more reads would only hurt a dying disk.
 fn stopped(stack: &Stack, base: LayerId) -> bool {
-    stack.layer(base).oddities.iter().any(|oddity| oddity.kind == OddityKind::Unreadable)
+    stack
+        .layer(base)
+        .oddities
+        .iter()
+        .any(|oddity| oddity.kind == OddityKind::Unreadable)
 }
 
 fn ambiguous(stack: &mut Stack, base: LayerId, used: &str, also: &str) {
     let detail = format!("both {used} and {also} match; it is read as {used}");
-    stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::Ambiguous, detail));
+    stack
+        .layer_mut(base)
+        .oddities
+        .push(Oddity::new(OddityKind::Ambiguous, detail));
 }
 
 fn add_table(
@@ -126,9 +159,14 @@ fn add_table(
     layer.oddities.extend(detected.oddities);
     for child in detected.children {
         if stack.layers().len() >= limits.layers {
-            let detail =
-                format!("more than {} layers; the rest of the {} table is not looked at", limits.layers, table.name);
-            stack.layer_mut(base).oddities.push(Oddity::new(OddityKind::LimitReached, detail));
+            let detail = format!(
+                "more than {} layers; the rest of the {} table is not looked at",
+                limits.layers, table.name
+            );
+            stack
+                .layer_mut(base)
+                .oddities
+                .push(Oddity::new(OddityKind::LimitReached, detail));
             return;
         }
         add_child(stack, base, window, child, limits, depth);
@@ -138,18 +176,37 @@ fn add_table(
 /// The table's name, with the place of its signature as provenance where a child or attribute shows one.
 fn table_name(table: &Prober, detected: &Detected) -> Fact<Value> {
     let value = Value::Text(Cow::Borrowed(table.name));
-    match detected.attributes.iter().find(|a| a.key == Key::TableSectorSize) {
-        Some(attribute) => Fact { value, ..attribute.value.clone() },
+    match detected
+        .attributes
+        .iter()
+        .find(|a| a.key == Key::TableSectorSize)
+    {
+        Some(attribute) => Fact {
+            value,
+            ..attribute.value.clone()
+        },
         None => Fact::derived(value, "recognised by its structure"),
     }
 }
 
-fn add_child(stack: &mut Stack, base: LayerId, window: &Window<'_>, child: Child, limits: Limits, depth: usize) {
+fn add_child(
+    stack: &mut Stack,
+    base: LayerId,
+    window: &Window<'_>,
+    child: Child,
+    limits: Limits,
+    depth: usize,
+) {
     let extent = child.placement.value;
     let mut layer = Layer::new(child.kind, child.name);
     layer.below = vec![base];
-    layer.map = Map::Linear { start: extent.start() };
-    layer.size = Some(Fact { value: extent.len(), ..child.placement.clone().map(|e| e.len()) });
+    layer.map = Map::Linear {
+        start: extent.start(),
+    };
+    layer.size = Some(Fact {
+        value: extent.len(),
+        ..child.placement.clone().map(|e| e.len())
+    });
     layer.placement = Some(child.placement);
     layer.attributes = child.attributes;
     layer.oddities = child.oddities;
@@ -161,7 +218,9 @@ fn add_child(stack: &mut Stack, base: LayerId, window: &Window<'_>, child: Child
 
 fn add_volume(stack: &mut Stack, base: LayerId, volumes: Vec<(&'static Prober, Detected)>) {
     let mut volumes = volumes.into_iter();
-    let Some((prober, detected)) = volumes.next() else { return };
+    let Some((prober, detected)) = volumes.next() else {
+        return;
+    };
     for (other, _) in volumes {
         ambiguous(stack, base, prober.name, other.name);
     }
@@ -175,7 +234,13 @@ fn add_database_pages(stack: &mut Stack, base: LayerId, files: Vec<(&'static Pro
 }
 
 /// Puts a layer on `base` that fills it from its first byte.
-fn push_upper(stack: &mut Stack, base: LayerId, kind: LayerKind, format: &'static str, detected: Detected) {
+fn push_upper(
+    stack: &mut Stack,
+    base: LayerId,
+    kind: LayerKind,
+    format: &'static str,
+    detected: Detected,
+) {
     let mut layer = Layer::new(kind, format);
     layer.format = Some(Cow::Borrowed(format));
     layer.below = vec![base];
@@ -194,17 +259,30 @@ fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child
     for child in children {
         let extent = child.placement.value;
         if !Extent::whole(size).contains(extent) {
-            let detail =
-                format!("{} ends at byte {}, beyond the end at {}", child.name, extent.end().grouped(), size.grouped());
-            oddities.push(Oddity::at(OddityKind::Overlap, detail, child.placement.source.clone()));
+            let detail = format!(
+                "{} ends at byte {}, beyond the end at {}",
+                child.name,
+                extent.end().grouped(),
+                size.grouped()
+            );
+            oddities.push(Oddity::at(
+                OddityKind::Overlap,
+                detail,
+                child.placement.source.clone(),
+            ));
         }
     }
     // Sorted by start, a partition can only overlap one before it that reaches furthest.
-    let mut order: Vec<&Child> = children.iter().filter(|child| !child.placement.value.is_empty()).collect();
+    let mut order: Vec<&Child> = children
+        .iter()
+        .filter(|child| !child.placement.value.is_empty())
+        .collect();
     order.sort_by_key(|child| child.placement.value.start());
     let mut furthest: Option<&Child> = None;
     for child in order {
-        if let Some(before) = furthest.filter(|before| before.placement.value.overlaps(child.placement.value)) {
+        if let Some(before) =
+            furthest.filter(|before| before.placement.value.overlaps(child.placement.value))
+        {
             let detail = format!(
                 "{} starts at byte {}, inside {}, which ends at {}",
                 child.name,
@@ -215,7 +293,8 @@ fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child
             let source: Source = child.placement.source.clone();
             oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
         }
-        if furthest.is_none_or(|before| before.placement.value.end() < child.placement.value.end()) {
+        if furthest.is_none_or(|before| before.placement.value.end() < child.placement.value.end())
+        {
             furthest = Some(child);
         }
     }
@@ -225,5 +304,7 @@ fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child
 /// True when any filesystem prober recognises the window; used to tell which sector size a table was written for.
 pub(crate) fn holds_a_filesystem(window: &Window<'_>) -> bool {
     window.prefetch(0, HEAD);
-    FILESYSTEMS.iter().any(|prober| matches!(prober.run(window), Ok(Some(_))))
+    FILESYSTEMS
+        .iter()
+        .any(|prober| matches!(prober.run(window), Ok(Some(_))))
 }

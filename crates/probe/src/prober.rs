@@ -53,6 +53,10 @@ impl Prober {
                 matched = true;
             }
         }
-        if matched { (self.probe)(window) } else { Ok(None) }
+        if matched {
+            (self.probe)(window)
+        } else {
+            Ok(None)
+        }
     }
 }

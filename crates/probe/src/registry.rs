@@ -18,5 +18,8 @@ pub static DATABASE_FILES: &[&Prober] = &[];
 
 /// Every prober, for tests and documentation.
 pub fn all() -> impl Iterator<Item = &'static Prober> {
-    [TABLES, NESTED_TABLES, FILESYSTEMS, DATABASE_FILES].into_iter().flatten().copied()
+    [TABLES, NESTED_TABLES, FILESYSTEMS, DATABASE_FILES]
+        .into_iter()
+        .flatten()
+        .copied()
 }

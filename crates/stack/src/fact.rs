@@ -18,49 +18,91 @@ impl<T> Fact<T> {
     /// What the medium itself records.
     #[must_use]
     pub fn recorded(value: T, bytes: ImageBytes) -> Fact<T> {
-        Fact { value, source: Source::Image(bytes), trust: Trust::Recorded }
+        Fact {
+            value,
+            source: Source::Image(bytes),
+            trust: Trust::Recorded,
+        }
     }
 
     /// What a file of the host's kernel says.
     #[must_use]
     pub fn reported(value: T, path: impl Into<String>, text: impl Into<String>) -> Fact<T> {
-        Fact { value, source: Source::HostFile { path: path.into(), text: text.into() }, trust: Trust::Reported }
+        Fact {
+            value,
+            source: Source::HostFile {
+                path: path.into(),
+                text: text.into(),
+            },
+            trust: Trust::Reported,
+        }
     }
 
     /// What a system call answered.
     #[must_use]
     pub fn answered(value: T, call: &'static str, text: impl Into<String>) -> Fact<T> {
-        Fact { value, source: Source::Call { call: call.into(), text: text.into() }, trust: Trust::Reported }
+        Fact {
+            value,
+            source: Source::Call {
+                call: call.into(),
+                text: text.into(),
+            },
+            trust: Trust::Reported,
+        }
     }
 
     /// What the user said, by a flag.
     #[must_use]
     pub fn stated(value: T, flag: &'static str, text: impl Into<String>) -> Fact<T> {
-        Fact { value, source: Source::Flag { flag: flag.into(), text: text.into() }, trust: Trust::Stated }
+        Fact {
+            value,
+            source: Source::Flag {
+                flag: flag.into(),
+                text: text.into(),
+            },
+            trust: Trust::Stated,
+        }
     }
 
     /// What is taken for granted because nothing says otherwise; `reason` says why.
     #[must_use]
     pub fn assumed(value: T, reason: impl Into<Cow<'static, str>>) -> Fact<T> {
-        Fact { value, source: Source::Assumption { reason: reason.into() }, trust: Trust::Assumed }
+        Fact {
+            value,
+            source: Source::Assumption {
+                reason: reason.into(),
+            },
+            trust: Trust::Assumed,
+        }
     }
 
     /// What follows from other facts; `from` is the arithmetic, written out.
     #[must_use]
     pub fn derived(value: T, from: impl Into<String>) -> Fact<T> {
-        Fact { value, source: Source::Derived { from: from.into() }, trust: Trust::Derived }
+        Fact {
+            value,
+            source: Source::Derived { from: from.into() },
+            trust: Trust::Derived,
+        }
     }
 
     /// The same provenance for another value.
     #[must_use]
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Fact<U> {
-        Fact { value: f(self.value), source: self.source, trust: self.trust }
+        Fact {
+            value: f(self.value),
+            source: self.source,
+            trust: self.trust,
+        }
     }
 
     /// The same fact, known to be a lie or too vague to use.
     #[must_use]
     pub fn doubted(self) -> Fact<T> {
-        Fact { trust: Trust::Doubtful, ..self }
+        Fact {
+            trust: Trust::Doubtful,
+            ..self
+        }
     }
 }
 
@@ -185,7 +227,9 @@ impl ImageBytes {
     #[must_use]
     pub fn field(&self) -> &[u8] {
         let from = usize::try_from(self.offset.get() & 15).unwrap_or(0);
-        self.rows().get(from..from + usize::from(self.len)).unwrap_or(&[])
+        self.rows()
+            .get(from..from + usize::from(self.len))
+            .unwrap_or(&[])
     }
 
     fn hex(&self) -> String {

@@ -6,7 +6,9 @@ use straddle_geometry::{Bytes, Extent, Grid, Map, Segment};
 use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Value};
 
 /// Names a layer of one [`Stack`]: its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema,
+)]
 pub struct LayerId(usize);
 
 impl LayerId {
@@ -18,7 +20,9 @@ impl LayerId {
 }
 
 /// What a layer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerKind {
     /// A disk, SSD, LUN or whole image.
@@ -105,7 +109,10 @@ impl Layer {
     /// The first attribute with this key.
     #[must_use]
     pub fn attribute(&self, key: Key) -> Option<&Fact<Value>> {
-        self.attributes.iter().find(|attribute| attribute.key == key).map(|attribute| &attribute.value)
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.key == key)
+            .map(|attribute| &attribute.value)
     }
 
     /// The first attribute with this key, if it is a number of bytes.
@@ -130,7 +137,10 @@ impl Layer {
     /// The first grid with this role.
     #[must_use]
     pub fn grid(&self, role: GridRole) -> Option<&Fact<Grid>> {
-        self.grids.iter().find(|grid| grid.role == role).map(|grid| &grid.grid)
+        self.grids
+            .iter()
+            .find(|grid| grid.role == role)
+            .map(|grid| &grid.grid)
     }
 
     /// Adds an attribute.
@@ -179,7 +189,10 @@ impl Stack {
 
     /// All layers with their names.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (LayerId, &Layer)> {
-        self.layers.iter().enumerate().map(|(index, layer)| (LayerId(index), layer))
+        self.layers
+            .iter()
+            .enumerate()
+            .map(|(index, layer)| (LayerId(index), layer))
     }
 
     /// The layer named `id`.
@@ -201,12 +214,16 @@ impl Stack {
 
     /// The layers that rest directly on `id`, in order.
     pub fn above(&self, id: LayerId) -> impl Iterator<Item = LayerId> {
-        self.iter().filter(move |(_, layer)| layer.below.contains(&id)).map(|(above, _)| above)
+        self.iter()
+            .filter(move |(_, layer)| layer.below.contains(&id))
+            .map(|(above, _)| above)
     }
 
     /// The layers that rest on nothing: devices and images.
     pub fn roots(&self) -> impl Iterator<Item = LayerId> {
-        self.iter().filter(|(_, layer)| layer.below.is_empty()).map(|(id, _)| id)
+        self.iter()
+            .filter(|(_, layer)| layer.below.is_empty())
+            .map(|(id, _)| id)
     }
 
     /// The layer directly below, when there is exactly one.
@@ -221,7 +238,12 @@ impl Stack {
     /// True when `id` rests, directly or not, on `base`, or is it.
     #[must_use]
     pub fn rests_on(&self, id: LayerId, base: LayerId) -> bool {
-        id == base || self.layer(id).below.iter().any(|below| self.rests_on(*below, base))
+        id == base
+            || self
+                .layer(id)
+                .below
+                .iter()
+                .any(|below| self.rests_on(*below, base))
     }
 
     /// Every layer that `id` rests on, directly or not, highest first; without `id`.
@@ -306,9 +328,17 @@ impl JsonSchema for Layer {
 #[derive(serde::Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 enum MapDocument {
-    Linear { start: Bytes },
-    Segments { segment_count: usize, first_segments: Vec<SegmentDocument> },
-    Striped { stripe_unit: Bytes, starts: Vec<Bytes> },
+    Linear {
+        start: Bytes,
+    },
+    Segments {
+        segment_count: usize,
+        first_segments: Vec<SegmentDocument>,
+    },
+    Striped {
+        stripe_unit: Bytes,
+        starts: Vec<Bytes>,
+    },
 }
 
 #[derive(serde::Serialize, JsonSchema)]
@@ -332,16 +362,23 @@ impl MapDocument {
                 first_segments: segments
                     .iter()
                     .take(Self::MOST_SEGMENTS)
-                    .map(|Segment { upper, target, lower }| SegmentDocument {
-                        upper: *upper,
-                        target: *target,
-                        lower: *lower,
-                    })
+                    .map(
+                        |Segment {
+                             upper,
+                             target,
+                             lower,
+                         }| SegmentDocument {
+                            upper: *upper,
+                            target: *target,
+                            lower: *lower,
+                        },
+                    )
                     .collect(),
             },
-            Map::Striped(striping) => {
-                MapDocument::Striped { stripe_unit: striping.unit.bytes(), starts: striping.starts.clone() }
-            }
+            Map::Striped(striping) => MapDocument::Striped {
+                stripe_unit: striping.unit.bytes(),
+                starts: striping.starts.clone(),
+            },
         })
     }
 }
@@ -366,7 +403,9 @@ mod tests {
         let mut place = |below, start| {
             let mut layer = Layer::new(LayerKind::Partition, "p");
             layer.below = vec![below];
-            layer.map = Map::Linear { start: Bytes::new(start) };
+            layer.map = Map::Linear {
+                start: Bytes::new(start),
+            };
             stack.push(layer)
         };
         let outer = place(disk, 32_256);

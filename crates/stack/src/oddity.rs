@@ -18,13 +18,21 @@ impl Oddity {
     /// An oddity with nothing to show.
     #[must_use]
     pub fn new(kind: OddityKind, detail: impl Into<String>) -> Oddity {
-        Oddity { kind, detail: detail.into(), source: None }
+        Oddity {
+            kind,
+            detail: detail.into(),
+            source: None,
+        }
     }
 
     /// An oddity that can be pointed at.
     #[must_use]
     pub fn at(kind: OddityKind, detail: impl Into<String>, source: Source) -> Oddity {
-        Oddity { kind, detail: detail.into(), source: Some(source) }
+        Oddity {
+            kind,
+            detail: detail.into(),
+            source: Some(source),
+        }
     }
 }
 

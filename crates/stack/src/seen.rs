@@ -37,9 +37,14 @@ impl Seen {
         match self {
             Seen::Uniform(grid) => out.push((segment.upper, lift(*grid))),
             Seen::Pieces(pieces) => {
-                let Some(reach) = Extent::new(segment.lower, segment.upper.len()) else { return };
+                let Some(reach) = Extent::new(segment.lower, segment.upper.len()) else {
+                    return;
+                };
                 for (extent, grid) in pieces {
-                    let (from, to) = (extent.start().max(reach.start()), extent.end().min(reach.end()));
+                    let (from, to) = (
+                        extent.start().max(reach.start()),
+                        extent.end().min(reach.end()),
+                    );
                     let upper = from
                         .checked_sub(reach.start())
                         .and_then(|skip| segment.upper.start().checked_add(skip))
@@ -68,11 +73,16 @@ impl Seen {
         for (extent, grid) in pieces {
             let now = family.operations(requests, *grid, access)?;
             denominator = now.denominator();
-            weighted = weighted.checked_add(u128::from(extent.len().get()) * u128::from(now.numerator()))?;
+            weighted = weighted
+                .checked_add(u128::from(extent.len().get()) * u128::from(now.numerator()))?;
             weights = weights.checked_add(u128::from(extent.len().get()))?;
         }
         let now = Ratio::reduced(weighted, weights.checked_mul(u128::from(denominator))?)?;
-        Some(Price { now, aligned, extra: now.saturating_sub(aligned)?.checked_div(aligned)? })
+        Some(Price {
+            now,
+            aligned,
+            extra: now.saturating_sub(aligned)?.checked_div(aligned)?,
+        })
     }
 
     /// The fraction of `requests` that straddle, weighted by length over several pieces.
@@ -86,7 +96,8 @@ impl Seen {
                     let mean = requests.mean_crossings(*grid);
                     denominator = mean.denominator();
                     let crossing = mean.numerator().min(denominator);
-                    weighted = weighted.checked_add(u128::from(extent.len().get()) * u128::from(crossing))?;
+                    weighted = weighted
+                        .checked_add(u128::from(extent.len().get()) * u128::from(crossing))?;
                     weights = weights.checked_add(u128::from(extent.len().get()))?;
                 }
                 Ratio::reduced(weighted, weights.checked_mul(u128::from(denominator))?)
@@ -99,10 +110,21 @@ impl Seen {
     pub fn off_grid(&self, start: Bytes) -> Option<(Bytes, Bytes)> {
         match self {
             Seen::Uniform(_) => None,
-            Seen::Pieces(pieces) => pieces.iter().try_fold((Bytes::ZERO, Bytes::ZERO), |(off, all), (extent, grid)| {
-                let all = all.checked_add(extent.len())?;
-                Some((if grid.contains(start) { off } else { off.checked_add(extent.len())? }, all))
-            }),
+            Seen::Pieces(pieces) => {
+                pieces
+                    .iter()
+                    .try_fold((Bytes::ZERO, Bytes::ZERO), |(off, all), (extent, grid)| {
+                        let all = all.checked_add(extent.len())?;
+                        Some((
+                            if grid.contains(start) {
+                                off
+                            } else {
+                                off.checked_add(extent.len())?
+                            },
+                            all,
+                        ))
+                    })
+            }
         }
     }
 }
@@ -118,7 +140,12 @@ impl Stack {
         let mut out: Vec<SeenGrid<'_>> = here
             .grids
             .iter()
-            .map(|g| SeenGrid { role: g.role, layer, fact: &g.grid, seen: Seen::Uniform(g.grid.value) })
+            .map(|g| SeenGrid {
+                role: g.role,
+                layer,
+                fact: &g.grid,
+                seen: Seen::Uniform(g.grid.value),
+            })
             .collect();
         match &here.map {
             Map::Linear { start } => {
@@ -128,11 +155,20 @@ impl Stack {
                             Seen::Uniform(g) => Seen::Uniform(g.seen_from(*start)),
                             pieces @ Seen::Pieces(_) => {
                                 let len = here.size.as_ref().map_or(Bytes::MAX, |size| size.value);
-                                let whole =
-                                    Extent::new(*start, len).map_or(Bytes::MAX.checked_sub(*start), |_| Some(len));
-                                let Some(upper) = whole.map(Extent::whole) else { continue };
+                                let whole = Extent::new(*start, len)
+                                    .map_or(Bytes::MAX.checked_sub(*start), |_| Some(len));
+                                let Some(upper) = whole.map(Extent::whole) else {
+                                    continue;
+                                };
                                 let mut lifted = Vec::new();
-                                pieces.through_segment(&Segment { upper, target: 0, lower: *start }, &mut lifted);
+                                pieces.through_segment(
+                                    &Segment {
+                                        upper,
+                                        target: 0,
+                                        lower: *start,
+                                    },
+                                    &mut lifted,
+                                );
                                 Seen::Pieces(lifted)
                             }
                         };
@@ -145,8 +181,12 @@ impl Stack {
                 // The members are alike; the first stands for all where its grids have a regular image.
                 if let Some(below) = here.below.first() {
                     for mut grid in self.grids_seen_from(*below) {
-                        let Seen::Uniform(g) = grid.seen else { continue };
-                        let Some(projected) = map.project_up(g) else { continue };
+                        let Seen::Uniform(g) = grid.seen else {
+                            continue;
+                        };
+                        let Some(projected) = map.project_up(g) else {
+                            continue;
+                        };
                         grid.seen = Seen::Uniform(projected);
                         out.push(grid);
                     }
@@ -156,7 +196,12 @@ impl Stack {
         out
     }
 
-    fn seen_through_segments<'a>(&'a self, here: &crate::Layer, segments: &[Segment], out: &mut Vec<SeenGrid<'a>>) {
+    fn seen_through_segments<'a>(
+        &'a self,
+        here: &crate::Layer,
+        segments: &[Segment],
+        out: &mut Vec<SeenGrid<'a>>,
+    ) {
         for (target, below) in here.below.iter().enumerate() {
             for mut grid in self.grids_seen_from(*below) {
                 let mut pieces = Vec::new();
@@ -166,7 +211,9 @@ impl Stack {
                 grid.seen = match pieces.as_slice() {
                     [] => continue,
                     // Equal phases everywhere (a file on a filesystem whose blocks are multiples of the unit): one grid.
-                    [(_, first), rest @ ..] if rest.iter().all(|(_, g)| g == first) => Seen::Uniform(*first),
+                    [(_, first), rest @ ..] if rest.iter().all(|(_, g)| g == first) => {
+                        Seen::Uniform(*first)
+                    }
                     _ => Seen::Pieces(pieces),
                 };
                 out.push(grid);
@@ -211,30 +258,64 @@ mod tests {
     fn a_partition_sees_the_sectors_of_its_disk_shifted() {
         let mut stack = Stack::new();
         let disk = disk_with(&mut stack, GridRole::PhysicalSector, Grid::new(Unit::B4096));
-        let partition = on(&mut stack, disk, Map::Linear { start: Bytes::new(32_256) });
+        let partition = on(
+            &mut stack,
+            disk,
+            Map::Linear {
+                start: Bytes::new(32_256),
+            },
+        );
         let seen = stack.grids_seen_from(partition);
         assert_eq!(seen.len(), 1);
         // 32,256 + 512 = 8 × 4,096: the first boundary is 512 bytes into the partition.
-        assert_eq!(seen[0].seen, Seen::Uniform(Grid::with_phase(Unit::B4096, Bytes::new(512))));
+        assert_eq!(
+            seen[0].seen,
+            Seen::Uniform(Grid::with_phase(Unit::B4096, Bytes::new(512)))
+        );
     }
 
     #[test]
     fn every_byte_of_a_fragmented_file_sees_the_boundaries_it_lies_between() {
         let mut stack = Stack::new();
-        let disk = disk_with(&mut stack, GridRole::StripeUnit, Grid::with_phase(unit(24), Bytes::new(5)));
+        let disk = disk_with(
+            &mut stack,
+            GridRole::StripeUnit,
+            Grid::with_phase(unit(24), Bytes::new(5)),
+        );
         let volume = on(&mut stack, disk, segments(&[(0, 40, 100), (40, 40, 11)]));
-        let file = on(&mut stack, volume, segments(&[(0, 10, 30), (10, 25, 33), (50, 7, 3)]));
-        let partition_in_file = on(&mut stack, file, Map::Linear { start: Bytes::new(4) });
+        let file = on(
+            &mut stack,
+            volume,
+            segments(&[(0, 10, 30), (10, 25, 33), (50, 7, 3)]),
+        );
+        let partition_in_file = on(
+            &mut stack,
+            file,
+            Map::Linear {
+                start: Bytes::new(4),
+            },
+        );
         for (layer, shift) in [(file, 0), (partition_in_file, 4)] {
             let seen = stack.grids_seen_from(layer);
-            let Seen::Pieces(pieces) = &seen[0].seen else { panic!("not uniform: {seen:?}") };
+            let Seen::Pieces(pieces) = &seen[0].seen else {
+                panic!("not uniform: {seen:?}")
+            };
             let mut covered = 0;
             for (extent, grid) in pieces {
                 for x in extent.start().get()..extent.end().get() {
                     let at = Bytes::new(x + shift);
                     let in_volume = stack.layer(file).map.locate(at).expect("mapped").offset;
-                    let in_disk = stack.layer(volume).map.locate(in_volume).expect("mapped").offset;
-                    assert_eq!(grid.contains(Bytes::new(x)), in_disk.get() % 24 == 5, "byte {x}");
+                    let in_disk = stack
+                        .layer(volume)
+                        .map
+                        .locate(in_volume)
+                        .expect("mapped")
+                        .offset;
+                    assert_eq!(
+                        grid.contains(Bytes::new(x)),
+                        in_disk.get() % 24 == 5,
+                        "byte {x}"
+                    );
                     covered += 1;
                 }
             }
@@ -250,10 +331,15 @@ mod tests {
         let extent = |start, len| Extent::new(Bytes::kib(start), Bytes::kib(len)).expect("small");
         let seen = Seen::Pieces(vec![(extent(0, 192), stripe), (extent(192, 64), off)]);
         let requests = Lattice::back_to_back(Bytes::ZERO, unit(65_536));
-        let price = seen.price(Family::Splitting, requests, Access::Read).expect("small");
+        let price = seen
+            .price(Family::Splitting, requests, Access::Read)
+            .expect("small");
         assert_eq!(price.extra.to_string(), "25%");
         assert_eq!(seen.straddling(requests).expect("small").to_string(), "25%");
-        assert_eq!(seen.off_grid(Bytes::ZERO), Some((Bytes::kib(64), Bytes::kib(256))));
+        assert_eq!(
+            seen.off_grid(Bytes::ZERO),
+            Some((Bytes::kib(64), Bytes::kib(256)))
+        );
     }
 
     #[test]
@@ -264,7 +350,10 @@ mod tests {
         let mut array = |starts: [u64; 2]| {
             let mut layer = Layer::new(LayerKind::Array, "md0");
             layer.below = vec![a, b];
-            layer.map = Map::Striped(Striping { unit: unit(65_536), starts: starts.map(Bytes::new).to_vec() });
+            layer.map = Map::Striped(Striping {
+                unit: unit(65_536),
+                starts: starts.map(Bytes::new).to_vec(),
+            });
             stack.push(layer)
         };
         let (alike, unlike) = (array([1 << 20; 2]), array([1 << 20, 32_256]));
