@@ -1,0 +1,164 @@
+use straddle_geometry::{Bytes, Error, Grid, Unit};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, SeenGrid, Stack, Trust, Value};
+
+use crate::{Finding, Prices};
+
+/// What the user asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Request sizes to price; the worst of them decides the severity.
+    pub io: Vec<Unit>,
+}
+
+impl Default for Options {
+    /// 4 KiB, 8 KiB and 64 KiB: filesystem block, database page, database extent.
+    fn default() -> Options {
+        Options {
+            io: [4096, 8192, 65_536]
+                .into_iter()
+                .filter_map(Unit::new)
+                .collect(),
+        }
+    }
+}
+
+/// A stack, and what every layer of it sees below, worked out once for all rules.
+pub struct Context<'a> {
+    /// The stack.
+    pub stack: &'a Stack,
+    /// What the user asked for.
+    pub options: &'a Options,
+    seen: Vec<Vec<SeenGrid<'a>>>,
+}
+
+impl<'a> Context<'a> {
+    /// Prepares a stack for the rules.
+    #[must_use]
+    pub fn new(stack: &'a Stack, options: &'a Options) -> Context<'a> {
+        let seen = stack
+            .iter()
+            .map(|(id, _)| stack.grids_seen_from(id))
+            .collect();
+        Context {
+            stack,
+            options,
+            seen,
+        }
+    }
+
+    /// Every grid at or below `layer`, in its own addresses.
+    #[must_use]
+    pub fn seen(&self, layer: LayerId) -> &[SeenGrid<'a>] {
+        self.seen.get(layer.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The grids with this role strictly below `layer`, in its addresses; doubtful ones left out.
+    pub fn below(&self, layer: LayerId, role: GridRole) -> impl Iterator<Item = &SeenGrid<'a>> {
+        self.seen(layer).iter().filter(move |grid| {
+            grid.layer != layer && grid.role == role && grid.fact.trust != Trust::Doubtful
+        })
+    }
+
+    /// Layers of a kind.
+    pub fn of_kind(&self, kind: LayerKind) -> impl Iterator<Item = (LayerId, &'a Layer)> {
+        self.stack
+            .iter()
+            .filter(move |(_, layer)| layer.kind == kind)
+    }
+
+    /// Partitions that hold data: extended partitions, which only hold others, are left out.
+    pub fn data_partitions(&self) -> impl Iterator<Item = (LayerId, &'a Layer)> {
+        self.of_kind(LayerKind::Partition)
+            .filter(|(_, layer)| !is_extended(layer))
+    }
+
+    /// What requests that start at byte 0 of `layer` pay on a grid it sees.
+    #[must_use]
+    pub fn prices(&self, grid: &SeenGrid<'_>) -> Prices {
+        self.prices_from(grid, Bytes::ZERO)
+    }
+
+    /// What requests that start at byte `start` of the layer pay on a grid it sees.
+    #[must_use]
+    pub fn prices_from(&self, grid: &SeenGrid<'_>, start: Bytes) -> Prices {
+        Prices::of(
+            grid.role,
+            grid.fact.value.unit(),
+            &grid.seen,
+            start,
+            &self.options.io,
+        )
+    }
+
+    /// The first good start for something that now starts at `start` of `base`: on every boundary known there, on a
+    /// multiple of 1 MiB if that can be had, and not before `start`.
+    ///
+    /// # Errors
+    /// When the grids of `base` have no boundary in common.
+    pub fn good_start(&self, base: LayerId, start: Bytes) -> Result<Bytes, Error> {
+        let known = self.seen(base).iter().filter(|grid| {
+            grid.fact.trust != Trust::Doubtful
+                && matches!(
+                    grid.role,
+                    GridRole::LogicalSector
+                        | GridRole::PhysicalSector
+                        | GridRole::IndirectionUnit
+                        | GridRole::StripeUnit
+                        | GridRole::FullStripe
+                )
+        });
+        let uniform = known.filter_map(|grid| match grid.seen {
+            straddle_stack::Seen::Uniform(grid) => Some(grid),
+            straddle_stack::Seen::Pieces(_) => None,
+        });
+        let all = Grid::intersect_all(uniform)?;
+        // A multiple of 1 MiB as well is what every partitioner makes; where it contradicts the device, the device wins.
+        let usual = Unit::new(1 << 20)
+            .map(Grid::new)
+            .map_or(Ok(all), |mib| all.intersect(mib));
+        usual.unwrap_or(all).first_at_or_after(start)
+    }
+
+    /// The device at the bottom, when the layer rests on exactly one.
+    #[must_use]
+    pub fn device_of(&self, layer: LayerId) -> Option<(LayerId, &'a Layer)> {
+        let mut here = layer;
+        while let Some(below) = self.stack.only_below(here) {
+            here = below;
+        }
+        let found = self.stack.layer(here);
+        (found.below.is_empty() && found.kind == LayerKind::Device).then_some((here, found))
+    }
+}
+
+/// True for an MBR extended partition.
+#[must_use]
+pub(crate) fn is_extended(layer: &Layer) -> bool {
+    matches!(layer.text(Key::PartitionType), Some("05" | "0f" | "85"))
+}
+
+/// Partitions that a boot loader or an installer writes once and nothing reads in normal operation; their start does not
+/// matter for speed.
+#[must_use]
+pub(crate) fn is_idle(layer: &Layer) -> bool {
+    const IDLE: [&str; 2] = [
+        // BIOS boot partition, and Microsoft reserved partition.
+        "21686148-6449-6E6F-744E-656564454649",
+        "E3C9E316-0B5C-4DB8-817D-F92DF00215AE",
+    ];
+    layer
+        .text(Key::PartitionType)
+        .is_some_and(|kind| IDLE.iter().any(|idle| idle.eq_ignore_ascii_case(kind)))
+}
+
+/// The start sector as the table records it, if it does.
+#[must_use]
+pub(crate) fn start_sector(layer: &Layer) -> Option<u64> {
+    match layer.attribute(Key::StartSector)?.value {
+        Value::Count(n) => Some(n),
+        _ => None,
+    }
+}
+
+/// Where findings go.
+pub(crate) type Findings = Vec<Finding>;

@@ -1,0 +1,23 @@
+//! What the facts of a stack mean: rules, and the findings they give.
+//!
+//! A [`Rule`] is one file under `rules/`: its permanent [`Code`], its page, and a function that looks at a
+//! [`Context`] and adds [`Finding`]s. Severity follows the price of a finding for the request sizes asked for, never the
+//! mere fact of being off a grid.
+
+mod code;
+mod context;
+mod finding;
+mod known_lies;
+mod page;
+mod price;
+mod registry;
+mod rules;
+mod wording;
+
+pub use code::{Code, Severity, Status};
+pub use context::{Context, Options};
+pub use finding::{Evidence, Finding};
+pub use page::{Folklore, Page};
+pub use price::{PriceRow, Prices};
+pub use registry::{FOLKLORE, RULES, Rule, by_code, check};
+pub use wording::{Correlation, division};

@@ -1,0 +1,100 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_geometry::{Access, Bytes, Family, Lattice, Ratio, Unit};
+use straddle_stack::{GridRole, Seen};
+
+/// What being off a grid costs, for each request size asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Prices {
+    /// What the boundaries are.
+    pub role: GridRole,
+    /// Distance between them.
+    pub unit: Unit,
+    /// One row per request size, in the order asked for.
+    pub rows: Vec<PriceRow>,
+    /// Requests of exactly one unit, when that size was not asked for: the worst case, not counted in the severity.
+    pub at_unit: Option<PriceRow>,
+}
+
+/// The price for one request size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PriceRow {
+    /// Request size.
+    pub io: Unit,
+    /// Fraction of requests that straddle a boundary.
+    pub straddling: Ratio,
+    /// Fraction that would straddle if the requests started on a boundary.
+    pub straddling_aligned: Ratio,
+    /// Mean operations per read now.
+    pub read_now: Ratio,
+    /// Mean operations per read when aligned.
+    pub read_aligned: Ratio,
+    /// Mean operations per write now, reads of partly written granules included.
+    pub write_now: Ratio,
+    /// Mean operations per write when aligned.
+    pub write_aligned: Ratio,
+    /// Extra operations, relative to aligned; the worse of reading and writing.
+    pub extra: Ratio,
+}
+
+impl PriceRow {
+    /// The price of `io`-sized requests that lie end to end from `start`.
+    fn of(role: GridRole, seen: &Seen, start: Bytes, io: Unit) -> Option<PriceRow> {
+        let requests = Lattice::back_to_back(start, io);
+        let family: Family = role.family();
+        let read = seen.price(family, requests, Access::Read)?;
+        let write = seen.price(family, requests, Access::Write)?;
+        let straddling_aligned = match seen {
+            Seen::Uniform(grid) => requests.starting_at(grid.phase()).straddling(*grid),
+            Seen::Pieces(pieces) => pieces
+                .first()
+                .map(|(_, g)| requests.starting_at(g.phase()).straddling(*g))?,
+        };
+        Some(PriceRow {
+            io,
+            straddling: seen.straddling(requests)?,
+            straddling_aligned,
+            read_now: read.now,
+            read_aligned: read.aligned,
+            write_now: write.now,
+            write_aligned: write.aligned,
+            extra: read.extra.max(write.extra),
+        })
+    }
+}
+
+impl Prices {
+    /// Prices requests of the sizes `ios` that lie end to end from `start` of the layer that sees the grid as `seen`.
+    ///
+    /// Sizes whose exact price does not fit in 64 bits are left out.
+    #[must_use]
+    pub fn of(role: GridRole, unit: Unit, seen: &Seen, start: Bytes, ios: &[Unit]) -> Prices {
+        let row = |io| PriceRow::of(role, seen, start, io);
+        let at_unit = if ios.contains(&unit) { None } else { row(unit) };
+        Prices {
+            role,
+            unit,
+            rows: ios.iter().filter_map(|io| row(*io)).collect(),
+            at_unit,
+        }
+    }
+
+    /// The worst price among the sizes asked for.
+    #[must_use]
+    pub fn worst(&self) -> Ratio {
+        self.rows
+            .iter()
+            .map(|row| row.extra)
+            .max()
+            .unwrap_or(Ratio::ZERO)
+    }
+
+    /// True when no size pays anything, asked for or not.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.rows
+            .iter()
+            .chain(&self.at_unit)
+            .all(|row| row.extra.is_zero())
+    }
+}

@@ -1,0 +1,89 @@
+use crate::context::Findings;
+use crate::rules;
+use crate::{Code, Context, Finding, Folklore, Page, Status};
+
+/// A rule: its permanent code, its page, and the function that applies it.
+pub struct Rule {
+    /// Permanent code.
+    pub code: Code,
+    /// Name in kebab case, as used in file names.
+    pub name: &'static str,
+    /// One line: what is wrong when it fires.
+    pub summary: &'static str,
+    /// How settled it is.
+    pub status: Status,
+    /// The page that `explain` prints.
+    pub page: Page,
+    /// Looks at a stack and adds findings.
+    pub check: fn(&Context<'_>, &mut Findings),
+}
+
+/// All rules, in the order of their codes.
+pub static RULES: &[&Rule] = &[&rules::partition_start_physical_sector::RULE];
+
+/// Pages about beliefs, without a rule.
+pub static FOLKLORE: &[Folklore] = rules::folklore::PAGES;
+
+/// The rule with this code.
+#[must_use]
+pub fn by_code(code: Code) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.code == code)
+}
+
+/// Applies all rules to a stack; worst first, then in the order of layers and codes.
+#[must_use]
+pub fn check(context: &Context<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in RULES.iter().filter(|rule| rule.status != Status::Removed) {
+        (rule.check)(context, &mut findings);
+    }
+    findings.sort_by(|a, b| {
+        let key = |f: &Finding| (f.severity, f.worst_price());
+        key(b)
+            .cmp(&key(a))
+            .then_with(|| (a.layer, a.code).cmp(&(b.layer, b.code)))
+    });
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_ascend_and_names_are_kebab_case() {
+        assert!(RULES.windows(2).all(|pair| pair[0].code < pair[1].code));
+        for rule in RULES {
+            assert!(
+                rule.name
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+                "{}",
+                rule.name
+            );
+            assert!(
+                !rule.summary.ends_with('.') && !rule.summary.is_empty(),
+                "{}",
+                rule.code
+            );
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_whole_page() {
+        for rule in RULES {
+            for (heading, text) in rule.page.sections() {
+                assert!(
+                    text.len() > 40,
+                    "{}: section `{heading}` says nothing",
+                    rule.code
+                );
+            }
+            assert!(
+                !rule.page.references.is_empty(),
+                "{}: no references",
+                rule.code
+            );
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What all rules about a start on a grid share.
+
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{Layer, LayerId, Seen, SeenGrid};
+
+use crate::context::is_idle;
+use crate::wording::{both_ways, remainder_line, start_label};
+use crate::{Code, Context, Finding, Severity};
+
+/// A layer that starts somewhere, and a grid far below that it sees in one piece.
+pub(crate) struct Start<'a> {
+    pub(crate) id: LayerId,
+    pub(crate) layer: &'a Layer,
+    pub(crate) grid: &'a SeenGrid<'a>,
+    /// The layer whose addresses the arithmetic is written in.
+    pub(crate) base: LayerId,
+    /// The start there.
+    pub(crate) start: Bytes,
+    /// The grid there.
+    pub(crate) there: Grid,
+}
+
+impl<'a> Start<'a> {
+    /// `None` when the layer sees the grid in pieces, or has no single place in the layer below.
+    pub(crate) fn of(
+        context: &Context<'a>,
+        id: LayerId,
+        layer: &'a Layer,
+        grid: &'a SeenGrid<'a>,
+    ) -> Option<Start<'a>> {
+        let Seen::Uniform(seen) = grid.seen else {
+            return None;
+        };
+        // Where one linear path leads to the grid's own layer, its addresses are the natural ones; else those one below.
+        let (base, start, there) = match context.stack.start_in(id, grid.layer) {
+            Some(start) if is_linear(context, id, grid.layer) => {
+                (grid.layer, start, grid.fact.value)
+            }
+            _ => {
+                let below = context.stack.only_below(id)?;
+                let start = context.stack.start_in(id, below)?;
+                // A boundary at b up here is one at b + start below.
+                let phase = seen.phase().checked_add(start)?;
+                (below, start, Grid::with_phase(seen.unit(), phase))
+            }
+        };
+        Some(Start {
+            id,
+            layer,
+            grid,
+            base,
+            start,
+            there,
+        })
+    }
+
+    pub(crate) fn unit(&self) -> Unit {
+        self.there.unit()
+    }
+
+    pub(crate) fn is_on_grid(&self) -> bool {
+        self.there.contains(self.start)
+    }
+}
+
+fn is_linear(context: &Context<'_>, from: LayerId, to: LayerId) -> bool {
+    let mut here = from;
+    while here != to {
+        match (
+            &context.stack.layer(here).map,
+            context.stack.only_below(here),
+        ) {
+            (straddle_geometry::Map::Linear { .. }, Some(below)) => here = below,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The finding that `start` is off its grid; `None` when it is on it.
+pub(crate) fn off_grid(
+    code: Code,
+    context: &Context<'_>,
+    start: &Start<'_>,
+    title: String,
+) -> Option<Finding> {
+    if start.is_on_grid() {
+        return None;
+    }
+    let mut finding = Finding::priced(code, start.id, title, context.prices(start.grid));
+    if let Some(placement) = &start.layer.placement {
+        finding = finding.evidence(&placement.source, start_label(start.layer, start.start));
+    }
+    let grid_label = format!("{} = {}", start.grid.role.name(), start.unit());
+    finding = finding
+        .evidence(&start.grid.fact.source, grid_label)
+        .arithmetic(remainder_line(start.layer, start.start, start.there));
+    finding = match context.good_start(start.base, start.start) {
+        Ok(good) => finding.help(format!(
+            "start it at {}: the first place from here on that is on every boundary known",
+            both_ways(good)
+        )),
+        Err(error) => finding.help(format!(
+            "no start satisfies every boundary known here ({error}); satisfy the costliest"
+        )),
+    };
+    if is_idle(start.layer) {
+        finding = finding.at_most(
+            Severity::Note,
+            "it is a partition that only a boot loader or an installer uses; its start does not matter for speed",
+        );
+    }
+    Some(finding)
+}
