@@ -1,0 +1,139 @@
+//! One line per partition, for many targets: what a spreadsheet wants.
+
+use std::io::Write;
+
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, Trust};
+
+use crate::Checked;
+use crate::document::{allocation_unit_above, stripe_unit_below};
+
+/// The columns, in order. New ones are only ever added at the end.
+pub const COLUMNS: [&str; 17] = [
+    "target",
+    "layer",
+    "type",
+    "start_bytes",
+    "start_sectors_512",
+    "size_bytes",
+    "filesystem",
+    "allocation_unit",
+    "physical_sector",
+    "physical_sector_assumed",
+    "start_mod_physical_sector",
+    "stripe_unit",
+    "start_mod_stripe_unit",
+    "severity",
+    "codes",
+    "worst_extra_percent",
+    "device",
+];
+
+/// Writes the header line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn header(out: impl Write) -> csv::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(COLUMNS)?;
+    Ok(writer.flush()?)
+}
+
+/// Writes one line per partition of a target; one line for the whole target when it has none.
+///
+/// # Errors
+/// Those of `out`.
+pub fn rows(checked: &Checked, out: impl Write) -> csv::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let stack = &checked.stack;
+    let mut any = false;
+    for (id, _) in stack
+        .iter()
+        .filter(|(_, layer)| layer.kind == LayerKind::Partition)
+    {
+        any = true;
+        writer.write_record(row(checked, id))?;
+    }
+    if !any {
+        for id in stack.roots() {
+            writer.write_record(row(checked, id))?;
+        }
+    }
+    Ok(writer.flush()?)
+}
+
+fn row(checked: &Checked, id: LayerId) -> [String; COLUMNS.len()] {
+    let stack = &checked.stack;
+    let layer = stack.layer(id);
+    let number = |bytes: Option<Bytes>| bytes.map_or(String::new(), |b| b.get().to_string());
+    let start = layer
+        .placement
+        .as_ref()
+        .map(|placement| placement.value.start());
+    let sectors = start.and_then(|s| Unit::new(512).map(|unit| s.div_rem(unit)));
+    let filesystem = stack
+        .above(id)
+        .find_map(|above| stack.layer(above).format.clone());
+    let seen = stack.grids_seen_from(id);
+    let off = |role: GridRole| {
+        seen.iter()
+            .find(|grid| grid.role == role && grid.layer != id)
+            .map(|grid| {
+                let rest = match grid.seen {
+                    Seen::Uniform(g) => Some(g.remainder(Bytes::ZERO)),
+                    Seen::Pieces(_) => None,
+                };
+                (
+                    grid.fact.value.unit().bytes(),
+                    grid.fact.trust == Trust::Assumed,
+                    rest,
+                )
+            })
+    };
+    let physical = off(GridRole::PhysicalSector);
+    let stripe = off(GridRole::StripeUnit);
+    let about: Vec<_> = checked
+        .findings
+        .iter()
+        .filter(|f| stack.rests_on(f.layer, id))
+        .collect();
+    let mut codes: Vec<String> = about.iter().map(|f| f.code.to_string()).collect();
+    codes.sort();
+    codes.dedup();
+    let worst = about.iter().map(|f| f.worst_price()).max();
+    let device = stack
+        .foundations(id)
+        .last()
+        .map_or(String::new(), |base| stack.layer(*base).name.clone());
+    [
+        checked.name.clone(),
+        layer.name.clone(),
+        layer
+            .text(Key::PartitionType)
+            .unwrap_or_default()
+            .to_owned(),
+        number(start),
+        sectors
+            .filter(|(_, rest)| *rest == Bytes::ZERO)
+            .map_or(String::new(), |(n, _)| n.to_string()),
+        number(layer.size.as_ref().map(|size| size.value)),
+        filesystem.map_or(String::new(), |f| f.into_owned()),
+        number(allocation_unit_above(stack, id).map(Unit::bytes)),
+        number(physical.map(|(unit, _, _)| unit)),
+        physical.map_or(String::new(), |(_, assumed, _)| assumed.to_string()),
+        number(physical.and_then(|(_, _, rest)| rest)),
+        number(stripe_unit_below(stack, id).map(|(_, unit)| unit.bytes())),
+        number(stripe.and_then(|(_, _, rest)| rest)),
+        about
+            .iter()
+            .map(|f| f.severity)
+            .max()
+            .map_or("", |s| s.name())
+            .to_owned(),
+        codes.join(" "),
+        worst.map_or(String::new(), |ratio| {
+            format!("{:.2}", ratio.to_f64() * 100.0)
+        }),
+        device,
+    ]
+}

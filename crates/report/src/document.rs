@@ -1,0 +1,172 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_geometry::{Bytes, Unit};
+use straddle_rules::{Correlation, Finding, Severity};
+use straddle_stack::{GridRole, LayerId, LayerKind, Stack};
+
+/// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
+pub const SCHEMA: &str = "straddle.check/1";
+
+/// A target, and what was found out about it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The target as the user named it; the host's own name for the host.
+    pub name: String,
+    /// Its stack.
+    pub stack: Stack,
+    /// What the rules say, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// A [`Checked`] target in JSON.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TargetDocument<'a> {
+    /// The target as the user named it.
+    pub target: &'a str,
+    /// Number of findings by severity.
+    pub counts: Counts,
+    /// What the rules say, worst first. `layer` is an index into `stack`.
+    pub findings: &'a [Finding],
+    /// The two classical correlations for every partition.
+    pub correlations: Vec<LayerCorrelations>,
+    /// The layers, lowest first.
+    pub stack: &'a Stack,
+}
+
+/// The classical correlations of one layer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LayerCorrelations {
+    /// Index into the stack.
+    pub layer: LayerId,
+    /// Where it is unknown, the stripe unit is not listed, and the first correlation is absent.
+    pub correlations: Vec<Correlation>,
+}
+
+/// Number of findings by severity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Errors.
+    pub errors: usize,
+    /// Warnings.
+    pub warnings: usize,
+    /// Notes.
+    pub notes: usize,
+}
+
+impl Counts {
+    /// Counts findings.
+    #[must_use]
+    pub fn of(findings: &[Finding]) -> Counts {
+        let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+        Counts {
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            notes: count(Severity::Note),
+        }
+    }
+}
+
+/// What many targets come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Targets looked at.
+    pub targets: usize,
+    /// Targets whose worst finding is an error.
+    pub with_errors: usize,
+    /// Targets whose worst finding is a warning.
+    pub with_warnings: usize,
+    /// Targets with notes only.
+    pub with_notes: usize,
+    /// Targets without any finding.
+    pub clean: usize,
+    /// Files in which nothing was recognised.
+    pub unrecognised: usize,
+    /// Targets that could not be read.
+    pub failed: usize,
+}
+
+impl Summary {
+    /// Adds one target.
+    pub fn add(&mut self, findings: &[Finding]) {
+        self.targets += 1;
+        match findings.iter().map(|f| f.severity).max() {
+            Some(Severity::Error) => self.with_errors += 1,
+            Some(Severity::Warning) => self.with_warnings += 1,
+            Some(Severity::Note) => self.with_notes += 1,
+            None => self.clean += 1,
+        }
+    }
+}
+
+impl Checked {
+    /// The target in JSON.
+    #[must_use]
+    pub fn document(&self) -> TargetDocument<'_> {
+        let correlations = self
+            .stack
+            .iter()
+            .filter(|(_, layer)| layer.kind == LayerKind::Partition)
+            .map(|(id, _)| LayerCorrelations {
+                layer: id,
+                correlations: correlations(&self.stack, id),
+            })
+            .filter(|layer| !layer.correlations.is_empty())
+            .collect();
+        TargetDocument {
+            target: &self.name,
+            counts: Counts::of(&self.findings),
+            findings: &self.findings,
+            correlations,
+            stack: &self.stack,
+        }
+    }
+}
+
+/// `partition offset ÷ stripe unit` and `stripe unit ÷ allocation unit`, as far as the units are known.
+pub(crate) fn correlations(stack: &Stack, partition: LayerId) -> Vec<Correlation> {
+    let mut out = Vec::new();
+    let Some((base, stripe_unit)) = stripe_unit_below(stack, partition) else {
+        return out;
+    };
+    if let Some(start) = stack.start_in(partition, base) {
+        out.push(Correlation::new(
+            "partition offset ÷ stripe unit",
+            start,
+            stripe_unit,
+        ));
+    }
+    if let Some(unit) = allocation_unit_above(stack, partition) {
+        out.push(Correlation::new(
+            "stripe unit ÷ allocation unit",
+            stripe_unit.bytes(),
+            unit,
+        ));
+    }
+    out
+}
+
+/// The nearest layer below that has a stripe unit, and that unit.
+pub(crate) fn stripe_unit_below(stack: &Stack, layer: LayerId) -> Option<(LayerId, Unit)> {
+    stack.foundations(layer).into_iter().find_map(|id| {
+        stack
+            .layer(id)
+            .grid(GridRole::StripeUnit)
+            .map(|fact| (id, fact.value.unit()))
+    })
+}
+
+/// The allocation unit of the filesystem that stands directly on a layer.
+pub(crate) fn allocation_unit_above(stack: &Stack, layer: LayerId) -> Option<Unit> {
+    stack.above(layer).find_map(|id| {
+        stack
+            .layer(id)
+            .grid(GridRole::AllocationUnit)
+            .map(|fact| fact.value.unit())
+    })
+}
+
+/// Where a layer starts in the layer directly below it.
+pub(crate) fn start_below(stack: &Stack, layer: LayerId) -> Option<Bytes> {
+    let below = stack.only_below(layer)?;
+    stack.start_in(layer, below)
+}

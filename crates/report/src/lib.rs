@@ -1,0 +1,10 @@
+//! Stacks and findings as people and programs read them: text, JSON, CSV.
+//!
+//! Nothing here prints: every function returns text or writes into what the caller gives. Text carries ANSI styles; the
+//! caller strips them where they do not belong.
+
+pub mod csv;
+mod document;
+pub mod text;
+
+pub use document::{Checked, Counts, SCHEMA, Summary, TargetDocument};

@@ -1,0 +1,31 @@
+//! Text for terminals: findings, the stack as a tree, the ruler, lines for many targets.
+
+mod finding;
+mod page;
+mod ruler;
+mod snippet;
+mod stack;
+mod style;
+mod summary;
+
+use std::fmt::Write;
+
+use crate::Checked;
+
+pub use page::{folklore, rule_list, rule_page};
+pub use style::{ERROR, severity_style};
+pub use summary::{line, summary};
+
+/// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler.
+#[must_use]
+pub fn report(checked: &Checked) -> String {
+    let mut out = String::new();
+    for finding in &checked.findings {
+        finding::render(checked, finding, &mut out);
+        out.push('\n');
+    }
+    stack::render(checked, &mut out);
+    ruler::render(checked, &mut out);
+    let _ = writeln!(out, "\n{}", summary::verdict(checked));
+    out
+}

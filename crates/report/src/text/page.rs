@@ -1,0 +1,118 @@
+//! Pages of rules and folklore, for `explain`.
+
+use std::fmt::Write;
+
+use straddle_rules::{FOLKLORE, Folklore, RULES, Rule};
+
+use super::style::{STRONG, paint};
+
+/// Width of prose on a terminal.
+const WIDTH: usize = 88;
+
+/// The page of a rule.
+#[must_use]
+pub fn rule_page(rule: &Rule) -> String {
+    let mut out = format!(
+        "{}\n",
+        paint(STRONG, format!("{}: {}", rule.code, rule.summary))
+    );
+    for (heading, text) in rule.page.sections() {
+        section(&mut out, heading, text);
+    }
+    references(&mut out, rule.page.references);
+    out
+}
+
+/// A page about a belief.
+#[must_use]
+pub fn folklore(page: &Folklore) -> String {
+    let mut out = format!("{}\n", paint(STRONG, format!("\"{}\"", page.belief)));
+    section(&mut out, "What is true of it", page.truth);
+    references(&mut out, page.references);
+    out
+}
+
+/// All codes and pages, a line each.
+#[must_use]
+pub fn rule_list() -> String {
+    let mut out = String::new();
+    for rule in RULES {
+        let _ = writeln!(out, "{}  {}", paint(STRONG, rule.code), rule.summary);
+    }
+    let _ = writeln!(out, "\nBeliefs, and what is true of them:");
+    for page in FOLKLORE {
+        let _ = writeln!(
+            out,
+            "{}  {}",
+            paint(STRONG, format!("{:<11}", page.name)),
+            page.belief
+        );
+    }
+    out
+}
+
+fn section(out: &mut String, heading: &str, text: &str) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, heading));
+    for (index, paragraph) in text.split("\n\n").enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        wrap(out, paragraph, "  ");
+    }
+}
+
+fn references(out: &mut String, references: &[&str]) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, "References"));
+    for reference in references {
+        let _ = writeln!(out, "  - {reference}");
+    }
+}
+
+/// Writes `text` in lines of at most [`WIDTH`] characters, each behind `indent`. A longer word gets a line of its own.
+pub(super) fn wrap(out: &mut String, text: &str, indent: &str) {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            out.push_str(indent);
+            column = indent.len();
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_and_nothing_is_lost() {
+        let words: Vec<String> = (0..200).map(|n| "x".repeat(n % 13 + 1)).collect();
+        let mut out = String::new();
+        wrap(&mut out, &words.join(" "), "  ");
+        assert!(
+            out.lines()
+                .all(|line| line.chars().count() <= WIDTH && line.starts_with("  "))
+        );
+        assert_eq!(out.split_whitespace().collect::<Vec<_>>(), words);
+    }
+
+    #[test]
+    fn every_page_renders_with_its_headings() {
+        for rule in RULES {
+            let page = rule_page(rule);
+            for (heading, _) in rule.page.sections() {
+                assert!(page.contains(heading), "{}: {heading}", rule.code);
+            }
+        }
+    }
+}

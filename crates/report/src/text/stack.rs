@@ -1,0 +1,310 @@
+//! The stack as a tree: every layer with its place, its grids, and the two classical correlations.
+
+use std::fmt::Write;
+
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_rules::{Correlation, division};
+use straddle_stack::{
+    Fact, GridFact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Trust, Value,
+};
+
+use super::snippet::sanitise;
+use super::style::{ERROR, FAINT, FRAME, GOOD, STRONG, paint};
+use crate::Checked;
+use crate::document::{correlations, start_below};
+
+/// Stripe units that arrays use; what is printed when the stripe unit is not known.
+const PLAUSIBLE_STRIPE_UNITS: [u64; 7] = [16, 32, 64, 128, 256, 512, 1024];
+
+/// Writes every root with what rests on it.
+pub(super) fn render(checked: &Checked, out: &mut String) {
+    let roots: Vec<LayerId> = checked.stack.roots().collect();
+    for root in roots {
+        Tree { checked, out }.layer(root, None, "", "");
+    }
+}
+
+struct Tree<'a> {
+    checked: &'a Checked,
+    out: &'a mut String,
+}
+
+impl Tree<'_> {
+    /// Writes `id` behind `first`, and what belongs to it behind `rest`.
+    fn layer(&mut self, id: LayerId, from: Option<LayerId>, first: &str, rest: &str) {
+        let stack = &self.checked.stack;
+        let layer = stack.layer(id);
+        let above: Vec<LayerId> = stack.above(id).collect();
+        // A layer over several others (an array) is told in full below the first of them only.
+        let repeated = from.is_some_and(|below| layer.below.first() != Some(&below));
+        let _ = writeln!(
+            self.out,
+            "{}{}",
+            paint(FRAME, first),
+            self.headline(id, layer)
+        );
+        if repeated {
+            return;
+        }
+        let bar = if above.is_empty() { "   " } else { "│  " };
+        for line in self.details(id, layer) {
+            let _ = writeln!(self.out, "{}{line}", paint(FRAME, format!("{rest}{bar}")));
+        }
+        for (index, child) in above.iter().enumerate() {
+            let last = index + 1 == above.len();
+            let (branch, stem) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            self.layer(
+                *child,
+                Some(id),
+                &format!("{rest}{branch}"),
+                &format!("{rest}{stem}"),
+            );
+        }
+    }
+
+    /// `partition 1  type 07, 20 GiB, starts at 31.5 KiB = 63 sectors = 32,256 B`.
+    fn headline(&self, id: LayerId, layer: &Layer) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        if layer.kind != LayerKind::Partition || layer.format.is_some() {
+            let kind = match &layer.format {
+                Some(format) if **format == *layer.name => layer.kind.name().to_owned(),
+                Some(format) => format!("{} {format}", layer.kind.name()),
+                None => layer.kind.name().to_owned(),
+            };
+            parts.push(kind);
+        }
+        if let Some(kind) = layer.text(Key::PartitionType) {
+            parts.push(format!("type {kind}"));
+        }
+        if let Some(label) = layer.text(Key::Label).filter(|label| !label.is_empty()) {
+            parts.push(format!("\"{label}\""));
+        }
+        if let Some(size) = &layer.size {
+            parts.push(size.value.to_string());
+        }
+        if layer.kind == LayerKind::Partition
+            && let Some(start) = start_below(&self.checked.stack, id)
+        {
+            parts.push(format!("starts at {}", both_ways(start)));
+        }
+        if let Some(mounted) = layer.text(Key::MountPoint) {
+            parts.push(format!("on {mounted}"));
+        }
+        format!(
+            "{}  {}",
+            paint(STRONG, sanitise(&layer.name)),
+            sanitise(&parts.join(", "))
+        )
+    }
+
+    fn details(&self, id: LayerId, layer: &Layer) -> Vec<String> {
+        let mut lines = Vec::new();
+        let grids: Vec<String> = layer.grids.iter().map(grid).collect();
+        if !grids.is_empty() {
+            lines.extend(wrapped(&grids));
+        }
+        let facts: Vec<String> = layer
+            .attributes
+            .iter()
+            .filter(|a| shown(a.key))
+            .map(|a| attribute(a.key, &a.value))
+            .collect();
+        lines.extend(wrapped(&facts));
+        if layer.kind == LayerKind::Partition && !is_extended(layer) {
+            lines.extend(self.places(id));
+            lines.extend(self.correlations(id));
+        }
+        lines
+    }
+
+    /// How the start of a partition divides by each grid below that something is rewritten or split at.
+    fn places(&self, id: LayerId) -> Vec<String> {
+        let stack = &self.checked.stack;
+        let told = |role| {
+            matches!(
+                role,
+                GridRole::PhysicalSector
+                    | GridRole::StripeUnit
+                    | GridRole::FullStripe
+                    | GridRole::IndirectionUnit
+            )
+        };
+        let mut lines = Vec::new();
+        for seen in stack
+            .grids_seen_from(id)
+            .iter()
+            .filter(|g| g.layer != id && told(g.role))
+        {
+            let Seen::Uniform(up_here) = seen.seen else {
+                continue;
+            };
+            let on = up_here.contains(Bytes::ZERO);
+            let mark = if on {
+                paint(GOOD, "on ")
+            } else {
+                paint(ERROR, "off")
+            };
+            let start = stack.start_in(id, seen.layer).unwrap_or(Bytes::ZERO);
+            let line = match Some(start).filter(|_| seen.fact.value.contains(start) == on) {
+                Some(start) => division(start, seen.fact.value),
+                None => format!("first boundary {} inside", up_here.phase()),
+            };
+            lines.push(format!(
+                "{mark} {} {}: {line}{}",
+                seen.role.name(),
+                seen.fact.value.unit(),
+                trust(seen.fact)
+            ));
+        }
+        lines
+    }
+
+    fn correlations(&self, id: LayerId) -> Vec<String> {
+        let stack = &self.checked.stack;
+        let known = correlations(stack, id);
+        if !known.is_empty() {
+            return known.iter().map(correlation).collect();
+        }
+        let mut lines = Vec::new();
+        if let Some(start) = start_below(stack, id) {
+            let integer =
+                |kib: &u64| Unit::new(kib * 1024).is_some_and(|unit| start.is_multiple_of(unit));
+            let list = |which: Vec<&u64>| {
+                which
+                    .iter()
+                    .map(|kib| format!("{kib}K"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
+            let (yes, no): (Vec<_>, Vec<_>) =
+                PLAUSIBLE_STRIPE_UNITS.iter().partition(|kib| integer(kib));
+            let mut line = "partition offset ÷ stripe unit: stripe unit not known;".to_owned();
+            if !yes.is_empty() {
+                let _ = write!(line, " an integer for {}", list(yes));
+            }
+            if !no.is_empty() {
+                let comma = if line.ends_with(';') { "" } else { "," };
+                let _ = write!(line, "{comma} not for {}", list(no));
+            }
+            lines.push(line);
+        }
+        if let Some(unit) = crate::document::allocation_unit_above(stack, id) {
+            let verdict = match PLAUSIBLE_STRIPE_UNITS
+                .iter()
+                .find(|kib| Bytes::kib(**kib).is_multiple_of(unit))
+            {
+                Some(kib) => format!("an integer for stripe units from {kib}K up"),
+                None => "not an integer for any usual stripe unit".to_owned(),
+            };
+            lines.push(format!(
+                "stripe unit ÷ allocation unit: {verdict} (allocation unit {unit})"
+            ));
+        }
+        lines
+    }
+}
+
+fn correlation(c: &Correlation) -> String {
+    let verdict = if c.integer {
+        paint(GOOD, "an integer")
+    } else {
+        paint(ERROR, "not an integer")
+    };
+    format!("{}: {}, {verdict}", c.name, c.arithmetic())
+}
+
+fn grid(fact: &GridFact) -> String {
+    let g: Grid = fact.grid.value;
+    let phase = if g.phase() == Bytes::ZERO {
+        String::new()
+    } else {
+        format!(" from {}", g.phase())
+    };
+    format!(
+        "{} {}{phase}{}",
+        fact.role.name(),
+        g.unit(),
+        trust(&fact.grid)
+    )
+}
+
+/// Says when a fact is not simply read: assumed, told by a flag, known to be false.
+fn trust<T>(fact: &Fact<T>) -> String {
+    let word = match (&fact.trust, &fact.source) {
+        (Trust::Doubtful, _) => "not believed",
+        (Trust::Assumed, _) => "assumed",
+        (_, Source::Flag { .. }) => "as given",
+        _ => return String::new(),
+    };
+    paint(FAINT, format!(" ({word})"))
+}
+
+/// Attributes that a reader of the tree wants; the others are in the JSON document.
+fn shown(key: Key) -> bool {
+    !matches!(
+        key,
+        Key::PartitionNumber
+            | Key::PartitionType
+            | Key::StartSector
+            | Key::Label
+            | Key::MountPoint
+            | Key::TableSectorSize
+            | Key::MaxRequest
+            | Key::BlockSize
+            | Key::MftOffset
+            | Key::Serial
+            | Key::MountOptions
+    )
+}
+
+fn attribute(key: Key, fact: &Fact<Value>) -> String {
+    format!(
+        "{} {}{}",
+        key.name(),
+        sanitise(&fact.value.to_string()),
+        trust(fact)
+    )
+}
+
+/// Joins items with semicolons into lines that fit a terminal.
+fn wrapped(items: &[String]) -> Vec<String> {
+    const WIDTH: usize = 92;
+    let mut lines: Vec<String> = Vec::new();
+    let mut width = 0;
+    for item in items {
+        let len = item.chars().count();
+        match lines.last_mut() {
+            Some(line) if width + 2 + len <= WIDTH => {
+                line.push_str("; ");
+                line.push_str(item);
+                width += 2 + len;
+            }
+            _ => {
+                lines.push(item.clone());
+                width = len;
+            }
+        }
+    }
+    lines
+}
+
+fn both_ways(bytes: Bytes) -> String {
+    let (sectors, rest) = Unit::new(512).map_or((0, bytes), |unit| bytes.div_rem(unit));
+    if rest == Bytes::ZERO && bytes > Bytes::ZERO {
+        format!(
+            "{bytes} = {} sectors = {} B",
+            Bytes::new(sectors).grouped(),
+            bytes.grouped()
+        )
+    } else {
+        format!("{} B", bytes.grouped())
+    }
+}
+
+fn is_extended(layer: &Layer) -> bool {
+    matches!(layer.text(Key::PartitionType), Some("05" | "0f" | "85"))
+}

@@ -1,0 +1,32 @@
+//! The few styles that are used; meaning is never carried by colour alone.
+
+use anstyle::{AnsiColor, Style};
+use straddle_rules::Severity;
+
+/// Errors, and what is off the grid.
+pub const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+/// Frames, arrows, tree lines.
+pub(super) const FRAME: Style = AnsiColor::Blue.on_default();
+/// Titles and names.
+pub(super) const STRONG: Style = Style::new().bold();
+/// What is fine.
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+/// What is less important.
+pub(super) const FAINT: Style = Style::new().dimmed();
+
+/// The style of a severity.
+#[must_use]
+pub const fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        Severity::Note => NOTE,
+    }
+}
+
+/// `text` in `style`.
+pub(super) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}

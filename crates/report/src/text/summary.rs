@@ -1,0 +1,105 @@
+use straddle_rules::Severity;
+
+use super::snippet::sanitise;
+use super::style::{FAINT, GOOD, STRONG, paint, severity_style};
+use crate::{Checked, Counts, Summary};
+
+/// One sentence: what the findings on one target come to.
+pub(super) fn verdict(checked: &Checked) -> String {
+    let counts = Counts::of(&checked.findings);
+    let name = sanitise(&checked.name);
+    if counts == Counts::default() {
+        return format!("{name}: {}", paint(GOOD, "no finding"));
+    }
+    format!("{name}: {}", count_list(counts))
+}
+
+fn count_list(counts: Counts) -> String {
+    let part = |n: usize, severity: Severity| {
+        let s = if n == 1 { "" } else { "s" };
+        (n > 0).then(|| {
+            paint(
+                severity_style(severity),
+                format!("{n} {}{s}", severity.name()),
+            )
+        })
+    };
+    let parts = [
+        part(counts.errors, Severity::Error),
+        part(counts.warnings, Severity::Warning),
+        part(counts.notes, Severity::Note),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// One line for one of many targets: its worst severity and price, its name, the worst finding.
+#[must_use]
+pub fn line(checked: &Checked) -> String {
+    let name = sanitise(&checked.name);
+    let Some(worst) = checked.findings.first() else {
+        return format!("{}        {:>8}  {name}", paint(GOOD, "ok"), "");
+    };
+    let price = worst.worst_price();
+    let extra = if price.is_zero() {
+        String::new()
+    } else {
+        format!("+{price}")
+    };
+    let padding = " ".repeat(10 - worst.severity.name().len());
+    let rest = match checked.findings.len() {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    format!(
+        "{}{padding}{extra:>8}  {}  {} {}{}",
+        paint(severity_style(worst.severity), worst.severity.name()),
+        paint(STRONG, name),
+        worst.code,
+        sanitise(&worst.title),
+        paint(FAINT, rest)
+    )
+}
+
+/// What many targets come to, in one line.
+#[must_use]
+pub fn summary(summary: &Summary) -> String {
+    let mut parts = Vec::new();
+    let mut add = |n: usize, words: &str, style: anstyle::Style| {
+        if n > 0 {
+            parts.push(paint(style, format!("{n} {words}")));
+        }
+    };
+    add(
+        summary.with_errors,
+        "with errors",
+        severity_style(Severity::Error),
+    );
+    add(
+        summary.with_warnings,
+        "with warnings",
+        severity_style(Severity::Warning),
+    );
+    add(
+        summary.with_notes,
+        "with notes only",
+        severity_style(Severity::Note),
+    );
+    add(summary.clean, "without a finding", GOOD);
+    add(
+        summary.failed,
+        "could not be read",
+        severity_style(Severity::Error),
+    );
+    add(
+        summary.unrecognised,
+        "in which nothing was recognised",
+        FAINT,
+    );
+    let all = summary.targets + summary.failed + summary.unrecognised;
+    let s = if all == 1 { "" } else { "s" };
+    format!(
+        "{}: {}",
+        paint(STRONG, format!("{all} target{s}")),
+        parts.join(", ")
+    )
+}
