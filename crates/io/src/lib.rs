@@ -4,6 +4,8 @@
 //! it has read, and turns every failure into a [`ReadError`] that names the byte and the length.
 
 mod error;
+#[cfg(target_os = "linux")]
+pub mod linux;
 mod reader;
 mod target;
 

@@ -173,4 +173,8 @@ keys! {
     Compression = "compression",
     /// NVMe deallocation (discard) granularity as the namespace says.
     NvmeAttribute = "NVMe attribute",
+    /// What was read, where a flag of the user replaces it.
+    Overridden = "overridden by a flag",
+    /// Replacement unit of a cache: what is written to the cache device as a whole.
+    BucketSize = "bucket size",
 }

@@ -1,0 +1,42 @@
+use std::io;
+
+/// Why a stack could not be had at all. What is merely missing is an oddity of a layer instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The root could not be read.
+    #[error("cannot read {path}: {source}")]
+    Root {
+        /// The directory or archive.
+        path: String,
+        /// The operating system's error, or the decoder's.
+        source: io::Error,
+    },
+    /// The archive or tree text is not one that `straddle capture` writes.
+    #[error("{path} is not a captured host: {detail}; make one with `straddle capture`")]
+    NotACapture {
+        /// The file.
+        path: String,
+        /// What was found.
+        detail: String,
+    },
+    /// There is no block device to look at below the root.
+    #[error(
+        "{path} has no sys/block directory; give `/`, a directory that holds a host's sys and proc, or an archive made by `straddle capture`"
+    )]
+    NotAHost {
+        /// The root.
+        path: String,
+    },
+    /// Nothing is known about the file.
+    #[error("{path}: {detail}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why not.
+        detail: String,
+    },
+    /// The archive could not be written.
+    #[error("cannot write the archive: {0}")]
+    Write(#[source] io::Error),
+}

@@ -1,0 +1,99 @@
+use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
+use straddle_io::{ReadAt, Reader, Target, TargetKind};
+use straddle_probe::Limits;
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
+
+use crate::Overrides;
+
+const ASSUMED_PHYSICAL: &str = "every disk made since about 2011 has 4,096-byte physical sectors; give --physical-sector if you know better";
+const ASSUMED_LOGICAL: &str =
+    "nothing in the image says otherwise; give --logical-sector if you know better";
+
+/// A raw image file, or one readable block device, as a stack of its own: nothing around it is looked at.
+///
+/// What an image cannot say is assumed and marked so: a physical sector of 4,096 bytes; a logical sector of 512 bytes
+/// unless its partition table was written for another.
+#[must_use]
+pub fn image(target: &Target, overrides: &Overrides) -> Stack {
+    let path = target.path().display().to_string();
+    let call = match target.kind() {
+        TargetKind::File => "fstat",
+        TargetKind::Device => "lseek",
+    };
+    let mut layer = Layer::new(LayerKind::Device, path);
+    let size = target.size();
+    layer.size = Some(Fact::answered(size, call, size.get().to_string()));
+    inspect_image(target, layer, overrides)
+}
+
+/// Puts `layer`, which stands for the bytes of `contents`, at the bottom of a stack and what is found in them on top.
+fn inspect_image(contents: &dyn ReadAt, layer: Layer, overrides: &Overrides) -> Stack {
+    let mut stack = Stack::new();
+    let base = stack.push(layer);
+    let reader = Reader::new(contents);
+    let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
+    straddle_probe::inspect(&mut stack, base, &reader, told, Limits::default());
+    assume_sectors(&mut stack, base);
+    overrides.apply(stack.layer_mut(base));
+    stack
+}
+
+/// Adds the sector sizes that the contents do not tell.
+pub(crate) fn assume_sectors(stack: &mut Stack, base: LayerId) {
+    let layer = stack.layer_mut(base);
+    if layer.grid(GridRole::LogicalSector).is_none() {
+        let from_table = layer.attribute(Key::TableSectorSize).and_then(|fact| {
+            let Value::Bytes(bytes) = fact.value else {
+                return None;
+            };
+            let unit = Unit::try_from(bytes).ok()?;
+            Some(fact.clone().map(|_| Grid::new(unit)))
+        });
+        let logical = from_table
+            .unwrap_or_else(|| Fact::assumed(Grid::new(SectorSize::B512.unit()), ASSUMED_LOGICAL));
+        layer.add_grid(GridRole::LogicalSector, logical);
+    }
+    if layer.grid(GridRole::PhysicalSector).is_none() {
+        let physical = Grid::with_phase(Unit::B4096, Bytes::ZERO);
+        layer.add_grid(
+            GridRole::PhysicalSector,
+            Fact::assumed(physical, ASSUMED_PHYSICAL),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straddle_stack::Trust;
+
+    fn stack_of(bytes: Vec<u8>, overrides: &Overrides) -> Stack {
+        inspect_image(&bytes, Layer::new(LayerKind::Device, "disk.img"), overrides)
+    }
+
+    #[test]
+    fn an_image_has_the_sectors_that_everybody_assumes() {
+        let stack = stack_of(vec![0; 1 << 20], &Overrides::default());
+        let disk = &stack.layers()[0];
+        let grid = |role| disk.grid(role).map(|g| (g.value.unit().get(), g.trust));
+        assert_eq!(grid(GridRole::LogicalSector), Some((512, Trust::Assumed)));
+        assert_eq!(grid(GridRole::PhysicalSector), Some((4096, Trust::Assumed)));
+    }
+
+    #[test]
+    fn a_flag_wins_over_an_assumption_and_overrides_nothing() {
+        let overrides = Overrides {
+            physical_sector: Unit::new(512)
+                .map(|unit| Fact::stated(unit, "--physical-sector", "512")),
+            ..Overrides::default()
+        };
+        let stack = stack_of(Vec::new(), &overrides);
+        let disk = &stack.layers()[0];
+        assert_eq!(
+            disk.grid(GridRole::PhysicalSector)
+                .map(|g| (g.value.unit().get(), g.trust)),
+            Some((512, Trust::Stated))
+        );
+        assert!(disk.attribute(Key::Overridden).is_none());
+    }
+}

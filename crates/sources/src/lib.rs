@@ -1,0 +1,15 @@
+//! Where stacks come from: an image or device by itself, the live Linux host, or a host captured elsewhere.
+//!
+//! [`image`] looks at one file or device and at nothing around it. [`linux::host`] reads a machine from its sysfs and
+//! mount table below a [`linux::Root`], which is the live system, a directory or a captured archive; one code path
+//! serves all three. [`linux::file`] follows one file through its extents down to the disks. [`linux::capture`] writes
+//! what those two read.
+
+mod error;
+mod image;
+pub mod linux;
+mod overrides;
+
+pub use error::SourceError;
+pub use image::image;
+pub use overrides::Overrides;

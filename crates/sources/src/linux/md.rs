@@ -1,0 +1,387 @@
+//! Linux software RAID, from `/sys/block/mdN/md`.
+//!
+//! Source: Linux `Documentation/admin-guide/md.rst`; layouts from `md(4)` and `drivers/md/raid10.c`.
+
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Value};
+
+use super::host::{Device, Host, nowhere};
+
+/// Most members that are looked at; md itself stops at 384.
+const MOST_MEMBERS: usize = 1024;
+
+struct Member {
+    slot: usize,
+    layer: LayerId,
+    /// Where its data starts.
+    offset: Bytes,
+    /// How much of it the array uses.
+    size: Option<Bytes>,
+}
+
+impl Host<'_> {
+    /// An md array.
+    pub(super) fn array(&mut self, name: &str, device: &Device) -> Layer {
+        let md = format!("{}/md", device.path);
+        let mut layer = Layer::new(LayerKind::Array, name);
+        layer.map = nowhere();
+        let level = self.text(&format!("{md}/level"));
+        if let Some(level) = &level {
+            layer.format = Some(Cow::Owned(level.value.clone()));
+            let value = Value::Text(Cow::Owned(level.value.clone()));
+            layer.set(Key::Level, level.clone().map(|_| value));
+        }
+        let raid_disks = self.number(&format!("{md}/raid_disks"));
+        if let Some(fact) = &raid_disks {
+            layer.set(Key::Members, fact.clone().map(Value::Count));
+        }
+        if let Some(fact) = self.text(&format!("{md}/metadata_version")) {
+            layer.set(Key::Version, fact.map(|text| Value::Text(text.into())));
+        }
+        let layout = self.number(&format!("{md}/layout"));
+        let count = raid_disks.map_or(0, |fact| fact.value);
+        let level = level.map(|fact| fact.value).unwrap_or_default();
+        if let Some(fact) = &layout
+            && let Some(text) = layout_name(&level, fact.value)
+        {
+            layer.set(Key::Layout, fact.clone().map(|_| Value::Text(text)));
+        }
+        let mut members = self.members(&md, &mut layer);
+        members.sort_by_key(|member| member.slot);
+        // A slot that two members claim is a forgery or a race; the first is as good as the other.
+        members.dedup_by_key(|member| member.slot);
+        let chunk = self
+            .number(&format!("{md}/chunk_size"))
+            .and_then(|fact| Some((Unit::new(fact.value)?, fact)))
+            .map(|(unit, fact)| fact.map(|_| unit));
+        let moving = self
+            .root
+            .text(&format!("{md}/reshape_position"))
+            .is_some_and(|text| text.parse::<u64>().is_ok());
+        if moving {
+            layer.oddities.push(Oddity::new(
+                OddityKind::Missing,
+                "it is being reshaped: until that is done, part of it has another geometry",
+            ));
+        }
+        let shape = Shape::of(&level, layout.map(|fact| fact.value), count);
+        layer.below = order_of(&shape, &members);
+        if let Some(chunk) = chunk {
+            self.add_stripes(&mut layer, &shape, &chunk, count);
+            if !moving {
+                layer.map = map_of(&shape, chunk.value, count, &members);
+            }
+            if layer.map == nowhere() && !members.is_empty() {
+                self.carry_up(&mut layer, chunk.value, &members);
+            }
+        } else if !moving {
+            match shape {
+                Shape::Mirror => {
+                    if let Some(first) = members.first() {
+                        layer.map = Map::Linear {
+                            start: first.offset,
+                        };
+                    }
+                }
+                Shape::Concatenated => layer.map = concatenated(&members).unwrap_or_else(nowhere),
+                _ => {}
+            }
+        }
+        layer
+    }
+
+    fn members(&mut self, md: &str, layer: &mut Layer) -> Vec<Member> {
+        let mut members = Vec::new();
+        let names = self.root.names(md, |name| name.starts_with("dev-"));
+        for entry in names.into_iter().take(MOST_MEMBERS) {
+            let name = entry.trim_start_matches("dev-").to_owned();
+            let path = format!("{md}/{entry}");
+            // `none` for a spare.
+            let slot = self.number(&format!("{path}/slot"));
+            let Some(slot) = slot.and_then(|fact| usize::try_from(fact.value).ok()) else {
+                continue;
+            };
+            let Some(id) = self.device(&name) else {
+                continue;
+            };
+            let offset = self.sectors(&format!("{path}/offset"));
+            if let Some(offset) = &offset {
+                layer.set(Key::DataOffset, offset.clone().map(Value::Bytes));
+            } else {
+                layer.oddities.push(Oddity::new(
+                    OddityKind::Missing,
+                    format!("{path}/offset does not say where the data of {name} starts"),
+                ));
+                continue;
+            }
+            let size = self
+                .number(&format!("{path}/size"))
+                .and_then(|kib| Bytes::new(kib.value).checked_mul(1024));
+            members.push(Member {
+                slot,
+                layer: id,
+                offset: offset.map_or(Bytes::ZERO, |fact| fact.value),
+                size,
+            });
+        }
+        members
+    }
+
+    /// Adds the stripe unit, and for parity levels the full stripe, which is what a small write is rewritten within.
+    fn add_stripes(&self, layer: &mut Layer, shape: &Shape, chunk: &Fact<Unit>, count: u64) {
+        if matches!(shape, Shape::Mirror | Shape::Concatenated) {
+            return;
+        }
+        layer.add_grid(GridRole::StripeUnit, chunk.clone().map(Grid::new));
+        let Some(data) = shape.data_members(count) else {
+            return;
+        };
+        let derived = |text: String| Fact::derived(Value::Count(data), text);
+        layer.set(
+            Key::DataMembers,
+            derived(format!("{} of {count} members", shape.arithmetic(count))),
+        );
+        if let Shape::Parity(_) = shape
+            && let Some(full) = chunk.value.checked_mul(data)
+        {
+            let from = format!("{data} data members × {} B", chunk.value.bytes().grouped());
+            layer.add_grid(GridRole::FullStripe, Fact::derived(Grid::new(full), from));
+        }
+    }
+
+    /// Where the map has no closed form, the sectors below still show through chunks that all start alike.
+    fn carry_up(&self, layer: &mut Layer, chunk: Unit, members: &[Member]) {
+        let starts = members.iter().map(|member| member.offset).collect();
+        let layers: Vec<LayerId> = members.iter().map(|member| member.layer).collect();
+        self.carry_through(layer, chunk, starts, &layers);
+    }
+
+    /// Adds the grids of the layers below as they look through pieces of `unit` bytes that lie at multiples of `unit`
+    /// from `starts`, in whatever order.
+    pub(super) fn carry_through(
+        &self,
+        layer: &mut Layer,
+        unit: Unit,
+        starts: Vec<Bytes>,
+        below: &[LayerId],
+    ) {
+        let map = Map::Striped(Striping { unit, starts });
+        let Some(first) = below.first() else { return };
+        for seen in self.stack.grids_seen_from(*first) {
+            let straddle_stack::Seen::Uniform(grid) = seen.seen else {
+                continue;
+            };
+            let alike = below.iter().all(|other| {
+                other == first
+                    || self.stack.grids_seen_from(*other).iter().any(|g| {
+                        g.role == seen.role && g.seen == straddle_stack::Seen::Uniform(grid)
+                    })
+            });
+            let role = seen.role;
+            if !alike || layer.grid(role).is_some() {
+                continue;
+            }
+            if let Some(grid) = map.project_up(grid) {
+                let name = &self.stack.layer(seen.layer).name;
+                let from = format!(
+                    "{} of {name}, seen through pieces of {} B",
+                    role.name(),
+                    unit.bytes().grouped()
+                );
+                layer.add_grid(role, Fact::derived(grid, from));
+            }
+        }
+    }
+}
+
+/// How a level deals chunks to members, as far as alignment is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Every chunk once, in turn.
+    Striped,
+    /// RAID 10 whose copies lie side by side in the same row; this many.
+    Near(u64),
+    /// RAID 10 whose first copies are dealt over all members like RAID 0 and whose others lie far below.
+    Far(u64),
+    /// Parity on this many members of every stripe.
+    Parity(u64),
+    /// Every member holds everything.
+    Mirror,
+    /// One member after the other.
+    Concatenated,
+    /// Something else.
+    Other,
+}
+
+impl Shape {
+    pub(super) fn of(level: &str, layout: Option<u64>, count: u64) -> Shape {
+        match level {
+            "raid0" => Shape::Striped,
+            "raid1" => Shape::Mirror,
+            "linear" => Shape::Concatenated,
+            "raid4" | "raid5" => Shape::Parity(1),
+            "raid6" => Shape::Parity(2),
+            "raid10" => {
+                let layout = layout.unwrap_or(0x102);
+                let (near, far, offset) = (layout & 0xff, layout >> 8 & 0xff, layout >> 16 & 1);
+                match (near, far, offset) {
+                    (near, 1, _) if near > 0 && count > 0 && count.is_multiple_of(near) => {
+                        Shape::Near(near)
+                    }
+                    (1, far, 0) if far > 1 => Shape::Far(far),
+                    _ => Shape::Other,
+                }
+            }
+            _ => Shape::Other,
+        }
+    }
+
+    pub(super) fn data_members(self, count: u64) -> Option<u64> {
+        let data = match self {
+            Shape::Striped => count,
+            Shape::Near(copies) => count / copies,
+            // Reads go to all members, writes reach each chunk's copies elsewhere.
+            Shape::Far(_) => count,
+            Shape::Parity(parity) => count.checked_sub(parity)?,
+            Shape::Mirror | Shape::Concatenated | Shape::Other => return None,
+        };
+        (data > 0).then_some(data)
+    }
+
+    fn arithmetic(self, count: u64) -> String {
+        match self {
+            Shape::Near(copies) => format!("{count} ÷ {copies} copies"),
+            Shape::Parity(parity) => format!("{count} − {parity} parity"),
+            _ => "all".to_owned(),
+        }
+    }
+}
+
+/// The members in the order of the columns of the map; copies and parity after them.
+fn order_of(shape: &Shape, members: &[Member]) -> Vec<LayerId> {
+    let copies = match shape {
+        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    let mut columns: Vec<LayerId> = Vec::new();
+    let mut rest = Vec::new();
+    let mut last = None;
+    for member in members {
+        let column = member.slot / copies;
+        if last == Some(column) {
+            rest.push(member.layer);
+        } else {
+            columns.push(member.layer);
+            last = Some(column);
+        }
+    }
+    columns.extend(rest);
+    columns
+}
+
+fn map_of(shape: &Shape, chunk: Unit, count: u64, members: &[Member]) -> Map {
+    match shape {
+        Shape::Striped | Shape::Near(_) | Shape::Far(_) => {}
+        Shape::Mirror => {
+            return members.first().map_or_else(nowhere, |first| Map::Linear {
+                start: first.offset,
+            });
+        }
+        Shape::Concatenated => return concatenated(members).unwrap_or_else(nowhere),
+        Shape::Parity(_) | Shape::Other => return nowhere(),
+    }
+    let copies = match shape {
+        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    // RAID 0 over members of different sizes goes on with fewer columns once the smallest is full.
+    let rows = |member: &Member| member.size.map(|size| size.div_rem(chunk).0);
+    let even = members
+        .windows(2)
+        .all(|pair| rows(&pair[0]) == rows(&pair[1]));
+    let mut starts = Vec::new();
+    for member in members {
+        // Members are sorted by slot; the first that is present of each column stands for it.
+        if member.slot / copies == starts.len() {
+            starts.push(member.offset);
+        }
+    }
+    let columns = usize::try_from(count).map_or(0, |count| count / copies);
+    if starts.is_empty() || starts.len() != columns || (*shape == Shape::Striped && !even) {
+        return nowhere();
+    }
+    Map::Striped(Striping {
+        unit: chunk,
+        starts,
+    })
+}
+
+fn concatenated(members: &[Member]) -> Option<Map> {
+    let mut at = Bytes::ZERO;
+    let mut segments = Vec::new();
+    for (target, member) in members.iter().enumerate() {
+        let upper = Extent::new(at, member.size?)?;
+        at = upper.end();
+        segments.push(Segment {
+            upper,
+            target,
+            lower: member.offset,
+        });
+    }
+    Map::segments(segments)
+}
+
+fn layout_name(level: &str, layout: u64) -> Option<Cow<'static, str>> {
+    const PARITY: [&str; 6] = [
+        "left-asymmetric",
+        "right-asymmetric",
+        "left-symmetric",
+        "right-symmetric",
+        "parity-first",
+        "parity-last",
+    ];
+    match level {
+        "raid5" | "raid6" => {
+            let index = usize::try_from(layout).ok()?;
+            PARITY.get(index).map(|name| Cow::Borrowed(*name))
+        }
+        "raid10" => {
+            let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
+            Some(Cow::Owned(if layout >> 16 & 1 == 1 {
+                format!("offset={far}")
+            } else if far > 1 {
+                format!("far={far}")
+            } else {
+                format!("near={near}")
+            }))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_have_the_names_that_mdadm_gives_them() {
+        assert_eq!(layout_name("raid5", 2).as_deref(), Some("left-symmetric"));
+        assert_eq!(layout_name("raid10", 0x102).as_deref(), Some("near=2"));
+        assert_eq!(layout_name("raid10", 0x201).as_deref(), Some("far=2"));
+        assert_eq!(layout_name("raid10", 0x1_0201).as_deref(), Some("offset=2"));
+        assert_eq!(layout_name("raid6", 99), None);
+    }
+
+    #[test]
+    fn only_layouts_that_are_plain_stripes_are_called_so() {
+        let shape = |layout, count| Shape::of("raid10", Some(layout), count);
+        assert_eq!(shape(0x102, 6), Shape::Near(2));
+        assert_eq!(shape(0x102, 5), Shape::Other);
+        assert_eq!(shape(0x201, 5), Shape::Far(2));
+        assert_eq!(shape(0x1_0201, 6), Shape::Other);
+        assert_eq!(shape(0, 6), Shape::Other);
+        assert_eq!(Shape::of("raid6", None, 6).data_members(6), Some(4));
+        assert_eq!(Shape::of("raid6", None, 2).data_members(2), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! A Linux host as a stack: from sysfs, the mount table and a few system calls, live or captured.
+
+mod answer;
+mod archive;
+mod bcache;
+mod capture;
+mod contents;
+mod devices;
+mod dm;
+mod files;
+mod filesystems;
+mod host;
+mod loops;
+mod md;
+mod mounts;
+mod queue;
+mod root;
+mod tree;
+
+pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
+pub use root::Root;
+
+use straddle_stack::Stack;
+
+use crate::{Overrides, SourceError};
+use host::Host;
+
+/// Everything below and on the mounted filesystems of a host.
+///
+/// Facts are recorded as the kernel reports them, its lies included; judging them is the rules' business. What is
+/// missing or contradictory becomes an oddity of the layer it belongs to.
+///
+/// # Errors
+/// [`SourceError::NotAHost`] when the root holds no block devices' directory.
+pub fn host(root: &Root, overrides: &Overrides) -> Result<Stack, SourceError> {
+    let mut host = Host::read(root, overrides)?;
+    host.build_all();
+    Ok(host.into_stack())
+}
+
+/// One file on a mounted filesystem, its extents, and what they rest on down to the disks; on top, the pages of a
+/// database or the partitions of a disk image where it is one. A block device's path gives that device and all above
+/// and below it.
+///
+/// # Errors
+/// [`SourceError::File`] when nothing is known about the file, else as [`host`].
+pub fn file(root: &Root, path: &str, overrides: &Overrides) -> Result<Stack, SourceError> {
+    files::file(root, path, overrides)
+}
