@@ -5,7 +5,7 @@ use straddle_stack::{
     Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
 };
 
-use crate::registry::{DATABASE_FILES, FILESYSTEMS, NESTED_TABLES, TABLES};
+use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES};
 use crate::{Child, Detected, Prober, Window};
 
 /// How far an inspection goes.
@@ -58,7 +58,11 @@ pub fn inspect(
         _ if !volumes.is_empty() => add_volume(stack, base, volumes),
         _ => {
             let files = try_all(stack, base, &window, DATABASE_FILES);
-            add_database_pages(stack, base, files);
+            if files.is_empty() {
+                add_fallback(stack, base, &window);
+            } else {
+                add_database_pages(stack, base, files);
+            }
         }
     }
 }
@@ -81,10 +85,27 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limi
     } else {
         try_all(stack, base, window, FILESYSTEMS)
     };
+    if nested.is_empty() && volumes.is_empty() {
+        add_fallback(stack, base, window);
+    }
     if let Some((table, detected)) = nested.into_iter().next() {
         add_table(stack, base, window, table, detected, limits, depth);
     }
     add_volume(stack, base, volumes);
+}
+
+/// Looks for a copy of a superblock, and puts the filesystem it describes on `base`.
+fn add_fallback(stack: &mut Stack, base: LayerId, window: &Window<'_>) {
+    for prober in FALLBACKS {
+        if stopped(stack, base) {
+            return;
+        }
+        let found = try_all(stack, base, window, std::slice::from_ref(prober));
+        if !found.is_empty() {
+            add_volume(stack, base, found);
+            return;
+        }
+    }
 }
 
 /// Runs probers in order; those superseded by an earlier match are left out.

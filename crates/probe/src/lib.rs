@@ -10,9 +10,12 @@ pub mod registry;
 mod database;
 mod detected;
 mod filesystem;
+#[cfg(test)]
+mod fixture;
 mod inspect;
 mod partition;
 mod prober;
+mod record;
 mod window;
 
 pub use detected::{Child, Detected};

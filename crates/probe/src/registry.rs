@@ -10,16 +10,50 @@ pub static TABLES: &[&Prober] = &[&partition::mbr::PROBER];
 /// Tables inside a partition of another table.
 pub static NESTED_TABLES: &[&Prober] = &[];
 
-/// Filesystems and swap.
-pub static FILESYSTEMS: &[&Prober] = &[];
+/// Filesystems and swap. All are tried, and the first that matches is believed when several do, so the order is that of
+/// the signatures' strength: long names in the boot sector first (NTFS, exFAT and ReFS leave no room for each other, the
+/// commonest comes first); then XFS, whose four letters are backed by redundant fields; then ext, with a magic of two
+/// bytes; then what needs bytes that nobody else looks at, swap (a name of ten bytes, but sometimes behind the first
+/// 8 KiB) and btrfs (64 KiB on), so that a search that ends with the first match saves those reads. FAT is last: it has
+/// no signature of its own, and its boot sector survives under ext, btrfs and swap, which leave the first sector alone.
+pub static FILESYSTEMS: &[&Prober] = &[
+    &filesystem::ntfs::PROBER,
+    &filesystem::exfat::PROBER,
+    &filesystem::refs::PROBER,
+    &filesystem::xfs::PROBER,
+    &filesystem::ext::PROBER,
+    &filesystem::swap::PROBER,
+    &filesystem::btrfs::PROBER,
+    &filesystem::fat::PROBER,
+];
 
-/// Database files: tried last and only on whole targets, because their signatures are the weakest.
-pub static DATABASE_FILES: &[&Prober] = &[];
+/// Database files: tried only on whole targets and when no filesystem matches, because their signatures are the weakest.
+/// SQL Server comes first: two pages name themselves, where those of PostgreSQL are merely consistent.
+pub static DATABASE_FILES: &[&Prober] =
+    &[&database::sqlserver::PROBER, &database::postgres::PROBER];
+
+/// Copies of superblocks, tried only where nothing else matched at all, because each costs a read at a place of its own
+/// and may be left over from an earlier filesystem. The first that matches is used, so the free ones come first (FAT32's
+/// and exFAT's lie in the first blocks), then those that prove by themselves that they belong to this volume (NTFS's by
+/// its end, btrfs's and ext's by their address); among these the order is by cost, ext with up to three reads last.
+pub static FALLBACKS: &[&Prober] = &[
+    &filesystem::fat::BACKUP,
+    &filesystem::exfat::BACKUP,
+    &filesystem::ntfs::BACKUP,
+    &filesystem::btrfs::BACKUP,
+    &filesystem::ext::BACKUP,
+];
 
 /// Every prober, for tests and documentation.
 pub fn all() -> impl Iterator<Item = &'static Prober> {
-    [TABLES, NESTED_TABLES, FILESYSTEMS, DATABASE_FILES]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        TABLES,
+        NESTED_TABLES,
+        FILESYSTEMS,
+        DATABASE_FILES,
+        FALLBACKS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }

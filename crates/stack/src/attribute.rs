@@ -89,6 +89,8 @@ keys! {
     BoundaryUnit = "boundary unit",
     /// Size of an NTFS MFT record.
     MftRecordSize = "MFT record size",
+    /// Size of an NTFS index record.
+    IndexRecordSize = "index record size",
     /// Where the NTFS MFT starts.
     MftOffset = "MFT offset",
     /// Size of a filesystem block or cluster.
@@ -103,14 +105,26 @@ keys! {
     FsFullStripe = "full stripe of the filesystem",
     /// XFS log stripe unit.
     LogStripeUnit = "log stripe unit",
+    /// Sector size of the XFS log.
+    LogSectorSize = "log sector size",
+    /// Size of an XFS allocation group.
+    AllocationGroupSize = "allocation group size",
     /// btrfs node size.
     NodeSize = "node size",
+    /// btrfs leaf size; by now always the node size.
+    LeafSize = "leaf size",
+    /// `stripesize` of a btrfs superblock; not the length of its stripes.
+    StripeSizeField = "stripesize field",
     /// btrfs stripe length.
     StripeLength = "stripe length",
     /// Number of devices of a btrfs filesystem.
     DeviceCount = "number of devices",
     /// Length of the volume that the format claims to fill.
     ClaimedSize = "size by its superblock",
+    /// Length of all devices of a filesystem together.
+    TotalSize = "size over all devices",
+    /// What a database allocates at once: several pages.
+    DatabaseExtent = "database extent",
     /// Page size of swap or of a database file.
     PageSize = "page size",
     /// Kernel's `alignment_offset`: distance from the start to the first aligned address; −1 when misaligned.

@@ -60,6 +60,8 @@ pub enum OddityKind {
     HybridTable,
     /// A superblock was found, but not at its usual place.
     UnusualPlace,
+    /// A filesystem was made for a volume of another size than the one it lies in.
+    SizeDiffers,
     /// A fact is not available here; the detail says what would supply it.
     Missing,
 }

@@ -1,1 +1,4 @@
-//! Pages of database files.
+//! Database files.
+
+pub(crate) mod postgres;
+pub(crate) mod sqlserver;

@@ -1,1 +1,10 @@
 //! Filesystems and swap.
+
+pub(crate) mod btrfs;
+pub(crate) mod exfat;
+pub(crate) mod ext;
+pub(crate) mod fat;
+pub(crate) mod ntfs;
+pub(crate) mod refs;
+pub(crate) mod swap;
+pub(crate) mod xfs;

@@ -1,0 +1,253 @@
+use straddle_geometry::Bytes;
+use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Value};
+
+use crate::{Detected, Window};
+
+/// Where a field of an on-disk structure lies in it; made by [`place!`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
+}
+
+impl Place {
+    pub(crate) const fn new(offset: usize, len: usize) -> Place {
+        Place { offset, len }
+    }
+}
+
+/// Length of the field that `_field` selects.
+pub(crate) const fn field_len<T, F>(_field: fn(&T) -> &F) -> usize {
+    size_of::<F>()
+}
+
+/// The [`Place`] of a field: `place!(BootSector.hidden_sectors)`. Offsets come from the structure itself, so the
+/// evidence cannot point anywhere but at the bytes that were read.
+macro_rules! place {
+    ($structure:ident . $field:ident) => {
+        $crate::record::Place::new(
+            core::mem::offset_of!($structure, $field),
+            $crate::record::field_len(|s: &$structure| &s.$field),
+        )
+    };
+}
+pub(crate) use place;
+
+/// Collects what one on-disk structure says; every fact names the field it came from.
+pub(crate) struct Recorder<'a> {
+    window: &'a Window<'a>,
+    base: u64,
+    found: Detected,
+}
+
+impl<'a> Recorder<'a> {
+    /// For a structure at byte `base` of `window`.
+    pub(crate) fn new(window: &'a Window<'a>, base: u64) -> Recorder<'a> {
+        Recorder {
+            window,
+            base,
+            found: Detected::default(),
+        }
+    }
+
+    /// What was collected.
+    pub(crate) fn finish(self) -> Detected {
+        self.found
+    }
+
+    fn at(&self, place: Place) -> u64 {
+        self.base
+            .saturating_add(u64::try_from(place.offset).unwrap_or(u64::MAX))
+    }
+
+    /// A position or a length in bytes.
+    pub(crate) fn bytes(&mut self, key: Key, n: u64, place: Place) {
+        self.value(key, Value::Bytes(Bytes::new(n)), place);
+    }
+
+    /// A position or a length in bytes that is recorded only when it is not zero: zero means "not set".
+    pub(crate) fn bytes_if_set(&mut self, key: Key, n: u64, place: Place) {
+        if n != 0 {
+            self.bytes(key, n, place);
+        }
+    }
+
+    /// A number of things.
+    pub(crate) fn count(&mut self, key: Key, n: u64, place: Place) {
+        self.value(key, Value::Count(n), place);
+    }
+
+    /// A version or a name.
+    pub(crate) fn text(&mut self, key: Key, text: impl Into<String>, place: Place) {
+        self.value(key, Value::Text(text.into().into()), place);
+    }
+
+    /// A volume label, padded with zeroes or blanks; an empty one is left out. Control characters, which would reach a
+    /// terminal, are replaced.
+    pub(crate) fn label(&mut self, raw: &[u8], place: Place) {
+        let end = raw.iter().position(|b| *b == 0).unwrap_or(raw.len());
+        let text: String = String::from_utf8_lossy(raw.get(..end).unwrap_or(&[]))
+            .trim_end()
+            .chars()
+            .map(|c| {
+                if c.is_control() {
+                    char::REPLACEMENT_CHARACTER
+                } else {
+                    c
+                }
+            })
+            .collect();
+        if !text.is_empty() {
+            self.text(Key::Label, text, place);
+        }
+    }
+
+    fn value(&mut self, key: Key, value: Value, place: Place) {
+        let at = self.at(place);
+        self.found.record(self.window, key, value, at, place.len);
+    }
+
+    /// A number of bytes that several fields give together; `from` is the arithmetic.
+    pub(crate) fn derived(&mut self, key: Key, n: u64, from: impl Into<String>) {
+        self.found.attributes.push(Attribute {
+            key,
+            value: Fact::derived(Value::Bytes(Bytes::new(n)), from),
+        });
+    }
+
+    /// A grid of `unit` bytes with a boundary at byte `phase` of the window.
+    pub(crate) fn grid(&mut self, role: GridRole, unit: u64, phase: u64, place: Place) {
+        let at = self.at(place);
+        self.found
+            .record_grid(self.window, role, unit, phase, at, place.len);
+    }
+
+    /// Something odd about a field.
+    pub(crate) fn odd(&mut self, kind: OddityKind, detail: impl Into<String>, place: Place) {
+        let at = self.at(place);
+        self.found.odd(self.window, kind, detail, at, place.len);
+    }
+
+    /// That this is a copy, because the primary at byte `usual` was not recognised.
+    pub(crate) fn copy_instead_of(&mut self, usual: u64, place: Place) {
+        let detail = format!(
+            "a copy of the superblock at byte {} is used; the one at byte {} was not recognised",
+            Bytes::new(self.base).grouped(),
+            Bytes::new(usual).grouped()
+        );
+        self.odd(OddityKind::UnusualPlace, detail, place);
+    }
+
+    /// Where the filesystem ends by its own account, and what is odd about that.
+    ///
+    /// Every format rounds down, some by a whole allocation group, so only a volume that is left unused by a sixteenth
+    /// or more is worth a word.
+    pub(crate) fn claimed_size(&mut self, n: u64, place: Place) {
+        let (claimed, volume) = (Bytes::new(n), self.window.size());
+        self.bytes(Key::ClaimedSize, n, place);
+        let differs = |what: String| {
+            format!(
+                "it is made for {} bytes in a volume of {}: {what}",
+                claimed.grouped(),
+                volume.grouped()
+            )
+        };
+        if let Some(missing) = claimed.checked_sub(volume).filter(|m| *m > Bytes::ZERO) {
+            let detail = differs(format!("{} bytes are missing", missing.grouped()));
+            self.odd(OddityKind::SizeDiffers, detail, place);
+            return;
+        }
+        self.found.size = Some(self.window.fact(claimed, self.at(place), place.len));
+        let unused = volume.get() - claimed.get();
+        if unused >= volume.get() / 16 {
+            let detail = differs(format!("{} bytes are unused", Bytes::new(unused).grouped()));
+            self.odd(OddityKind::SizeDiffers, detail, place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straddle_io::Reader;
+    use straddle_stack::Source;
+
+    #[repr(C)]
+    struct Sample {
+        _first: [u8; 3],
+        second: [u8; 4],
+    }
+
+    #[test]
+    fn a_place_is_where_the_structure_has_the_field() {
+        let place = place!(Sample.second);
+        assert_eq!((place.offset, place.len), (3, 4));
+    }
+
+    #[test]
+    fn labels_lose_their_padding_and_control_characters() {
+        let data = vec![0; 64];
+        let reader = Reader::new(&data);
+        let window = Window::whole(&reader, None);
+        let mut rec = Recorder::new(&window, 0);
+        rec.label(b"a\x1b[2Jb  \0junk", Place::new(0, 16));
+        rec.label(b"   \0", Place::new(0, 4));
+        let found = rec.finish();
+        let labels: Vec<String> = found
+            .attributes
+            .iter()
+            .map(|a| a.value.value.to_string())
+            .collect();
+        assert_eq!(labels, ["a\u{fffd}[2Jb"]);
+    }
+
+    #[test]
+    fn only_a_size_that_differs_much_is_odd() {
+        let data = vec![0; 1600];
+        let reader = Reader::new(&data);
+        let window = Window::whole(&reader, None);
+        let claim = |n| {
+            let mut rec = Recorder::new(&window, 32);
+            rec.claimed_size(n, Place::new(1, 2));
+            let found = rec.finish();
+            let details: Vec<String> = found.oddities.iter().map(|o| o.detail.clone()).collect();
+            (found.size.map(|f| f.value.get()), details)
+        };
+        assert_eq!(claim(1600), (Some(1600), vec![]));
+        assert_eq!(claim(1501), (Some(1501), vec![]));
+        assert_eq!(
+            claim(1500),
+            (
+                Some(1500),
+                vec![
+                    "it is made for 1,500 bytes in a volume of 1,600: 100 bytes are unused"
+                        .to_owned()
+                ]
+            )
+        );
+        assert_eq!(
+            claim(1601),
+            (
+                None,
+                vec![
+                    "it is made for 1,601 bytes in a volume of 1,600: 1 bytes are missing"
+                        .to_owned()
+                ]
+            )
+        );
+    }
+
+    #[test]
+    fn evidence_counts_from_the_base() {
+        let data: Vec<u8> = (0..64).collect();
+        let reader = Reader::new(&data);
+        let window = Window::whole(&reader, None);
+        let mut rec = Recorder::new(&window, 32);
+        rec.bytes(Key::BlockSize, 1, Place::new(3, 2));
+        let found = rec.finish();
+        let Source::Image(bytes) = &found.attributes[0].value.source else {
+            panic!("from the image")
+        };
+        assert_eq!(bytes.field(), [35, 36]);
+    }
+}
