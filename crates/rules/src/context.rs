@@ -1,6 +1,7 @@
 use straddle_geometry::{Bytes, Error, Grid, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, SeenGrid, Stack, Trust, Value};
 
+use crate::known_lies::is_plausible;
 use crate::{Finding, Prices};
 
 /// What the user asked for.
@@ -54,9 +55,9 @@ impl<'a> Context<'a> {
 
     /// The grids with this role strictly below `layer`, in its addresses; doubtful ones left out.
     pub fn below(&self, layer: LayerId, role: GridRole) -> impl Iterator<Item = &SeenGrid<'a>> {
-        self.seen(layer).iter().filter(move |grid| {
-            grid.layer != layer && grid.role == role && grid.fact.trust != Trust::Doubtful
-        })
+        self.seen(layer)
+            .iter()
+            .filter(move |grid| grid.layer != layer && grid.role == role && is_believable(grid))
     }
 
     /// Layers of a kind.
@@ -97,7 +98,7 @@ impl<'a> Context<'a> {
     /// When the grids of `base` have no boundary in common.
     pub fn good_start(&self, base: LayerId, start: Bytes) -> Result<Bytes, Error> {
         let known = self.seen(base).iter().filter(|grid| {
-            grid.fact.trust != Trust::Doubtful
+            is_believable(grid)
                 && matches!(
                     grid.role,
                     GridRole::LogicalSector
@@ -131,6 +132,12 @@ impl<'a> Context<'a> {
     }
 }
 
+/// False for facts that nothing may be built on: doubtful ones, and values that contradict what they are called.
+#[must_use]
+pub(crate) fn is_believable(grid: &SeenGrid<'_>) -> bool {
+    grid.fact.trust != Trust::Doubtful && is_plausible(grid.role, grid.fact.value.unit())
+}
+
 /// True for an MBR extended partition.
 #[must_use]
 pub(crate) fn is_extended(layer: &Layer) -> bool {
@@ -141,10 +148,12 @@ pub(crate) fn is_extended(layer: &Layer) -> bool {
 /// matter for speed.
 #[must_use]
 pub(crate) fn is_idle(layer: &Layer) -> bool {
-    const IDLE: [&str; 2] = [
-        // BIOS boot partition, and Microsoft reserved partition.
+    const IDLE: [&str; 4] = [
+        // BIOS boot, Microsoft reserved, EFI system (GPT and MBR).
         "21686148-6449-6E6F-744E-656564454649",
         "E3C9E316-0B5C-4DB8-817D-F92DF00215AE",
+        "C12A7328-F81F-11D2-BA4B-00A0C93EC93B",
+        "ef",
     ];
     layer
         .text(Key::PartitionType)

@@ -1,6 +1,7 @@
 //! Values of `optimal_io_size` that are known not to describe the device, as data.
 
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::GridRole;
 
 /// A reported value that does not mean what it says.
 pub(crate) struct Lie {
@@ -54,4 +55,19 @@ pub(crate) const LIES: &[Lie] = &[
 /// The entry for `value`, if it is a known lie.
 pub(crate) fn known(value: Bytes) -> Option<&'static Lie> {
     LIES.iter().find(|lie| lie.value == value)
+}
+
+/// Physical sectors above this size are something else that was put into the wrong field.
+pub(crate) const LARGEST_PHYSICAL_SECTOR: Bytes = Bytes::kib(64);
+
+/// Preferred request sizes above this are limits or placeholders, not the width of any array.
+pub(crate) const LARGEST_OPTIMAL_IO: Bytes = Bytes::mib(16);
+
+/// False when a value cannot be what its role says it is.
+pub(crate) fn is_plausible(role: GridRole, unit: Unit) -> bool {
+    match role {
+        GridRole::PhysicalSector => unit.bytes() <= LARGEST_PHYSICAL_SECTOR,
+        GridRole::OptimalIo => unit.bytes() <= LARGEST_OPTIMAL_IO && known(unit.bytes()).is_none(),
+        _ => true,
+    }
 }

@@ -12,6 +12,8 @@ mod page;
 mod price;
 mod registry;
 mod rules;
+#[cfg(test)]
+mod testing;
 mod wording;
 
 pub use code::{Code, Severity, Status};

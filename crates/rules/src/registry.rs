@@ -19,7 +19,18 @@ pub struct Rule {
 }
 
 /// All rules, in the order of their codes.
-pub static RULES: &[&Rule] = &[&rules::partition_start_physical_sector::RULE];
+pub static RULES: &[&Rule] = &[
+    &rules::partition_start_physical_sector::RULE,
+    &rules::partition_start_preferred_io::RULE,
+    &rules::partition_start_flash_unit::RULE,
+    &rules::partition_size_sector::RULE,
+    &rules::foreign_sector_size::RULE,
+    &rules::hidden_sectors::RULE,
+    &rules::partitions_overlap::RULE,
+    &rules::hybrid_mbr::RULE,
+    &rules::odd_but_right::RULE,
+    &rules::kernel_alignment_offset::RULE,
+];
 
 /// Pages about beliefs, without a rule.
 pub static FOLKLORE: &[Folklore] = rules::folklore::PAGES;

@@ -65,3 +65,23 @@ pub enum OddityKind {
     /// A fact is not available here; the detail says what would supply it.
     Missing,
 }
+
+impl OddityKind {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            OddityKind::Damaged => "damaged",
+            OddityKind::CopiesDiffer => "copies differ",
+            OddityKind::Overlap => "overlap",
+            OddityKind::ForeignSectorSize => "foreign sector size",
+            OddityKind::Ambiguous => "ambiguous",
+            OddityKind::Chain => "chain",
+            OddityKind::LimitReached => "limit reached",
+            OddityKind::Unreadable => "unreadable",
+            OddityKind::HybridTable => "hybrid table",
+            OddityKind::UnusualPlace => "unusual place",
+            OddityKind::Missing => "missing",
+        }
+    }
+}

@@ -1,6 +1,7 @@
+use straddle_geometry::Bytes;
 use straddle_stack::GridRole;
 
-use super::start::{Start, off_grid};
+use super::start::{off_grid, partition_starts};
 use crate::context::Findings;
 use crate::{Code, Context, Page, Rule, Status};
 
@@ -35,17 +36,68 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
-    for (id, layer) in context.data_partitions() {
-        for grid in context.below(id, GridRole::PhysicalSector) {
-            let Some(start) = Start::of(context, id, layer, grid) else {
-                continue;
-            };
-            let title = format!(
-                "{} starts inside a {}-byte physical sector",
-                layer.name,
-                start.unit().bytes().grouped()
-            );
-            findings.extend(off_grid(RULE.code, context, &start, title));
-        }
+    for start in partition_starts(context, GridRole::PhysicalSector) {
+        let title = format!(
+            "{} starts inside a {}-byte physical sector",
+            start.layer.name,
+            start.unit().bytes().grouped()
+        );
+        let finding = off_grid(RULE.code, context, &start, title);
+        // The usual advice, 1 MiB, is wrong on a drive whose sectors do not start at address 0: say why.
+        findings.extend(finding.map(|finding| match start.there.phase() {
+            Bytes::ZERO => finding,
+            phase => finding.note(format!(
+                "the device's physical sectors begin at byte {} (alignment_offset), so round starts such as 1 MiB are off \
+                 its grid",
+                phase.grouped()
+            )),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+
+    #[test]
+    fn sector_63_cuts_4096_byte_sectors() {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        lab.partition(disk, 63);
+        let finding = lab.one(
+            &RULE,
+            Severity::Error,
+            "63 × 512 = 32,256 = 7 × 4,096 + 3,584",
+        );
+        assert_eq!(
+            finding.help,
+            [
+                "start it at 1 MiB = 2,048 sectors = 1,048,576 B: the first place from here on that is on every boundary known"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_mebibyte_is_off_where_the_sectors_are_shifted() {
+        let mut lab = Lab::new();
+        let disk = lab.shifted_disk(3584);
+        lab.partition(disk, 2048);
+        let finding = lab.one(
+            &RULE,
+            Severity::Error,
+            "2,048 × 512 = 1,048,576 = 3,584 (first boundary) + 255 × 4,096 + 512",
+        );
+        assert!(finding.notes[0].contains("begin at byte 3,584"));
+    }
+
+    #[test]
+    fn boundaries_cost_nothing() {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        lab.partition(disk, 64);
+        lab.partition(disk, 2048);
+        lab.none(&RULE);
     }
 }

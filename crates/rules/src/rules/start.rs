@@ -1,7 +1,7 @@
 //! What all rules about a start on a grid share.
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{Layer, LayerId, Seen, SeenGrid};
+use straddle_stack::{GridRole, Layer, LayerId, Seen, SeenGrid};
 
 use crate::context::is_idle;
 use crate::wording::{both_ways, remainder_line, start_label};
@@ -77,6 +77,37 @@ fn is_linear(context: &Context<'_>, from: LayerId, to: LayerId) -> bool {
     true
 }
 
+/// The places that data partitions start at, beside every grid of this role below them.
+pub(crate) fn partition_starts<'a>(
+    context: &'a Context<'a>,
+    role: GridRole,
+) -> impl Iterator<Item = Start<'a>> {
+    context.data_partitions().flat_map(move |(id, layer)| {
+        context
+            .below(id, role)
+            .filter_map(move |grid| Start::of(context, id, layer, grid))
+    })
+}
+
+/// Adds that a layer is off a grid and yet pays nothing for the sizes asked for, when that is so.
+pub(crate) fn say_what_is_free(finding: Finding) -> Finding {
+    let Some(prices) = &finding.prices else {
+        return finding;
+    };
+    let Some(row) = prices.at_unit.filter(|row| !row.extra.is_zero()) else {
+        return finding;
+    };
+    if !prices.worst().is_zero() {
+        return finding;
+    }
+    let note = format!(
+        "off the grid, and yet free for the request sizes asked for: on their own lattice they never meet a boundary; \
+         requests of {} would pay {}",
+        row.io, row.extra
+    );
+    finding.note(note)
+}
+
 /// The finding that `start` is off its grid; `None` when it is on it.
 pub(crate) fn off_grid(
     code: Code,
@@ -104,6 +135,7 @@ pub(crate) fn off_grid(
             "no start satisfies every boundary known here ({error}); satisfy the costliest"
         )),
     };
+    finding = say_what_is_free(finding);
     if is_idle(start.layer) {
         finding = finding.at_most(
             Severity::Note,

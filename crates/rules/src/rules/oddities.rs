@@ -1,0 +1,38 @@
+//! What rules about things that probers and sources found odd share.
+
+use straddle_stack::OddityKind;
+
+use crate::context::Findings;
+use crate::{Code, Context, Finding, Severity};
+
+/// One finding for each oddity of these kinds, with what it means and what to do about it.
+pub(crate) fn report(
+    code: Code,
+    context: &Context<'_>,
+    findings: &mut Findings,
+    kinds: &[(OddityKind, Severity)],
+    note: &str,
+    help: &str,
+) {
+    for (id, layer) in context.stack.iter() {
+        for oddity in &layer.oddities {
+            let Some((_, severity)) = kinds.iter().find(|(kind, _)| *kind == oddity.kind) else {
+                continue;
+            };
+            let title = format!("{}: {}", layer.name, oddity.detail);
+            let mut finding = Finding::new(code, *severity, id, title);
+            if let Some(source) = &oddity.source {
+                finding = finding.evidence(source, oddity.kind.name());
+            }
+            for (line, add) in [
+                (note, Finding::note as fn(Finding, String) -> Finding),
+                (help, Finding::help),
+            ] {
+                if !line.is_empty() {
+                    finding = add(finding, line.to_owned());
+                }
+            }
+            findings.push(finding);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Small stacks built by hand, for the tests of the rules.
+
+use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use straddle_stack::{
+    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+};
+
+use crate::{Context, Finding, Options, Rule, Severity};
+
+/// A stack under construction, and the questions that tests ask of it.
+pub(crate) struct Lab {
+    pub(crate) stack: Stack,
+    pub(crate) options: Options,
+}
+
+fn unit(n: u64) -> Unit {
+    Unit::new(n).expect("a unit is not zero")
+}
+
+fn reported<T>(value: T, what: &str) -> Fact<T> {
+    Fact::reported(value, format!("/sys/test/{what}"), "")
+}
+
+impl Lab {
+    pub(crate) fn new() -> Lab {
+        Lab {
+            stack: Stack::new(),
+            options: Options::default(),
+        }
+    }
+
+    /// A disk with 512-byte logical sectors and this physical sector.
+    pub(crate) fn disk(&mut self, physical: u64) -> LayerId {
+        let id = self.stack.push(Layer::new(LayerKind::Device, "sda"));
+        self.grid(id, GridRole::LogicalSector, 512);
+        self.grid(id, GridRole::PhysicalSector, physical);
+        id
+    }
+
+    /// A 512e disk whose 4,096-byte sectors begin at `phase`.
+    pub(crate) fn shifted_disk(&mut self, phase: u64) -> LayerId {
+        let id = self.stack.push(Layer::new(LayerKind::Device, "sda"));
+        let grid = Grid::with_phase(Unit::B4096, Bytes::new(phase));
+        self.stack
+            .layer_mut(id)
+            .add_grid(GridRole::PhysicalSector, reported(grid, "alignment_offset"));
+        id
+    }
+
+    /// A partition of 1 GiB that starts at a 512-byte sector.
+    pub(crate) fn partition(&mut self, below: LayerId, sector: u64) -> LayerId {
+        let id = self.upper(LayerKind::Partition, "", below, sector * 512);
+        self.set(id, Key::StartSector, Value::Count(sector));
+        self.size(id, 1 << 30);
+        id
+    }
+
+    /// A layer that starts at byte `start` of the layer below.
+    pub(crate) fn upper(
+        &mut self,
+        kind: LayerKind,
+        format: &'static str,
+        below: LayerId,
+        start: u64,
+    ) -> LayerId {
+        let start = Bytes::new(start);
+        let id = self.over(kind, &[below], Map::Linear { start });
+        let layer = self.stack.layer_mut(id);
+        if !format.is_empty() {
+            layer.format = Some(format.into());
+        }
+        let extent = Extent::new(start, Bytes::new(1 << 30)).expect("small");
+        layer.placement = Some(reported(extent, "start"));
+        id
+    }
+
+    /// A filesystem at the start of the layer below, with this allocation unit.
+    pub(crate) fn filesystem(
+        &mut self,
+        format: &'static str,
+        below: LayerId,
+        cluster: u64,
+    ) -> LayerId {
+        let id = self.upper(LayerKind::Filesystem, format, below, 0);
+        self.grid(id, GridRole::AllocationUnit, cluster);
+        id
+    }
+
+    /// A layer over several others.
+    pub(crate) fn over(&mut self, kind: LayerKind, below: &[LayerId], map: Map) -> LayerId {
+        let number = self.stack.layers().len();
+        let mut layer = Layer::new(kind, format!("{} {number}", kind.name()));
+        layer.below = below.to_vec();
+        layer.map = map;
+        self.stack.push(layer)
+    }
+
+    /// A striped array: its members' data start at `starts`.
+    pub(crate) fn array(&mut self, members: &[LayerId], stripe: u64, starts: &[u64]) -> LayerId {
+        let map = Map::Striped(Striping {
+            unit: unit(stripe),
+            starts: starts.iter().copied().map(Bytes::new).collect(),
+        });
+        let id = self.over(LayerKind::Array, members, map);
+        self.grid(id, GridRole::StripeUnit, stripe);
+        id
+    }
+
+    /// A file whose pieces are (place in the file, length, place below).
+    pub(crate) fn file(&mut self, below: LayerId, pieces: &[(u64, u64, u64)]) -> LayerId {
+        let piece = |&(upper, len, lower): &(u64, u64, u64)| Segment {
+            upper: Extent::new(Bytes::new(upper), Bytes::new(len)).expect("small"),
+            target: 0,
+            lower: Bytes::new(lower),
+        };
+        let map = Map::segments(pieces.iter().map(piece).collect()).expect("no overlap");
+        self.over(LayerKind::File, &[below], map)
+    }
+
+    pub(crate) fn grid(&mut self, id: LayerId, role: GridRole, size: u64) {
+        let fact = reported(Grid::new(unit(size)), role.name());
+        self.stack.layer_mut(id).add_grid(role, fact);
+    }
+
+    /// A grid that the user states.
+    pub(crate) fn stated(&mut self, id: LayerId, role: GridRole, size: u64) {
+        let fact = Fact::stated(Grid::new(unit(size)), "--test", size.to_string());
+        self.stack.layer_mut(id).add_grid(role, fact);
+    }
+
+    pub(crate) fn set(&mut self, id: LayerId, key: Key, value: Value) {
+        self.stack
+            .layer_mut(id)
+            .set(key, reported(value, key.name()));
+    }
+
+    pub(crate) fn bytes(&mut self, id: LayerId, key: Key, n: u64) {
+        self.set(id, key, Value::Bytes(Bytes::new(n)));
+    }
+
+    pub(crate) fn text(&mut self, id: LayerId, key: Key, text: &'static str) {
+        self.set(id, key, Value::Text(text.into()));
+    }
+
+    pub(crate) fn size(&mut self, id: LayerId, n: u64) {
+        self.stack.layer_mut(id).size = Some(reported(Bytes::new(n), "size"));
+    }
+
+    pub(crate) fn odd(&mut self, id: LayerId, kind: OddityKind, detail: &str) {
+        self.stack
+            .layer_mut(id)
+            .oddities
+            .push(Oddity::new(kind, detail));
+    }
+
+    /// Request sizes to price instead of the usual ones.
+    pub(crate) fn io(&mut self, sizes: &[u64]) {
+        self.options.io = sizes.iter().copied().map(unit).collect();
+    }
+
+    /// What one rule finds.
+    pub(crate) fn findings(&self, rule: &Rule) -> Vec<Finding> {
+        let context = Context::new(&self.stack, &self.options);
+        let mut findings = Vec::new();
+        (rule.check)(&context, &mut findings);
+        assert!(findings.iter().all(|finding| finding.code == rule.code));
+        findings
+    }
+
+    /// The only finding of a rule, which must have this severity and this line of arithmetic.
+    pub(crate) fn one(&self, rule: &Rule, severity: Severity, arithmetic: &str) -> Finding {
+        let mut findings = self.findings(rule);
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        let finding = findings.remove(0);
+        assert_eq!(finding.severity, severity, "{finding:#?}");
+        assert!(
+            finding.arithmetic.iter().any(|line| line == arithmetic),
+            "{finding:#?}"
+        );
+        finding
+    }
+
+    /// Asserts that a rule is silent.
+    pub(crate) fn none(&self, rule: &Rule) {
+        let findings = self.findings(rule);
+        assert!(findings.is_empty(), "{findings:#?}");
+    }
+}
