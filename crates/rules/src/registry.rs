@@ -30,6 +30,12 @@ pub static RULES: &[&Rule] = &[
     &rules::hybrid_mbr::RULE,
     &rules::odd_but_right::RULE,
     &rules::kernel_alignment_offset::RULE,
+    &rules::partition_start_stripe_unit::RULE,
+    &rules::partition_start_full_stripe::RULE,
+    &rules::stripe_unit_unknown::RULE,
+    &rules::allocation_unit_stripe_unit::RULE,
+    &rules::stripe_unit_physical_sector::RULE,
+    &rules::member_data_offset::RULE,
 ];
 
 /// Pages about beliefs, without a rule.

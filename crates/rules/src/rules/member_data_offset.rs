@@ -1,0 +1,145 @@
+use straddle_geometry::{Bytes, Map};
+use straddle_stack::{GridRole, Layer, LayerId, LayerKind, Seen};
+
+use crate::context::{Findings, is_believable};
+use crate::wording::division;
+use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
+
+pub(crate) static RULE: Rule = Rule {
+    code: Code(206),
+    name: "member-data-offset",
+    summary: "an array's data start off the physical sector of a member, or differently on each",
+    status: Status::Stable,
+    page: Page {
+        checks: "Whether the data of an array start on a physical sector (and indirection unit) of every member, the member's own place \
+                 on its disk included, and whether all members start at the same distance from one.",
+        why: "The data offset is added to everything above. When it is off a sector, every sector-sized write above is cut in two below, \
+              however well partitions and filesystems are placed. When members differ, no start above is right for all of them.",
+        evidence: "sysfs `md/dev-*/offset`, the device-mapper table, and the grid of each member as it is seen at that place.",
+        example: "Data offset of 2,050 sectors on a 4K-sector disk: 1,049,600 = 256 × 4,096 + 1,024. A member on a partition at sector 63: \
+                  32,256 + 1,048,576 = 1,080,832 = 263 × 4,096 + 3,584.",
+        fix: "Re-create the member: move its partition to a boundary and let the array rebuild onto it, one member at a time; or give \
+              `--data-offset` when creating the array.",
+        fix_safety: "During a rebuild the array has less redundancy or none: check every other member first (`echo check > \
+                     md/sync_action`), have a backup that was test-restored. RAID 0 cannot be rebuilt.",
+        references: &[
+            "mdadm(8), --data-offset: members may have different offsets",
+            "Linux Documentation/admin-guide/md.rst: dev-XXX/offset",
+        ],
+    },
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.stack.iter() {
+        for (index, (member, start)) in data_starts(layer).into_iter().enumerate() {
+            check_member(context, (id, layer), index, member, start, findings);
+        }
+    }
+}
+
+/// Where the data of a striped or mirrored layer start on each member.
+fn data_starts(layer: &Layer) -> Vec<(LayerId, Bytes)> {
+    match &layer.map {
+        Map::Striped(striping) => layer
+            .below
+            .iter()
+            .copied()
+            .zip(striping.starts.iter().copied())
+            .collect(),
+        Map::Linear { start } if layer.kind == LayerKind::Array => {
+            layer.below.iter().map(|member| (*member, *start)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn check_member(
+    context: &Context<'_>,
+    (id, layer): (LayerId, &Layer),
+    index: usize,
+    member: LayerId,
+    start: Bytes,
+    findings: &mut Findings,
+) {
+    let name = &context.stack.layer(member).name;
+    for grid in context.seen(member) {
+        let fine = matches!(
+            grid.role,
+            GridRole::PhysicalSector | GridRole::IndirectionUnit
+        );
+        let Seen::Uniform(seen) = grid.seen else {
+            continue;
+        };
+        if !fine || !is_believable(grid) || seen.contains(start) {
+            continue;
+        }
+        let up = Seen::Uniform(seen.seen_from(start));
+        let prices = Prices::of(
+            grid.role,
+            seen.unit(),
+            &up,
+            Bytes::ZERO,
+            &context.options.io,
+        );
+        let title = format!(
+            "{}: the data of member {index} ({name}) start inside a {} of {}",
+            layer.name,
+            grid.role.name(),
+            seen.unit()
+        );
+        let mut finding = Finding::priced(RULE.code, id, title, prices);
+        if let Some(placement) = &layer.placement {
+            finding = finding.evidence(&placement.source, format!("data offset = {start}"));
+        }
+        findings.push(
+            finding
+                .evidence(
+                    &grid.fact.source,
+                    format!("{} = {}", grid.role.name(), seen.unit()),
+                )
+                .arithmetic(division(start, seen))
+                .help("re-create this member on a boundary and let the array rebuild onto it"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+    use straddle_geometry::{Bytes, Map};
+    use straddle_stack::LayerKind;
+
+    #[test]
+    fn one_member_starts_off_its_sectors() {
+        let mut lab = Lab::new();
+        let members = [lab.disk(4096), lab.disk(4096)];
+        lab.array(&members, 65_536, &[1 << 20, 2050 * 512]);
+        let finding = lab.one(&RULE, Severity::Error, "1,049,600 = 256 × 4,096 + 1,024");
+        assert!(finding.title.contains("member 1 (sda)"));
+    }
+
+    #[test]
+    fn the_place_of_a_member_s_partition_counts() {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        let partition = lab.partition(disk, 63);
+        let start = Bytes::mib(1);
+        lab.over(LayerKind::Array, &[partition], Map::Linear { start });
+        lab.one(
+            &RULE,
+            Severity::Error,
+            "1,048,576 = 512 (first boundary) + 255 × 4,096 + 3,584",
+        );
+    }
+
+    #[test]
+    fn equal_offsets_on_boundaries_are_silent() {
+        let mut lab = Lab::new();
+        let members = [lab.disk(4096), lab.disk(512)];
+        lab.array(&members, 65_536, &[1 << 20, 129 << 20]);
+        lab.none(&RULE);
+    }
+}

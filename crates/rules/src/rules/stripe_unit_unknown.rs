@@ -1,0 +1,192 @@
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{GridRole, Key, Layer, LayerId, Seen};
+
+use crate::context::{Findings, is_idle};
+use crate::wording::{Correlation, start_label};
+use crate::{Code, Context, Finding, Page, Prices, Rule, Severity, Status};
+
+pub(crate) static RULE: Rule = Rule {
+    code: Code(203),
+    name: "stripe-unit-unknown",
+    summary: "an array may hide below, and the start is off for some or all plausible stripe units",
+    status: Status::Stable,
+    page: Page {
+        checks: "The first correlation where the stripe unit cannot be read: on an image, a SAN LUN, a disk behind a RAID controller or a \
+                 virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \
+                 a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB) are left out.",
+        why: "See STR201: a request that crosses a stripe unit occupies two members. Which unit lies below decides whether that happens, and no \
+              operating system can ask a hardware array for it.",
+        evidence: "The start from the partition table. The stripe unit is unknown, and is said to be unknown: the table is arithmetic, not \
+                   a finding about your array.",
+        example: "Start 32,768 (sector 64): 32,768 ÷ 16,384 = 2 and ÷ 32,768 = 1, but ÷ 65,536 = 0.5. Sector 63 is off for all seven.",
+        fix: "Find the unit with the array's tool (`storcli /c0/v0 show all`: Strip Size; `ssacli ctrl slot=0 ld all show detail`: Strip Size; the \
+              SAN's volume page), then ask again with `--stripe-unit 64K`. Starting at 1 MiB is on every unit listed.",
+        fix_safety: "Do not move data for a unit that was guessed. Some tools print the full stripe where the strip is meant, some print \
+                     twice the size: compare two sources.",
+        references: &[
+            "J. May and D. Lee, Disk Partition Alignment Best Practices for SQL Server",
+            "https://github.com/dell/iDRAC-Redfish-Scripting/issues/235",
+        ],
+    },
+    check,
+};
+
+/// Stripe units in use, in KiB.
+const PLAUSIBLE: [u64; 7] = [16, 32, 64, 128, 256, 512, 1024];
+
+/// Transports of single drives, and of things that are no disk at all.
+const NO_ARRAY: [&str; 10] = [
+    "nvme", "ata", "sata", "pata", "usb", "mmc", "loop", "zram", "ram", "pmem",
+];
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.data_partitions() {
+        let Some((device, start)) = hidden_array(context, id) else {
+            continue;
+        };
+        let units = PLAUSIBLE
+            .into_iter()
+            .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok());
+        let candidates: Vec<Unit> = units.collect();
+        let off = candidates
+            .iter()
+            .filter(|unit| !start.is_multiple_of(**unit))
+            .count();
+        if off == 0 {
+            continue;
+        }
+        findings.push(finding(
+            context,
+            (id, layer),
+            device,
+            start,
+            &candidates,
+            off,
+        ));
+    }
+}
+
+/// The device and the start on it, when an array of unknown geometry may lie below.
+fn hidden_array(context: &Context<'_>, id: LayerId) -> Option<(LayerId, Bytes)> {
+    let known = [GridRole::StripeUnit, GridRole::FullStripe]
+        .into_iter()
+        .any(|role| context.below(id, role).next().is_some());
+    let (device, layer) = context.device_of(id)?;
+    let single = layer
+        .text(Key::Transport)
+        .is_some_and(|transport| NO_ARRAY.contains(&transport));
+    if known || single {
+        return None;
+    }
+    Some((device, context.stack.start_in(id, device)?))
+}
+
+fn finding(
+    context: &Context<'_>,
+    (id, layer): (LayerId, &Layer),
+    device: LayerId,
+    start: Bytes,
+    candidates: &[Unit],
+    off: usize,
+) -> Finding {
+    let all = off == candidates.len();
+    let title = format!(
+        "{} is off {} plausible stripe units, and the true one is unknown",
+        layer.name,
+        if all {
+            format!("all {off}")
+        } else {
+            format!("{off} of {}", candidates.len())
+        }
+    );
+    let severity = if all {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let mut finding = Finding::new(RULE.code, severity, id, title);
+    if let Some(placement) = &layer.placement {
+        finding = finding.evidence(&placement.source, start_label(layer, start));
+    }
+    for unit in candidates {
+        finding = finding.arithmetic(row(context, start, *unit));
+    }
+    let finding = finding
+        .note(format!(
+            "if no array lies below {}, this costs nothing",
+            context.stack.layer(device).name
+        ))
+        .help("find the stripe unit (strip size) with the array's own tool and give it: --stripe-unit 64K");
+    if is_idle(layer) {
+        return finding.at_most(
+            Severity::Note,
+            "it is a partition that only a boot loader or an installer uses; its start does not matter for speed",
+        );
+    }
+    finding
+}
+
+/// `64 KiB: 32,256 ÷ 65,536 = 0.492…; 8 KiB +12.5%, 64 KiB +100%`.
+fn row(context: &Context<'_>, start: Bytes, unit: Unit) -> String {
+    let seen = Seen::Uniform(Grid::new(unit).seen_from(start));
+    let prices = Prices::of(
+        GridRole::StripeUnit,
+        unit,
+        &seen,
+        Bytes::ZERO,
+        &context.options.io,
+    );
+    let division = Correlation::new("partition offset ÷ stripe unit", start, unit).arithmetic();
+    if start.is_multiple_of(unit) {
+        return format!("{unit}: {division}");
+    }
+    let costs: Vec<String> = prices
+        .rows
+        .iter()
+        .map(|row| format!("{} +{}", row.io, row.extra))
+        .collect();
+    format!("{unit}: {division}; {}", costs.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+    use straddle_stack::{GridRole, Key};
+
+    fn lun(transport: &'static str, sector: u64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.text(disk, Key::Transport, transport);
+        lab.partition(disk, sector);
+        lab
+    }
+
+    #[test]
+    fn sector_63_is_off_whatever_lies_below() {
+        let finding = lun("fc", 63).one(
+            &RULE,
+            Severity::Warning,
+            "64 KiB: 32,256 ÷ 65,536 = 0.492…; 4 KiB +6.25%, 8 KiB +12.5%, 64 KiB +100%",
+        );
+        assert_eq!(finding.arithmetic.len(), 7);
+    }
+
+    #[test]
+    fn half_a_unit_is_off_for_some() {
+        let finding = lun("virtio", 64).one(&RULE, Severity::Note, "32 KiB: 32,768 ÷ 32,768 = 1");
+        assert!(finding.title.contains("5 of 7"));
+    }
+
+    #[test]
+    fn single_drives_known_units_and_round_starts_are_silent() {
+        lun("nvme", 63).none(&RULE);
+        lun("fc", 2048).none(&RULE);
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.stated(disk, GridRole::StripeUnit, 65_536);
+        lab.partition(disk, 63);
+        lab.none(&RULE);
+    }
+}
