@@ -30,10 +30,23 @@ pub struct Child {
     pub name: String,
     /// Where it lies, in the window's addresses; the provenance is the field that records its start.
     pub placement: Fact<Extent>,
+    /// How it relates to the other parts of its table.
+    pub nesting: Nesting,
     /// Facts about it.
     pub attributes: Vec<Attribute>,
     /// What is odd about it.
     pub oddities: Vec<Oddity>,
+}
+
+/// How a [`Child`] relates to the other children of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nesting {
+    /// It has its bytes for itself.
+    Plain,
+    /// It holds others, as an extended partition does; it is never looked into for a filesystem.
+    Container,
+    /// It lies in a container, as a logical partition does.
+    Contained,
 }
 
 impl Detected {

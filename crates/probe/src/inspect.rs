@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES};
-use crate::{Child, Detected, Prober, Window};
+use crate::{Child, Class, Detected, Nesting, Prober, Window};
 
 /// How far an inspection goes.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,14 @@ pub fn inspect(
 ) {
     let window = Window::whole(reader, sector);
     window.prefetch(0, HEAD);
-    let tables = try_all(stack, base, &window, TABLES);
+    let mut tables = try_all(stack, base, &window, TABLES);
+    // A disk given to one BSD as a whole has a disklabel and at most the stub of an MBR.
+    if !tables.iter().any(|(_, found)| !found.children.is_empty()) && !stopped(stack, base) {
+        let whole = try_all(stack, base, &window, NESTED_TABLES);
+        if !whole.is_empty() {
+            tables = whole;
+        }
+    }
     let volumes = if stopped(stack, base) {
         Vec::new()
     } else {
@@ -80,7 +87,7 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limi
     } else {
         Vec::new()
     };
-    let volumes = if stopped(stack, base) {
+    let mut volumes = if stopped(stack, base) {
         Vec::new()
     } else {
         try_all(stack, base, window, FILESYSTEMS)
@@ -89,6 +96,14 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limi
         add_fallback(stack, base, window);
     }
     if let Some((table, detected)) = nested.into_iter().next() {
+        // A slice that starts where its partition does shows the same superblock; it belongs to the slice.
+        if detected
+            .children
+            .iter()
+            .any(|child| child.placement.value.start() == Bytes::ZERO)
+        {
+            volumes.clear();
+        }
         add_table(stack, base, window, table, detected, limits, depth);
     }
     add_volume(stack, base, volumes);
@@ -122,7 +137,7 @@ fn try_all(
             Ok(Some(detected)) => {
                 found.push((*prober, detected));
                 // A table that is recognised explains everything a later table prober could see.
-                if prober.class == crate::Class::Table {
+                if matches!(prober.class, Class::Table | Class::NestedTable) {
                     break;
                 }
             }
@@ -173,6 +188,11 @@ fn add_table(
     depth: usize,
 ) {
     check_places(stack, base, window.size(), &detected.children);
+    // Nested tables hold no tables: looking for one would find the same label again in a slice that starts with it.
+    let depth = match table.class {
+        Class::NestedTable => limits.depth,
+        _ => depth.saturating_add(1),
+    };
     let layer = stack.layer_mut(base);
     layer.set(Key::PartitionTable, table_name(table, &detected));
     layer.attributes.extend(detected.attributes);
@@ -219,6 +239,7 @@ fn add_child(
     depth: usize,
 ) {
     let extent = child.placement.value;
+    let container = child.nesting == Nesting::Container;
     let mut layer = Layer::new(child.kind, child.name);
     layer.below = vec![base];
     layer.map = Map::Linear {
@@ -232,8 +253,11 @@ fn add_child(
     layer.attributes = child.attributes;
     layer.oddities = child.oddities;
     let id = stack.push(layer);
+    if container {
+        return;
+    }
     if let Some(part) = window.part(extent) {
-        volume_at(stack, id, &part, limits, depth + 1);
+        volume_at(stack, id, &part, limits, depth);
     }
 }
 
@@ -272,11 +296,13 @@ fn push_upper(
     stack.push(layer);
 }
 
-/// Reports partitions that overlap or reach beyond the end of what holds them.
-///
-/// A container of others (an extended partition) is not among the children, so every overlap is a fault.
+/// Reports partitions that overlap, reach beyond the end of what holds them, or leave their container.
 fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child]) {
     let mut oddities = Vec::new();
+    let mut report = |child: &Child, detail: String| {
+        let source: Source = child.placement.source.clone();
+        oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
+    };
     for child in children {
         let extent = child.placement.value;
         if !Extent::whole(size).contains(extent) {
@@ -286,37 +312,58 @@ fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child
                 extent.end().grouped(),
                 size.grouped()
             );
-            oddities.push(Oddity::at(
-                OddityKind::Overlap,
-                detail,
-                child.placement.source.clone(),
-            ));
+            report(child, detail);
+        }
+        let held = || {
+            children.iter().any(|other| {
+                other.nesting == Nesting::Container && other.placement.value.contains(extent)
+            })
+        };
+        if child.nesting == Nesting::Contained && !held() {
+            let detail = format!(
+                "{}, bytes {} to {}, lies outside of every extended partition",
+                child.name,
+                extent.start().grouped(),
+                extent.end().grouped()
+            );
+            report(child, detail);
         }
     }
-    // Sorted by start, a partition can only overlap one before it that reaches furthest.
-    let mut order: Vec<&Child> = children
-        .iter()
-        .filter(|child| !child.placement.value.is_empty())
-        .collect();
-    order.sort_by_key(|child| child.placement.value.start());
-    let mut furthest: Option<&Child> = None;
-    for child in order {
-        if let Some(before) =
-            furthest.filter(|before| before.placement.value.overlaps(child.placement.value))
-        {
-            let detail = format!(
-                "{} starts at byte {}, inside {}, which ends at {}",
-                child.name,
-                child.placement.value.start().grouped(),
-                before.name,
-                before.placement.value.end().grouped()
-            );
-            let source: Source = child.placement.source.clone();
-            oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
+    // A container may cover what it contains but nothing else, so the two are compared with the plain ones in turn.
+    for other_kind in [Nesting::Container, Nesting::Contained] {
+        let mut order: Vec<&Child> = children
+            .iter()
+            .filter(|child| !child.placement.value.is_empty())
+            .filter(|child| matches!(child.nesting, n if n == other_kind || n == Nesting::Plain))
+            .collect();
+        if other_kind == Nesting::Contained && !order.iter().any(|c| c.nesting == other_kind) {
+            continue;
         }
-        if furthest.is_none_or(|before| before.placement.value.end() < child.placement.value.end())
-        {
-            furthest = Some(child);
+        // Sorted by start, a partition can only overlap one before it that reaches furthest.
+        order.sort_by_key(|child| child.placement.value.start());
+        let mut furthest: Option<&Child> = None;
+        for child in order {
+            let extent = child.placement.value;
+            if let Some(before) = furthest
+                .filter(|before| before.placement.value.overlaps(extent))
+                // Two plain ones were compared in the first turn.
+                .filter(|before| {
+                    other_kind == Nesting::Container
+                        || [before.nesting, child.nesting].contains(&other_kind)
+                })
+            {
+                let detail = format!(
+                    "{} starts at byte {}, inside {}, which ends at {}",
+                    child.name,
+                    extent.start().grouped(),
+                    before.name,
+                    before.placement.value.end().grouped()
+                );
+                report(child, detail);
+            }
+            if furthest.is_none_or(|before| before.placement.value.end() < extent.end()) {
+                furthest = Some(child);
+            }
         }
     }
     stack.layer_mut(base).oddities.extend(oddities);
@@ -329,3 +376,6 @@ pub(crate) fn holds_a_filesystem(window: &Window<'_>) -> bool {
         .iter()
         .any(|prober| matches!(prober.run(window), Ok(Some(_))))
 }
+
+#[cfg(test)]
+mod tests;

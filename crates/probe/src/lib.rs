@@ -18,7 +18,7 @@ mod prober;
 mod record;
 mod window;
 
-pub use detected::{Child, Detected};
+pub use detected::{Child, Detected, Nesting};
 pub use inspect::{Limits, inspect, inspect_volume};
 pub use prober::{Class, Magic, Prober};
 pub use window::Window;

@@ -5,10 +5,11 @@ use crate::{database, filesystem, partition};
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.
-pub static TABLES: &[&Prober] = &[&partition::mbr::PROBER];
+pub static TABLES: &[&Prober] = &[&partition::gpt::PROBER, &partition::mbr::PROBER];
 
-/// Tables inside a partition of another table.
-pub static NESTED_TABLES: &[&Prober] = &[];
+/// Tables inside a partition of another table, or on a whole device that has no other table. The VTOC comes first: its
+/// magic stands at an offset that no disklabel uses for anything but a number.
+pub static NESTED_TABLES: &[&Prober] = &[&partition::vtoc::PROBER, &partition::bsd::PROBER];
 
 /// Filesystems and swap. All are tried, and the first that matches is believed when several do, so the order is that of
 /// the signatures' strength: long names in the boot sector first (NTFS, exFAT and ReFS leave no room for each other, the
@@ -56,4 +57,10 @@ pub fn all() -> impl Iterator<Item = &'static Prober> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// The prober of one format.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Prober> {
+    all().find(|prober| prober.name == name)
 }

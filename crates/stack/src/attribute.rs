@@ -65,10 +65,16 @@ macro_rules! keys {
 keys! {
     /// Kind of partition table on a device: `mbr`, `gpt`.
     PartitionTable = "partition table",
-    /// Number of the partition in its table, from 1.
+    /// Identifier of a partition table: the disk signature of an MBR in hexadecimal, the disk GUID of a GPT.
+    TableId = "table identifier",
+    /// Number of the partition in its table, from 1 (Solaris slices from 0).
     PartitionNumber = "partition number",
     /// Partition type: an MBR type byte in hexadecimal, or a GPT type GUID.
     PartitionType = "partition type",
+    /// Partition name, as GPT records it.
+    PartitionName = "partition name",
+    /// An extended partition: it holds other partitions and no filesystem of its own.
+    HoldsPartitions = "holds partitions",
     /// Position of the start as the table records it, in the table's own sectors.
     StartSector = "start sector",
     /// Sector size that a table was written for.
