@@ -81,6 +81,7 @@ impl OddityKind {
             OddityKind::Unreadable => "unreadable",
             OddityKind::HybridTable => "hybrid table",
             OddityKind::UnusualPlace => "unusual place",
+            OddityKind::SizeDiffers => "size differs",
             OddityKind::Missing => "missing",
         }
     }
