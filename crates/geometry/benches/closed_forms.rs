@@ -31,7 +31,7 @@ fn closed_forms(c: &mut Criterion) {
             black_box(unit(step)),
             black_box(Grid::new(unit(u))),
         );
-        let mut next = next.clone();
+        let mut next = next;
         let mut bench = |form: &str, f: &dyn Fn(Lattice) -> u64| {
             c.bench_function(&format!("{form}: {name}"), |b| {
                 b.iter(|| f(Lattice::new(next(), step, len)))
@@ -49,7 +49,7 @@ fn closed_forms(c: &mut Criterion) {
                 .price(l, grid, Access::Write)
                 .map_or(0, |p| p.extra.numerator())
         });
-        let mut next = next.clone();
+        let mut next = next;
         c.bench_function(&format!("smallest offset on a grid: {name}"), |b| {
             b.iter(|| grid.first_at_or_after(next()));
         });
@@ -61,7 +61,7 @@ fn closed_forms(c: &mut Criterion) {
     ];
     for (name, a, b_unit) in pairs {
         let (x, y) = (black_box(Grid::new(unit(a))), black_box(unit(b_unit)));
-        let mut next = next.clone();
+        let mut next = next;
         c.bench_function(&format!("smallest offset on two grids: {name}"), |b| {
             b.iter(|| {
                 let at = next();

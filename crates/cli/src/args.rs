@@ -1,0 +1,240 @@
+//! Everything that can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use straddle::geometry::{Bytes, Unit};
+use straddle::rules::Severity;
+
+/// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
+///
+/// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
+/// finished (what is known is still printed).
+#[derive(Debug, Parser)]
+#[command(
+    name = "straddle",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(Check),
+    Explain(Explain),
+    Capture(Capture),
+    Schema(Schema),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Is it aligned, layer by layer, and what does it cost?
+///
+/// Without a target, checks this machine. A target is a raw disk image, a block device, a file on a mounted filesystem
+/// (a database file: its own extents are followed down to the disks), or a directory of images. Everything is opened
+/// read-only.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Images, devices, files or directories; this machine when none is given
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    /// Check a captured host: a directory, or an archive made by `straddle capture`
+    #[arg(long, value_name = "PATH")]
+    pub(crate) sysroot: Option<PathBuf>,
+
+    /// How to take a file: as a disk image by itself, or as a file with extents on this machine's disks
+    #[arg(long = "as", value_enum, value_name = "KIND", default_value_t = As::Auto)]
+    pub(crate) take_as: As,
+
+    /// Request sizes to price; the worst of them decides the severity
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = unit, default_value = "4K,8K,64K")]
+    pub(crate) io: Vec<Unit>,
+
+    /// Logical sector of the device, in place of what is read or assumed
+    #[arg(long, value_name = "SIZE", value_parser = sector)]
+    pub(crate) logical_sector: Option<Unit>,
+
+    /// Physical sector of the device, in place of what is read or assumed
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) physical_sector: Option<Unit>,
+
+    /// Stripe unit of the array below: bytes on one disk before the next takes over
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) stripe_unit: Option<Unit>,
+
+    /// Stripe width of the array below: stripe unit times data disks
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) stripe_width: Option<Unit>,
+
+    /// What to print
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// Print one JSON document (see `straddle schema check`); the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    /// Print the whole report for every target, also when there are many
+    #[arg(long)]
+    pub(crate) details: bool,
+
+    /// Least severity that makes the exit status 1
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
+    pub(crate) fail_on: FailOn,
+
+    /// Print nothing; the exit status speaks
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum As {
+    /// A disk image when one is recognised in it, else a file
+    Auto,
+    /// A disk image by itself
+    Image,
+    /// A file on this machine: its extents, and what they rest on
+    File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Findings and the stack, for people
+    Text,
+    /// One document, for programs
+    Json,
+    /// A line per partition, for spreadsheets
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Any finding
+    Note,
+    /// Findings that cost 5% or more
+    Warning,
+    /// Findings that cost 50% or more
+    Error,
+    /// No finding
+    Never,
+}
+
+impl FailOn {
+    pub(crate) fn is_reached_by(self, severity: Severity) -> bool {
+        match self {
+            FailOn::Note => true,
+            FailOn::Warning => severity >= Severity::Warning,
+            FailOn::Error => severity >= Severity::Error,
+            FailOn::Never => false,
+        }
+    }
+}
+
+/// What does this rule mean, why does it cost, how is it fixed?
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A code such as STR101, or a belief such as `tracks`; without one, all are listed
+    #[arg(value_name = "CODE")]
+    pub(crate) topic: Option<String>,
+}
+
+/// Takes this host's facts home: an archive that `straddle check --sysroot` reads elsewhere.
+///
+/// Writes exactly the files that `check` reads. Serial numbers and other identities are left out unless asked for.
+#[derive(Debug, Args)]
+pub(crate) struct Capture {
+    /// Archive to write (.tar.gz); it must not exist yet
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "straddle-capture.tar.gz"
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Files whose extents are captured too, so that they can be checked elsewhere
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Host to capture: / or an unpacked capture
+    #[arg(long, value_name = "PATH")]
+    pub(crate) sysroot: Option<PathBuf>,
+
+    /// Include serial numbers
+    #[arg(long)]
+    pub(crate) with_serials: bool,
+}
+
+/// What is in that JSON? Prints its JSON Schema.
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// The command whose --json output is described
+    #[arg(value_enum)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Verb {
+    /// `straddle check --json`
+    Check,
+}
+
+/// Prints a completion script for a shell
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Prints the manual page of straddle or of one of its commands (roff)
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The command; straddle itself when none is given
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+}
+
+/// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.
+fn unit(text: &str) -> Result<Unit, String> {
+    let bytes: Bytes = text
+        .parse()
+        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())?;
+    Unit::try_from(bytes).map_err(|_| format!("`{text}` is not between 1 byte and 4 EiB"))
+}
+
+/// A logical sector: a size that fits 32 bits.
+fn sector(text: &str) -> Result<Unit, String> {
+    let size = unit(text)?;
+    match u32::try_from(size.get()) {
+        Ok(_) => Ok(size),
+        Err(_) => Err(format!(
+            "`{text}` is too large for a logical sector; expected 512, 520, 528, 4096 or the like"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_of_zero_are_refused_in_words() {
+        assert_eq!(
+            unit("0"),
+            Err("`0` is not between 1 byte and 4 EiB".to_owned())
+        );
+        assert_eq!(unit("63s"), Ok(Unit::new(32_256).expect("not zero")));
+        assert!(sector("8G").is_err());
+    }
+}

@@ -1,0 +1,54 @@
+use anyhow::{Context, bail};
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use straddle::sources::linux::{self, CaptureOptions, Root};
+
+use crate::args::Capture;
+use crate::{CLEAN, output};
+
+pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
+    let root = match &args.sysroot {
+        Some(path) => Root::open(path)?,
+        None => Root::live(),
+    };
+    let root = root.with_serials(args.with_serials);
+    let mut files = Vec::new();
+    for path in &args.files {
+        let path = if root.is_live() {
+            std::fs::canonicalize(path)?
+        } else {
+            path.clone()
+        };
+        let Some(name) = path.to_str() else {
+            bail!("{} is not valid UTF-8", path.display())
+        };
+        files.push(name.to_owned());
+    }
+    // Never over something that is already there: a capture may be the only one of its host.
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&args.output)
+        .with_context(|| format!("cannot create {}", args.output.display()))?;
+    let mut out = BufWriter::new(file);
+    let report = match linux::capture(&root, &CaptureOptions { files }, &mut out) {
+        Ok(report) => report,
+        Err(error) => {
+            // An archive cut short would only mislead.
+            let _ = std::fs::remove_file(&args.output);
+            return Err(error.into());
+        }
+    };
+    out.flush()?;
+    let identities = if args.with_serials {
+        "with serial numbers"
+    } else {
+        "without serial numbers"
+    };
+    output::remark(&format!(
+        "wrote {} ({} files, {identities}); read it elsewhere with: straddle check --sysroot {0}",
+        args.output.display(),
+        report.files
+    ));
+    Ok(CLEAN)
+}

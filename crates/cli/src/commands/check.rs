@@ -1,0 +1,176 @@
+mod expand;
+mod parallel;
+mod sink;
+
+use anyhow::Context as _;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use straddle::geometry::{SectorSize, Unit};
+use straddle::io::{Target, TargetKind};
+use straddle::report::Checked;
+use straddle::rules::{self, Context, Options};
+use straddle::sources::linux::{self, Root};
+use straddle::sources::{self, Overrides};
+use straddle::stack::{Fact, Key, LayerKind, Stack};
+
+use crate::args::{As, Check, Format};
+use crate::{CLEAN, FAILED, FOUND};
+use expand::{Job, Origin};
+use sink::{Mode, Sink};
+
+pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
+    let root = root(args)?;
+    let checker = Checker {
+        take_as: args.take_as,
+        overrides: overrides(args),
+        options: Options {
+            io: args.io.clone(),
+        },
+        host: root.name().to_owned(),
+        root: Mutex::new(root),
+        captured: args.sysroot.is_some(),
+    };
+    let (jobs, unlisted) = expand::jobs(&args.targets, checker.captured);
+    let many =
+        jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
+    let mode = match (args.quiet, args.json, args.format) {
+        (true, ..) => Mode::Quiet,
+        (_, true, _) | (_, _, Format::Json) => Mode::Json,
+        (_, _, Format::Csv) => Mode::Csv,
+        (_, _, Format::Text) if many && !args.details => Mode::Lines,
+        (_, _, Format::Text) => Mode::Report,
+    };
+    let mut sink = Sink::open(mode, many, args.fail_on)?;
+    for (path, error) in unlisted {
+        sink.fail(&path.display().to_string(), &error.to_string())?;
+    }
+    let progress = many && !args.quiet && std::io::stderr().is_terminal();
+    parallel::in_order(
+        &jobs,
+        progress,
+        |job| sink::rendered(mode, job, checker.check(job)),
+        |piece| sink.add(piece),
+    )?;
+    let totals = sink.close()?;
+    Ok(match (totals.failed, totals.found) {
+        (true, _) => FAILED,
+        (false, true) => FOUND,
+        (false, false) => CLEAN,
+    })
+}
+
+/// What one job came to.
+enum Outcome {
+    Checked(Checked),
+    /// A file from a directory in which nothing was recognised.
+    Unrecognised,
+}
+
+/// Everything that is the same for all targets.
+struct Checker {
+    take_as: As,
+    overrides: Overrides,
+    options: Options,
+    host: String,
+    /// Targets that need the host share what is read of it, one at a time; images do not need it.
+    root: Mutex<Root>,
+    captured: bool,
+}
+
+impl Checker {
+    fn check(&self, job: &Job) -> anyhow::Result<Outcome> {
+        let stack = match job {
+            Job::Host => linux::host(&self.root(), &self.overrides)?,
+            Job::Path(path, _) if self.captured => self.on_host(path)?,
+            Job::Path(path, origin) => match self.path(path, *origin)? {
+                Some(stack) => stack,
+                None => return Ok(Outcome::Unrecognised),
+            },
+        };
+        let findings = rules::check(&Context::new(&stack, &self.options));
+        Ok(Outcome::Checked(Checked {
+            name: job.name(&self.host),
+            stack,
+            findings,
+        }))
+    }
+
+    fn root(&self) -> MutexGuard<'_, Root> {
+        self.root.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
+        let target = Target::open(path)?;
+        if self.take_as == As::File
+            || (self.take_as == As::Auto && target.kind() == TargetKind::Device)
+        {
+            return self.on_host(path).map(Some);
+        }
+        let stack = sources::image(&target, &self.overrides);
+        if self.take_as == As::Image || is_disk_image(&stack) {
+            return Ok(Some(stack));
+        }
+        match origin {
+            // A directory may hold anything; only what was named is followed to the disks.
+            Origin::Listed if !is_database_file(&stack) => Ok(None),
+            Origin::Listed | Origin::Named => self.on_host(path).map(Some),
+        }
+    }
+
+    fn on_host(&self, path: &Path) -> anyhow::Result<Stack> {
+        // A captured host knows its files by the names they had there.
+        let path = if self.captured {
+            path.to_owned()
+        } else {
+            std::fs::canonicalize(path)?
+        };
+        let name = path
+            .to_str()
+            .with_context(|| format!("{} is not valid UTF-8", path.display()))?;
+        Ok(linux::file(&self.root(), name, &self.overrides)?)
+    }
+}
+
+fn is_disk_image(stack: &Stack) -> bool {
+    stack.layers().iter().any(|layer| {
+        matches!(layer.kind, LayerKind::Partition | LayerKind::Filesystem)
+            || layer.attribute(Key::PartitionTable).is_some()
+    })
+}
+
+fn is_database_file(stack: &Stack) -> bool {
+    stack
+        .layers()
+        .iter()
+        .any(|layer| layer.kind == LayerKind::DatabasePage)
+}
+
+fn root(args: &Check) -> anyhow::Result<Root> {
+    match &args.sysroot {
+        Some(path) => Ok(Root::open(path)?),
+        None => Ok(Root::live()),
+    }
+}
+
+fn overrides(args: &Check) -> Overrides {
+    let stated =
+        |unit: Option<Unit>, flag| unit.map(|u| Fact::stated(u, flag, u.bytes().get().to_string()));
+    let logical = args.logical_sector.and_then(|unit| {
+        let size = SectorSize::new(u32::try_from(unit.get()).ok()?)?;
+        Some(Fact::stated(
+            size,
+            "--logical-sector",
+            unit.get().to_string(),
+        ))
+    });
+    Overrides {
+        logical_sector: logical,
+        physical_sector: stated(args.physical_sector, "--physical-sector"),
+        stripe_unit: stated(args.stripe_unit, "--stripe-unit"),
+        stripe_width: stated(args.stripe_width, "--stripe-width"),
+    }
+}
+
+/// A path that could not be listed, and why.
+type Unlisted = (PathBuf, std::io::Error);

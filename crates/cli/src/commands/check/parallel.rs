@@ -1,0 +1,151 @@
+//! Many jobs on all cores, their results in order.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+/// How far workers may run ahead of the slowest job, in jobs: bounds the results held in memory.
+const AHEAD: usize = 1024;
+/// Jobs that a worker takes at once; one lock for each of them would cost as much as checking a small image.
+const BATCH: usize = 16;
+
+/// Calls `work` for every job, on several threads when there are several jobs, and `deliver` on this thread for every
+/// result, in the order of the jobs.
+///
+/// Stops early when `deliver` fails, and gives its error.
+pub(super) fn in_order<J: Sync, R: Send, E>(
+    jobs: &[J],
+    progress: bool,
+    work: impl Fn(&J) -> R + Sync,
+    mut deliver: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = cores.min(jobs.len().div_ceil(BATCH));
+    if workers <= 1 {
+        return jobs.iter().try_for_each(|job| deliver(work(job)));
+    }
+    let bar = progress.then(|| {
+        let bar = indicatif::ProgressBar::new(u64::try_from(jobs.len()).unwrap_or(u64::MAX));
+        indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {eta}")
+            .map(|style| bar.set_style(style))
+            .ok();
+        bar
+    });
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let done = Done {
+        state: Mutex::new((BTreeMap::new(), 0)),
+        changed: Condvar::new(),
+    };
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let Some(batch) = jobs
+                        .get(first..jobs.len().min(first + BATCH))
+                        .filter(|b| !b.is_empty())
+                    else {
+                        break;
+                    };
+                    done.put(first, batch.iter().map(&work).collect(), &stop);
+                }
+            });
+        }
+        let mut at = 0;
+        while at < jobs.len() {
+            let batch = done.take(at);
+            at += batch.len();
+            if let Some(bar) = &bar {
+                bar.set_position(u64::try_from(at).unwrap_or(u64::MAX));
+            }
+            if let Err(error) = batch.into_iter().try_for_each(&mut deliver) {
+                stop.store(true, Ordering::Relaxed);
+                done.changed.notify_all();
+                return Err(error);
+            }
+        }
+        if let Some(bar) = &bar {
+            bar.finish_and_clear();
+        }
+        Ok(())
+    })
+}
+
+/// Finished batches by the index of their first job, and the index that is delivered next.
+struct Done<R> {
+    state: Mutex<(BTreeMap<usize, Vec<R>>, usize)>,
+    changed: Condvar,
+}
+
+impl<R> Done<R> {
+    /// Hands over a batch; waits while it is too far ahead.
+    fn put(&self, first: usize, batch: Vec<R>, stop: &AtomicBool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while first > state.1 + AHEAD && !stop.load(Ordering::Relaxed) {
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.0.insert(first, batch);
+        if first == state.1 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for the batch that starts at `first`.
+    fn take(&self, first: usize) -> Vec<R> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(batch) = state.0.remove(&first) {
+                state.1 = first + batch.len();
+                self.changed.notify_all();
+                return batch;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_jobs_whatever_their_duration() {
+        let jobs: Vec<u64> = (0..500).collect();
+        let mut got = Vec::new();
+        let work = |n: &u64| {
+            thread::sleep(std::time::Duration::from_micros(n * 7 % 300));
+            *n
+        };
+        in_order(&jobs, false, work, |n| {
+            got.push(n);
+            Ok::<(), ()>(())
+        })
+        .expect("nothing fails");
+        assert_eq!(got, jobs);
+    }
+
+    #[test]
+    fn a_failed_delivery_stops_everything() {
+        let jobs: Vec<u32> = (0..100_000).collect();
+        let mut seen = 0;
+        let result = in_order(
+            &jobs,
+            false,
+            |n| *n,
+            |n| {
+                seen += 1;
+                if n == 100 { Err(n) } else { Ok(()) }
+            },
+        );
+        assert_eq!((result, seen), (Err(100), 101));
+    }
+}

@@ -1,0 +1,177 @@
+//! Where results go: rendered by the worker that found them, written in order by one thread.
+
+use std::io::{self, Write};
+
+use straddle::report::{SCHEMA, Summary, csv, text};
+
+use super::Outcome;
+use super::expand::Job;
+use crate::args::FailOn;
+use crate::output;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nothing.
+    Quiet,
+    /// The whole report for each target.
+    Report,
+    /// One line for each target.
+    Lines,
+    /// One JSON document.
+    Json,
+    /// One line for each partition.
+    Csv,
+}
+
+/// What one job came to, ready to be written.
+pub(super) enum Piece {
+    /// Checked: its text, and its findings for the totals.
+    Checked(Vec<u8>, Vec<straddle::rules::Finding>),
+    /// Nothing recognised in it.
+    Unrecognised,
+    /// Could not be read.
+    Failed(String, String),
+}
+
+/// Renders what a job came to; runs on the worker's thread.
+pub(super) fn rendered(mode: Mode, job: &Job, outcome: anyhow::Result<Outcome>) -> Piece {
+    let checked = match outcome {
+        Ok(Outcome::Checked(checked)) => checked,
+        Ok(Outcome::Unrecognised) => return Piece::Unrecognised,
+        Err(error) => return Piece::Failed(job.name("this host"), format!("{error:#}")),
+    };
+    let mut bytes = Vec::new();
+    let written = match mode {
+        Mode::Quiet => Ok(()),
+        Mode::Report => bytes.write_all(text::report(&checked).as_bytes()),
+        Mode::Lines => writeln!(bytes, "{}", text::line(&checked)),
+        Mode::Json => {
+            serde_json::to_writer(&mut bytes, &checked.document()).map_err(io::Error::from)
+        }
+        Mode::Csv => {
+            csv::rows(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
+        }
+    };
+    match written {
+        Ok(()) => Piece::Checked(bytes, checked.findings),
+        Err(error) => Piece::Failed(checked.name, error.to_string()),
+    }
+}
+
+/// Writes pieces in order and keeps the totals.
+pub(super) struct Sink {
+    mode: Mode,
+    many: bool,
+    fail_on: FailOn,
+    out: Box<dyn Write>,
+    summary: Summary,
+    failures: Vec<(String, String)>,
+    found: bool,
+}
+
+/// What decides the exit status.
+pub(super) struct Totals {
+    pub(super) failed: bool,
+    pub(super) found: bool,
+}
+
+impl Sink {
+    /// Opens the output and writes what comes before the first target.
+    pub(super) fn open(mode: Mode, many: bool, fail_on: FailOn) -> anyhow::Result<Sink> {
+        let mut out: Box<dyn Write> = match mode {
+            Mode::Quiet => Box::new(io::sink()),
+            Mode::Report | Mode::Lines => Box::new(io::BufWriter::new(anstream::stdout())),
+            Mode::Json | Mode::Csv => Box::new(io::BufWriter::new(io::stdout())),
+        };
+        match mode {
+            Mode::Json => write!(
+                out,
+                "{{\"schema\":{},\"straddle\":{},\"targets\":[",
+                serde_json::to_string(SCHEMA)?,
+                serde_json::to_string(env!("CARGO_PKG_VERSION"))?
+            )?,
+            Mode::Csv => csv::header(&mut out)?,
+            Mode::Quiet | Mode::Report | Mode::Lines => {}
+        }
+        Ok(Sink {
+            mode,
+            many,
+            fail_on,
+            out,
+            summary: Summary::default(),
+            failures: Vec::new(),
+            found: false,
+        })
+    }
+
+    /// Writes one piece.
+    pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
+        match piece {
+            Piece::Checked(bytes, findings) => {
+                let first = self.summary.targets == 0;
+                match self.mode {
+                    Mode::Json if !first => self.out.write_all(b",")?,
+                    Mode::Report if !first => self.out.write_all(b"\n")?,
+                    _ => {}
+                }
+                self.out.write_all(&bytes)?;
+                self.summary.add(&findings);
+                self.found |= findings
+                    .iter()
+                    .any(|f| self.fail_on.is_reached_by(f.severity));
+                Ok(())
+            }
+            Piece::Unrecognised => {
+                self.summary.unrecognised += 1;
+                Ok(())
+            }
+            Piece::Failed(target, error) => self.fail(&target, &error),
+        }
+    }
+
+    /// Records a target that could not be read.
+    pub(super) fn fail(&mut self, target: &str, error: &str) -> anyhow::Result<()> {
+        // Keep stdout and stderr in step where both go to one terminal.
+        self.out.flush()?;
+        if self.mode != Mode::Quiet {
+            let named = error.contains(target);
+            output::error(&if named {
+                error.to_owned()
+            } else {
+                format!("{target}: {error}")
+            });
+        }
+        self.summary.failed += 1;
+        self.failures.push((target.to_owned(), error.to_owned()));
+        Ok(())
+    }
+
+    /// Writes what comes after the last target.
+    pub(super) fn close(mut self) -> anyhow::Result<Totals> {
+        match self.mode {
+            Mode::Json => {
+                let failures: Vec<_> = self
+                    .failures
+                    .iter()
+                    .map(|(target, error)| serde_json::json!({ "target": target, "error": error }))
+                    .collect();
+                writeln!(
+                    self.out,
+                    "],\"failures\":{},\"summary\":{}}}",
+                    serde_json::to_string(&failures)?,
+                    serde_json::to_string(&self.summary)?
+                )?;
+            }
+            Mode::Report | Mode::Lines if self.many => {
+                writeln!(self.out, "\n{}", text::summary(&self.summary))?
+            }
+            _ => {}
+        }
+        self.out.flush()?;
+        Ok(Totals {
+            failed: self.summary.failed > 0,
+            found: self.found,
+        })
+    }
+}

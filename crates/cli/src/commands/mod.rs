@@ -1,0 +1,7 @@
+//! One file per verb.
+
+pub(crate) mod capture;
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod schema;
+pub(crate) mod shell;

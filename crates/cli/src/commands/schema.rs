@@ -1,0 +1,48 @@
+use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema};
+use straddle::report::{SCHEMA, Summary, TargetDocument};
+
+use crate::args::{Schema, Verb};
+use crate::{CLEAN, output};
+
+pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
+    let schema = match args.verb {
+        Verb::Check => check(SchemaGenerator::default()),
+    };
+    let mut text = serde_json::to_string_pretty(&schema)?;
+    text.push('\n');
+    output::print(&text)?;
+    Ok(CLEAN)
+}
+
+/// What `straddle check --json` prints: one document, whatever the number of targets.
+///
+/// `check` writes the outer object piece by piece as targets are finished; a test holds it against this schema.
+fn check(mut generator: SchemaGenerator) -> JsonSchema {
+    let target = generator.subschema_for::<TargetDocument<'static>>();
+    let summary = generator.subschema_for::<Summary>();
+    let definitions = generator.take_definitions(true);
+    json_schema!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "straddle check",
+        "type": "object",
+        "properties": {
+            "schema": { "const": SCHEMA, "description": "Name and version of this schema." },
+            "straddle": { "type": "string", "description": "Version of straddle that wrote it." },
+            "targets": { "type": "array", "items": target, "description": "What was checked, in the order in which it was named." },
+            "failures": {
+                "type": "array",
+                "description": "Targets that could not be read.",
+                "items": {
+                    "type": "object",
+                    "properties": { "target": { "type": "string" }, "error": { "type": "string" } },
+                    "required": ["target", "error"],
+                    "additionalProperties": false,
+                },
+            },
+            "summary": summary,
+        },
+        "required": ["schema", "straddle", "targets", "failures", "summary"],
+        "additionalProperties": false,
+        "$defs": definitions,
+    })
+}

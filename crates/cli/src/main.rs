@@ -1,0 +1,35 @@
+//! The `straddle` command: parses arguments, asks the library, prints what it says.
+
+mod args;
+mod commands;
+mod output;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Nothing at or above `--fail-on` was found.
+const CLEAN: u8 = 0;
+/// At least one finding at or above `--fail-on`.
+const FOUND: u8 = 1;
+/// Something could not be finished; what is known was printed all the same.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let result = match args::Cli::parse().command {
+        args::Command::Check(args) => commands::check::run(&args),
+        args::Command::Explain(args) => commands::explain::run(&args),
+        args::Command::Capture(args) => commands::capture::run(&args),
+        args::Command::Schema(args) => commands::schema::run(&args),
+        args::Command::Completions(args) => commands::shell::completions(&args),
+        args::Command::Man(args) => commands::shell::man(&args),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        // A reader that has seen enough (`straddle check | head`) is no failure.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::from(CLEAN),
+        Err(error) => {
+            output::error(&format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}

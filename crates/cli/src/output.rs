@@ -1,0 +1,32 @@
+//! The only place that writes to the terminal: results to stdout, everything else to stderr.
+
+use std::io::{self, Write};
+
+use straddle::report::text::ERROR;
+
+/// Writes results; styles are stripped where they do not belong.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    anstream::stdout().write_all(text.as_bytes())
+}
+
+/// Says on stderr what went wrong. A stderr that cannot be written to is ignored: there is nowhere left to say so.
+pub(crate) fn error(message: &str) {
+    let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {message}");
+}
+
+/// Says something on stderr that is not an error.
+pub(crate) fn remark(message: &str) {
+    let _ = writeln!(anstream::stderr(), "{message}");
+}
+
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(serde_json::Error::io_error_kind)
+                == Some(io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,42 @@
+//! Straddle as a library: read a storage stack, apply the rules, look at the findings.
+//!
+//! A request that *straddles* a boundary of something below it (a stripe unit, a physical sector, a flash page) costs
+//! more than one that does not. Three steps answer where that happens:
+//!
+//! 1. A source makes a [`Stack`](stack::Stack): [`sources::image`] from a raw disk image or device,
+//!    [`sources::linux::host`] from a machine, live or captured, [`sources::linux::file`] from one file on it.
+//! 2. [`rules::check`] gives [`Finding`](rules::Finding)s, worst first, each with its evidence, arithmetic and price.
+//! 3. [`report`] turns both into text, JSON or CSV.
+//!
+//! ```
+//! use straddle::geometry::{Bytes, Grid, Lattice, Unit};
+//!
+//! // A partition at sector 63, pages of 8 KiB, stripe units of 64 KiB: one request in eight straddles.
+//! let unit = |n| Unit::new(n).expect("not zero");
+//! let pages = Lattice::back_to_back(Bytes::new(63 * 512), unit(8 << 10));
+//! assert_eq!(pages.straddling(Grid::new(unit(64 << 10))).to_string(), "12.5%");
+//! ```
+//!
+//! Checking an image:
+//!
+//! ```no_run
+//! use straddle::{io, report, rules, sources};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let target = io::Target::open("legacy.img".as_ref())?;
+//! let stack = sources::image(&target, &sources::Overrides::default());
+//! let options = rules::Options::default();
+//! let findings = rules::check(&rules::Context::new(&stack, &options));
+//! let checked = report::Checked { name: "legacy.img".into(), stack, findings };
+//! println!("{}", report::text::report(&checked));
+//! # Ok(())
+//! # }
+//! ```
+
+pub use straddle_geometry as geometry;
+pub use straddle_io as io;
+pub use straddle_probe as probe;
+pub use straddle_report as report;
+pub use straddle_rules as rules;
+pub use straddle_sources as sources;
+pub use straddle_stack as stack;
