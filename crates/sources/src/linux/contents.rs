@@ -1,7 +1,136 @@
-//! What lies on the devices of the live host.
-use super::host::Host;
-use straddle_stack::LayerId;
+//! What lies on the devices of the live host: their partition tables and superblocks, read through the probers.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use straddle_geometry::SectorSize;
+use straddle_io::{OpenError, Reader, Target};
+use straddle_probe::Limits;
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+
+use super::host::{Host, MOST_LAYERS};
+
 impl Host<'_> {
-    pub(super) fn add_contents(&mut self) {}
-    pub(super) fn add_file_contents(&mut self, _id: LayerId, _path: &str) {}
+    /// Reads what lies on every device of the live host that may be opened.
+    ///
+    /// A captured host has no contents: then filesystems are known by their mounts alone.
+    pub(super) fn add_contents(&mut self) {
+        if !self.root.is_live() {
+            return;
+        }
+        // Only devices whose contents are not seen through a partition's disk.
+        let names: Vec<(String, LayerId)> = self
+            .devices
+            .iter()
+            .filter(|(_, device)| device.disk.is_none())
+            .filter_map(|(name, _)| Some((name.clone(), self.built(name)?)))
+            .collect();
+        for (name, id) in names {
+            let path = format!("/dev/{}", name.replace('!', "/"));
+            match Target::open(Path::new(&path)) {
+                Ok(target) => self.inspect(id, &target),
+                Err(error) => not_opened(self.stack.layer_mut(id), &error),
+            }
+        }
+    }
+
+    /// Puts what is in a file of the live host on top of its layer.
+    pub(super) fn add_file_contents(&mut self, id: LayerId, path: &str) {
+        if !self.root.is_live() {
+            return;
+        }
+        match Target::open(Path::new(path)) {
+            Ok(target) => self.inspect(id, &target),
+            Err(error) => not_opened(self.stack.layer_mut(id), &error),
+        }
+    }
+
+    fn inspect(&mut self, id: LayerId, target: &Target) {
+        let reader = Reader::new(target);
+        let own = self.stack.layer(id);
+        let told = own
+            .grid(GridRole::LogicalSector)
+            .and_then(|fact| u32::try_from(fact.value.unit().get()).ok())
+            .and_then(SectorSize::new);
+        // What is found goes into a stack of its own first: the kernel's partitions are there already.
+        let mut found = Stack::new();
+        let base = found.push(Layer::new(own.kind, own.name.clone()));
+        straddle_probe::inspect(&mut found, base, &reader, told, Limits::default());
+        self.graft(id, &found, base);
+    }
+
+    /// Moves what was found on `base` to `id`. A partition that the kernel knows too keeps the kernel's layer and gets
+    /// the table's facts.
+    fn graft(&mut self, id: LayerId, found: &Stack, base: LayerId) {
+        let mut new_ids = vec![None; found.layers().len()];
+        for (old, layer) in found.iter() {
+            if self.stack.layers().len() >= MOST_LAYERS {
+                return;
+            }
+            if old == base {
+                self.merge(id, layer);
+                new_ids[old.index()] = Some(id);
+                continue;
+            }
+            let below = layer.below.first().and_then(|below| new_ids[below.index()]);
+            let Some(below) = below else { continue };
+            let same = self.stack.above(below).find(|above| {
+                let known = self.stack.layer(*above);
+                let start = |layer: &Layer| layer.placement.as_ref().map(|p| p.value.start());
+                known.kind == layer.kind
+                    && match layer.kind {
+                        LayerKind::Partition => {
+                            start(known).is_some() && start(known) == start(layer)
+                        }
+                        // Mounted, so the kernel has told of it already.
+                        LayerKind::Filesystem => known.attribute(Key::MountPoint).is_some(),
+                        _ => false,
+                    }
+            });
+            if let Some(same) = same {
+                self.merge(same, layer);
+                new_ids[old.index()] = Some(same);
+                continue;
+            }
+            // A member of an array shows the superblock of what is on the array; that belongs above the array.
+            let held = self
+                .stack
+                .above(below)
+                .any(|above| self.stack.layer(above).kind != LayerKind::Partition);
+            if held && layer.kind != LayerKind::Partition {
+                continue;
+            }
+            let mut layer = layer.clone();
+            layer.below = vec![below];
+            new_ids[old.index()] = Some(self.push(layer));
+        }
+    }
+
+    fn merge(&mut self, id: LayerId, found: &Layer) {
+        let layer = self.stack.layer_mut(id);
+        for attribute in &found.attributes {
+            let known = layer.attribute(attribute.key).is_some();
+            // The kernel numbers partitions as the table does; the rest is news.
+            if !(known && attribute.key == Key::PartitionNumber) {
+                layer.attributes.push(attribute.clone());
+            }
+        }
+        for grid in &found.grids {
+            if layer.grid(grid.role).is_none() {
+                layer.grids.push(grid.clone());
+            }
+        }
+        layer.oddities.extend(found.oddities.iter().cloned());
+    }
+}
+
+fn not_opened(layer: &mut Layer, error: &OpenError) {
+    let denied = matches!(error, OpenError::Os { source, .. } if source.kind() == ErrorKind::PermissionDenied);
+    layer.oddities.push(if denied {
+        Oddity::new(
+            OddityKind::Missing,
+            "its contents (partition table, superblocks) may not be read by this user; run as root to check them",
+        )
+    } else {
+        Oddity::new(OddityKind::Unreadable, error.to_string())
+    });
 }

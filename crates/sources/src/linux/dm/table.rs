@@ -1,0 +1,373 @@
+//! The text of a device-mapper table, as `dmsetup table` prints it: a line
+//! `[NAME:] START LENGTH TARGET PARAMETERS` for each target, in sectors of 512 bytes.
+//!
+//! Source: Linux `Documentation/admin-guide/device-mapper/`, one file for each target.
+
+use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
+
+use crate::linux::answer::device_number;
+
+/// Most lines of one table that are looked at.
+const MOST_TARGETS: usize = 1 << 16;
+/// Most devices of one target that are looked at.
+const MOST_DEVICES: usize = 1 << 10;
+
+/// One target of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The addresses it serves.
+    pub(super) extent: Extent,
+    /// Its kind: `linear`, `crypt`.
+    pub(super) kind: String,
+    /// The whole line.
+    pub(super) line: String,
+    words: Vec<String>,
+}
+
+/// A device below, and where the data starts there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) device: DeviceName,
+    pub(super) start: Bytes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DeviceName {
+    Number((u32, u32)),
+    Path(String),
+}
+
+pub(super) fn parse(text: &str) -> Vec<Target> {
+    text.lines()
+        .take(MOST_TARGETS)
+        .filter_map(parse_line)
+        .collect()
+}
+
+fn parse_line(line: &str) -> Option<Target> {
+    let mut words = line.split_ascii_whitespace().peekable();
+    // `dmsetup table` without a device prefixes each line with the name.
+    if words.peek().is_some_and(|word| word.ends_with(':')) {
+        words.next();
+    }
+    let mut sectors = || {
+        SectorSize::B512
+            .sectors(words.next()?.parse().ok()?)
+            .bytes()
+    };
+    let extent = Extent::new(sectors()?, sectors()?)?;
+    Some(Target {
+        extent,
+        kind: words.next()?.to_owned(),
+        words: words.map(str::to_owned).collect(),
+        line: line.trim().to_owned(),
+    })
+}
+
+impl Target {
+    /// Parameter number `index`, from 0.
+    pub(super) fn word(&self, index: usize) -> Option<&str> {
+        self.words.get(index).map(String::as_str)
+    }
+
+    fn number(&self, index: usize) -> Option<u64> {
+        self.word(index)?.parse().ok()
+    }
+
+    /// Parameter number `index`, a count of sectors, as a unit.
+    pub(super) fn sectors(&self, index: usize) -> Option<Unit> {
+        let bytes = SectorSize::B512.sectors(self.number(index)?).bytes()?;
+        Unit::try_from(bytes).ok()
+    }
+
+    /// The value of an optional parameter `key:value`.
+    pub(super) fn option(&self, key: &str) -> Option<&str> {
+        self.words
+            .iter()
+            .find_map(|word| word.strip_prefix(key)?.strip_prefix(':'))
+    }
+
+    fn device(&self, index: usize) -> Option<DeviceName> {
+        let word = self.word(index)?;
+        if word.starts_with('/') {
+            return Some(DeviceName::Path(word.to_owned()));
+        }
+        device_number(word).map(DeviceName::Number)
+    }
+
+    /// The device at `index`, data starting at the sector that the next parameter says.
+    fn pair(&self, index: usize) -> Option<Place> {
+        let start = SectorSize::B512.sectors(self.number(index + 1)?).bytes()?;
+        Some(Place {
+            device: self.device(index)?,
+            start,
+        })
+    }
+
+    fn whole(&self, index: usize) -> Option<Place> {
+        Some(Place {
+            device: self.device(index)?,
+            start: Bytes::ZERO,
+        })
+    }
+
+    /// Where a linear target lies.
+    pub(super) fn linear_place(&self) -> Option<Place> {
+        (self.kind == "linear").then(|| self.pair(0)).flatten()
+    }
+
+    /// The devices below; the one that the data lies on first.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let list = |places: Vec<Option<Place>>| places.into_iter().flatten().collect();
+        match self.kind.as_str() {
+            "linear" | "delay" | "flakey" => list(vec![self.pair(0)]),
+            "striped" => {
+                let count = self.number(0).and_then(|n| usize::try_from(n).ok());
+                let count = count.unwrap_or(0).min(MOST_DEVICES);
+                let found: Vec<Place> = (0..count)
+                    .map_while(|column| self.pair(2 + 2 * column))
+                    .collect();
+                // Stripes over fewer devices than the table promises lie somewhere else.
+                if found.len() == count {
+                    found
+                } else {
+                    Vec::new()
+                }
+            }
+            "crypt" => list(vec![self.pair(3)]),
+            "thin-pool" => list(vec![self.whole(1), self.whole(0)]),
+            "thin" => list(vec![self.whole(0)]),
+            // metadata, cache, origin: the origin's addresses are the cached device's.
+            "cache" => list(vec![self.whole(2), self.whole(1), self.whole(0)]),
+            "writecache" => list(vec![self.whole(1), self.whole(2)]),
+            "snapshot" => list(vec![self.whole(0), self.whole(1)]),
+            "verity" => list(vec![self.whole(1)]),
+            "integrity" => list(vec![self.pair(0)]),
+            "snapshot-origin" | "log-writes" => list(vec![self.whole(0)]),
+            "dust" => list(vec![self.pair(0)]),
+            "era" => list(vec![self.whole(1)]),
+            "mirror" => self.mirror_places(),
+            "raid" => self.raid_places(),
+            "multipath" => self.paths(),
+            // For the rest, whatever looks like a device number.
+            _ => (0..self.words.len().min(MOST_DEVICES))
+                .filter_map(|index| self.whole(index))
+                .collect(),
+        }
+    }
+
+    /// `LOG #LOGARGS ARGS… #DEVICES DEVICE OFFSET …`
+    fn mirror_places(&self) -> Vec<Place> {
+        let first = self
+            .number(1)
+            .and_then(|n| usize::try_from(n).ok())
+            .and_then(|n| n.checked_add(2));
+        let Some(at) = first else { return Vec::new() };
+        let count = self.number(at).and_then(|n| usize::try_from(n).ok());
+        (0..count.unwrap_or(0).min(MOST_DEVICES))
+            .map_while(|copy| self.pair(at + 1 + 2 * copy))
+            .collect()
+    }
+
+    /// `TYPE #PARAMETERS CHUNK PARAMETERS… #DEVICES META DATA META DATA …`: index of `#DEVICES`.
+    fn raid_devices_at(&self) -> Option<usize> {
+        usize::try_from(self.number(1)?).ok()?.checked_add(2)
+    }
+
+    /// Number of members, present or not.
+    pub(super) fn raid_devices(&self) -> u64 {
+        self.raid_devices_at()
+            .and_then(|at| self.number(at))
+            .unwrap_or(0)
+    }
+
+    fn raid_places(&self) -> Vec<Place> {
+        let Some(at) = self.raid_devices_at() else {
+            return Vec::new();
+        };
+        let count = usize::try_from(self.raid_devices()).unwrap_or(0);
+        (0..count.min(MOST_DEVICES))
+            .filter_map(|member| self.whole(at.checked_add(2 + 2 * member)?))
+            .collect()
+    }
+
+    /// The value after an optional parameter of a raid target.
+    pub(super) fn raid_option(&self, key: &str) -> Option<u64> {
+        let at = self.words.iter().position(|word| word == key)?;
+        self.number(at + 1)
+    }
+
+    /// `raid10_format`.
+    pub(super) fn raid_format(&self) -> Option<&str> {
+        let at = self.words.iter().position(|word| word == "raid10_format")?;
+        self.word(at + 1)
+    }
+
+    /// The path selector of the first group of a multipath target, after its features and hardware handler:
+    /// `#FEATURES … #HANDLER … #GROUPS FIRST SELECTOR #ARGS … #PATHS #PATHARGS DEVICE ARGS…`.
+    pub(super) fn path_selector(&self) -> Option<&str> {
+        self.word(self.first_group()?)
+    }
+
+    fn skip_counted(&self, at: usize) -> Option<usize> {
+        let count = usize::try_from(self.number(at)?).ok()?;
+        at.checked_add(1)?.checked_add(count)
+    }
+
+    fn first_group(&self) -> Option<usize> {
+        let handler = self.skip_counted(0)?;
+        let groups = self.skip_counted(handler)?;
+        groups.checked_add(2)
+    }
+
+    fn paths(&self) -> Vec<Place> {
+        let mut out = Vec::new();
+        let Some(mut at) = self.first_group() else {
+            return out;
+        };
+        // Each round consumes at least one word, so the table's length bounds the loop.
+        while let Some(counts) = at.checked_add(1).and_then(|args| self.skip_counted(args)) {
+            let paths = self.number(counts).and_then(|n| usize::try_from(n).ok());
+            let extra = counts.checked_add(1).and_then(|at| self.number(at));
+            let step = extra
+                .and_then(|n| usize::try_from(n).ok())
+                .and_then(|n| n.checked_add(1));
+            let (Some(paths), Some(step), Some(first)) = (paths, step, counts.checked_add(2))
+            else {
+                break;
+            };
+            at = first;
+            for _ in 0..paths {
+                let Some(place) = self.whole(at).filter(|_| out.len() < MOST_DEVICES) else {
+                    return out;
+                };
+                out.push(place);
+                at = at.saturating_add(step);
+            }
+        }
+        out
+    }
+}
+
+/// Leaves of a target's parameters what is needed to know its geometry. What is not known to be harmless is left out:
+/// a crypt table holds its key, integrity options may.
+pub(in crate::linux) fn redact(kind: &str, parameters: &str) -> String {
+    let mut words: Vec<&str> = parameters.split_ascii_whitespace().collect();
+    let mut hide = |indices: &[usize]| {
+        for index in indices {
+            if let Some(word) = words.get_mut(*index) {
+                *word = "-";
+            }
+        }
+    };
+    match kind {
+        "linear" | "striped" | "multipath" | "thin-pool" | "thin" | "cache" | "writecache"
+        | "snapshot" | "snapshot-origin" | "raid" | "mirror" | "delay" | "flakey" | "dust"
+        | "era" => {}
+        "log-writes" => words.truncate(2),
+        "crypt" => hide(&[1]),
+        // Root hash and salt.
+        "verity" => {
+            hide(&[8, 9]);
+            words.truncate(10);
+        }
+        "integrity" => {
+            let (fixed, options) = words.split_at(words.len().min(4));
+            let harmless = options.iter().filter(|word| {
+                word.starts_with("block_size:") || word.starts_with("interleave_sectors:")
+            });
+            words = fixed.iter().chain(harmless).copied().collect();
+        }
+        _ => words.retain(|word| device_number(word).is_some()),
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn target(line: &str) -> Target {
+        parse_line(line).expect("a table line")
+    }
+
+    fn numbers(target: &Target) -> Vec<(u32, u64)> {
+        let number = |place: Place| match place.device {
+            DeviceName::Number((_, minor)) => (minor, place.start.get()),
+            DeviceName::Path(_) => (u32::MAX, place.start.get()),
+        };
+        target.places().into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn tables_as_dmsetup_prints_them() {
+        let striped = target("vg-st: 0 393216 striped 3 128 8:0 2048 8:16 2048 8:32 63");
+        assert_eq!(
+            numbers(&striped),
+            [(0, 1 << 20), (16, 1 << 20), (32, 32_256)]
+        );
+        assert_eq!(striped.sectors(1), Unit::new(65_536));
+        let crypt = target(
+            "0 98304 crypt aes-xts-plain64 :64:logon:cryptsetup:x-d0 0 9:0 32768 2 sector_size:4096 iv_large_sectors",
+        );
+        assert_eq!(numbers(&crypt), [(0, 32_768 * 512)]);
+        assert_eq!(crypt.option("sector_size"), Some("4096"));
+        let multipath = target(
+            "0 2097152 multipath 1 queue_if_no_path 1 alua 2 1 service-time 0 2 2 8:16 1 1 8:48 1 1 service-time 0 1 2 8:32 1 1",
+        );
+        assert_eq!(multipath.path_selector(), Some("service-time"));
+        assert_eq!(numbers(&multipath), [(16, 0), (48, 0), (32, 0)]);
+        let raid = target(
+            "0 131072 raid raid5_ls 3 128 region_size 1024 3 253:0 253:1 - 253:3 253:4 253:5",
+        );
+        assert_eq!(raid.raid_devices(), 3);
+        assert_eq!(numbers(&raid), [(1, 0), (3, 0), (5, 0)]);
+        let cache = target("0 98304 cache 253:2 253:1 253:0 128 1 writethrough smq 0");
+        assert_eq!(numbers(&cache), [(0, 0), (1, 0), (2, 0)]);
+        assert_eq!(cache.sectors(3), Unit::new(65_536));
+    }
+
+    #[test]
+    fn keys_do_not_leave() {
+        let key = "d2a4c8e1f0";
+        let hidden = [
+            (
+                "crypt",
+                format!("aes-xts-plain64 {key} 0 8:0 32768 1 sector_size:4096"),
+            ),
+            (
+                "integrity",
+                format!("8:0 0 32 J 2 internal_hash:hmac(sha256):{key} block_size:4096"),
+            ),
+            (
+                "verity",
+                format!("1 8:0 8:16 4096 4096 100 1 sha256 {key} {key}"),
+            ),
+            ("unheard-of", format!("8:0 {key}")),
+        ];
+        let shown = hidden.map(|(kind, text)| redact(kind, &text));
+        assert_eq!(
+            shown,
+            [
+                "aes-xts-plain64 - 0 8:0 32768 1 sector_size:4096",
+                "8:0 0 32 J block_size:4096",
+                "1 8:0 8:16 4096 4096 100 1 sha256 - -",
+                "8:0",
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_gives_no_panic(text in "([a-z]{0,9}|[0-9]{0,21}|[0-9]{1,3}:[0-9]{1,3}| ){0,40}",
+            kind in prop::sample::select(vec!["striped", "raid", "mirror", "multipath", "cache", "crypt", "zzz"])) {
+            for target in parse(&format!("0 8 {kind} {text}")) {
+                target.places();
+                target.path_selector();
+                target.raid_devices();
+                redact(&target.kind, &text);
+            }
+        }
+    }
+}
