@@ -66,7 +66,7 @@ impl PageHeader {
             && lower <= upper
             && upper <= special
             && special <= size
-            && special % 8 == 0;
+            && special.is_multiple_of(8);
         plausible.then_some(size)
     }
 
@@ -82,7 +82,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         return Ok(None);
     };
     let size = window.size().get();
-    if size % page != 0 {
+    if !size.is_multiple_of(page) {
         return Ok(None);
     }
     for number in 1..=MORE_PAGES {

@@ -91,7 +91,6 @@ const CHUNK_ENTRY_LEN: u32 = 17 + 48 + 32;
 
 /// Reads the superblock at `at`, which says itself where it is.
 fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
-    window.prefetch(at, LEN);
     let sb: Superblock = window.get(at)?;
     let (sector, node) = (
         u64::from(sb.sector_size.get()),

@@ -128,7 +128,7 @@ impl BootSector {
         let (kind, bits) = match clusters {
             0 => return None,
             _ if is_fat32 => ("FAT32", 32),
-            0..4085 => ("FAT12", 12),
+            1..4085 => ("FAT12", 12),
             4085..65_525 => ("FAT16", 16),
             _ => return None,
         };

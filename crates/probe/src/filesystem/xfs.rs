@@ -101,7 +101,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         u64::from(sb.stripe_unit.get()),
         u64::from(sb.stripe_width.get()),
     );
-    if (unit == 0) != (width == 0) || (unit != 0 && width % unit != 0) {
+    if (unit == 0) != (width == 0) || (unit != 0 && !width.is_multiple_of(unit)) {
         let detail =
             format!("swidth of {width} blocks; expected a multiple of sunit, {unit} blocks");
         rec.odd(OddityKind::Damaged, detail, place!(Superblock.stripe_width));
