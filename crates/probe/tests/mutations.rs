@@ -219,7 +219,7 @@ fn damage() -> impl Strategy<Value = (prop::sample::Index, prop::sample::Index, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn damaged_heads_do_no_harm(

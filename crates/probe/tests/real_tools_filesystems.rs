@@ -221,7 +221,9 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
         _ => 0,
     });
     let limit = match stack.layers() {
-        [_, _] => 12,
+        // The last block, where a GPT keeps its backup; two when the image does not end with one.
+        [_, _] if target.size().get() % 4096 == 0 => 12 + 4,
+        [_, _] => 12 + 8,
         // The disk, and a partition whose blocks are not those of the reader.
         _ => 12 + 12 + 4 + 4,
     };
