@@ -205,14 +205,15 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
     let base = stack.push(base);
     inspect(&mut stack, base, &reader, sector, Limits::default());
     let formats = stack.layers().iter().filter_map(|l| l.format.as_deref());
-    // Beside the head and the block at 64 KiB: NTFS's record of the volume, the end of a large page of swap, copies.
+    // Beside the head and the block at 64 KiB: NTFS's record of the volume, the end of a large page of swap; where nothing
+    // is in its place, the copies, and the heads of where partitions would start with other sectors.
     let more = formats.map(|format| match format {
         _ if stack
             .layers()
             .iter()
             .any(|layer| !layer.oddities.is_empty()) =>
         {
-            20
+            36
         }
         "ntfs" => 4,
         "swap" => 12,
@@ -222,7 +223,7 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
     });
     let limit = match stack.layers() {
         // The last block, where a GPT keeps its backup; two when the image does not end with one.
-        [_, _] if target.size().get() % 4096 == 0 => 12 + 4,
+        [_, _] if target.size().get().is_multiple_of(4096) => 12 + 4,
         [_, _] => 12 + 8,
         // The disk, and a partition whose blocks are not those of the reader.
         _ => 12 + 12 + 4 + 4,
@@ -675,6 +676,13 @@ fn a_filesystem_with_a_destroyed_superblock_is_found_by_its_copy() {
         };
         let at = evidence.offset().get();
         assert!((copy..copy + 512).contains(&at), "{what}: {at}");
+        let disk = dir.path().join("disk");
+        in_partition(&image, case.size, 63, &disk);
+        let stack = look(&disk, None);
+        let inside = stack.layers().last().expect("a layer");
+        assert_eq!(inside.format.as_deref(), Some(format), "{what}");
+        assert_eq!(facts(inside), facts(before), "{what}");
+        std::fs::remove_file(&disk).expect("it is there");
         std::fs::remove_file(&image).expect("it is there");
     }
 }
