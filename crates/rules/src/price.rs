@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Access, Bytes, Family, Lattice, Ratio, Unit};
+use straddle_geometry::{Access, Bytes, Family, Grid, Lattice, Ratio, Unit};
 use straddle_stack::{GridRole, Seen};
 
 /// What being off a grid costs, for each request size asked for.
@@ -76,6 +76,44 @@ impl Prices {
             unit,
             rows: ios.iter().filter_map(|io| row(*io)).collect(),
             at_unit,
+        }
+    }
+
+    /// Prices requests of files that may begin at any allocation unit: one every `step` bytes from address 0, beside
+    /// the same requests laid end to end from a boundary.
+    ///
+    /// Only sizes above `step` are priced: smaller ones stay inside an allocation unit.
+    #[must_use]
+    pub fn anywhere(role: GridRole, seen: Grid, step: Unit, ios: &[Unit]) -> Prices {
+        let row = |io: Unit| {
+            let family = role.family();
+            let requests = Lattice::new(Bytes::ZERO, step, io);
+            let best = Lattice::back_to_back(seen.phase(), io);
+            let on = |lattice, access| family.operations(lattice, seen, access);
+            let row = PriceRow {
+                io,
+                straddling: requests.straddling(seen),
+                straddling_aligned: best.straddling(seen),
+                read_now: on(requests, Access::Read)?,
+                read_aligned: on(best, Access::Read)?,
+                write_now: on(requests, Access::Write)?,
+                write_aligned: on(best, Access::Write)?,
+                extra: Ratio::ZERO,
+            };
+            let extra = |now: Ratio, aligned| now.saturating_sub(aligned)?.checked_div(aligned);
+            let read = extra(row.read_now, row.read_aligned)?;
+            let write = extra(row.write_now, row.write_aligned)?;
+            Some(PriceRow {
+                extra: read.max(write),
+                ..row
+            })
+        };
+        let rows = ios.iter().filter(|io| **io > step);
+        Prices {
+            role,
+            unit: seen.unit(),
+            rows: rows.filter_map(|io| row(*io)).collect(),
+            at_unit: None,
         }
     }
 

@@ -36,6 +36,16 @@ pub static RULES: &[&Rule] = &[
     &rules::allocation_unit_stripe_unit::RULE,
     &rules::stripe_unit_physical_sector::RULE,
     &rules::member_data_offset::RULE,
+    &rules::file_lattice::RULE,
+    &rules::ext_geometry::RULE,
+    &rules::xfs_geometry::RULE,
+    &rules::cluster_heap::RULE,
+    &rules::block_smaller_than_sector::RULE,
+    &rules::mft_record::RULE,
+    &rules::xfs_sector::RULE,
+    &rules::filesystem_size::RULE,
+    &rules::file_extents::RULE,
+    &rules::database_page::RULE,
 ];
 
 /// Pages about beliefs, without a rule.

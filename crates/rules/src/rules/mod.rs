@@ -1,12 +1,21 @@
 //! One rule per file.
 
 pub(crate) mod allocation_unit_stripe_unit;
+pub(crate) mod block_smaller_than_sector;
+pub(crate) mod cluster_heap;
+pub(crate) mod database_page;
+pub(crate) mod ext_geometry;
+pub(crate) mod file_extents;
+pub(crate) mod file_lattice;
+pub(crate) mod filesystem_size;
 pub(crate) mod folklore;
 pub(crate) mod foreign_sector_size;
+mod fs_geometry;
 pub(crate) mod hidden_sectors;
 pub(crate) mod hybrid_mbr;
 pub(crate) mod kernel_alignment_offset;
 pub(crate) mod member_data_offset;
+pub(crate) mod mft_record;
 pub(crate) mod odd_but_right;
 mod oddities;
 pub(crate) mod partition_size_sector;
@@ -16,6 +25,9 @@ pub(crate) mod partition_start_physical_sector;
 pub(crate) mod partition_start_preferred_io;
 pub(crate) mod partition_start_stripe_unit;
 pub(crate) mod partitions_overlap;
+mod smaller_than_sector;
 mod start;
 pub(crate) mod stripe_unit_physical_sector;
 pub(crate) mod stripe_unit_unknown;
+pub(crate) mod xfs_geometry;
+pub(crate) mod xfs_sector;
