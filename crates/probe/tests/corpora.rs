@@ -1,0 +1,183 @@
+//! Replays the fuzzers' corpora on a stable compiler: every file through its prober, and through the whole inspection.
+//!
+//! A prober without a corpus or without a fuzz target fails here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use straddle_geometry::{Bytes, SectorSize};
+use straddle_io::Reader;
+use straddle_probe::{Class, Limits, Window, inspect, registry};
+use straddle_stack::{Layer, LayerKind, Stack};
+
+/// What the table that costs most may read: 256 extended boot records of one page each, and what surrounds them.
+const MOST_BY_PROBER: Bytes = Bytes::kib(1100);
+/// What the inspection of one seed may read; none has more than a handful of partitions.
+const MOST_BY_INSPECTION: Bytes = Bytes::kib(256);
+/// For a debug build on a busy machine; the files take less than a millisecond.
+const LONGEST: Duration = Duration::from_secs(2);
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+/// The files of a target's corpus.
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = fuzz().join("corpus").join(target);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; fuzz/seed.sh makes the corpora",
+            folder.display()
+        )
+    });
+    entries
+        .map(|entry| {
+            let path = entry.expect("a file of the corpus").path();
+            let bytes = fs::read(&path).expect("a readable seed");
+            (path, bytes)
+        })
+        .collect()
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    registry::all().map(|prober| prober.name).chain(["inspect"])
+}
+
+#[test]
+fn every_prober_has_a_fuzz_target_and_seeds() {
+    let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("fuzz/Cargo.toml");
+    for name in names() {
+        assert!(!corpus(name).is_empty(), "fuzz/corpus/{name} is empty");
+        let target = fuzz().join("fuzz_targets").join(format!("{name}.rs"));
+        let text = fs::read_to_string(&target)
+            .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
+        let call = match name {
+            "inspect" => "fuzz_inspect(data)".to_owned(),
+            prober => format!("prober!(\"{prober}\")"),
+        };
+        assert!(text.contains(&call), "{} lacks {call}", target.display());
+        assert!(
+            manifest.contains(&format!("name = \"{name}\"\n")),
+            "fuzz/Cargo.toml lacks the target {name}"
+        );
+    }
+}
+
+#[test]
+fn every_seed_is_read_by_its_prober_within_bounds() {
+    for prober in registry::all() {
+        let mut recognised = 0;
+        for (path, bytes) in corpus(prober.name) {
+            for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
+                let reader = Reader::new(&bytes);
+                let started = Instant::now();
+                let found = prober.run(&Window::whole(&reader, sector));
+                assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+                assert!(
+                    reader.spent() <= MOST_BY_PROBER,
+                    "{}: read {}",
+                    path.display(),
+                    reader.spent()
+                );
+                recognised += usize::from(matches!(found, Ok(Some(_))));
+            }
+        }
+        assert!(
+            recognised > 0,
+            "{} recognises none of its seeds",
+            prober.name
+        );
+    }
+}
+
+fn inspected(bytes: &Vec<u8>, sector: Option<SectorSize>) -> (Stack, Bytes) {
+    let reader = Reader::new(bytes);
+    let mut stack = Stack::new();
+    let base = stack.push(Layer::new(LayerKind::Device, "seed"));
+    inspect(&mut stack, base, &reader, sector, Limits::default());
+    (stack, reader.spent())
+}
+
+#[test]
+fn every_seed_of_every_format_is_inspected_within_bounds() {
+    for name in names() {
+        for (path, bytes) in corpus(name) {
+            for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
+                let started = Instant::now();
+                let (_, spent) = inspected(&bytes, sector);
+                assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+                assert!(
+                    spent <= MOST_BY_INSPECTION,
+                    "{}: read {spent}",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+/// The seeds named for a fault show that fault, so that a seed which stops to be what its name says is noticed.
+#[test]
+fn hostile_tables_end_in_a_statement() {
+    let expected = [
+        ("gpt", "entries-4294967295", "4294967295 entries of 128"),
+        ("gpt", "entry-size-0", "entries of 0 bytes"),
+        ("gpt", "entry-size-1", "entries of 1 bytes"),
+        ("gpt", "entry-size-130", "entries of 130 bytes"),
+        ("gpt", "entry-size-2p31", "entries of 2147483648 bytes"),
+        ("gpt", "entry-lba-max", "at LBA 18446744073709551615"),
+        ("gpt", "partition-end-max", "the primary copy is damaged"),
+        ("gpt", "primary-gone", "there is no primary header"),
+        ("gpt", "only-backup", "there is no primary header"),
+        ("gpt", "copies-differ", "differs from the primary"),
+        ("gpt", "hybrid", "same sectors as partition 1"),
+        ("gpt", "truncated", "cut short"),
+        ("gpt", "grown", "the disk has grown"),
+        ("mbr", "unprotected", "no entry of the MBR protects it"),
+        ("mbr", "ebr-loop", "returns to the one at byte"),
+        ("mbr", "ebr-loop-on-itself", "returns to the one at byte"),
+        ("mbr", "ebr-backwards", "runs backwards"),
+        ("mbr", "ebr-past-end", "beyond the end"),
+        ("mbr", "ebr-unsigned", "lacks its signature"),
+        ("mbr", "overlap", "starts at byte"),
+        ("mbr", "start-and-length-max", "beyond the end"),
+        ("mbr", "two-extended", "more than one extended"),
+        ("bsd", "partitions-65535", "65535 partitions"),
+        ("vtoc", "version-2", "VTOC version 2"),
+        ("vtoc", "bad-sum", "combine to"),
+    ];
+    for (target, name, want) in expected {
+        let path = fuzz().join("corpus").join(target).join(name);
+        let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let (stack, _) = inspected(&bytes, None);
+        let details: Vec<&str> = stack
+            .layers()
+            .iter()
+            .flat_map(|layer| &layer.oddities)
+            .map(|oddity| oddity.detail.as_str())
+            .collect();
+        assert!(
+            details.iter().any(|detail| detail.contains(want)),
+            "{target}/{name}: expected `{want}` among {details:#?}"
+        );
+    }
+}
+
+#[test]
+fn names_are_unique_and_classes_match_their_lists() {
+    let mut seen: Vec<&str> = registry::all().map(|prober| prober.name).collect();
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count);
+    let lists = [
+        (registry::TABLES, Class::Table),
+        (registry::NESTED_TABLES, Class::NestedTable),
+        (registry::FILESYSTEMS, Class::Filesystem),
+        (registry::DATABASE_FILES, Class::DatabaseFile),
+    ];
+    for (list, class) in lists {
+        assert!(list.iter().all(|prober| prober.class == class));
+    }
+}

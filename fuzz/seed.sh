@@ -1,0 +1,178 @@
+#!/bin/sh
+# Makes the seed corpora: fuzz/corpus/TARGET/NAME, a few KiB each, named for what they are.
+#
+#   fuzz/seed.sh                                          makes all of them again
+#   cargo +nightly fuzz run gpt fuzz/found/gpt fuzz/corpus/gpt -- -max_total_time=60
+#                                                         fuzzes; what it finds goes to fuzz/found, not to the seeds
+#   cargo test -p straddle-probe --test corpora           replays all corpora on a stable compiler
+#
+# The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
+# (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,
+# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, util-linux.
+# Tools put random identifiers and the time into what they make where no option fixes them.
+set -eu
+export LC_ALL=C E2FSPROGS_FAKE_TIME=1700000000 SOURCE_DATE_EPOCH=1700000000
+PATH=$PATH:/sbin:/usr/sbin
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+image=$work/image
+uuid=11111111-2222-3333-4444-555555555555
+
+# blank SIZE: a new image
+blank() { rm -f "$image"; truncate -s "$1" "$image"; }
+# put OFFSET HEX: bytes of the image
+put() { printf %s "$2" | xxd -r -p | dd of="$image" bs=1 seek="$1" conv=notrunc status=none; }
+# le WIDTH NUMBER: the number as hexadecimal bytes, low byte first
+le() { printf "%0$(($1 * 2))x" "$2" | fold -w2 | tac | tr -d '\n'; }
+# seal OFFSET: mends the checksum of the GPT header there (gzip ends with the CRC-32, low byte first)
+seal() {
+    put $(($1 + 16)) 00000000
+    put $(($1 + 16)) "$(dd if="$image" bs=1 skip="$1" count=92 status=none | gzip -c | tail -c8 | head -c4 | xxd -p)"
+}
+# both FIELD HEX: changes a field in both headers of the 72-sector image
+both() { for header in 512 36352; do put $((header + $1)) "$2"; seal $header; done; }
+# keep TARGET... NAME [BYTES]: the image, or its head, becomes a seed of every TARGET
+keep() {
+    targets=$1 name=$2 bytes=${3:-}
+    for target in $targets; do
+        mkdir -p "corpus/$target"
+        if [ -n "$bytes" ]; then head -c "$bytes" "$image"; else cat "$image"; fi >"corpus/$target/$name"
+    done
+}
+# sgdisk waits a second after each run: one image for all
+gpt() {
+    rm -f "$image"
+    if [ -e "$work/gpt" ]; then cp "$work/gpt" "$image"; return; fi
+    blank 36K
+    sgdisk -a1 -U $uuid -n1:34:35 -u1:$uuid -c1:first -n2:36:38 -u2:$uuid -t2:0700 "$image" >/dev/null
+    cp "$image" "$work/gpt"
+}
+mbr() { blank 24K; printf 'label: dos\nlabel-id: 0x12345678\n2,5\n10,30,E\n12,3\n20,4\n30,5\n' | sfdisk -q "$image"; }
+
+rm -rf corpus
+
+# GPT
+gpt; keep 'gpt inspect' sgdisk
+blank 1M; printf 'label: gpt\nlabel-id: %s\nfirst-lba: 34\nstart=34,size=2,type=L,uuid=%s,name="a b"\n' $uuid $uuid | sfdisk -q "$image"
+keep gpt sfdisk-backup-cut-off 18432
+blank 128K; printf 'g\nn\n\n\n\nw\n' | fdisk -b 4096 "$image" >/dev/null 2>&1; keep gpt fdisk-4096
+for size in 0 1 130 256 512; do gpt; both 84 "$(le 4 $size)"; keep 'gpt inspect' entry-size-$size; done
+gpt; both 84 00000080; keep 'gpt inspect' entry-size-2p31
+gpt; both 80 ffffffff; keep 'gpt inspect' entries-4294967295
+gpt; both 80 ffffffff; both 84 00020000; both 40 ffffffffffffffff; keep gpt entries-4294967295-of-512
+gpt; both 80 00000000; keep gpt entries-0
+gpt; both 72 ffffffffffffffff; keep 'gpt inspect' entry-lba-max
+gpt; both 72 0000000000000000; keep gpt entry-lba-0
+gpt; both 40 ffffffffffffffff; both 48 0000000000000000; keep gpt usable-backwards
+gpt; both 12 ffffffff; keep gpt header-size-max
+gpt; both 12 00000000; keep gpt header-size-0
+gpt; put $((512 + 32)) ffffffffffffffff; seal 512; keep gpt backup-lba-max
+gpt; put $((512 + 32)) 0100000000000000; seal 512; keep gpt backup-is-primary
+gpt; put $((1024 + 40)) ffffffffffffffff; keep 'gpt inspect' partition-end-max
+gpt; put $((1024 + 32)) 2500000000000000; put $((1024 + 40)) 2600000000000000; keep 'gpt inspect' overlap
+gpt; dd if=/dev/zero of="$image" bs=512 seek=1 count=33 conv=notrunc status=none; keep 'gpt inspect' primary-gone
+gpt; dd if=/dev/zero of="$image" bs=512 count=34 conv=notrunc status=none; keep 'gpt inspect' only-backup
+gpt; put $((512 + 56)) 00; keep gpt primary-checksum
+gpt; put $((36352 + 88)) 00000000; seal 36352; keep gpt copies-differ
+gpt; put 462 00000000070000002200000002000000; keep 'gpt mbr inspect' hybrid
+gpt; put 450 83; keep 'gpt mbr inspect' unprotected
+gpt; keep 'gpt inspect' truncated 20000
+gpt; keep gpt truncated-in-header 600
+gpt; truncate -s 40K "$image"; keep gpt grown
+
+# MBR
+mbr; keep 'mbr inspect' sfdisk
+blank 24K; parted -s -a none "$image" mklabel msdos mkpart primary 2s 5s mkpart extended 10s 40s mkpart logical 12s 20s 2>/dev/null
+keep mbr parted
+# sfdisk puts the records at sectors 10, 19 and 29; their second entry is the link, relative to sector 10
+link() { put $(($1 * 512 + 462)) "0000000005000000$(le 4 "$2")02000000"; }
+mbr; link 29 9; keep 'mbr inspect' ebr-loop
+mbr; link 10 0; keep 'mbr inspect' ebr-loop-on-itself
+mbr; link 10 4294967295; keep mbr ebr-past-end
+mbr; link 10 5; keep mbr ebr-unsigned
+mbr; link 10 19; link 29 9; put $((19 * 512 + 462)) 00000000000000000000000000000000; keep 'mbr inspect' ebr-backwards
+mbr; put 454 "$(le 4 11)"; keep 'mbr inspect' overlap
+mbr; put 454 ffffffffffffffff; keep 'mbr inspect' start-and-length-max
+mbr; put 478 00000000050000001300000008000000; keep mbr two-extended
+mbr; put 446 81; keep mbr flag-81
+mbr; put 0 c9c2d4c1; keep mbr aix
+mbr; keep 'mbr inspect' truncated 10000
+blank 512; put 510 55aa; keep 'mbr inspect' only-signature
+
+# BSD and Solaris
+blank 64K; parted -s "$image" mklabel bsd mkpart 20s 60s mkpart 61s 100s 2>/dev/null; keep 'bsd inspect' parted
+put 202 ffff; keep bsd partitions-65535
+blank 1M; printf 'o\nn\np\n1\n63\n\nt\na5\nb\nn\na\n63\n500\nw\nr\nw\n' | fdisk "$image" >/dev/null 2>&1 || true
+keep inspect fdisk-bsd-in-mbr 65536
+rest=$work/rest; tail -c +$((63 * 512 + 1)) "$image" >"$rest"; mv "$rest" "$image"; keep bsd fdisk 2048
+put $((512 + 40)) 00000000; keep bsd sector-size-0 2048
+put $((512 + 40)) 01000080; keep bsd sector-size-2p31 2048
+keep bsd truncated 1030
+vtoc() {
+    blank 64K
+    put 524 "eedeed0d"; put 524 "$(le 4 $((0x600ddeee)))01000000"; put 540 00021000
+    put 584 "0200000010000000200000000000000000000000000000000500000000000000800000000400000030000000ffffffff"
+}
+vtoc; keep vtoc slices 2048
+put 528 02000000; keep vtoc version-2 2048
+vtoc; put 542 ffff; keep vtoc slices-65535 2048
+vtoc; put 1020 beda; keep vtoc bad-sum 2048
+vtoc; keep vtoc truncated 1024
+blank 64K; printf 'label: dos\n1,100,bf\n' | sfdisk -q "$image"; put $((512 + 524)) eede0d6001000000; put $((512 + 540)) 00021000
+put $((512 + 584)) 02000000100000002000000; keep inspect vtoc-in-mbr
+
+# Filesystems and swap: heads of what the tools make
+blank 2M; mkntfs -Fqf -c 4096 -p 63 "$image" >/dev/null 2>&1; keep 'ntfs inspect' mkntfs-4k 8192
+# The MFT's first record lies further in: a volume with its clusters brought near.
+keep ntfs boot-sector-only 512
+put 11 0000; keep ntfs sector-size-0 8192
+put 11 0002; put 13 00; keep ntfs cluster-size-0 8192
+put 13 80; put 48 ffffffffffffffff; keep ntfs mft-lba-max 8192
+put 13 f4; put 64 80; keep ntfs record-size-negative 8192
+for bits in 12 16 32; do
+    blank 40M; mkfs.vfat -F $bits -i 12345678 --invariant "$image" >/dev/null 2>&1; keep 'fat inspect' mkfs-fat$bits 4096
+    put 13 00; keep fat fat$bits-cluster-size-0 4096
+    put 13 ff; put 14 ffff; put 22 ffff; keep fat fat$bits-reserved-65535 4096
+    put 11 0000; keep fat fat$bits-sector-size-0 4096
+    put 11 ffff; put 16 00; keep fat fat$bits-tables-0 4096
+done
+blank 8M; mkfs.exfat "$image" >/dev/null 2>&1; keep 'exfat inspect' mkfs 12288
+put 108 ff; keep exfat sector-shift-255 12288
+put 108 09; put 109 ff; keep exfat cluster-shift-255 12288
+put 64 ffffffffffffffff; put 88 ffffffff; keep exfat offsets-max 12288
+for type in ext2 ext3 ext4; do
+    blank 4M; mke2fs -q -F -t $type -U $uuid -E hash_seed=$uuid "$image" >/dev/null 2>&1; keep 'ext inspect' mkfs-$type 4096
+done
+blank 64M; mke2fs -q -F -t ext4 -b 4096 -O bigalloc -C 65536 -U $uuid -E hash_seed=$uuid,stride=16,stripe_width=48 "$image" >/dev/null 2>&1
+keep ext bigalloc-stride 4096
+put $((1024 + 24)) ffffffff; keep ext block-shift-max 4096
+put $((1024 + 24)) 02000000; put $((1024 + 28)) ffffffff; keep ext cluster-shift-max 4096
+put $((1024 + 32)) 00000000; put $((1024 + 40)) 00000000; keep ext per-group-0 4096
+keep ext truncated 1100
+blank 512M; mkfs.xfs -q -f -m uuid=$uuid -l size=64m -d su=64k,sw=3 "$image" >/dev/null 2>&1; keep 'xfs inspect' mkfs-su-sw 4096
+put 4 00000000; keep xfs block-size-0 4096
+put 4 ffffffff; put 102 ffff; put 120 ff; keep xfs sizes-max 4096
+blank 128M; mkfs.btrfs -q -f -U $uuid "$image" >/dev/null 2>&1; keep 'btrfs inspect' mkfs 69632
+put $((65536 + 0x90)) 0000000000000000; keep btrfs sector-size-0 69632
+put $((65536 + 0x90)) ffffffffffffffff; put $((65536 + 0xa0)) ffffffff; keep btrfs sizes-max 69632
+keep btrfs truncated 65700
+blank 1M; mkswap -U $uuid "$image" >/dev/null 2>&1; keep 'swap inspect' mkswap 8192
+put 1028 ffffffff; keep swap last-page-max 8192
+blank 1M; mkswap -p 65536 -U $uuid "$image" >/dev/null 2>&1 || mkswap "$image" >/dev/null 2>&1; keep swap mkswap-64k 66000
+# ReFS and SQL Server have no tools here: their first fields, by their documentation.
+refs() { blank 64K; put 3 5265465300000000; put 16 "46535253000200000000000001000000000200000800000003040000"; put 24 "$(le 8 131072)$(le 4 512)$(le 4 8)0304"; }
+refs; keep 'refs inspect' v3.4 4096
+put 32 00000000; keep refs sector-size-0 4096
+put 32 ffffffffffffffff; keep refs sizes-max 4096
+keep refs truncated 20
+blank 64K; put 0 010f0000; put 8192 010b0000; keep 'sqlserver inspect' pages-8192 32768
+keep sqlserver truncated 5000
+blank 64K; for page in 0 8192 16384; do put $page "0000000028d45d01000000001c00d81f0020042000000000d89f4e00"; done
+keep 'postgres inspect' pages-8192 32768
+put 18 ffff; keep postgres page-size-max 32768
+keep postgres truncated 20
+
+# Anything
+: >"$image"; keep 'inspect gpt mbr' empty
+blank 64K; keep inspect zeroes 4096
