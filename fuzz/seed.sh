@@ -103,7 +103,7 @@ blank 512; put 510 55aa; keep 'mbr inspect' only-signature
 # BSD and Solaris
 blank 64K; parted -s "$image" mklabel bsd mkpart 20s 60s mkpart 61s 100s 2>/dev/null; keep 'bsd inspect' parted
 put 202 ffff; keep bsd partitions-65535
-blank 1M; printf 'o\nn\np\n1\n63\n\nt\na5\nb\nn\na\n63\n500\nw\nr\nw\n' | fdisk "$image" >/dev/null 2>&1 || true
+blank 1M; printf 'o\nn\np\n1\n63\n\nt\na5\nb\ny\nn\na\n63\n500\nt\na\n7\nw\nr\nw\n' | fdisk "$image" >/dev/null 2>&1 || true
 keep inspect fdisk-bsd-in-mbr 65536
 rest=$work/rest; tail -c +$((63 * 512 + 1)) "$image" >"$rest"; mv "$rest" "$image"; keep bsd fdisk 2048
 put $((512 + 40)) 00000000; keep bsd sector-size-0 2048
@@ -150,7 +150,7 @@ put $((1024 + 24)) ffffffff; keep ext block-shift-max 4096
 put $((1024 + 24)) 02000000; put $((1024 + 28)) ffffffff; keep ext cluster-shift-max 4096
 put $((1024 + 32)) 00000000; put $((1024 + 40)) 00000000; keep ext per-group-0 4096
 keep ext truncated 1100
-blank 512M; mkfs.xfs -q -f -m uuid=$uuid -l size=64m -d su=64k,sw=3 "$image" >/dev/null 2>&1; keep 'xfs inspect' mkfs-su-sw 4096
+blank 1G; mkfs.xfs -q -f -m uuid=$uuid -l size=64m -d su=64k,sw=3 "$image" >/dev/null 2>&1; keep 'xfs inspect' mkfs-su-sw 4096
 put 4 00000000; keep xfs block-size-0 4096
 put 4 ffffffff; put 102 ffff; put 120 ff; keep xfs sizes-max 4096
 blank 128M; mkfs.btrfs -q -f -U $uuid "$image" >/dev/null 2>&1; keep 'btrfs inspect' mkfs 69632

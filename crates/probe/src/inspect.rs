@@ -42,18 +42,20 @@ pub fn inspect(
     let window = Window::whole(reader, sector);
     window.prefetch(0, HEAD);
     let mut tables = try_all(stack, base, &window, TABLES);
-    // A disk given to one BSD as a whole has a disklabel and at most the stub of an MBR.
-    if !tables.iter().any(|(_, found)| !found.children.is_empty()) && !stopped(stack, base) {
-        let whole = try_all(stack, base, &window, NESTED_TABLES);
-        if !whole.is_empty() {
-            tables = whole;
-        }
-    }
     let volumes = if stopped(stack, base) {
         Vec::new()
     } else {
         try_all(stack, base, &window, FILESYSTEMS)
     };
+    // A disk given to one BSD as a whole has a disklabel and at most the stub of an MBR. Beside a filesystem that fills
+    // the disk it is a left-over: several tools keep the sector it lies in.
+    let divided = tables.iter().any(|(_, found)| !found.children.is_empty());
+    if !divided && volumes.is_empty() && !stopped(stack, base) {
+        let whole = try_all(stack, base, &window, NESTED_TABLES);
+        if !whole.is_empty() {
+            tables = whole;
+        }
+    }
     match tables.into_iter().next() {
         // An empty table beside a filesystem is the filesystem's own boot sector.
         Some((table, detected)) if volumes.is_empty() || !detected.children.is_empty() => {
@@ -96,12 +98,14 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limi
         add_fallback(stack, base, window);
     }
     if let Some((table, detected)) = nested.into_iter().next() {
-        // A slice that starts where its partition does shows the same superblock; it belongs to the slice.
-        if detected
-            .children
-            .iter()
-            .any(|child| child.placement.value.start() == Bytes::ZERO)
-        {
+        if let Some((volume, _)) = volumes.first() {
+            // With the type of a BSD or of Solaris, the superblock is that of a slice which starts where the partition
+            // does; with another type, the label is what a former owner left: mke2fs, for one, keeps it.
+            if !is_for_slices(stack.layer(base)) {
+                ambiguous(stack, base, volume.name, table.name);
+                add_volume(stack, base, volumes);
+                return;
+            }
             volumes.clear();
         }
         add_table(stack, base, window, table, detected, limits, depth);
@@ -121,6 +125,22 @@ fn add_fallback(stack: &mut Stack, base: LayerId, window: &Window<'_>) {
             return;
         }
     }
+}
+
+/// True when the partition's type says that it is divided into slices: FreeBSD, OpenBSD, NetBSD, Solaris. Type 82 is
+/// not one of them: it is Solaris's old type, but far more often Linux swap.
+fn is_for_slices(partition: &Layer) -> bool {
+    let types = [
+        "a5",
+        "a6",
+        "a9",
+        "bf",
+        "516E7CB4-6ECF-11D6-8FF8-00022D09712B",
+        "824CC7A0-36A8-11E3-890A-952519AD3F61",
+    ];
+    partition
+        .text(Key::PartitionType)
+        .is_some_and(|kind| types.contains(&kind))
 }
 
 /// Runs probers in order; those superseded by an earlier match are left out.
