@@ -1,0 +1,116 @@
+//! Pages that are written from the program itself: rules, beliefs, formats, the command line.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use straddle::probe::{Class, registry};
+use straddle::rules::{FOLKLORE, RULES, Rule};
+
+use crate::run::{cargo, output};
+
+/// Folders that hold nothing but generated pages.
+const FOLDERS: [&str; 3] = ["docs/rules", "docs/folklore", "docs/reference"];
+
+/// Writes all pages, and removes those that are no longer made.
+pub(crate) fn write() -> Result<()> {
+    let pages = pages()?;
+    for folder in FOLDERS {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    for (path, text) in &pages {
+        let folder = path.parent().context("a page lies in a folder")?;
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(path, text)?;
+    }
+    println!("docs: {} pages", pages.len());
+    Ok(())
+}
+
+/// Fails when a page differs from what would be written, or is left over.
+pub(crate) fn check() -> Result<()> {
+    let pages = pages()?;
+    let mut stale: Vec<String> = pages
+        .iter()
+        .filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(*text))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    for folder in FOLDERS {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry?.path();
+            if !pages.contains_key(&path) {
+                stale.push(path.display().to_string());
+            }
+        }
+    }
+    if !stale.is_empty() {
+        bail!("out of date; run `cargo xtask docs`: {}", stale.join(" "));
+    }
+    println!("docs: {} pages are up to date", pages.len());
+    Ok(())
+}
+
+fn pages() -> Result<BTreeMap<PathBuf, String>> {
+    let mut pages = BTreeMap::new();
+    let mut index = String::from("# Rules\n\nWhat `straddle check` can find. Codes are permanent; `straddle explain CODE` prints the same page.\n\n| code | finding |\n|---|---|\n");
+    for rule in RULES {
+        let _ = writeln!(index, "| [{0}]({0}.md) | {1} |", rule.code, rule.summary);
+        pages.insert(PathBuf::from(format!("docs/rules/{}.md", rule.code)), rule_page(rule));
+    }
+    index.push_str("\nBeliefs, and what is true of them:\n\n");
+    for page in FOLKLORE {
+        let _ = writeln!(index, "- [{}](../folklore/{}.md)", page.belief, page.name);
+        let mut text = format!("# \"{}\"\n\n{}\n\n## References\n\n", page.belief, page.truth);
+        references(&mut text, page.references);
+        pages.insert(PathBuf::from(format!("docs/folklore/{}.md", page.name)), text);
+    }
+    pages.insert(PathBuf::from("docs/rules/README.md"), index);
+    pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
+    pages.insert(PathBuf::from("docs/reference/command-line.md"), command_line()?);
+    Ok(pages)
+}
+
+fn rule_page(rule: &Rule) -> String {
+    let mut text = format!("# {}: {}\n\nName: `{}`\n", rule.code, rule.summary, rule.name);
+    for (heading, body) in rule.page.sections() {
+        let _ = write!(text, "\n## {heading}\n\n{body}\n");
+    }
+    text.push_str("\n## References\n\n");
+    references(&mut text, rule.page.references);
+    text
+}
+
+fn references(text: &mut String, references: &[&str]) {
+    for reference in references {
+        let _ = writeln!(text, "- {reference}");
+    }
+}
+
+fn formats() -> String {
+    let mut text = String::from(
+        "# Formats\n\nWhat is recognised in images and on devices, in the order in which it is tried.\n\n| format | what it is | smallest size, bytes |\n|---|---|---|\n",
+    );
+    for prober in registry::all() {
+        let class = match prober.class {
+            Class::Table => "partition table",
+            Class::NestedTable => "table inside a partition",
+            Class::Filesystem => "filesystem or swap",
+            Class::DatabaseFile => "database file",
+        };
+        let _ = writeln!(text, "| {} | {class} | {} |", prober.name, prober.min_size);
+    }
+    text
+}
+
+/// `--help` of every command, as it is printed.
+fn command_line() -> Result<String> {
+    let mut text = String::from("# Command line\n");
+    let help = |args: &[&str]| {
+        output(cargo().args(["run", "--quiet", "--package", "straddle-cli", "--"]).args(args).arg("--help").env("COLUMNS", "100"))
+    };
+    for command in [&[][..], &["check"], &["explain"], &["capture"], &["schema"], &["completions"], &["man"]] {
+        let title = ["straddle"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
+        let _ = write!(text, "\n## {title}\n\n```text\n{}\n```\n", help(command)?.trim_end());
+    }
+    Ok(text)
+}

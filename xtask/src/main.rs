@@ -1,0 +1,56 @@
+//! Everything that is done to the repository. `cargo xtask` lists the tasks.
+
+mod budgets;
+mod dist;
+mod docs;
+mod layers;
+mod packages;
+mod run;
+mod soak;
+mod test;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask TASK
+
+  test                 install what the tests need, then run all of them
+  layers               check which crate depends on which
+  budgets              check package count, licences, binary size, file lengths
+  docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
+  dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
+  soak fuzz [MINUTES]  fuzz every target in turn, MINUTES in total (30), and archive what was run
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match task(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn task(args: &[&str]) -> Result<()> {
+    std::env::set_current_dir(run::repository())?;
+    match args {
+        ["test", rest @ ..] => test::all(rest),
+        ["layers"] => layers::check(),
+        ["budgets"] => budgets::check(),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["dist"] => dist::build(false),
+        ["dist", "--smoke"] => dist::build(true),
+        ["soak", "fuzz"] => soak::fuzz(30),
+        ["soak", "fuzz", minutes] => soak::fuzz(minutes.parse()?),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => bail!("there is no task `{}`\n\n{HELP}", other.join(" ")),
+    }
+}

@@ -1,0 +1,93 @@
+//! What takes too long for every commit, and the archive of its last run.
+
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::output;
+
+/// Where the last run is kept.
+const ARCHIVE: &str = "tests/soak/fuzz.md";
+/// New inputs go here, not into the seed corpus; a crash becomes a fixture by hand.
+const FOUND: &str = "fuzz/found";
+
+/// Fuzzes every target in turn, `minutes` in total, and archives what was run.
+pub(crate) fn fuzz(minutes: u64) -> Result<()> {
+    let targets = targets()?;
+    let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
+    let mut rows = String::new();
+    let mut crashed = Vec::new();
+    let start = Instant::now();
+    for target in &targets {
+        let found = format!("{FOUND}/{target}");
+        std::fs::create_dir_all(&found)?;
+        println!("soak: {target} for {} s", each.as_secs());
+        let run = Command::new("cargo")
+            .args(["+nightly", "fuzz", "run", target, &found, &format!("fuzz/corpus/{target}"), "--"])
+            .arg(format!("-max_total_time={}", each.as_secs()))
+            // Time and memory are part of what is promised for hostile input.
+            .args(["-timeout=1", "-rss_limit_mb=512", "-max_len=262144", "-print_final_stats=1"])
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot run cargo-fuzz; install it with `cargo install --locked cargo-fuzz`, and a nightly toolchain")?;
+        let log = String::from_utf8_lossy(&run.stderr);
+        let stat = |name: &str| {
+            let line = log.lines().rev().find(|line| line.contains(name));
+            line.and_then(|line| line.rsplit(' ').next()).unwrap_or("?").to_owned()
+        };
+        let verdict = if run.status.success() { "none" } else { "CRASH" };
+        let _ = writeln!(
+            rows,
+            "| {target} | {} | {} | {} | {verdict} |",
+            each.as_secs(),
+            stat("stat::number_of_executed_units"),
+            stat("stat::peak_rss_mb"),
+        );
+        if !run.status.success() {
+            let tail: Vec<&str> = log.lines().rev().take(25).collect();
+            eprintln!("{}", tail.into_iter().rev().collect::<Vec<_>>().join("\n"));
+            crashed.push(target.clone());
+        }
+    }
+    let text = format!(
+        "# Last run of `cargo xtask soak fuzz`\n\nDate {}, commit {}, {}; {} s of wall time for {} targets. \
+         Seeds: `fuzz/corpus/`. A run that is slower than 1 s or needs more than 512 MiB counts as a crash.\n\n\
+         | target | seconds | inputs run | peak MiB | crashes |\n|---|---|---|---|---|\n{rows}",
+        command("date", &["--utc", "+%Y-%m-%d"])?,
+        command("git", &["describe", "--always", "--dirty"])?,
+        machine()?,
+        start.elapsed().as_secs(),
+        targets.len(),
+    );
+    std::fs::create_dir_all(Path::new(ARCHIVE).parent().context("archive folder")?)?;
+    std::fs::write(ARCHIVE, text)?;
+    if !crashed.is_empty() {
+        bail!("crashes in {}; the inputs lie in fuzz/artifacts/", crashed.join(", "));
+    }
+    println!("soak: no crash; archived in {ARCHIVE}");
+    Ok(())
+}
+
+fn targets() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir("fuzz/fuzz_targets")? {
+        let path = entry?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn command(program: &str, args: &[&str]) -> Result<String> {
+    Ok(output(Command::new(program).args(args))?.trim().to_owned())
+}
+
+/// Processor and number of cores.
+fn machine() -> Result<String> {
+    let info = std::fs::read_to_string("/proc/cpuinfo")?;
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism()?;
+    Ok(format!("{}, {cores} cores", model.trim_start_matches(['\t', ' ', ':'])))
+}
