@@ -58,7 +58,11 @@ impl Question {
 
     /// Where a captured host keeps the answer.
     pub(crate) fn path(&self) -> String {
-        let of = |path: &str, what| format!("/.straddle/of/{}/@{what}", path.trim_matches('/'));
+        let of = |path: &str, what| {
+            let path = path.trim_matches('/');
+            let slash = if path.is_empty() { "" } else { "/" };
+            format!("/.straddle/of/{path}{slash}@{what}")
+        };
         match self {
             Question::Table { name, .. } => format!("/.straddle/dm/{name}/table"),
             Question::Extents(path) => of(path, "extents"),

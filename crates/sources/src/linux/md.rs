@@ -16,6 +16,8 @@ struct Member {
     layer: LayerId,
     /// Where its data starts.
     offset: Bytes,
+    /// How that is known.
+    said: Fact<Bytes>,
     /// How much of it the array uses.
     size: Option<Bytes>,
 }
@@ -66,7 +68,13 @@ impl Host<'_> {
             ));
         }
         let shape = Shape::of(&level, layout.map(|fact| fact.value), count);
-        layer.below = order_of(&shape, &members);
+        let order = order_of(&shape, &members);
+        // One data offset for each layer below, in the same order.
+        for member in &order {
+            let offset = member.said.clone();
+            layer.set(Key::DataOffset, offset.map(Value::Bytes));
+        }
+        layer.below = order.iter().map(|member| member.layer).collect();
         if let Some(chunk) = chunk {
             self.add_stripes(&mut layer, &shape, &chunk, count);
             if !moving {
@@ -105,23 +113,21 @@ impl Host<'_> {
             let Some(id) = self.device(&name) else {
                 continue;
             };
-            let offset = self.sectors(&format!("{path}/offset"));
-            if let Some(offset) = &offset {
-                layer.set(Key::DataOffset, offset.clone().map(Value::Bytes));
-            } else {
+            let Some(said) = self.sectors(&format!("{path}/offset")) else {
                 layer.oddities.push(Oddity::new(
                     OddityKind::Missing,
                     format!("{path}/offset does not say where the data of {name} starts"),
                 ));
                 continue;
-            }
+            };
             let size = self
                 .number(&format!("{path}/size"))
                 .and_then(|kib| Bytes::new(kib.value).checked_mul(1024));
             members.push(Member {
                 slot,
                 layer: id,
-                offset: offset.map_or(Bytes::ZERO, |fact| fact.value),
+                offset: said.value,
+                said,
                 size,
             });
         }
@@ -259,20 +265,20 @@ impl Shape {
 }
 
 /// The members in the order of the columns of the map; copies and parity after them.
-fn order_of(shape: &Shape, members: &[Member]) -> Vec<LayerId> {
+fn order_of<'m>(shape: &Shape, members: &'m [Member]) -> Vec<&'m Member> {
     let copies = match shape {
         Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
         _ => 1,
     };
-    let mut columns: Vec<LayerId> = Vec::new();
+    let mut columns = Vec::new();
     let mut rest = Vec::new();
     let mut last = None;
     for member in members {
         let column = member.slot / copies;
         if last == Some(column) {
-            rest.push(member.layer);
+            rest.push(member);
         } else {
-            columns.push(member.layer);
+            columns.push(member);
             last = Some(column);
         }
     }

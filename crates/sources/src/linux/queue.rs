@@ -37,6 +37,8 @@ impl Host<'_> {
         }
         let queue = format!("{}/queue", device.path);
         let shift = self.shift(device);
+        let offset = self.root.text(&format!("{}/alignment_offset", device.path));
+        let misaligned = offset.as_deref() == Some("-1");
         for (role, fact) in self.limits(device) {
             let unit = fact.value;
             // Only a layer that carries the lower grids up may leave them to it.
@@ -54,7 +56,12 @@ impl Host<'_> {
                 GridRole::DiscardGranularity => self.discard_shift(device),
                 _ => Bytes::ZERO,
             };
-            layer.add_grid(role, fact.map(|unit| Grid::with_phase(unit, phase)));
+            let mut grid = fact.map(|unit| Grid::with_phase(unit, phase));
+            // The kernel itself says that no phase is right.
+            if misaligned && role == GridRole::PhysicalSector {
+                grid = grid.doubted();
+            }
+            layer.add_grid(role, grid);
         }
         for (file, factor, key) in LENGTHS {
             if let Some(fact) = self.number(&format!("{queue}/{file}"))

@@ -13,6 +13,8 @@ use crate::SourceError;
 const MOST_BYTES: usize = 4 << 20;
 /// Most names taken from one directory.
 const MOST_NAMES: usize = 1 << 16;
+/// How a captured answer begins that says why there is none.
+const REFUSED: &str = "refused: ";
 /// Most symbolic links followed on the way to one file, as in the kernel.
 const MOST_LINKS: usize = 40;
 
@@ -253,10 +255,19 @@ impl Root {
     pub(crate) fn answer(&self, question: &Question) -> Result<String, NoAnswer> {
         let path = question.path();
         let text = match &self.files {
-            Files::Live => question.ask()?,
+            Files::Live => match question.ask() {
+                Ok(text) => text,
+                Err(error) => {
+                    let text = format!("{REFUSED}{}", error.why());
+                    self.note(path.trim_start_matches('/'), || {
+                        Entry::File(text.into_bytes())
+                    });
+                    return Err(error);
+                }
+            },
             Files::Directory(_) | Files::Memory(_) => {
                 let text = self.text(&path).ok_or_else(NoAnswer::not_captured)?;
-                match text.strip_prefix("refused: ") {
+                match text.strip_prefix(REFUSED) {
                     Some(why) => return Err(NoAnswer::new(why)),
                     None => return Ok(text),
                 }
