@@ -23,8 +23,29 @@ pub fn image(target: &Target, overrides: &Overrides) -> Stack {
     let mut layer = Layer::new(LayerKind::Device, path);
     let size = target.size();
     layer.size = Some(Fact::answered(size, call, size.get().to_string()));
+    if target.kind() == TargetKind::Device {
+        ask_device(target, &mut layer);
+    }
     inspect_image(target, layer, overrides)
 }
+
+/// Adds what a block device itself answers. What is around it, such as its alignment offset, only the host's sysfs tells:
+/// [`linux::file`](crate::linux::file) takes a device's path too.
+#[cfg(target_os = "linux")]
+fn ask_device(target: &Target, layer: &mut Layer) {
+    let answered = |unit: Unit, call| Fact::answered(Grid::new(unit), call, unit.get().to_string());
+    if let Ok(size) = straddle_io::linux::logical_sector(target.file()) {
+        let fact = answered(size.unit(), "BLKSSZGET");
+        layer.add_grid(GridRole::LogicalSector, fact);
+    }
+    if let Ok(unit) = straddle_io::linux::physical_sector(target.file()) {
+        let fact = answered(unit, "BLKPBSZGET");
+        layer.add_grid(GridRole::PhysicalSector, fact);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_device(_: &Target, _: &mut Layer) {}
 
 /// Puts `layer`, which stands for the bytes of `contents`, at the bottom of a stack and what is found in them on top.
 fn inspect_image(contents: &dyn ReadAt, layer: Layer, overrides: &Overrides) -> Stack {
@@ -32,10 +53,17 @@ fn inspect_image(contents: &dyn ReadAt, layer: Layer, overrides: &Overrides) -> 
     let base = stack.push(layer);
     let reader = Reader::new(contents);
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
+    let told = told.or_else(|| logical_sector_of(stack.layer(base)));
     straddle_probe::inspect(&mut stack, base, &reader, told, Limits::default());
     assume_sectors(&mut stack, base);
     overrides.apply(stack.layer_mut(base));
     stack
+}
+
+/// The logical sector that a layer is known to have.
+pub(crate) fn logical_sector_of(layer: &Layer) -> Option<SectorSize> {
+    let fact = layer.grid(GridRole::LogicalSector)?;
+    SectorSize::new(u32::try_from(fact.value.unit().get()).ok()?)
 }
 
 /// Adds the sector sizes that the contents do not tell.

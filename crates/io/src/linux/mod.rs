@@ -6,4 +6,6 @@ mod stat;
 
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
-pub use stat::{DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat};
+pub use stat::{
+    DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat, logical_sector, physical_sector,
+};

@@ -1,7 +1,8 @@
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
+use std::fs::File;
 use std::io;
 use std::path::Path;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, SectorSize, Unit};
 
 /// What `statx` says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,24 @@ pub fn filesystem_stat(path: &Path) -> io::Result<FilesystemStat> {
         block_size: Bytes::new(stat.f_bsize),
         fragment_size: Bytes::new(stat.f_frsize),
     })
+}
+
+/// Asks a block device for its logical sector (`BLKSSZGET`).
+///
+/// # Errors
+/// Those of the system call.
+pub fn logical_sector(device: &File) -> io::Result<SectorSize> {
+    let size = rustix::fs::ioctl_blksszget(device)?;
+    SectorSize::new(size).ok_or_else(|| io::Error::other("the device reports a sector of 0 bytes"))
+}
+
+/// Asks a block device for its physical sector (`BLKPBSZGET`).
+///
+/// # Errors
+/// Those of the system call.
+pub fn physical_sector(device: &File) -> io::Result<Unit> {
+    let size = rustix::fs::ioctl_blkpbszget(device)?;
+    Unit::new(size.into()).ok_or_else(|| io::Error::other("the device reports a sector of 0 bytes"))
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use straddle_geometry::SectorSize;
 use straddle_io::{OpenError, Reader, Target};
 use straddle_probe::Limits;
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+use straddle_stack::{Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::host::{Host, MOST_LAYERS};
 
@@ -47,10 +46,7 @@ impl Host<'_> {
     fn inspect(&mut self, id: LayerId, target: &Target) {
         let reader = Reader::new(target);
         let own = self.stack.layer(id);
-        let told = own
-            .grid(GridRole::LogicalSector)
-            .and_then(|fact| u32::try_from(fact.value.unit().get()).ok())
-            .and_then(SectorSize::new);
+        let told = crate::image::logical_sector_of(own);
         // What is found goes into a stack of its own first: the kernel's partitions are there already.
         let mut found = Stack::new();
         let base = found.push(Layer::new(own.kind, own.name.clone()));

@@ -425,6 +425,7 @@ mod tests {
         assert_eq!(root.names("/c", |_| true), [""; 0]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_directory_is_read_like_a_tree_and_cannot_be_left() {
         let dir = tempfile::tempdir().expect("temporary directory");
