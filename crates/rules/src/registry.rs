@@ -46,6 +46,21 @@ pub static RULES: &[&Rule] = &[
     &rules::filesystem_size::RULE,
     &rules::file_extents::RULE,
     &rules::database_page::RULE,
+    &rules::optimal_io_lie::RULE,
+    &rules::optimal_io_implausible::RULE,
+    &rules::kernel_says_misaligned::RULE,
+    &rules::flash_claims_512::RULE,
+    &rules::coarse_indirection_unit::RULE,
+    &rules::physical_sector_implausible::RULE,
+    &rules::array_optimal_io::RULE,
+    &rules::encryption_sector::RULE,
+    &rules::volume_start::RULE,
+    &rules::loop_device::RULE,
+    &rules::atomic_writes_lost::RULE,
+    &rules::atomic_write_page::RULE,
+    &rules::damaged_structure::RULE,
+    &rules::ambiguous_signatures::RULE,
+    &rules::not_read::RULE,
 ];
 
 /// Pages about beliefs, without a rule.

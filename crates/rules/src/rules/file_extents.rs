@@ -1,6 +1,6 @@
-use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, LayerId, LayerKind, Seen, SeenGrid};
+use straddle_stack::{LayerId, LayerKind, SeenGrid};
 
+use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
 use crate::{Code, Context, Finding, Page, Rule, Status};
@@ -29,12 +29,6 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-const ROLES: [GridRole; 3] = [
-    GridRole::PhysicalSector,
-    GridRole::IndirectionUnit,
-    GridRole::StripeUnit,
-];
-
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.of_kind(LayerKind::File) {
         // A file behind a loop device is that device's matter (STR603).
@@ -45,35 +39,12 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         if carries_a_device {
             continue;
         }
-        for grid in ROLES.into_iter().flat_map(|role| context.below(id, role)) {
+        for grid in HARD.into_iter().flat_map(|role| context.below(id, role)) {
             if let Some(line) = off(&grid.seen) {
                 findings.push(finding(context, id, &layer.name, grid, line));
             }
         }
     }
-}
-
-/// How much of a file is off a grid, in words; `None` when nothing is.
-pub(crate) fn off(seen: &Seen) -> Option<String> {
-    if let Seen::Uniform(grid) = seen {
-        let behind = grid.remainder(Bytes::ZERO);
-        return (behind > Bytes::ZERO).then(|| {
-            format!(
-                "every extent begins {} B behind a boundary (unit {})",
-                behind.grouped(),
-                grid.unit().bytes().grouped()
-            )
-        });
-    }
-    let (off, all) = seen
-        .off_grid(Bytes::ZERO)
-        .filter(|(off, _)| *off > Bytes::ZERO)?;
-    let share = straddle_geometry::Ratio::new(off.get(), all.get())?;
-    Some(format!(
-        "{} of {} bytes = {share} lie in extents that are off the grid",
-        off.grouped(),
-        all.grouped()
-    ))
 }
 
 fn finding(
@@ -118,7 +89,7 @@ mod tests {
         let finding = file(&[(0, 196_608, 1 << 20), (196_608, 65_536, (2 << 20) + 32_768)]).one(
             &RULE,
             Severity::Warning,
-            "65,536 of 262,144 bytes = 25% lie in extents that are off the grid",
+            "65,536 of 262,144 bytes = 25% lie in pieces that are off the grid",
         );
         assert_eq!(finding.worst_price().to_string(), "25%");
     }
@@ -128,7 +99,7 @@ mod tests {
         file(&[(0, 1 << 20, (1 << 20) + 4096)]).one(
             &RULE,
             Severity::Error,
-            "every extent begins 4,096 B behind a boundary (unit 65,536)",
+            "every piece begins 4,096 B behind a boundary (unit 65,536)",
         );
     }
 

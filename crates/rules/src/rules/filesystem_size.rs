@@ -1,8 +1,8 @@
 use straddle_geometry::Bytes;
-use straddle_stack::{Key, LayerKind};
+use straddle_stack::{Key, LayerKind, Value};
 
 use crate::context::Findings;
-use crate::wording::both_ways;
+use crate::wording::{both_ways, label};
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             Finding::new(RULE.code, severity, id, title)
                 .evidence(
                     &claimed.source,
-                    format!("size by its superblock = {}", both_ways(claimed.value)),
+                    label(Key::ClaimedSize, &Value::Bytes(claimed.value)),
                 )
                 .evidence(
                     &volume.source,

@@ -1,0 +1,88 @@
+use straddle_stack::{GridRole, LayerKind};
+
+use crate::context::Findings;
+use crate::known_lies::known;
+use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
+
+pub(crate) static RULE: Rule = Rule {
+    code: Code(501),
+    name: "optimal-io-lie",
+    summary: "reported optimal_io_size is a value known to be false",
+    status: Status::Stable,
+    page: Page {
+        checks: "Whether `optimal_io_size` of a device or array is one of the values that firmware or drivers are known to make up.",
+        why: "Partitioners, LVM, LUKS, mkfs.xfs and libstorage align data to this value. A false one sends the first extent megabytes or \
+              gigabytes into the device, leaves starts that are no multiple of anything useful, or makes an installer fail. No request is \
+              slower for the value itself.",
+        evidence: "sysfs `queue/optimal_io_size`, compared with a table of exact values, each with its known origin.",
+        example: "33,553,920 = 65,535 × 512: a USB bridge that puts 0xFFFF into its VPD page. 33,553,920 ÷ 1,048,576 = 31.999…: \
+                  aligning to it loses the 1 MiB grid.",
+        fix: "Ignore the value and align to 1 MiB: `sgdisk`'s default, `parted -a minimal`, `pvcreate --dataalignment 1m`, `cryptsetup \
+              --align-payload 2048`, `mkfs.xfs -d su=0,sw=0` (or the true geometry). A udev rule can set a bridge's value to 0.",
+        fix_safety: "Nothing needs to be moved for the value's sake. What was already created with it may be badly placed: the other \
+                     findings of this report say whether it is.",
+        references: &[
+            "https://github.com/util-linux/util-linux/pull/1224",
+            "https://bugs.debian.org/cgi-bin/bugreport.cgi?bug=1121006",
+            "cryptsetup docs/v2.3.4-ReleaseNotes",
+            "SBC-4, Block Limits VPD page (B0h): OPTIMAL TRANSFER LENGTH",
+        ],
+    },
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.stack.iter() {
+        if !matches!(layer.kind, LayerKind::Device | LayerKind::Array) {
+            continue;
+        }
+        let Some(optimal) = layer.grid(GridRole::OptimalIo) else {
+            continue;
+        };
+        let size = optimal.value.unit().bytes();
+        let Some(lie) = known(size) else { continue };
+        let title = format!(
+            "{} reports an optimal I/O size of {}, which is known to be false",
+            layer.name,
+            size.grouped()
+        );
+        findings.push(
+            Finding::new(RULE.code, Severity::Warning, id, title)
+                .evidence(&optimal.source, format!("optimal_io_size = {}", size.grouped()))
+                .arithmetic(format!("{}: {}", size.grouped(), lie.origin))
+                .note(format!("believed by {}", lie.believed_by))
+                .note("no other rule builds on this value")
+                .help("align to 1 MiB whatever a tool suggests; pvcreate --dataalignment 1m, parted -a minimal"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::known_lies::LIES;
+    use crate::testing::Lab;
+    use straddle_stack::GridRole;
+
+    fn reports(size: u64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.grid(disk, GridRole::OptimalIo, size);
+        lab
+    }
+
+    #[test]
+    fn every_known_lie_is_called_one() {
+        for lie in LIES {
+            let line = format!("{}: {}", lie.value.grouped(), lie.origin);
+            reports(lie.value.get()).one(&RULE, Severity::Warning, &line);
+        }
+    }
+
+    #[test]
+    fn ordinary_values_are_silent() {
+        reports(1 << 20).none(&RULE);
+        reports(393_216).none(&RULE);
+    }
+}

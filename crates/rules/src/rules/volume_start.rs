@@ -1,0 +1,124 @@
+use straddle_geometry::Map;
+use straddle_stack::{LayerId, LayerKind, Seen, SeenGrid};
+
+use super::pieces::{HARD, off};
+use super::start::say_what_is_free;
+use crate::context::Findings;
+use crate::wording::division;
+use crate::{Code, Context, Finding, Page, Rule, Status};
+
+pub(crate) static RULE: Rule = Rule {
+    code: Code(602),
+    name: "volume-start",
+    summary: "a logical volume or encrypted payload starts off the grid although what it lies on is on it",
+    status: Status::Stable,
+    page: Page {
+        checks: "Where in a chain of volumes the misalignment enters: whether a segment of a logical volume, a device-mapper target or the \
+                 payload of an encrypted volume begins off a physical sector, indirection unit or stripe unit, while the layer directly \
+                 below begins on it.",
+        why: "Offsets add up. A partition at 1 MiB is no use when the volume manager puts its first extent 192 KiB + 512 bytes further; everything \
+              above then pays as it would at sector 63.",
+        evidence: "The device-mapper table or the header: start of each segment on the layer below.",
+        example: "LUKS1 made with an aligned payload of 63 sectors starts at sector 4,095: 4,095 × 512 = 2,096,640 = 511 × 4,096 + 3,584. LVM \
+                  before 2.02.73 put its first extent at 192 KiB: on 64 KiB stripe units, off 128 KiB ones.",
+        fix: "Volumes: make the physical volume anew with `pvcreate --dataalignment 1m` and `pvmove` onto it. LUKS2: re-create it with a data offset \
+              that is a multiple of 1 MiB (`--offset 32768`), or restore into a new container.",
+        fix_safety: "`pvmove` keeps volumes usable and can be interrupted; re-creating an encrypted container destroys it, so copy first. \
+                     Keep header and metadata backups (`luksHeaderBackup`, `vgcfgbackup`).",
+        references: &[
+            "pvcreate(8), --dataalignment",
+            "cryptsetup(8), --align-payload and --offset",
+            "https://listman.redhat.com/archives/lvm-devel/2010-August/msg00035.html",
+        ],
+    },
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.stack.iter() {
+        // Striped volumes start on several members: STR206.
+        if !matches!(layer.kind, LayerKind::Volume | LayerKind::Encryption)
+            || matches!(layer.map, Map::Striped(_))
+        {
+            continue;
+        }
+        for grid in HARD.into_iter().flat_map(|role| context.below(id, role)) {
+            if let Some(line) = off(&grid.seen)
+                && enters_here(context, id, grid)
+            {
+                findings.push(finding(context, id, grid, line));
+            }
+        }
+    }
+}
+
+/// True when the layer directly below begins on the grid, or owns it.
+fn enters_here(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>) -> bool {
+    context.stack.layer(id).below.iter().all(|below| {
+        *below == grid.layer
+            || context
+                .seen(*below)
+                .iter()
+                .filter(|lower| lower.layer == grid.layer && lower.role == grid.role)
+                .all(|lower| off(&lower.seen).is_none())
+    })
+}
+
+fn finding(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>, pieces: String) -> Finding {
+    let layer = context.stack.layer(id);
+    let unit = grid.fact.value.unit();
+    let title = format!(
+        "{} starts inside a {} of {unit}; what it lies on does not",
+        layer.name,
+        grid.role.name()
+    );
+    let mut finding = Finding::priced(RULE.code, id, title, context.prices(grid));
+    if let Some(placement) = &layer.placement {
+        finding = finding.evidence(
+            &placement.source,
+            format!("start = {} B", placement.value.start().grouped()),
+        );
+    }
+    let line = match (&layer.map, &grid.seen) {
+        // A boundary at b up here is one at b + start below.
+        (Map::Linear { start }, Seen::Uniform(seen)) => seen
+            .phase()
+            .checked_add(*start)
+            .map(|phase| division(*start, straddle_geometry::Grid::with_phase(unit, phase))),
+        _ => None,
+    };
+    let finding = finding
+        .evidence(&grid.fact.source, format!("{} = {unit}", grid.role.name()))
+        .arithmetic(line.unwrap_or(pieces))
+        .help("re-create it with a start that is a multiple of 1 MiB; moving the partition below would not mend it");
+    say_what_is_free(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+    use straddle_stack::LayerKind;
+
+    fn crypt(partition: u64, payload: u64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        let partition = lab.partition(disk, partition);
+        lab.upper(LayerKind::Encryption, "luks", partition, payload);
+        lab
+    }
+
+    #[test]
+    fn the_payload_is_where_it_enters() {
+        let finding =
+            crypt(2048, 4095 * 512).one(&RULE, Severity::Error, "2,096,640 = 511 × 4,096 + 3,584");
+        assert!(finding.title.ends_with("what it lies on does not"));
+    }
+
+    #[test]
+    fn aligned_payloads_and_inherited_faults_are_silent() {
+        crypt(2048, 16 << 20).none(&RULE);
+        crypt(63, 16 << 20).none(&RULE);
+    }
+}
