@@ -1,0 +1,5 @@
+# ext4 whose last block is missing.
+truncate -s 8M "$1"
+mkfs.ext4 -q -F -O ^has_journal -b 4096 -U 57524144-0000-4000-8000-000000000003 \
+    -E hash_seed=57524144-0000-4000-8000-000000000004,lazy_itable_init=0 "$1"
+truncate -s 8380416 "$1"
