@@ -30,7 +30,9 @@ fn packages(faults: &mut Vec<String>) -> Result<()> {
     let count = lock.matches("[[package]]").count();
     println!("budgets: {count} of {MOST_PACKAGES} packages in Cargo.lock");
     if count > MOST_PACKAGES {
-        faults.push(format!("{count} packages in Cargo.lock, more than {MOST_PACKAGES}"));
+        faults.push(format!(
+            "{count} packages in Cargo.lock, more than {MOST_PACKAGES}"
+        ));
     }
     Ok(())
 }
@@ -38,12 +40,20 @@ fn packages(faults: &mut Vec<String>) -> Result<()> {
 /// Every package must offer a licence that deny.toml allows.
 fn licences(faults: &mut Vec<String>) -> Result<()> {
     let deny: toml::Table = std::fs::read_to_string("deny.toml")?.parse()?;
-    let allowed = deny.get("licenses").and_then(|l| l.get("allow")).and_then(|a| a.as_array());
-    let allowed: Vec<&str> =
-        allowed.context("deny.toml has no licenses.allow")?.iter().filter_map(|v| v.as_str()).collect();
+    let allowed = deny
+        .get("licenses")
+        .and_then(|l| l.get("allow"))
+        .and_then(|a| a.as_array());
+    let allowed: Vec<&str> = allowed
+        .context("deny.toml has no licenses.allow")?
+        .iter()
+        .filter_map(|v| v.as_str())
+        .collect();
     let metadata = output(cargo().args(["metadata", "--format-version", "1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo metadata lists no packages")?;
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
         let Some(licence) = package["license"].as_str() else {
@@ -51,16 +61,25 @@ fn licences(faults: &mut Vec<String>) -> Result<()> {
             continue;
         };
         // Cargo still accepts the old separator.
-        let expression = spdx::Expression::parse_mode(&licence.replace('/', " OR "), spdx::ParseMode::LAX)
-            .with_context(|| format!("licence of {name}: {licence}"))?;
+        let expression =
+            spdx::Expression::parse_mode(&licence.replace('/', " OR "), spdx::ParseMode::LAX)
+                .with_context(|| format!("licence of {name}: {licence}"))?;
         let fine = expression.evaluate(|requirement| {
-            requirement.license.id().is_some_and(|id| allowed.contains(&id.name))
+            requirement
+                .license
+                .id()
+                .is_some_and(|id| allowed.contains(&id.name))
         });
         if !fine {
-            faults.push(format!("{name} is under {licence}, which deny.toml does not allow"));
+            faults.push(format!(
+                "{name} is under {licence}, which deny.toml does not allow"
+            ));
         }
     }
-    println!("budgets: licences of {} packages are allowed", packages.len());
+    println!(
+        "budgets: licences of {} packages are allowed",
+        packages.len()
+    );
     Ok(())
 }
 
@@ -69,7 +88,9 @@ fn binary(faults: &mut Vec<String>) -> Result<()> {
     let size = std::fs::metadata("target/release/straddle")?.len();
     println!("budgets: the binary has {size} of {LARGEST_BINARY} bytes");
     if size > LARGEST_BINARY {
-        faults.push(format!("the binary has {size} bytes, more than {LARGEST_BINARY}"));
+        faults.push(format!(
+            "the binary has {size} bytes, more than {LARGEST_BINARY}"
+        ));
     }
     Ok(())
 }
@@ -81,14 +102,23 @@ fn files(faults: &mut Vec<String>) -> Result<()> {
     let mut longest = 0;
     for path in sources {
         let text = std::fs::read_to_string(&path)?;
-        let is_test = path.components().any(|c| c.as_os_str() == "tests") || path.ends_with("tests.rs");
+        let is_test =
+            path.components().any(|c| c.as_os_str() == "tests") || path.ends_with("tests.rs");
         if is_test {
             continue;
         }
-        let lines = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
+        let lines = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default()
+            .lines()
+            .count();
         longest = longest.max(lines);
         if lines > LONGEST_FILE {
-            faults.push(format!("{} has {lines} lines before its tests, more than {LONGEST_FILE}", path.display()));
+            faults.push(format!(
+                "{} has {lines} lines before its tests, more than {LONGEST_FILE}",
+                path.display()
+            ));
         }
     }
     println!("budgets: the longest source file has {longest} of {LONGEST_FILE} lines");

@@ -18,19 +18,39 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
     let profile = if smoke { "dev" } else { "release" };
     let folder = if smoke { "debug" } else { "release" };
     for target in [MUSL, WINDOWS] {
-        run(cargo().args(["build", "--quiet", "--package", "straddle-cli", "--profile", profile, "--target", target]))?;
+        run(cargo().args([
+            "build",
+            "--quiet",
+            "--package",
+            "straddle-cli",
+            "--profile",
+            profile,
+            "--target",
+            target,
+        ]))?;
     }
     let musl = PathBuf::from(format!("target/{MUSL}/{folder}/straddle"));
     let windows = PathBuf::from(format!("target/{WINDOWS}/{folder}/straddle.exe"));
     is_static(&musl)?;
     println!("dist: {}\ndist: {}", musl.display(), windows.display());
-    if smoke { compare(&musl, &windows) } else { Ok(()) }
+    if smoke {
+        compare(&musl, &windows)
+    } else {
+        Ok(())
+    }
 }
 
 fn is_static(binary: &Path) -> Result<()> {
-    let headers = output(Command::new("readelf").args(["--program-headers", "--wide"]).arg(binary))?;
+    let headers = output(
+        Command::new("readelf")
+            .args(["--program-headers", "--wide"])
+            .arg(binary),
+    )?;
     if headers.contains("Requesting program interpreter") {
-        bail!("{} is not static: it asks for a program interpreter", binary.display());
+        bail!(
+            "{} is not static: it asks for a program interpreter",
+            binary.display()
+        );
     }
     Ok(())
 }
@@ -52,10 +72,16 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
             .env("WINEDEBUG", "-all")
             .output()
             .context("cannot run wine; install the Debian packages wine and wine64")?;
-        Ok((output.status.code(), String::from_utf8(output.stdout)?.replace("\r\n", "\n")))
+        Ok((
+            output.status.code(),
+            String::from_utf8(output.stdout)?.replace("\r\n", "\n"),
+        ))
     };
     let linux = |args: &[&str]| -> Result<(Option<i32>, String)> {
-        let output = Command::new(std::env::current_dir()?.join(musl)).args(args).current_dir(&folder).output()?;
+        let output = Command::new(std::env::current_dir()?.join(musl))
+            .args(args)
+            .current_dir(&folder)
+            .output()?;
         Ok((output.status.code(), String::from_utf8(output.stdout)?))
     };
     let cases: [(&[&str], i32); 5] = [
@@ -68,7 +94,10 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
     for (args, want) in cases {
         let (here, there) = (linux(args)?, wine(args)?);
         if here.0 != Some(want) || here != there {
-            bail!("`straddle {}`: expected exit status {want} and the same output twice; static binary: {here:?}; Windows binary: {there:?}", args.join(" "));
+            bail!(
+                "`straddle {}`: expected exit status {want} and the same output twice; static binary: {here:?}; Windows binary: {there:?}",
+                args.join(" ")
+            );
         }
     }
     println!("dist: both binaries agree on {} smoke tests", cases.len());
@@ -90,8 +119,13 @@ fn wine_prefix(folder: &Path) -> Result<PathBuf> {
     let system = prefix.join("drive_c/windows/system32");
     if !system.join("bcryptprimitives.dll").exists() {
         let mut boot = Command::new("wine");
-        boot.args(["wineboot", "--init"]).env("WINEPREFIX", &prefix).env("WINEDEBUG", "-all").env("DISPLAY", "");
-        run(boot.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()))?;
+        boot.args(["wineboot", "--init"])
+            .env("WINEPREFIX", &prefix)
+            .env("WINEDEBUG", "-all")
+            .env("DISPLAY", "");
+        run(boot
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null()))?;
         run(Command::new("x86_64-w64-mingw32-gcc")
             .args(["-O2", "-shared", "-o"])
             .arg(system.join("bcryptprimitives.dll"))

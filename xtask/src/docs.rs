@@ -52,26 +52,43 @@ pub(crate) fn check() -> Result<()> {
 
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
-    let mut index = String::from("# Rules\n\nWhat `straddle check` can find. Codes are permanent; `straddle explain CODE` prints the same page.\n\n| code | finding |\n|---|---|\n");
+    let mut index = String::from(
+        "# Rules\n\nWhat `straddle check` can find. Codes are permanent; `straddle explain CODE` prints the same page.\n\n| code | finding |\n|---|---|\n",
+    );
     for rule in RULES {
         let _ = writeln!(index, "| [{0}]({0}.md) | {1} |", rule.code, rule.summary);
-        pages.insert(PathBuf::from(format!("docs/rules/{}.md", rule.code)), rule_page(rule));
+        pages.insert(
+            PathBuf::from(format!("docs/rules/{}.md", rule.code)),
+            rule_page(rule),
+        );
     }
     index.push_str("\nBeliefs, and what is true of them:\n\n");
     for page in FOLKLORE {
         let _ = writeln!(index, "- [{}](../folklore/{}.md)", page.belief, page.name);
-        let mut text = format!("# \"{}\"\n\n{}\n\n## References\n\n", page.belief, page.truth);
+        let mut text = format!(
+            "# \"{}\"\n\n{}\n\n## References\n\n",
+            page.belief, page.truth
+        );
         references(&mut text, page.references);
-        pages.insert(PathBuf::from(format!("docs/folklore/{}.md", page.name)), text);
+        pages.insert(
+            PathBuf::from(format!("docs/folklore/{}.md", page.name)),
+            text,
+        );
     }
     pages.insert(PathBuf::from("docs/rules/README.md"), index);
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
-    pages.insert(PathBuf::from("docs/reference/command-line.md"), command_line()?);
+    pages.insert(
+        PathBuf::from("docs/reference/command-line.md"),
+        command_line()?,
+    );
     Ok(pages)
 }
 
 fn rule_page(rule: &Rule) -> String {
-    let mut text = format!("# {}: {}\n\nName: `{}`\n", rule.code, rule.summary, rule.name);
+    let mut text = format!(
+        "# {}: {}\n\nName: `{}`\n",
+        rule.code, rule.summary, rule.name
+    );
     for (heading, body) in rule.page.sections() {
         let _ = write!(text, "\n## {heading}\n\n{body}\n");
     }
@@ -106,11 +123,34 @@ fn formats() -> String {
 fn command_line() -> Result<String> {
     let mut text = String::from("# Command line\n");
     let help = |args: &[&str]| {
-        output(cargo().args(["run", "--quiet", "--package", "straddle-cli", "--"]).args(args).arg("--help").env("COLUMNS", "100"))
+        output(
+            cargo()
+                .args(["run", "--quiet", "--package", "straddle-cli", "--"])
+                .args(args)
+                .arg("--help")
+                .env("COLUMNS", "100"),
+        )
     };
-    for command in [&[][..], &["check"], &["explain"], &["capture"], &["schema"], &["completions"], &["man"]] {
-        let title = ["straddle"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
-        let _ = write!(text, "\n## {title}\n\n```text\n{}\n```\n", help(command)?.trim_end());
+    for command in [
+        &[][..],
+        &["check"],
+        &["explain"],
+        &["capture"],
+        &["schema"],
+        &["completions"],
+        &["man"],
+    ] {
+        let title = ["straddle"]
+            .iter()
+            .chain(command)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let _ = write!(
+            text,
+            "\n## {title}\n\n```text\n{}\n```\n",
+            help(command)?.trim_end()
+        );
     }
     Ok(text)
 }

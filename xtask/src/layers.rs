@@ -28,12 +28,16 @@ const MAY_BE_UNSAFE: &str = "straddle-io";
 pub(crate) fn check() -> Result<()> {
     let metadata = output(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo metadata lists no packages")?;
     let mut faults = Vec::new();
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
         let Some(rank) = ORDER.iter().position(|n| *n == name) else {
-            faults.push(format!("{name} is not in the list of crates; add it where its place is"));
+            faults.push(format!(
+                "{name} is not in the list of crates; add it where its place is"
+            ));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -51,7 +55,8 @@ pub(crate) fn check() -> Result<()> {
         }
         let manifest = package["manifest_path"].as_str().unwrap_or_default();
         let text = std::fs::read_to_string(manifest).with_context(|| manifest.to_owned())?;
-        let forbids = text.contains("[lints]\nworkspace = true") || text.contains("unsafe_code = \"forbid\"");
+        let forbids =
+            text.contains("[lints]\nworkspace = true") || text.contains("unsafe_code = \"forbid\"");
         if !forbids && name != MAY_BE_UNSAFE {
             faults.push(format!("{name} does not forbid unsafe code"));
         }
@@ -59,6 +64,9 @@ pub(crate) fn check() -> Result<()> {
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
     }
-    println!("layers: {} crates, each depending only on those before it", packages.len());
+    println!(
+        "layers: {} crates, each depending only on those before it",
+        packages.len()
+    );
     Ok(())
 }

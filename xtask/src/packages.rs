@@ -9,15 +9,24 @@ use crate::run::run;
 const TESTS: &[(&str, &str)] = &[
     ("btrfs-progs", "mkfs.btrfs and dump-super: oracle for btrfs"),
     ("dosfstools", "mkfs.fat and fsck.fat: oracle for FAT"),
-    ("e2fsprogs", "mkfs.ext4, dumpe2fs, filefrag: oracle for ext and for file extents"),
+    (
+        "e2fsprogs",
+        "mkfs.ext4, dumpe2fs, filefrag: oracle for ext and for file extents",
+    ),
     ("exfatprogs", "mkfs.exfat and dump.exfat: oracle for exFAT"),
     ("fdisk", "sfdisk: oracle for partition tables"),
     ("gdisk", "sgdisk: oracle for GPT"),
     ("mtools", "minfo: oracle for FAT"),
     ("ntfs-3g", "mkntfs and ntfsinfo: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
-    ("strace", "proves that targets are opened read-only and how much is read"),
-    ("util-linux", "blkid, lsblk: oracle for signatures and for the live host"),
+    (
+        "strace",
+        "proves that targets are opened read-only and how much is read",
+    ),
+    (
+        "util-linux",
+        "blkid, lsblk: oracle for signatures and for the live host",
+    ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
 ];
 
@@ -41,15 +50,31 @@ pub(crate) fn for_dist() -> Result<()> {
 
 /// Installs those of `packages` that are missing. As another user than root, through sudo.
 fn install(packages: &[(&'static str, &str)]) -> Result<()> {
-    let missing: Vec<&str> = packages.iter().map(|(name, _)| *name).filter(|name| !is_installed(name)).collect();
+    let missing: Vec<&str> = packages
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| !is_installed(name))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
     eprintln!("xtask: installing {}", missing.join(" "));
-    let hint = || format!("the tests need these Debian packages: {}", missing.join(" "));
+    let hint = || {
+        format!(
+            "the tests need these Debian packages: {}",
+            missing.join(" ")
+        )
+    };
     run(as_root("apt-get").args(["update", "--quiet=2"])).with_context(hint)?;
     run(as_root("env")
-        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "--quiet=2", "--no-install-recommends"])
+        .args([
+            "DEBIAN_FRONTEND=noninteractive",
+            "apt-get",
+            "install",
+            "--yes",
+            "--quiet=2",
+            "--no-install-recommends",
+        ])
         .args(&missing)
         .stdout(Stdio::null()))
     .with_context(hint)
@@ -64,7 +89,10 @@ fn is_installed(package: &str) -> bool {
 }
 
 fn as_root(program: &str) -> Command {
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     if root {
         Command::new(program)
     } else {

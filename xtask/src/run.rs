@@ -19,7 +19,9 @@ pub(crate) fn cargo() -> Command {
 /// Runs a command; fails, naming it, when it does not succeed.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
-    let status = command.status().with_context(|| format!("cannot run `{shown}`"))?;
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed: {status}");
     }
@@ -29,7 +31,10 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// Runs a command and gives its output; fails, naming it, when it does not succeed.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let shown = show(command);
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot run `{shown}`"))?;
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` failed: {}", output.status);
     }
@@ -38,5 +43,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -35,9 +35,15 @@ pub(crate) fn fuzz(minutes: u64) -> Result<()> {
         let log = String::from_utf8_lossy(&run.stderr);
         let stat = |name: &str| {
             let line = log.lines().rev().find(|line| line.contains(name));
-            line.and_then(|line| line.rsplit(' ').next()).unwrap_or("?").to_owned()
+            line.and_then(|line| line.rsplit(' ').next())
+                .unwrap_or("?")
+                .to_owned()
         };
-        let verdict = if run.status.success() { "none" } else { "CRASH" };
+        let verdict = if run.status.success() {
+            "none"
+        } else {
+            "CRASH"
+        };
         let _ = writeln!(
             rows,
             "| {target} | {} | {} | {} | {verdict} |",
@@ -64,7 +70,10 @@ pub(crate) fn fuzz(minutes: u64) -> Result<()> {
     std::fs::create_dir_all(Path::new(ARCHIVE).parent().context("archive folder")?)?;
     std::fs::write(ARCHIVE, text)?;
     if !crashed.is_empty() {
-        bail!("crashes in {}; the inputs lie in fuzz/artifacts/", crashed.join(", "));
+        bail!(
+            "crashes in {}; the inputs lie in fuzz/artifacts/",
+            crashed.join(", ")
+        );
     }
     println!("soak: no crash; archived in {ARCHIVE}");
     Ok(())
@@ -74,7 +83,10 @@ fn targets() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir("fuzz/fuzz_targets")? {
         let path = entry?.path();
-        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        names.extend(
+            path.file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned()),
+        );
     }
     names.sort();
     Ok(names)
@@ -87,7 +99,13 @@ fn command(program: &str, args: &[&str]) -> Result<String> {
 /// Processor and number of cores.
 fn machine() -> Result<String> {
     let info = std::fs::read_to_string("/proc/cpuinfo")?;
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or("unknown processor");
     let cores = std::thread::available_parallelism()?;
-    Ok(format!("{}, {cores} cores", model.trim_start_matches(['\t', ' ', ':'])))
+    Ok(format!(
+        "{}, {cores} cores",
+        model.trim_start_matches(['\t', ' ', ':'])
+    ))
 }

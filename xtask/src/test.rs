@@ -11,7 +11,8 @@ pub(crate) fn all(rest: &[&str]) -> Result<()> {
     // Tools that make and examine filesystems live in sbin, which is not on every user's path.
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{path}:/usr/local/sbin:/usr/sbin:/sbin");
-    run(cargo().args(["test", "--workspace", "--all-features"]).args(rest).env("PATH", path))
+    run(cargo()
+        .args(["test", "--workspace", "--all-features"])
+        .args(rest)
+        .env("PATH", path))
 }
-
-

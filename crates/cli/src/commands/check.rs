@@ -27,7 +27,11 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         options: Options {
             io: args.io.clone(),
         },
-        host: root.name().to_owned(),
+        host: if root.is_live() {
+            "this host".to_owned()
+        } else {
+            root.name().to_owned()
+        },
         root: Mutex::new(root),
         captured: args.sysroot.is_some(),
     };
@@ -154,15 +158,10 @@ fn root(args: &Check) -> anyhow::Result<Root> {
 }
 
 fn overrides(args: &Check) -> Overrides {
-    let stated =
-        |unit: Option<Unit>, flag| unit.map(|u| Fact::stated(u, flag, u.bytes().get().to_string()));
+    let stated = |unit: Option<Unit>, flag| unit.map(|u| Fact::stated(u, flag, as_typed(u)));
     let logical = args.logical_sector.and_then(|unit| {
         let size = SectorSize::new(u32::try_from(unit.get()).ok()?)?;
-        Some(Fact::stated(
-            size,
-            "--logical-sector",
-            unit.get().to_string(),
-        ))
+        Some(Fact::stated(size, "--logical-sector", as_typed(unit)))
     });
     Overrides {
         logical_sector: logical,
@@ -170,6 +169,11 @@ fn overrides(args: &Check) -> Overrides {
         stripe_unit: stated(args.stripe_unit, "--stripe-unit"),
         stripe_width: stated(args.stripe_width, "--stripe-width"),
     }
+}
+
+/// A size as one could type it: `64KiB`.
+fn as_typed(unit: Unit) -> String {
+    unit.to_string().replace(' ', "")
 }
 
 /// A path that could not be listed, and why.

@@ -7,9 +7,9 @@
 
 use std::fmt::Write;
 
-use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::PriceRow;
-use straddle_stack::{LayerKind, Seen};
+use straddle_geometry::{Bytes, Grid};
+use straddle_rules::{Finding, PriceRow};
+use straddle_stack::Seen;
 
 use super::snippet::sanitise;
 use super::style::{ERROR, FRAME, GOOD, STRONG, paint};
@@ -20,26 +20,23 @@ const COLUMNS: u64 = 64;
 /// Fewest columns in which a request can be told from its neighbours.
 const REQUEST_COLUMNS: u64 = 4;
 
-/// Draws the worst priced finding, or nothing when no finding has a price.
+/// Draws the worst priced finding whose layer starts off the grid; nothing when there is none.
 pub(super) fn render(checked: &Checked, out: &mut String) {
-    let Some((finding, prices, row)) = checked.findings.iter().find_map(|finding| {
-        let prices = finding.prices.as_ref()?;
-        let row = prices
-            .rows
-            .iter()
-            .filter(|row| !row.straddling.is_zero())
-            .max_by_key(|row| (row.extra, row.io))?;
-        Some((finding, prices, *row))
-    }) else {
-        return;
-    };
-    let layer = checked.stack.layer(finding.layer);
-    if !matches!(
-        layer.kind,
-        LayerKind::Partition | LayerKind::Filesystem | LayerKind::File | LayerKind::Volume
-    ) {
-        return;
+    for finding in &checked.findings {
+        if ruler(checked, finding, out).is_some() {
+            return;
+        }
     }
+}
+
+fn ruler(checked: &Checked, finding: &Finding, out: &mut String) -> Option<()> {
+    let prices = finding.prices.as_ref()?;
+    let row = prices
+        .rows
+        .iter()
+        .filter(|row| !row.straddling.is_zero())
+        .max_by_key(|row| (row.extra, row.io))?;
+    let layer = checked.stack.layer(finding.layer);
     let seen = checked.stack.grids_seen_from(finding.layer);
     let grid = seen
         .iter()
@@ -47,11 +44,12 @@ pub(super) fn render(checked: &Checked, out: &mut String) {
         .find_map(|g| match g.seen {
             Seen::Uniform(grid) if grid.unit() == prices.unit => Some(grid),
             _ => None,
-        });
-    let Some(grid) = grid else { return };
-    let Some(drawing) = draw(grid, &row) else {
-        return;
-    };
+        })?;
+    // On the grid, only files that begin somewhere in the layer can pay; the ruler shows the layer itself.
+    if grid.contains(Bytes::ZERO) {
+        return None;
+    }
+    let drawing = draw(grid, row)?;
     let title = format!(
         "{}, requests of {} against {} boundaries",
         layer.name,
@@ -59,20 +57,18 @@ pub(super) fn render(checked: &Checked, out: &mut String) {
         prices.role.name()
     );
     let _ = writeln!(out, "\n{}", paint(STRONG, sanitise(&title)));
-    let width = prices
-        .unit
-        .to_string()
-        .chars()
-        .count()
-        .max(row.io.to_string().chars().count());
-    let name = |unit: Unit, word: &str| format!("{:>width$} {word:<8}  ", unit.to_string());
+    let (apart, requests) = (
+        format!("{} apart", prices.unit),
+        format!("{} requests", row.io),
+    );
+    let width = apart.len().max(requests.len());
     let _ = writeln!(
         out,
-        "{}{}",
-        name(prices.unit, "apart"),
+        "{apart:<width$}  {}",
         paint(FRAME, &drawing.boundaries)
     );
-    let _ = writeln!(out, "{}{}", name(row.io, "requests"), drawing.requests);
+    let _ = writeln!(out, "{requests:<width$}  {}", drawing.requests);
+    Some(())
 }
 
 struct Drawing {
@@ -149,7 +145,7 @@ fn draw(grid: Grid, row: &PriceRow) -> Option<Drawing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straddle_geometry::Ratio;
+    use straddle_geometry::{Ratio, Unit};
 
     fn drawn(unit: u64, start: u64, io: u64) -> (String, String) {
         let unit = Unit::new(unit).expect("not zero");

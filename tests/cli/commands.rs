@@ -1,0 +1,286 @@
+//! The commands as a person types them: help, exit status, formats, errors.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use support::{repository, straddle, unpack_image};
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(repository().join("tests/cli/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("temporary directory")
+}
+
+#[test]
+fn the_whole_help_is_one_snapshot() {
+    let here = scratch();
+    let mut text = String::new();
+    for command in [
+        &[][..],
+        &["check"],
+        &["explain"],
+        &["capture"],
+        &["schema"],
+        &["completions"],
+        &["man"],
+    ] {
+        let mut args = command.to_vec();
+        args.push("--help");
+        let run = straddle(here.path(), &args);
+        assert_eq!(run.code, Some(0));
+        text.push_str(&format!("$ straddle {}\n{}\n", args.join(" "), run.stdout));
+    }
+    snapshot("help", &text);
+}
+
+#[test]
+fn completions_and_manual_pages_are_made_from_the_same_definition() {
+    let here = scratch();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = straddle(here.path(), &["completions", shell]);
+        assert!(
+            run.stdout.contains("stripe-unit"),
+            "{shell}: {}",
+            run.transcript()
+        );
+    }
+    let page = straddle(here.path(), &["man", "check"]);
+    assert!(
+        page.stdout.contains(".TH") && page.stdout.contains("stripe\\-unit"),
+        "{}",
+        page.transcript()
+    );
+    assert_eq!(straddle(here.path(), &["man", "nonsense"]).code, Some(2));
+}
+
+#[test]
+fn explain_knows_codes_names_and_beliefs() {
+    let here = scratch();
+    snapshot(
+        "explain-list",
+        &straddle(here.path(), &["explain"]).transcript(),
+    );
+    snapshot(
+        "explain-STR101",
+        &straddle(here.path(), &["explain", "str101"]).transcript(),
+    );
+    snapshot(
+        "explain-tracks",
+        &straddle(here.path(), &["explain", "tracks"]).transcript(),
+    );
+    snapshot(
+        "explain-unknown",
+        &straddle(here.path(), &["explain", "STR999"]).transcript(),
+    );
+}
+
+#[test]
+fn many_targets_get_a_line_each_and_a_summary() {
+    let here = scratch();
+    for image in ["mbr-63", "mbr-2048", "mbr-64"] {
+        unpack_image(image, here.path());
+    }
+    fs::write(here.path().join("notes.txt"), "nothing to see").expect("write");
+    snapshot(
+        "many-lines",
+        &straddle(here.path(), &["check", "."]).transcript(),
+    );
+    snapshot(
+        "many-csv",
+        &straddle(here.path(), &["check", "--format", "csv", "."]).transcript(),
+    );
+    let named = straddle(here.path(), &["check", "mbr-2048.img", "missing.img"]);
+    snapshot("many-failed", &named.transcript());
+    assert_eq!(named.code, Some(2));
+}
+
+#[test]
+fn the_exit_status_follows_fail_on() {
+    let here = scratch();
+    let image = unpack_image("mbr-63", here.path());
+    let code = |args: &[&str]| {
+        let mut all = vec!["check", &image];
+        all.extend(args);
+        straddle(here.path(), &all).code
+    };
+    assert_eq!(code(&[]), Some(1));
+    assert_eq!(code(&["--fail-on", "error"]), Some(1));
+    assert_eq!(code(&["--fail-on", "never"]), Some(0));
+    // On a 512-byte physical sector only the unknown stripe unit is left: a warning.
+    assert_eq!(
+        code(&["--physical-sector", "512", "--fail-on", "error"]),
+        Some(0)
+    );
+    assert_eq!(code(&["--physical-sector", "512"]), Some(1));
+    let quiet = straddle(here.path(), &["check", "-q", &image]);
+    assert_eq!(
+        (quiet.stdout.as_str(), quiet.stderr.as_str(), quiet.code),
+        ("", "", Some(1))
+    );
+}
+
+#[test]
+fn the_json_document_obeys_its_schema() {
+    let here = scratch();
+    let schema = straddle(here.path(), &["schema", "check"]).stdout;
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("the schema is JSON");
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler
+        .add_resource("schema.json", schema)
+        .expect("the schema is a schema");
+    let compiled = compiler
+        .compile("schema.json", &mut schemas)
+        .expect("the schema compiles");
+    let valid = |args: &[&str]| {
+        let run = straddle(here.path(), args);
+        let document: serde_json::Value =
+            serde_json::from_str(&run.stdout).expect("output is one JSON document");
+        if let Err(error) = schemas.validate(&document, compiled) {
+            panic!("{args:?}: {error}");
+        }
+        document
+    };
+    for image in ["mbr-63", "mbr-2048", "ntfs-2048"] {
+        unpack_image(image, here.path());
+    }
+    let one = valid(&["check", "--json", "mbr-63.img"]);
+    assert_eq!(one["targets"][0]["findings"][0]["code"], "STR101");
+    assert_eq!(
+        one["targets"][0]["stack"][1]["placement"]["value"]["start"],
+        32_256
+    );
+    let many = valid(&["check", "--format", "json", ".", "missing.img"]);
+    assert_eq!(many["summary"]["targets"], 3);
+    assert_eq!(many["failures"][0]["target"], "missing.img");
+    for entry in fs::read_dir(repository().join("tests/hosts")).expect("tests/hosts exists") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_some_and(|e| e == "tree") {
+            let host = valid(&[
+                "check",
+                "--json",
+                "--sysroot",
+                path.to_str().expect("UTF-8"),
+            ]);
+            assert!(
+                host["targets"][0]["stack"]
+                    .as_array()
+                    .is_some_and(|s| !s.is_empty()),
+                "{}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn flags_replace_what_cannot_be_read_and_findings_say_so() {
+    let here = scratch();
+    let image = unpack_image("mbr-63", here.path());
+    let args = [
+        "check",
+        &image,
+        "--stripe-unit",
+        "64K",
+        "--physical-sector",
+        "512",
+        "--io",
+        "8K",
+    ];
+    snapshot("flags", &straddle(here.path(), &args).transcript());
+    for (flag, value) in [
+        ("--io", "0"),
+        ("--stripe-unit", "63Q"),
+        ("--logical-sector", "8G"),
+    ] {
+        let run = straddle(here.path(), &["check", &image, flag, value]);
+        assert_eq!(run.code, Some(2), "{flag} {value}");
+        assert!(run.stderr.contains(value), "{}", run.stderr);
+    }
+}
+
+/// 64 KiB, 128 KiB, 1 MiB and 2 MiB are equally good for 8 KiB requests on a 64 KiB stripe unit: the same findings.
+#[test]
+fn equally_good_starts_are_judged_equally() {
+    let here = scratch();
+    let judged: Vec<Vec<String>> = [128, 256, 2048, 4096]
+        .iter()
+        .map(|sector| {
+            let name = format!("start-{sector}.img");
+            write_mbr(&here.path().join(&name), *sector);
+            let args = [
+                "check",
+                &name,
+                "--stripe-unit",
+                "64K",
+                "--io",
+                "8K",
+                "--json",
+            ];
+            let document: serde_json::Value =
+                serde_json::from_str(&straddle(here.path(), &args).stdout).expect("JSON");
+            let findings = document["targets"][0]["findings"]
+                .as_array()
+                .expect("a list")
+                .iter();
+            findings.map(|f| f["code"].to_string()).collect()
+        })
+        .collect();
+    assert!(
+        judged.windows(2).all(|pair| pair[0] == pair[1]),
+        "{judged:?}"
+    );
+}
+
+/// 32 KiB on a 64 KiB stripe unit "was changed" and is still off: nothing up to 32 KiB, everything at 64 KiB.
+#[test]
+fn changed_but_still_off_is_said_both_ways() {
+    let here = scratch();
+    write_mbr(&here.path().join("half.img"), 64);
+    let small = straddle(
+        here.path(),
+        &[
+            "check",
+            "half.img",
+            "--stripe-unit",
+            "64K",
+            "--io",
+            "4K,8K,32K",
+        ],
+    )
+    .stdout;
+    assert!(small.contains("note[STR201]"), "{small}");
+    assert!(
+        small.contains("nothing extra for requests of 4 KiB, 8 KiB, 32 KiB"),
+        "{small}"
+    );
+    assert!(small.contains("64 KiB requests: 100% straddle"), "{small}");
+    assert!(
+        small.contains("32,768 ÷ 65,536 = 0.5, not an integer"),
+        "{small}"
+    );
+    let large = straddle(
+        here.path(),
+        &["check", "half.img", "--stripe-unit", "64K", "--io", "64K"],
+    )
+    .stdout;
+    assert!(large.contains("error[STR201]"), "{large}");
+}
+
+/// A disk of 64 MiB with one partition of type 07 from `sector` to its end.
+fn write_mbr(path: &Path, sector: u32) {
+    let mut record = [0; 512];
+    record[450] = 7;
+    record[454..458].copy_from_slice(&sector.to_le_bytes());
+    record[458..462].copy_from_slice(&(131_072 - sector).to_le_bytes());
+    record[510..].copy_from_slice(&[0x55, 0xaa]);
+    fs::write(path, record).expect("write");
+    let file = fs::OpenOptions::new().write(true).open(path).expect("open");
+    file.set_len(64 << 20).expect("sparse");
+}

@@ -1,0 +1,113 @@
+//! Every rule, end to end: a fixture that triggers it, one that must not, and a snapshot of what a person sees.
+
+mod support;
+
+use std::path::Path;
+use straddle::rules::RULES;
+use support::{repository, straddle, unpack_image};
+
+/// One table of `tests/rules/STRnnn.toml`.
+struct Case {
+    target: Vec<String>,
+}
+
+impl Case {
+    /// Reads the table `name`, and puts its image or host into `directory`.
+    fn prepare(fixture: &toml::Table, name: &str, directory: &Path) -> Case {
+        let table = fixture
+            .get(name)
+            .and_then(toml::Value::as_table)
+            .unwrap_or_else(|| panic!("no table [{name}]"));
+        let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
+        let mut target = Vec::new();
+        match (text("image"), text("host")) {
+            (Some(image), None) => target.push(unpack_image(image, directory)),
+            (None, Some(host)) => {
+                let tree = repository().join(format!("tests/hosts/{host}.tree"));
+                std::fs::copy(&tree, directory.join(format!("{host}.tree")))
+                    .unwrap_or_else(|error| panic!("{}: {error}", tree.display()));
+                target.extend(["--sysroot".to_owned(), format!("{host}.tree")]);
+                target.extend(text("file").map(str::to_owned));
+            }
+            _ => panic!("[{name}] needs either an image or a host"),
+        }
+        let args = table
+            .get("args")
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten();
+        target.extend(args.map(|arg| arg.as_str().expect("arguments are text").to_owned()));
+        let known = ["image", "host", "file", "args"];
+        assert!(
+            table.keys().all(|key| known.contains(&key.as_str())),
+            "[{name}] has an unknown key: {table:?}"
+        );
+        Case { target }
+    }
+}
+
+#[test]
+fn every_rule_fires_where_it_must_and_only_there() {
+    let mut missing = Vec::new();
+    for rule in RULES {
+        let code = rule.code.to_string();
+        let path = repository().join(format!("tests/rules/{code}.toml"));
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            missing.push(code);
+            continue;
+        };
+        let fixture: toml::Table = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let run = |name: &str| {
+            let directory = tempfile::tempdir().expect("temporary directory");
+            let case = Case::prepare(&fixture, name, directory.path());
+            let mut args = vec!["check"];
+            args.extend(case.target.iter().map(String::as_str));
+            let run = straddle(directory.path(), &args);
+            assert_ne!(run.code, Some(2), "{code} [{name}]: {}", run.transcript());
+            (args.join(" "), run)
+        };
+        let fires = |text: &str| text.contains(&format!("[{code}]"));
+
+        let (command, triggered) = run("triggers");
+        assert!(
+            fires(&triggered.stdout),
+            "{code} does not fire on its own fixture: {}",
+            triggered.transcript()
+        );
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(repository().join("tests/cli/snapshots"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_description(format!("straddle {command}"));
+        settings.bind(|| insta::assert_snapshot!(code.clone(), triggered.transcript()));
+
+        let (command, silent) = run("silent");
+        assert!(
+            !fires(&silent.stdout),
+            "{code} fires on `straddle {command}`: {}",
+            silent.transcript()
+        );
+    }
+    assert!(
+        missing.is_empty(),
+        "rules without a fixture in tests/rules: {missing:?}"
+    );
+}
+
+#[test]
+fn no_fixture_or_snapshot_is_left_over() {
+    let codes: Vec<String> = RULES.iter().map(|rule| rule.code.to_string()).collect();
+    for entry in std::fs::read_dir(repository().join("tests/rules")).expect("tests/rules exists") {
+        let path = entry.expect("readable").path();
+        let stem = path
+            .file_stem()
+            .map(|s| s.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        assert!(
+            codes.contains(&stem),
+            "{} belongs to no rule",
+            path.display()
+        );
+    }
+}

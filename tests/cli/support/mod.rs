@@ -1,0 +1,84 @@
+//! What the command-line tests share: running the program, unpacking fixtures.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The root of the repository.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What one run of the program came to.
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs straddle in `directory`, with neutral surroundings.
+pub(crate) fn straddle(directory: &Path, args: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .args(args)
+        .current_dir(directory)
+        .env("COLUMNS", "100")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .output()
+        .expect("straddle runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+impl Run {
+    /// stdout, stderr and the exit status as one text, for snapshots.
+    pub(crate) fn transcript(&self) -> String {
+        let mut out = self.stdout.clone();
+        if !self.stderr.is_empty() {
+            out.push_str(&format!("--- stderr\n{}", self.stderr));
+        }
+        let code = self
+            .code
+            .map_or("killed by a signal".to_owned(), |code| code.to_string());
+        out.push_str(&format!("--- exit status {code}\n"));
+        out
+    }
+}
+
+/// Runs a program that a test needs; fails naming it, and the Debian package it is in, when it is missing.
+pub(crate) fn tool(package: &str, command: &mut Command) -> Output {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            panic!("this test needs `{program}` of the Debian package {package}: {error}")
+        }
+    };
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{program}` failed: {stderr}");
+    output
+}
+
+/// Unpacks the image `name` of `tests/images` into `directory` and gives its file name.
+pub(crate) fn unpack_image(name: &str, directory: &Path) -> String {
+    let archive = repository().join(format!("tests/images/{name}.tgz"));
+    assert!(
+        archive.exists(),
+        "there is no image {}; tests/images/build.sh makes them",
+        archive.display()
+    );
+    tool(
+        "tar",
+        Command::new("tar")
+            .arg("-xzSf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(directory),
+    );
+    format!("{name}.img")
+}
