@@ -52,6 +52,7 @@ mod tests {
             lab.stated(disk, GridRole::StripeUnit, unit);
         }
         let fs = lab.filesystem("ext4", disk, 4096);
+        lab.bytes(fs, Key::BlockSize, 4096);
         if stride > 0 {
             lab.bytes(fs, Key::FsStripeUnit, stride);
         }

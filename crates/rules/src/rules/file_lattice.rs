@@ -32,7 +32,9 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.of_kind(LayerKind::Filesystem) {
         // A filesystem that knows the stripe unit begins large files on it.
-        let knows = layer.bytes(Key::FsStripeUnit).is_some();
+        let knows = [Key::FsStripeUnit, Key::FsFullStripe]
+            .into_iter()
+            .any(|key| layer.bytes(key).is_some());
         let Some(cluster) = layer.grid(GridRole::AllocationUnit).filter(|_| !knows) else {
             continue;
         };

@@ -63,4 +63,24 @@ pub(crate) const PAGES: &[Folklore] = &[
                 exactly as far off the grid as before. Only moving the partition, or changing the grid below it, helps.",
         references: &["straddle explain STR101"],
     },
+    Folklore {
+        name: "bigger",
+        belief: "A larger offset is better: 2 MiB beats 1 MiB, which beats 64 KiB",
+        truth: "Only the remainder counts. On a 64 KiB stripe unit the starts 65,536, 131,072, 1,048,576 and 2,097,152 all leave 0, so they \
+                are equal for every request size. A larger start only satisfies more possible units: 1 MiB is right for a unit of 512 \
+                KiB that you do not know about, 64 KiB is not. That is a reason to choose 1 MiB for new partitions, and none to move one \
+                that is at 64 KiB on a unit of 64 KiB.",
+        references: &["straddle explain STR201", "straddle explain STR203"],
+    },
+    Folklore {
+        name: "rounded",
+        belief: "The tool says that the partition starts at 32 KB, so it is aligned",
+        truth: "Tools round what they show. 31.5 KiB (sector 63) and 32 KiB (sector 64) can both appear as 32 KB, and 1 MB may stand for \
+                1,000,000 or 1,048,576 bytes. Judge by bytes or sectors: `sfdisk --dump`, `parted unit s print`, `wmic partition get \
+                StartingOffset`, `Get-Partition | select Offset`. And 32 KiB is itself off a 64 KiB stripe unit: 32,768 ÷ 65,536 = 0.5.",
+        references: &[
+            "https://frankdenneman.nl/2009/05/20/windows-2008-disk-alignment/",
+            "straddle explain STR101",
+        ],
+    },
 ];

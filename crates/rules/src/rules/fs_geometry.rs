@@ -36,12 +36,12 @@ pub(crate) fn check(code: Code, names: &Names, context: &Context<'_>, findings: 
         for (key, role, name) in pairs {
             let has = layer.bytes(key).filter(|fact| fact.value > Bytes::ZERO);
             let wants = context.below(id, role).next();
-            findings.extend(
-                compare(code, context, (id, layer), has, wants, role, name).map(|finding| {
-                    let help = names.help;
-                    finding.help(help)
-                }),
-            );
+            let finding = compare(code, context, (id, layer), has, wants, role, name);
+            if let Some(finding) = finding {
+                findings.push(finding.help(names.help));
+                // A width that goes with a wrong unit is wrong as well.
+                break;
+            }
         }
     }
 }
@@ -73,7 +73,10 @@ fn compare(
                 .arithmetic(format!("{} ≠ {}", has.value.grouped(), there.grouped()));
             Some(finding)
         }
-        (None, Some(wants)) if role == GridRole::StripeUnit => {
+        // Only a superblock that was read can say that it has none; mount options name what is in effect.
+        (None, Some(wants))
+            if role == GridRole::StripeUnit && layer.attribute(Key::BlockSize).is_some() =>
+        {
             let there = wants.fact.value.unit();
             let title = format!(
                 "{} was made without knowing the array's stripe unit of {there}",

@@ -1,5 +1,4 @@
-use straddle_geometry::Unit;
-use straddle_stack::{GridRole, LayerId};
+use straddle_stack::{GridRole, Key, LayerId, SeenGrid};
 
 use super::start::{off_grid, partition_starts};
 use crate::context::Findings;
@@ -33,9 +32,11 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
+    let mut said: Vec<LayerId> = Vec::new();
+    // Off the smaller implies off the larger: one finding is enough.
     for role in [GridRole::MinimumIo, GridRole::OptimalIo] {
         for start in partition_starts(context, role) {
-            if !is_geometry(context, start.id, start.grid.layer, start.unit()) {
+            if said.contains(&start.id) || !is_geometry(context, start.id, start.grid) {
                 continue;
             }
             let title = format!(
@@ -44,28 +45,34 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 role.name(),
                 start.unit()
             );
-            findings.extend(off_grid(RULE.code, context, &start, title));
+            if let Some(finding) = off_grid(RULE.code, context, &start, title) {
+                said.push(start.id);
+                findings.push(finding);
+            }
         }
     }
 }
 
+/// True when the device below tells what may be its stripe unit.
+pub(super) fn tells_its_geometry(context: &Context<'_>, partition: LayerId) -> bool {
+    context
+        .below(partition, GridRole::MinimumIo)
+        .any(|grid| is_geometry(context, partition, grid))
+}
+
 /// True when a preferred request size says something that no better fact says.
-fn is_geometry(context: &Context<'_>, partition: LayerId, device: LayerId, size: Unit) -> bool {
+fn is_geometry(context: &Context<'_>, partition: LayerId, grid: &SeenGrid<'_>) -> bool {
     let known = context
         .below(partition, GridRole::StripeUnit)
         .next()
         .is_some();
+    let device = context.stack.layer(grid.layer);
     // On flash that says so it is the indirection unit: STR103.
-    let flash = context
-        .stack
-        .layer(device)
-        .text(straddle_stack::Key::Transport)
-        == Some("nvme");
-    let physical = context
-        .stack
-        .layer(device)
+    let flash = device.text(Key::Transport) == Some("nvme");
+    let physical = device
         .grid(GridRole::PhysicalSector)
         .map(|fact| fact.value.unit());
+    let size = grid.fact.value.unit();
     !known
         && !flash
         && physical.is_none_or(|physical| size > physical && size.bytes().is_multiple_of(physical))
@@ -83,6 +90,7 @@ mod tests {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
         lab.grid(disk, GridRole::MinimumIo, 65_536);
+        lab.grid(disk, GridRole::OptimalIo, 393_216);
         lab.partition(disk, 63);
         let finding = lab.one(
             &RULE,

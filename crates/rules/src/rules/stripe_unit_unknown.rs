@@ -1,6 +1,7 @@
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, Seen};
 
+use super::partition_start_preferred_io::tells_its_geometry;
 use crate::context::{Findings, is_idle};
 use crate::wording::{Correlation, start_label};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Severity, Status};
@@ -13,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "The first correlation where the stripe unit cannot be read: on an image, a SAN LUN, a disk behind a RAID controller or a \
                  virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \
-                 a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB) are left out.",
+                 a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB), and those that tell their geometry themselves (STR102), are left out.",
         why: "See STR201: a request that crosses a stripe unit occupies two members. Which unit lies below decides whether that happens, and no \
               operating system can ask a hardware array for it.",
         evidence: "The start from the partition table. The stripe unit is unknown, and is said to be unknown: the table is arithmetic, not \
@@ -75,7 +76,7 @@ fn hidden_array(context: &Context<'_>, id: LayerId) -> Option<(LayerId, Bytes)> 
     let single = layer
         .text(Key::Transport)
         .is_some_and(|transport| NO_ARRAY.contains(&transport));
-    if known || single {
+    if known || single || tells_its_geometry(context, id) {
         return None;
     }
     Some((device, context.stack.start_in(id, device)?))
@@ -183,6 +184,11 @@ mod tests {
     fn single_drives_known_units_and_round_starts_are_silent() {
         lun("nvme", 63).none(&RULE);
         lun("fc", 2048).none(&RULE);
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.grid(disk, GridRole::MinimumIo, 65_536);
+        lab.partition(disk, 63);
+        lab.none(&RULE);
         let mut lab = Lab::new();
         let disk = lab.disk(512);
         lab.stated(disk, GridRole::StripeUnit, 65_536);
