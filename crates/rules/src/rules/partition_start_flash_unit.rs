@@ -44,7 +44,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 continue;
             }
             let title = format!(
-                "{} starts inside a {} of {}",
+                "{} starts inside {} of {}",
                 start.layer.name,
                 name(role),
                 start.unit()
@@ -67,8 +67,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 
 fn name(role: GridRole) -> &'static str {
     match role {
-        GridRole::MinimumIo => GridRole::IndirectionUnit.name(),
-        _ => role.name(),
+        GridRole::EraseBlock => "an erase block",
+        GridRole::DiscardGranularity => "a discard granule",
+        // What NVMe calls its minimum is the same.
+        _ => "an indirection unit",
     }
 }
 
