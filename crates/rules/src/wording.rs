@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Ratio, Unit};
-use straddle_stack::{Key, Layer, Value};
+use straddle_stack::{GridRole, Key, Layer, Value};
 
 use crate::context::start_sector;
 
@@ -86,6 +86,17 @@ pub(crate) fn both_ways(bytes: Bytes) -> String {
         out.push_str(&format!("{} sectors = ", Bytes::new(sectors).grouped()));
     }
     out + &plain
+}
+
+/// `a stripe unit`, `an indirection unit`.
+pub(crate) fn with_article(role: GridRole) -> String {
+    let name = role.name();
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {name}")
 }
 
 /// The value of a fact about `layer` in words, for evidence labels: `hidden sectors = 2,048`.

@@ -3,7 +3,7 @@ use straddle_stack::{GridRole, Key, LayerKind, Seen};
 
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::{both_ways, division};
+use crate::wording::{both_ways, division, with_article};
 use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -52,9 +52,9 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 }
                 let prices = context.prices_from(grid, heap.value);
                 let title = format!(
-                    "{}: the clusters start inside a {} of {}",
+                    "{}: the clusters start inside {} of {}",
                     layer.name,
-                    role.name(),
+                    with_article(role),
                     seen.unit()
                 );
                 let finding = Finding::priced(RULE.code, id, title, prices)

@@ -2,7 +2,7 @@ use straddle_geometry::{Bytes, Map};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Value};
 
 use crate::context::{Findings, is_believable};
-use crate::wording::{both_ways, division};
+use crate::wording::{both_ways, division, with_article};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -90,9 +90,9 @@ fn check_member(
         let up = Seen::Uniform(seen.seen_from(start.value));
         let prices = Prices::of(role, unit, &up, Bytes::ZERO, &context.options.io);
         let title = format!(
-            "{}: the data on member {name} start inside a {} of {unit}",
+            "{}: the data on member {name} start inside {} of {unit}",
             layer.name,
-            role.name()
+            with_article(role)
         );
         findings.push(
             Finding::priced(RULE.code, id, title, prices)

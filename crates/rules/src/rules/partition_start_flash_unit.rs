@@ -2,6 +2,7 @@ use straddle_stack::{GridRole, Key};
 
 use super::start::{Start, off_grid, partition_starts};
 use crate::context::Findings;
+use crate::wording::with_article;
 use crate::{Code, Context, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -43,10 +44,15 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             if !is_flash_unit(context, &start) {
                 continue;
             }
+            // What NVMe calls its minimum is its indirection unit.
+            let named = match role {
+                GridRole::MinimumIo => GridRole::IndirectionUnit,
+                other => other,
+            };
             let title = format!(
                 "{} starts inside {} of {}",
                 start.layer.name,
-                name(role),
+                with_article(named),
                 start.unit()
             );
             let Some(mut finding) = off_grid(RULE.code, context, &start, title) else {
@@ -62,15 +68,6 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             }
             findings.push(finding);
         }
-    }
-}
-
-fn name(role: GridRole) -> &'static str {
-    match role {
-        GridRole::EraseBlock => "an erase block",
-        GridRole::DiscardGranularity => "a discard granule",
-        // What NVMe calls its minimum is the same.
-        _ => "an indirection unit",
     }
 }
 

@@ -4,7 +4,7 @@ use straddle_stack::{LayerId, LayerKind, Seen, SeenGrid};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::division;
+use crate::wording::{division, with_article};
 use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -68,9 +68,9 @@ fn finding(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>, pieces: Stri
     let layer = context.stack.layer(id);
     let unit = grid.fact.value.unit();
     let title = format!(
-        "{} starts inside a {} of {unit}; what it lies on does not",
+        "{} starts inside {} of {unit}; what it lies on does not",
         layer.name,
-        grid.role.name()
+        with_article(grid.role)
     );
     let mut finding = Finding::priced(RULE.code, id, title, context.prices(grid));
     if let Some(placement) = &layer.placement {
