@@ -166,12 +166,12 @@ refs; keep 'refs inspect' v3.4 4096
 put 32 00000000; keep refs sector-size-0 4096
 put 32 ffffffffffffffff; keep refs sizes-max 4096
 keep refs truncated 20
-blank 64K; put 0 010f0000; put 8192 010b0000; keep 'sqlserver inspect' pages-8192 32768
+blank 64K; put 0 010f0000; put 36 0100; put 8192 010b0000; put 8224 010000000100; keep 'sqlserver inspect' pages-8192 32768
 keep sqlserver truncated 5000
 blank 64K; for page in 0 8192 16384; do put $page "0000000028d45d01000000001c00d81f0020042000000000d89f4e00"; done
-keep 'postgres inspect' pages-8192 32768
-put 18 ffff; keep postgres page-size-max 32768
-keep postgres truncated 20
+keep 'postgresql inspect' pages-8192 32768
+put 18 ffff; keep postgresql page-size-max 32768
+keep postgresql truncated 20
 
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty

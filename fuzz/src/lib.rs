@@ -11,10 +11,9 @@ pub use libfuzzer_sys;
 /// What one target may cost: the same as in the replay of the corpora, `crates/probe/tests/corpora.rs`.
 const BUDGET: Bytes = Bytes::mib(2);
 
-/// Runs one prober over `data` as the whole of a target. A name that the registry does not know does nothing.
+/// Runs the probers of one format over `data` as the whole of a target.
 pub fn fuzz_prober(name: &str, data: &[u8]) {
-    if let Some(prober) = registry::by_name(name) {
-        let data = data.to_vec();
+    for prober in registry::by_name(name) {
         let reader = Reader::with_budget(&data, BUDGET);
         let _ = prober.run(&Window::whole(&reader, None));
     }
@@ -22,7 +21,6 @@ pub fn fuzz_prober(name: &str, data: &[u8]) {
 
 /// Inspects `data` as the whole of a target.
 pub fn fuzz_inspect(data: &[u8]) {
-    let data = data.to_vec();
     let reader = Reader::with_budget(&data, BUDGET);
     let mut stack = Stack::new();
     let base = stack.push(Layer::new(LayerKind::Device, "fuzz"));

@@ -33,6 +33,16 @@ impl ReadAt for [u8] {
     }
 }
 
+/// A slice has no size of its own, so it cannot be a `dyn ReadAt`; a reference to one can.
+impl ReadAt for &[u8] {
+    fn size(&self) -> Bytes {
+        (**self).size()
+    }
+    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
+        (**self).read_at(offset, buf)
+    }
+}
+
 impl ReadAt for Vec<u8> {
     fn size(&self) -> Bytes {
         self.as_slice().size()

@@ -59,8 +59,7 @@ pub fn all() -> impl Iterator<Item = &'static Prober> {
     .copied()
 }
 
-/// The prober of one format.
-#[must_use]
-pub fn by_name(name: &str) -> Option<&'static Prober> {
-    all().find(|prober| prober.name == name)
+/// The probers of one format: the usual one, and the one that looks for copies of its superblock.
+pub fn by_name(name: &str) -> impl Iterator<Item = &'static Prober> {
+    all().filter(move |prober| prober.name == name)
 }

@@ -31,10 +31,10 @@ fn disklabel(volume: &mut [u8], partitions: [(u32, u32); 2]) {
     put(volume, 512 + 136, &sum.to_le_bytes());
 }
 
-fn inspected(disk: &Vec<u8>) -> Stack {
+fn inspected(disk: &[u8]) -> Stack {
     let mut stack = Stack::new();
     let base = stack.push(Layer::new(LayerKind::Device, "disk"));
-    let reader = Reader::new(disk);
+    let reader = Reader::new(&disk);
     inspect(&mut stack, base, &reader, None, Limits::default());
     stack
 }

@@ -77,8 +77,8 @@ mod testing {
         disk[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    pub(super) fn found(prober: &Prober, disk: &Vec<u8>) -> Option<Detected> {
-        found_in(prober, &Window::whole(&Reader::new(disk), None))
+    pub(super) fn found(prober: &Prober, disk: &[u8]) -> Option<Detected> {
+        found_in(prober, &Window::whole(&Reader::new(&disk), None))
     }
 
     pub(super) fn found_in(prober: &Prober, window: &Window<'_>) -> Option<Detected> {
