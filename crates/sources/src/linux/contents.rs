@@ -58,12 +58,21 @@ impl Host<'_> {
     /// the table's facts.
     fn graft(&mut self, id: LayerId, found: &Stack, base: LayerId) {
         let mut new_ids = vec![None; found.layers().len()];
+        let before = self.stack.layers().len();
+        // A member of an array shows what is on the array, and that belongs above the array.
+        let held = |stack: &Stack, below| {
+            stack.above(below).any(|above| {
+                above.index() < before && stack.layer(above).kind != LayerKind::Partition
+            })
+        };
         for (old, layer) in found.iter() {
             if self.stack.layers().len() >= MOST_LAYERS {
                 return;
             }
             if old == base {
-                self.merge(id, layer);
+                if !held(&self.stack, id) {
+                    self.merge(id, layer);
+                }
                 new_ids[old.index()] = Some(id);
                 continue;
             }
@@ -87,12 +96,7 @@ impl Host<'_> {
                 new_ids[old.index()] = Some(same);
                 continue;
             }
-            // A member of an array shows the superblock of what is on the array; that belongs above the array.
-            let held = self
-                .stack
-                .above(below)
-                .any(|above| self.stack.layer(above).kind != LayerKind::Partition);
-            if held && layer.kind != LayerKind::Partition {
+            if held(&self.stack, below) {
                 continue;
             }
             let mut layer = layer.clone();
@@ -129,4 +133,75 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
     } else {
         Oddity::new(OddityKind::Unreadable, error.to_string())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overrides;
+    use crate::linux::Root;
+    use std::io::Write;
+    use straddle_geometry::{Bytes, Map};
+
+    /// A disk whose table has partitions at sectors 63 and 20,480; the kernel knows the first only.
+    fn disk_with_table() -> tempfile::NamedTempFile {
+        let mut mbr = [0; 512];
+        for (at, start, sectors) in [(446, 63_u32, 20_000_u32), (462, 20_480, 10_000)] {
+            mbr[at + 4] = 0x83;
+            mbr[at + 8..at + 12].copy_from_slice(&start.to_le_bytes());
+            mbr[at + 12..at + 16].copy_from_slice(&sectors.to_le_bytes());
+        }
+        mbr[510..].copy_from_slice(&[0x55, 0xaa]);
+        let mut image = tempfile::NamedTempFile::new().expect("temporary file");
+        image.write_all(&mbr).expect("write");
+        image.as_file().set_len(32 << 20).expect("grow");
+        image
+    }
+
+    #[test]
+    fn a_table_adds_to_the_kernels_partitions_and_brings_its_own() {
+        let text = "sys/block/sda/size = 65536
+sys/block/sda/queue/logical_block_size = 512
+sys/block/sda/sda1/partition = 1
+sys/block/sda/sda1/start = 63
+sys/block/sda/sda1/size = 20000
+";
+        let root = Root::from_tree("test", text).expect("a tree");
+        let overrides = Overrides::default();
+        let mut host = Host::read(&root, &overrides).expect("a host");
+        host.build_all();
+        let disk = host.built("sda").expect("built");
+        let image = disk_with_table();
+        host.inspect(disk, &Target::open(image.path()).expect("opens"));
+        let stack = host.into_stack();
+        let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["sda", "sda1", "partition 2"]);
+        assert_eq!(stack.layers()[0].text(Key::PartitionTable), Some("mbr"));
+        assert!(stack.layers()[1].attribute(Key::PartitionType).is_some());
+        let start = Bytes::new(20_480 * 512);
+        assert_eq!(stack.layers()[2].map, Map::Linear { start });
+        assert_eq!(stack.layers()[2].below, [disk]);
+    }
+
+    #[test]
+    fn the_superblock_that_a_member_shows_belongs_to_the_array_above() {
+        // An array with its metadata at the end: its first member looks like the filesystem, or table, on the array.
+        let text = "sys/block/sda/size = 65536
+sys/block/md0/size = 65000
+sys/block/md0/md/level = raid1
+sys/block/md0/md/raid_disks = 1
+sys/block/md0/md/dev-sda/slot = 0
+sys/block/md0/md/dev-sda/offset = 0
+";
+        let root = Root::from_tree("test", text).expect("a tree");
+        let overrides = Overrides::default();
+        let mut host = Host::read(&root, &overrides).expect("a host");
+        host.build_all();
+        let disk = host.built("sda").expect("built");
+        let image = disk_with_table();
+        host.inspect(disk, &Target::open(image.path()).expect("opens"));
+        let stack = host.into_stack();
+        let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["sda", "md0"]);
+    }
 }
