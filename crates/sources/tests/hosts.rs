@@ -390,7 +390,7 @@ sys/block/dm-0/slaves/sda -> ../../sda
     assert_eq!(below(&stack, "dm-0"), ["sda"]);
     assert_eq!(
         crypt.oddities[0].detail,
-        "its device-mapper table, which says where it lies below, is not known: permission denied; run as root to read it"
+        "its device-mapper table, which says where it lies below, is not known: permission denied; a capture or a check by root has it"
     );
 }
 

@@ -74,12 +74,10 @@ impl Question {
     /// Asks the kernel of this machine.
     #[cfg(target_os = "linux")]
     pub(crate) fn ask(&self) -> Result<String, NoAnswer> {
-        live::ask(self).map_err(|error| {
-            if error.kind() == std::io::ErrorKind::PermissionDenied {
-                NoAnswer(Cow::Borrowed("permission denied; run as root"))
-            } else {
-                NoAnswer::new(&error.to_string())
-            }
+        live::ask(self).map_err(|error| match error.raw_os_error() {
+            // EACCES; EPERM is what a container says to root too.
+            Some(13) => NoAnswer(Cow::Borrowed("permission denied; run as root")),
+            _ => NoAnswer::new(&error.to_string()),
         })
     }
 

@@ -8,6 +8,10 @@ use straddle_stack::{Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::host::{Host, MOST_LAYERS};
 
+/// `EACCES` and `EPERM` of Linux.
+const ACCESS_DENIED: i32 = 13;
+const NOT_PERMITTED: i32 = 1;
+
 impl Host<'_> {
     /// Reads what lies on every device of the live host that may be opened.
     ///
@@ -124,14 +128,28 @@ impl Host<'_> {
 }
 
 fn not_opened(layer: &mut Layer, error: &OpenError) {
-    let denied = matches!(error, OpenError::Os { source, .. } if source.kind() == ErrorKind::PermissionDenied);
-    layer.oddities.push(if denied {
-        Oddity::new(
+    let OpenError::Os { source, .. } = error else {
+        layer
+            .oddities
+            .push(Oddity::new(OddityKind::Unreadable, error.to_string()));
+        return;
+    };
+    layer.oddities.push(match source.raw_os_error() {
+        Some(ACCESS_DENIED) => Oddity::new(
             OddityKind::Missing,
             "its contents (partition table, superblocks) may not be read by this user; run as root to check them",
-        )
-    } else {
-        Oddity::new(OddityKind::Unreadable, error.to_string())
+        ),
+        // What a container's device rules say, to root too.
+        Some(NOT_PERMITTED) => Oddity::new(
+            OddityKind::Missing,
+            "its contents (partition table, superblocks) may not be read in this container or sandbox; run outside it to check them",
+        ),
+        // A container's /dev shows few of the host's devices; an unplugged one is gone from sysfs soon.
+        _ if source.kind() == ErrorKind::NotFound => Oddity::new(
+            OddityKind::Missing,
+            format!("its contents (partition table, superblocks) cannot be read: {error}"),
+        ),
+        _ => Oddity::new(OddityKind::Unreadable, error.to_string()),
     });
 }
 

@@ -2,6 +2,7 @@
 
 mod table;
 
+#[cfg(target_os = "linux")]
 pub(super) use table::redact;
 
 use std::borrow::Cow;
@@ -47,7 +48,7 @@ impl Host<'_> {
                 layer.oddities.push(Oddity::new(
                     OddityKind::Missing,
                     format!(
-                        "its device-mapper table, which says where it lies below, is not known: {}; run as root to read it",
+                        "its device-mapper table, which says where it lies below, is not known: {}; a capture or a check by root has it",
                         error.why()
                     ),
                 ));

@@ -251,6 +251,7 @@ impl Target {
 
 /// Leaves of a target's parameters what is needed to know its geometry. What is not known to be harmless is left out:
 /// a crypt table holds its key, integrity options may.
+#[cfg(any(target_os = "linux", test))]
 pub(in crate::linux) fn redact(kind: &str, parameters: &str) -> String {
     let mut words: Vec<&str> = parameters.split_ascii_whitespace().collect();
     let mut hide = |indices: &[usize]| {
