@@ -76,7 +76,7 @@ impl Question {
     pub(crate) fn ask(&self) -> Result<String, NoAnswer> {
         live::ask(self).map_err(|error| match error.raw_os_error() {
             // EACCES; EPERM is what a container says to root too.
-            Some(13) => NoAnswer(Cow::Borrowed("permission denied; run as root")),
+            Some(13) => NoAnswer(Cow::Borrowed("permission denied")),
             _ => NoAnswer::new(&error.to_string()),
         })
     }
