@@ -36,14 +36,10 @@ impl<'a> Context<'a> {
     /// Prepares a stack for the rules.
     #[must_use]
     pub fn new(stack: &'a Stack, options: &'a Options) -> Context<'a> {
-        let seen = stack
-            .iter()
-            .map(|(id, _)| stack.grids_seen_from(id))
-            .collect();
         Context {
             stack,
             options,
-            seen,
+            seen: stack.all_grids_seen(),
         }
     }
 

@@ -238,12 +238,7 @@ impl Stack {
     /// True when `id` rests, directly or not, on `base`, or is it.
     #[must_use]
     pub fn rests_on(&self, id: LayerId, base: LayerId) -> bool {
-        id == base
-            || self
-                .layer(id)
-                .below
-                .iter()
-                .any(|below| self.rests_on(*below, base))
+        id == base || self.foundations(id).contains(&base)
     }
 
     /// Every layer that `id` rests on, directly or not, highest first; without `id`.

@@ -1,4 +1,7 @@
-use straddle_geometry::{Access, Bytes, Extent, Family, Grid, Lattice, Map, Price, Ratio, Segment};
+use std::collections::BTreeMap;
+use straddle_geometry::{
+    Access, Bytes, Extent, Family, Grid, Lattice, Map, Price, Ratio, Segment, Unit,
+};
 
 use crate::{Fact, GridRole, LayerId, Stack};
 
@@ -136,8 +139,39 @@ impl Stack {
     /// columns start at different phases) is left out: what it costs is a question about the members.
     #[must_use]
     pub fn grids_seen_from(&self, layer: LayerId) -> Vec<SeenGrid<'_>> {
+        let mut views: BTreeMap<LayerId, Vec<SeenGrid<'_>>> = BTreeMap::new();
+        // Lowest first, so that everything below a layer is known when it is its turn.
+        for below in self.foundations(layer).into_iter().rev() {
+            let view = self.view(below, |id| views.get(&id).map_or(&[], Vec::as_slice));
+            views.insert(below, view);
+        }
+        self.view(layer, |id| views.get(&id).map_or(&[], Vec::as_slice))
+    }
+
+    /// [`Stack::grids_seen_from`] for every layer, by index: what is below is worked out once for all above it.
+    #[must_use]
+    pub fn all_grids_seen(&self) -> Vec<Vec<SeenGrid<'_>>> {
+        let mut views: Vec<Vec<SeenGrid<'_>>> = Vec::with_capacity(self.layers().len());
+        for (id, _) in self.iter() {
+            let view = self.view(id, |below| {
+                views.get(below.index()).map_or(&[], Vec::as_slice)
+            });
+            views.push(view);
+        }
+        views
+    }
+
+    /// What `layer` sees, given what each layer directly below it sees.
+    fn view<'a, 'v>(
+        &'a self,
+        layer: LayerId,
+        below: impl Fn(LayerId) -> &'v [SeenGrid<'a>],
+    ) -> Vec<SeenGrid<'a>>
+    where
+        'a: 'v,
+    {
         let here = self.layer(layer);
-        let mut out: Vec<SeenGrid<'_>> = here
+        let mut out: Vec<SeenGrid<'a>> = here
             .grids
             .iter()
             .map(|g| SeenGrid {
@@ -147,78 +181,96 @@ impl Stack {
                 seen: Seen::Uniform(g.grid.value),
             })
             .collect();
+        let first = here.below.first().map_or(&[][..], |id| below(*id));
         match &here.map {
             Map::Linear { start } => {
-                if let Some(below) = here.below.first() {
-                    for mut grid in self.grids_seen_from(*below) {
-                        grid.seen = match grid.seen {
-                            Seen::Uniform(g) => Seen::Uniform(g.seen_from(*start)),
-                            pieces @ Seen::Pieces(_) => {
-                                let len = here.size.as_ref().map_or(Bytes::MAX, |size| size.value);
-                                let whole = Extent::new(*start, len)
-                                    .map_or(Bytes::MAX.checked_sub(*start), |_| Some(len));
-                                let Some(upper) = whole.map(Extent::whole) else {
-                                    continue;
-                                };
-                                let mut lifted = Vec::new();
-                                pieces.through_segment(
-                                    &Segment {
-                                        upper,
-                                        target: 0,
-                                        lower: *start,
-                                    },
-                                    &mut lifted,
-                                );
-                                Seen::Pieces(lifted)
+                let rest = Bytes::MAX.checked_sub(*start).unwrap_or(Bytes::ZERO);
+                let len = here.size.as_ref().map_or(rest, |size| size.value.min(rest));
+                let whole = Segment {
+                    upper: Extent::whole(len),
+                    target: 0,
+                    lower: *start,
+                };
+                out.extend(first.iter().map(|grid| {
+                    let seen = match &grid.seen {
+                        Seen::Uniform(g) => Seen::Uniform(g.seen_from(*start)),
+                        pieces @ Seen::Pieces(_) => {
+                            let mut lifted = Vec::new();
+                            pieces.through_segment(&whole, &mut lifted);
+                            Seen::Pieces(lifted)
+                        }
+                    };
+                    SeenGrid {
+                        seen,
+                        ..grid.clone()
+                    }
+                }));
+            }
+            Map::Segments(segments) => {
+                let mut pieces = Lifted::default();
+                for (target, id) in here.below.iter().enumerate() {
+                    for grid in below(*id) {
+                        let lifted = pieces.of(grid);
+                        for segment in segments.iter().filter(|s| s.target == target) {
+                            if lifted.len() < MOST_PIECES {
+                                grid.seen.through_segment(segment, lifted);
                             }
-                        };
-                        out.push(grid);
+                        }
                     }
                 }
+                out.extend(pieces.into_grids());
             }
-            Map::Segments(segments) => self.seen_through_segments(here, segments, &mut out),
-            map @ Map::Striped(_) => {
-                // The members are alike; the first stands for all where its grids have a regular image.
-                if let Some(below) = here.below.first() {
-                    for mut grid in self.grids_seen_from(*below) {
-                        let Seen::Uniform(g) = grid.seen else {
-                            continue;
-                        };
-                        let Some(projected) = map.project_up(g) else {
-                            continue;
-                        };
-                        grid.seen = Seen::Uniform(projected);
-                        out.push(grid);
-                    }
-                }
-            }
+            // The members are alike; the first stands for all where its grids have a regular image.
+            map @ Map::Striped(_) => out.extend(first.iter().filter_map(|grid| {
+                let Seen::Uniform(g) = grid.seen else {
+                    return None;
+                };
+                Some(SeenGrid {
+                    seen: Seen::Uniform(map.project_up(g)?),
+                    ..grid.clone()
+                })
+            })),
         }
         out
     }
+}
 
-    fn seen_through_segments<'a>(
-        &'a self,
-        here: &crate::Layer,
-        segments: &[Segment],
-        out: &mut Vec<SeenGrid<'a>>,
-    ) {
-        for (target, below) in here.below.iter().enumerate() {
-            for mut grid in self.grids_seen_from(*below) {
-                let mut pieces = Vec::new();
-                for segment in segments.iter().filter(|segment| segment.target == target) {
-                    grid.seen.through_segment(segment, &mut pieces);
+/// Most pieces in which a grid is followed. A real file has fewer; a forged stack in which every layer maps the one below
+/// twice would double them with each layer.
+const MOST_PIECES: usize = 1 << 20;
+
+/// Pieces of grids on their way up through segments. A grid that is reached over several targets is one grid still:
+/// otherwise a stack that branches and joins again and again would show it as often as there are ways.
+#[derive(Default)]
+struct Lifted<'a> {
+    grids: Vec<(SeenGrid<'a>, Vec<(Extent, Grid)>)>,
+    places: BTreeMap<(LayerId, GridRole, Unit), usize>,
+}
+
+impl<'a> Lifted<'a> {
+    /// The pieces of `grid` so far.
+    fn of(&mut self, grid: &SeenGrid<'a>) -> &mut Vec<(Extent, Grid)> {
+        let key = (grid.layer, grid.role, grid.fact.value.unit());
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.grids.push((grid.clone(), Vec::new()));
+            self.grids.len() - 1
+        });
+        &mut self.grids[place].1
+    }
+
+    fn into_grids(self) -> impl Iterator<Item = SeenGrid<'a>> {
+        self.grids.into_iter().filter_map(|(mut grid, mut pieces)| {
+            pieces.sort_unstable_by_key(|(extent, _)| extent.start());
+            grid.seen = match pieces.as_slice() {
+                [] => return None,
+                // Equal phases everywhere (a file on a filesystem whose blocks are multiples of the unit): one grid.
+                [(_, first), rest @ ..] if rest.iter().all(|(_, g)| g == first) => {
+                    Seen::Uniform(*first)
                 }
-                grid.seen = match pieces.as_slice() {
-                    [] => continue,
-                    // Equal phases everywhere (a file on a filesystem whose blocks are multiples of the unit): one grid.
-                    [(_, first), rest @ ..] if rest.iter().all(|(_, g)| g == first) => {
-                        Seen::Uniform(*first)
-                    }
-                    _ => Seen::Pieces(pieces),
-                };
-                out.push(grid);
-            }
-        }
+                _ => Seen::Pieces(pieces),
+            };
+            Some(grid)
+        })
     }
 }
 
@@ -359,5 +411,30 @@ mod tests {
         let (alike, unlike) = (array([1 << 20; 2]), array([1 << 20, 32_256]));
         assert_eq!(stack.grids_seen_from(alike).len(), 1);
         assert_eq!(stack.grids_seen_from(unlike).len(), 0);
+    }
+
+    #[test]
+    fn a_stack_that_branches_and_joins_again_and_again_shows_a_grid_once() {
+        let mut stack = Stack::new();
+        let mut below = disk_with(&mut stack, GridRole::PhysicalSector, Grid::new(Unit::B4096));
+        for _ in 0..60 {
+            let (left, right) = (
+                on(&mut stack, below, Map::IDENTITY),
+                on(&mut stack, below, Map::IDENTITY),
+            );
+            let mut joined = Layer::new(LayerKind::Volume, "j");
+            joined.below = vec![left, right];
+            let segment = |target: u64| Segment {
+                upper: Extent::new(Bytes::kib(64 * target), Bytes::kib(64)).expect("small"),
+                target: usize::try_from(target).expect("small"),
+                lower: Bytes::kib(64 * target),
+            };
+            joined.map = Map::segments(vec![segment(0), segment(1)]).expect("no overlap");
+            below = stack.push(joined);
+        }
+        let seen = stack.grids_seen_from(below);
+        assert_eq!(seen.len(), 1);
+        assert_eq!(stack.all_grids_seen().last(), Some(&seen));
+        assert!(stack.rests_on(below, stack.roots().next().expect("a disk")));
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `dm/NAME/table` | `DM_TABLE_STATUS` | as `dmsetup table` prints it; keys and digests are `-` |
 //! | `of/PATH/@extents` | `FIEMAP` | a line `LOGICAL PHYSICAL LENGTH FLAGS` for each extent, in bytes, flags hexadecimal; `incomplete` at the end when there are more |
+//! | `of/PATH/@pages` | reading its first pages | `format=NAME page=N`, for a database file; no byte of the file itself |
 //! | `of/PATH/@stat` | `statx` | `dev=MAJ:MIN size=N blksize=N`, `rdev=MAJ:MIN` for a block device, `dio_mem_align=N dio_offset_align=N` where known, `path=PATH` last, where symbolic links lead elsewhere |
 //! | `of/PATH/@statfs` | `statfs` | `bsize=N frsize=N` |
 //!
@@ -21,6 +22,8 @@ pub(crate) enum Question {
     Table { name: String, device: (u32, u32) },
     /// The extents of a file.
     Extents(String),
+    /// Format and page size of a database file.
+    Pages(String),
     /// Size, device and direct-I/O alignment of a file.
     Stat(String),
     /// Block size of a mounted filesystem.
@@ -51,6 +54,7 @@ impl Question {
         match self {
             Question::Table { .. } => "DM_TABLE_STATUS",
             Question::Extents(_) => "FIEMAP",
+            Question::Pages(_) => "read",
             Question::Stat(_) => "statx",
             Question::Statfs(_) => "statfs",
         }
@@ -66,6 +70,7 @@ impl Question {
         match self {
             Question::Table { name, .. } => format!("/.straddle/dm/{name}/table"),
             Question::Extents(path) => of(path, "extents"),
+            Question::Pages(path) => of(path, "pages"),
             Question::Stat(path) => of(path, "stat"),
             Question::Statfs(path) => of(path, "statfs"),
         }
@@ -98,7 +103,9 @@ mod live {
     use std::fmt::Write;
     use std::io;
     use std::path::Path;
-    use straddle_io::{Target, linux};
+    use straddle_io::{OpenError, Reader, Target, linux};
+    use straddle_probe::{Limits, inspect};
+    use straddle_stack::{GridRole, Layer, LayerKind, Stack};
 
     pub(super) fn ask(question: &Question) -> io::Result<String> {
         let mut out = String::new();
@@ -107,10 +114,7 @@ mod live {
                 out = linux::device_mapper_table(*device, crate::linux::dm::redact)?;
             }
             Question::Extents(path) => {
-                let target = Target::open(Path::new(path)).map_err(|error| match error {
-                    straddle_io::OpenError::Os { source, .. } => source,
-                    other => io::Error::other(other),
-                })?;
+                let target = open(path)?;
                 let found = linux::file_extents(target.file(), super::MOST_EXTENTS)?;
                 for extent in &found.extents {
                     let _ = writeln!(
@@ -126,6 +130,7 @@ mod live {
                     out.push_str("incomplete\n");
                 }
             }
+            Question::Pages(path) => out = database_pages(path)?,
             Question::Stat(path) => {
                 let stat = linux::file_stat(Path::new(path))?;
                 let (major, minor) = stat.device;
@@ -150,6 +155,36 @@ mod live {
             }
         }
         Ok(out)
+    }
+
+    fn open(path: &str) -> io::Result<Target> {
+        Target::open(Path::new(path)).map_err(|error| match error {
+            OpenError::Os { source, .. } => source,
+            other => io::Error::other(other),
+        })
+    }
+
+    fn database_pages(path: &str) -> io::Result<String> {
+        let target = open(path)?;
+        let mut stack = Stack::new();
+        let base = stack.push(Layer::new(LayerKind::File, path));
+        inspect(
+            &mut stack,
+            base,
+            &Reader::new(&target),
+            None,
+            Limits::default(),
+        );
+        let pages = stack
+            .layers()
+            .iter()
+            .find(|layer| layer.kind == LayerKind::DatabasePage);
+        let found = pages
+            .and_then(|layer| Some((layer.name.as_str(), layer.grid(GridRole::DatabasePage)?)));
+        match found {
+            Some((name, page)) => Ok(format!("format={name} page={}", page.value.unit().get())),
+            None => Err(io::Error::other("it is no database file that is known")),
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, Reader, Target};
 use straddle_probe::Limits;
-use straddle_stack::{Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
+use super::answer::{Question, word};
 use super::host::{Host, MOST_LAYERS};
 
 /// `EACCES` and `EPERM` of Linux.
@@ -36,15 +38,37 @@ impl Host<'_> {
         }
     }
 
-    /// Puts what is in a file of the live host on top of its layer.
+    /// Puts what is in a file on top of its layer: read on the live host, remembered in a captured one.
     pub(super) fn add_file_contents(&mut self, id: LayerId, path: &str) {
+        let pages = Question::Pages(path.to_owned());
         if !self.root.is_live() {
-            return;
+            return self.add_remembered_pages(id, &pages);
+        }
+        if self.root.is_recording() {
+            // Asked for the sake of whoever reads the capture; here the file itself is read.
+            let _ = self.root.answer(&pages);
         }
         match Target::open(Path::new(path)) {
             Ok(target) => self.inspect(id, &target),
             Err(error) => not_opened(self.stack.layer_mut(id), &error),
         }
+    }
+
+    fn add_remembered_pages(&mut self, id: LayerId, question: &Question) {
+        let Ok(text) = self.root.answer(question) else {
+            return;
+        };
+        let unit = word(&text, "page").and_then(|n| Unit::new(n.parse().ok()?));
+        let (Some(format), Some(unit)) = (word(&text, "format"), unit) else {
+            return;
+        };
+        let mut layer = Layer::new(LayerKind::DatabasePage, format);
+        layer.format = Some(format.to_owned().into());
+        layer.below = vec![id];
+        layer.size = self.stack.layer(id).size.clone();
+        let page = Fact::answered(Grid::new(unit), question.call(), text);
+        layer.add_grid(GridRole::DatabasePage, page);
+        self.push(layer);
     }
 
     fn inspect(&mut self, id: LayerId, target: &Target) {

@@ -168,6 +168,10 @@ impl Root {
         *self.record.borrow_mut() = Some(Record::new());
     }
 
+    pub(crate) fn is_recording(&self) -> bool {
+        self.record.borrow().is_some()
+    }
+
     pub(crate) fn stop_recording(&self) -> Record {
         self.record.borrow_mut().take().unwrap_or_default()
     }
