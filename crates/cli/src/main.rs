@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`straddle check | head`) is no failure.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::from(CLEAN),
         Err(error) => {
-            output::error(&format!("{error:#}"));
+            output::error(&output::chain(&error));
             ExitCode::from(FAILED)
         }
     }

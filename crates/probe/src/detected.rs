@@ -9,6 +9,8 @@ use crate::Window;
 /// What a prober found.
 #[derive(Clone, Debug, Default)]
 pub struct Detected {
+    /// The member of a family that it is (`ext4` of ext, `fat32` of FAT); the prober's name where there is none.
+    pub variant: Option<&'static str>,
     /// Facts about the thing itself.
     pub attributes: Vec<Attribute>,
     /// Grids it contributes, in the window's addresses.

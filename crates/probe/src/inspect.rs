@@ -306,6 +306,7 @@ fn push_upper(
     format: &'static str,
     detected: Detected,
 ) {
+    let format = detected.variant.unwrap_or(format);
     let mut layer = Layer::new(kind, format);
     layer.format = Some(Cow::Borrowed(format));
     layer.below = vec![base];

@@ -50,6 +50,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Names the member of a family of formats that this is.
+    pub(crate) fn variant(&mut self, name: &'static str) {
+        self.found.variant = Some(name);
+    }
+
     /// What was collected.
     pub(crate) fn finish(self) -> Detected {
         self.found

@@ -135,11 +135,11 @@ fn heads() -> Vec<(&'static str, Sparse)> {
         ("exfat", of(vec![piece(0, 512, EXFAT)])),
         ("refs", of(vec![piece(0, 512, REFS)])),
         ("xfs", of(vec![piece(0, 512, XFS)])),
-        ("ext", of(vec![piece(1024, 1024, EXT)])),
+        ("ext4", of(vec![piece(1024, 1024, EXT)])),
         ("swap", of(vec![swap(4096)])),
         ("swap", of(vec![swap(65_536)])),
         ("btrfs", of(vec![btrfs(64 << 10)])),
-        ("fat", of(vec![piece(0, 512, FAT32)])),
+        ("fat32", of(vec![piece(0, 512, FAT32)])),
         (
             "sqlserver",
             of(vec![
@@ -151,11 +151,11 @@ fn heads() -> Vec<(&'static str, Sparse)> {
             "postgresql",
             of(vec![piece(0, 24, POSTGRES), piece(8192, 24, POSTGRES)]),
         ),
-        ("fat", of(vec![piece(6 * 512, 512, FAT32)])),
+        ("fat32", of(vec![piece(6 * 512, 512, FAT32)])),
         ("exfat", of(vec![piece(12 * 512, 512, EXFAT)])),
         ("ntfs", of(vec![ntfs_backup])),
         ("btrfs", of(vec![btrfs(64 << 20)])),
-        ("ext", of(vec![piece(128 << 20, 1024, EXT)])),
+        ("ext4", of(vec![piece(128 << 20, 1024, EXT)])),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use straddle::sources::linux::{self, CaptureOptions, Root};
 
 use crate::args::Capture;
-use crate::{CLEAN, output};
+use crate::{CLEAN, FAILED, output};
 
 pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
     let root = match &args.sysroot {
@@ -40,15 +40,22 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         }
     };
     out.flush()?;
-    let identities = if args.with_serials {
-        "with serial numbers"
-    } else {
-        "without serial numbers"
+    let identities = match (args.with_serials, report.replaced) {
+        (true, _) => "serial numbers included".to_owned(),
+        (false, 0) => "no serial numbers".to_owned(),
+        (false, n) => format!("no serial numbers, {n} identifiers replaced"),
     };
     output::remark(&format!(
-        "wrote {} ({} files, {identities}); read it elsewhere with: straddle check --sysroot {0}",
+        "wrote {0} ({1} files of this host, {identities})\nread it elsewhere with: straddle check --sysroot {0}",
         args.output.display(),
         report.files
     ));
-    Ok(CLEAN)
+    for (path, why) in &report.unknown {
+        output::error(&format!("{path} is not in it: {why}"));
+    }
+    Ok(if report.unknown.is_empty() {
+        CLEAN
+    } else {
+        FAILED
+    })
 }

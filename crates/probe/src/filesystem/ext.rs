@@ -94,7 +94,7 @@ impl Superblock {
     fn version(&self) -> &'static str {
         let (incompatible, read_only) = (self.incompatible.get(), self.read_only.get());
         if incompatible & JOURNAL_DEVICE != 0 {
-            "external journal"
+            "ext-journal"
         } else if incompatible & !OLD_INCOMPATIBLE != 0 || read_only & !OLD_READ_ONLY != 0 {
             "ext4"
         } else if self.compatible.get() & HAS_JOURNAL != 0 {
@@ -111,7 +111,7 @@ impl Superblock {
             && self.blocks.get() != 0
             && self.first_data_block.get() <= 1
             && self.revision.get() <= 1;
-        let grouped = self.version() == "external journal" || self.blocks_per_group.get() != 0;
+        let grouped = self.version() == "ext-journal" || self.blocks_per_group.get() != 0;
         (plausible && grouped).then(|| 1024 << exponent)
     }
 
@@ -155,6 +155,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         }
         rec.copy_instead_of(SUPERBLOCK_AT, place!(Superblock.magic));
     }
+    rec.variant(sb.version());
     rec.text(Key::Version, sb.version(), place!(Superblock.incompatible));
     rec.bytes(Key::BlockSize, block, place!(Superblock.log_block_size));
     rec.count(
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(version(0x3c, 0x6, 0x3).as_deref(), Some("ext3"));
         assert_eq!(version(0x38, 0x42, 0x3).as_deref(), Some("ext4"));
         assert_eq!(version(0x3c, 0x2, 0x43).as_deref(), Some("ext4"));
-        assert_eq!(version(0, 0x8, 0).as_deref(), Some("external journal"));
+        assert_eq!(version(0, 0x8, 0).as_deref(), Some("ext-journal"));
     }
 
     #[test]

@@ -160,6 +160,11 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         }
         rec.copy_instead_of(0, place!(BootSector.backup_sector));
     }
+    rec.variant(match geometry.kind {
+        "FAT12" => "fat12",
+        "FAT16" => "fat16",
+        _ => "fat32",
+    });
     rec.text(
         Key::Version,
         geometry.kind,

@@ -39,7 +39,7 @@ pub(super) fn rendered(mode: Mode, job: &Job, outcome: anyhow::Result<Outcome>) 
     let checked = match outcome {
         Ok(Outcome::Checked(checked)) => checked,
         Ok(Outcome::Unrecognised) => return Piece::Unrecognised,
-        Err(error) => return Piece::Failed(job.name("this host"), format!("{error:#}")),
+        Err(error) => return Piece::Failed(job.name("this host"), output::chain(&error)),
     };
     let mut bytes = Vec::new();
     let written = match mode {
