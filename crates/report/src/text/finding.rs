@@ -4,6 +4,7 @@ use straddle_geometry::{Family, Ratio};
 use straddle_rules::{Finding, PriceRow, Prices};
 use straddle_stack::{LayerId, Source};
 
+use super::page::folded;
 use super::snippet::{self, sanitise};
 use super::style::{FRAME, STRONG, paint, severity_style};
 use crate::Checked;
@@ -37,23 +38,22 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
     for evidence in said {
         snippet::render(&place, &evidence.source, &evidence.label, style, out);
     }
-    let mut item = |name: &str, lines: &[String]| {
-        for (index, line) in lines.iter().enumerate() {
-            let name = if index == 0 {
-                format!("{name}: ")
-            } else {
-                " ".repeat(name.chars().count() + 2)
-            };
-            let _ = writeln!(out, "   {} {name}{}", paint(FRAME, "="), sanitise(line));
-        }
-    };
-    item("arithmetic", &finding.arithmetic);
+    aside(out, "arithmetic", &finding.arithmetic);
     if let Some(prices) = &finding.prices {
-        item("cost", &cost_lines(prices));
+        aside(out, "cost", &cost_lines(prices));
     }
-    item("note", &finding.notes);
-    for line in &finding.help {
-        let _ = writeln!(out, "{}: {}", paint(STRONG, "help"), sanitise(line));
+    for note in &finding.notes {
+        aside(out, "note", &folded(&sanitise(note), WIDTH));
+    }
+    for advice in &finding.help {
+        for (index, line) in folded(&sanitise(advice), WIDTH).iter().enumerate() {
+            let head = if index == 0 {
+                paint(STRONG, "help") + ": "
+            } else {
+                " ".repeat(6)
+            };
+            let _ = writeln!(out, "{head}{line}");
+        }
     }
     let _ = writeln!(
         out,
@@ -61,6 +61,21 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
         paint(STRONG, "more"),
         finding.code
     );
+}
+
+/// Width of prose under a finding; arithmetic and prices are never cut.
+pub(super) const WIDTH: usize = 92;
+
+/// Writes lines behind `=`, the name in front of the first.
+pub(super) fn aside(out: &mut String, name: &str, lines: &[String]) {
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 {
+            format!("{name}:")
+        } else {
+            " ".repeat(name.len() + 1)
+        };
+        let _ = writeln!(out, "   {} {name} {}", paint(FRAME, "="), sanitise(line));
+    }
 }
 
 /// `legacy.img: mbr, partition 1`.

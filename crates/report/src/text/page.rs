@@ -68,26 +68,34 @@ fn references(out: &mut String, references: &[&str]) {
     }
 }
 
-/// Writes `text` in lines of at most [`WIDTH`] characters, each behind `indent`. A longer word gets a line of its own.
-pub(super) fn wrap(out: &mut String, text: &str, indent: &str) {
+/// Writes `text` in lines of at most [`WIDTH`] characters, each behind `indent`.
+fn wrap(out: &mut String, text: &str, indent: &str) {
+    for line in folded(text, WIDTH - indent.len()) {
+        out.push_str(indent);
+        out.push_str(&line);
+        out.push('\n');
+    }
+}
+
+/// `text` cut between words into lines of at most `width` characters. A longer word gets a line of its own.
+pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     let mut column = 0;
     for word in text.split_whitespace() {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > WIDTH {
-            out.push('\n');
-            column = 0;
+        let len = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if column + 1 + len <= width => {
+                line.push(' ');
+                line.push_str(word);
+                column += 1 + len;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                column = len;
+            }
         }
-        if column == 0 {
-            out.push_str(indent);
-            column = indent.len();
-        } else {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += width;
     }
-    out.push('\n');
+    lines
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 use straddle_stack::{ImageBytes, Source};
 
+use super::finding::{WIDTH, aside};
+use super::page::folded;
 use super::style::{FAINT, FRAME, paint};
 
 /// Writes one piece of evidence: where, what, and a label at the carets.
@@ -29,14 +31,8 @@ pub(super) fn render(
             "command line".to_owned(),
             under_all(&format!("{flag} {text}")),
         ),
-        Source::Assumption { reason } => {
-            let _ = writeln!(out, "   {} assumed: {label}: {reason}", paint(FRAME, "="));
-            return;
-        }
-        Source::Derived { from } => {
-            let _ = writeln!(out, "   {} derived: {label}: {from}", paint(FRAME, "="));
-            return;
-        }
+        Source::Assumption { reason } => return said("assumed", label, reason, out),
+        Source::Derived { from } => return said("derived", label, from, out),
     };
     let _ = writeln!(out, "  {} {}", paint(FRAME, "-->"), sanitise(&at));
     let _ = writeln!(out, "   {bar}");
@@ -60,6 +56,12 @@ pub(super) fn render(
     if lines.is_empty() {
         let _ = writeln!(out, "   {bar} {}", paint(FAINT, label));
     }
+}
+
+/// A fact that was not read anywhere has no place to show.
+fn said(how: &str, label: &str, why: &str, out: &mut String) {
+    let lines = folded(&sanitise(&format!("{label}: {why}")), WIDTH);
+    aside(out, how, &lines);
 }
 
 type Marked = (String, Option<(usize, usize)>);
