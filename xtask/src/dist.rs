@@ -84,9 +84,22 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
             .output()?;
         Ok((output.status.code(), String::from_utf8(output.stdout)?))
     };
-    let cases: [(&[&str], i32); 5] = [
+    std::fs::copy("tests/hosts/sata-512e-63.tree", folder.join("host.tree"))?;
+    let cases: [(&[&str], i32); 7] = [
         (&["check", "legacy.img"], 1),
         (&["check", "--json", "legacy.img"], 1),
+        (&["check", "--sysroot", "host.tree"], 1),
+        (
+            &[
+                "check",
+                "--format",
+                "csv",
+                "legacy.img",
+                "--sysroot",
+                "host.tree",
+            ],
+            2,
+        ),
         (&["check", "--as", "image", "empty.img"], 0),
         (&["check", "no-such-file.img"], 2),
         (&["explain", "STR101"], 0),

@@ -4,10 +4,11 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::process::Command;
 use straddle::probe::{Class, registry};
 use straddle::rules::{FOLKLORE, RULES, Rule};
 
-use crate::run::{cargo, output};
+use crate::run::{cargo, output, run};
 
 /// Folders that hold nothing but generated pages.
 const FOLDERS: [&str; 3] = ["docs/rules", "docs/folklore", "docs/reference"];
@@ -122,14 +123,10 @@ fn formats() -> String {
 /// `--help` of every command, as it is printed.
 fn command_line() -> Result<String> {
     let mut text = String::from("# Command line\n");
+    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
     let help = |args: &[&str]| {
-        output(
-            cargo()
-                .args(["run", "--quiet", "--package", "straddle-cli", "--"])
-                .args(args)
-                .arg("--help")
-                .env("COLUMNS", "100"),
-        )
+        let mut straddle = Command::new("target/debug/straddle");
+        output(straddle.args(args).arg("--help").env("COLUMNS", "100"))
     };
     for command in [
         &[][..],

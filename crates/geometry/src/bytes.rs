@@ -78,6 +78,26 @@ impl Bytes {
         (quotient, Bytes(rest))
     }
 
+    /// The length in its largest binary unit with at most two decimals, marked `≈` when that is not exact: `≈931.51 GiB`.
+    #[must_use]
+    pub fn rounded(self) -> String {
+        let shift = match self.0 {
+            0..1024 => return self.to_string(),
+            n => (n.ilog2() / 10) * 10,
+        };
+        let scaled = u128::from(self.0) * 100;
+        let half = 1_u128 << (shift - 1);
+        let hundredths = (scaled + half) >> shift;
+        let exact = scaled & ((1 << shift) - 1) == 0;
+        let rounded = Bytes::new(u64::try_from((hundredths << shift) / 100).unwrap_or(u64::MAX));
+        if exact {
+            return rounded.to_string();
+        }
+        let unit = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][(shift / 10 - 1) as usize];
+        let (whole, rest) = (hundredths / 100, hundredths % 100);
+        format!("≈{whole}.{rest:02} {unit}")
+    }
+
     /// The bare number with thousands separators: `32,256`.
     #[must_use]
     pub fn grouped(self) -> String {
@@ -357,6 +377,20 @@ mod tests {
         ];
         for (n, text) in cases {
             assert_eq!(Bytes::new(n).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn rounded_sizes_say_that_they_are() {
+        let cases = [
+            (0, "0 B"),
+            (1000, "1,000 B"),
+            (1 << 20, "1 MiB"),
+            (976_757_276 << 10, "≈931.51 GiB"),
+            (u64::MAX, "≈16.00 EiB"),
+        ];
+        for (n, text) in cases {
+            assert_eq!(Bytes::new(n).rounded(), text);
         }
     }
 

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Correlation, Finding, Severity};
-use straddle_stack::{GridRole, LayerId, LayerKind, Stack};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
 
 /// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.check/1";
@@ -105,7 +105,7 @@ impl Checked {
         let correlations = self
             .stack
             .iter()
-            .filter(|(_, layer)| layer.kind == LayerKind::Partition)
+            .filter(|(id, _)| has_correlations(&self.stack, *id))
             .map(|(id, _)| LayerCorrelations {
                 layer: id,
                 correlations: correlations(&self.stack, id),
@@ -122,6 +122,26 @@ impl Checked {
     }
 }
 
+/// True for what the classical correlations are about: partitions that hold data, and filesystems without a partition.
+pub(crate) fn has_correlations(stack: &Stack, id: LayerId) -> bool {
+    let layer = stack.layer(id);
+    match layer.kind {
+        LayerKind::Partition => layer.attribute(Key::HoldsPartitions).is_none(),
+        LayerKind::Filesystem => stack
+            .only_below(id)
+            .is_none_or(|below| stack.layer(below).kind != LayerKind::Partition),
+        _ => false,
+    }
+}
+
+/// What the first correlation is called.
+pub(crate) fn first_correlation(layer: &Layer) -> &'static str {
+    match layer.kind {
+        LayerKind::Partition => "partition offset ÷ stripe unit",
+        _ => "start ÷ stripe unit",
+    }
+}
+
 /// `partition offset ÷ stripe unit` and `stripe unit ÷ allocation unit`, as far as the units are known.
 pub(crate) fn correlations(stack: &Stack, partition: LayerId) -> Vec<Correlation> {
     let mut out = Vec::new();
@@ -130,7 +150,7 @@ pub(crate) fn correlations(stack: &Stack, partition: LayerId) -> Vec<Correlation
     };
     if let Some(start) = stack.start_in(partition, base) {
         out.push(Correlation::new(
-            "partition offset ÷ stripe unit",
+            first_correlation(stack.layer(partition)),
             start,
             stripe_unit,
         ));
@@ -155,14 +175,16 @@ pub(crate) fn stripe_unit_below(stack: &Stack, layer: LayerId) -> Option<(LayerI
     })
 }
 
-/// The allocation unit of the filesystem that stands directly on a layer.
+/// The allocation unit of a filesystem, or of the one that stands directly on a layer.
 pub(crate) fn allocation_unit_above(stack: &Stack, layer: LayerId) -> Option<Unit> {
-    stack.above(layer).find_map(|id| {
-        stack
-            .layer(id)
-            .grid(GridRole::AllocationUnit)
-            .map(|fact| fact.value.unit())
-    })
+    std::iter::once(layer)
+        .chain(stack.above(layer))
+        .find_map(|id| {
+            stack
+                .layer(id)
+                .grid(GridRole::AllocationUnit)
+                .map(|fact| fact.value.unit())
+        })
 }
 
 /// Where a layer starts in the layer directly below it.

@@ -137,7 +137,7 @@ pub(crate) fn is_believable(grid: &SeenGrid<'_>) -> bool {
 /// True for an MBR extended partition.
 #[must_use]
 pub(crate) fn is_extended(layer: &Layer) -> bool {
-    matches!(layer.text(Key::PartitionType), Some("05" | "0f" | "85"))
+    layer.attribute(Key::HoldsPartitions).is_some()
 }
 
 /// Partitions that a boot loader or an installer writes once and nothing reads in normal operation; their start does not

@@ -5,8 +5,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Valu
 
 use crate::Overrides;
 
-const ASSUMED_PHYSICAL: &str =
-    "as on disks since about 2011; see --physical-sector";
+const ASSUMED_PHYSICAL: &str = "as on disks since about 2011; see --physical-sector";
 const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
 
 /// A raw image file, or one readable block device, as a stack of its own: nothing around it is looked at.

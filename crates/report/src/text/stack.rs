@@ -5,13 +5,15 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_rules::{Correlation, division};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Trust, Value,
+    Fact, GridFact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source, Trust, Value,
 };
 
 use super::snippet::sanitise;
 use super::style::{ERROR, FAINT, FRAME, GOOD, STRONG, paint};
 use crate::Checked;
-use crate::document::{correlations, start_below};
+use crate::document::{
+    allocation_unit_above, correlations, first_correlation, has_correlations, start_below,
+};
 
 /// Stripe units that arrays use; what is printed when the stripe unit is not known.
 const PLAUSIBLE_STRIPE_UNITS: [u64; 7] = [16, 32, 64, 128, 256, 512, 1024];
@@ -84,7 +86,7 @@ impl Tree<'_> {
             parts.push(format!("\"{label}\""));
         }
         if let Some(size) = &layer.size {
-            parts.push(size.value.to_string());
+            parts.push(size.value.rounded());
         }
         if layer.kind == LayerKind::Partition
             && let Some(start) = start_below(&self.checked.stack, id)
@@ -110,12 +112,20 @@ impl Tree<'_> {
         let facts: Vec<String> = layer
             .attributes
             .iter()
-            .filter(|a| shown(a.key))
+            .filter(|a| shown(a.key) && tells(&a.value.value))
             .map(|a| attribute(a.key, &a.value))
             .collect();
         lines.extend(wrapped(&facts));
-        if layer.kind == LayerKind::Partition && !is_extended(layer) {
+        let correlated = has_correlations(&self.checked.stack, id);
+        if correlated
+            || matches!(
+                layer.kind,
+                LayerKind::File | LayerKind::Volume | LayerKind::Encryption
+            )
+        {
             lines.extend(self.places(id));
+        }
+        if correlated {
             lines.extend(self.correlations(id));
         }
         lines
@@ -139,8 +149,16 @@ impl Tree<'_> {
             .iter()
             .filter(|g| g.layer != id && told(g.role))
         {
-            let Seen::Uniform(up_here) = seen.seen else {
-                continue;
+            let up_here = match &seen.seen {
+                Seen::Uniform(grid) => *grid,
+                pieces @ Seen::Pieces(_) => {
+                    lines.extend(
+                        pieces
+                            .off_grid(Bytes::ZERO)
+                            .map(|(off, all)| in_pieces(seen, off, all)),
+                    );
+                    continue;
+                }
             };
             let on = up_here.contains(Bytes::ZERO);
             let mark = if on {
@@ -182,7 +200,10 @@ impl Tree<'_> {
             };
             let (yes, no): (Vec<_>, Vec<_>) =
                 PLAUSIBLE_STRIPE_UNITS.iter().partition(|kib| integer(kib));
-            let mut line = "partition offset ÷ stripe unit: stripe unit not known;".to_owned();
+            let mut line = format!(
+                "{}: stripe unit not known;",
+                first_correlation(stack.layer(id))
+            );
             if !yes.is_empty() {
                 let _ = write!(line, " an integer for {}", list(yes));
             }
@@ -192,7 +213,7 @@ impl Tree<'_> {
             }
             lines.push(line);
         }
-        if let Some(unit) = crate::document::allocation_unit_above(stack, id) {
+        if let Some(unit) = allocation_unit_above(stack, id) {
             let verdict = match PLAUSIBLE_STRIPE_UNITS
                 .iter()
                 .find(|kib| Bytes::kib(**kib).is_multiple_of(unit))
@@ -206,6 +227,27 @@ impl Tree<'_> {
         }
         lines
     }
+}
+
+/// How much of a layer in pieces starts off a grid.
+fn in_pieces(seen: &SeenGrid<'_>, off: Bytes, all: Bytes) -> String {
+    let (mark, how_much) = if off == Bytes::ZERO {
+        (
+            paint(GOOD, "on "),
+            "every piece starts on a boundary".to_owned(),
+        )
+    } else {
+        (
+            paint(ERROR, "off"),
+            format!("{off} of {all} lie in pieces off the boundaries"),
+        )
+    };
+    format!(
+        "{mark} {} {}: {how_much}{}",
+        seen.role.name(),
+        seen.fact.value.unit(),
+        trust(seen.fact)
+    )
 }
 
 fn correlation(c: &Correlation) -> String {
@@ -261,6 +303,17 @@ fn shown(key: Key) -> bool {
     )
 }
 
+/// False for the answers that nearly every device gives to a question about something special.
+fn tells(value: &Value) -> bool {
+    match value {
+        Value::Bytes(bytes) => *bytes != Bytes::ZERO,
+        Value::SignedBytes(n) => *n != 0,
+        Value::Text(text) => text != "none",
+        Value::Flag(flag) => *flag,
+        Value::Count(_) => true,
+    }
+}
+
 fn attribute(key: Key, fact: &Fact<Value>) -> String {
     format!(
         "{} {}{}",
@@ -303,8 +356,4 @@ fn both_ways(bytes: Bytes) -> String {
     } else {
         format!("{} B", bytes.grouped())
     }
-}
-
-fn is_extended(layer: &Layer) -> bool {
-    matches!(layer.text(Key::PartitionType), Some("05" | "0f" | "85"))
 }

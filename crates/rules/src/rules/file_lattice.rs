@@ -31,6 +31,14 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.of_kind(LayerKind::Filesystem) {
+        // Where a file was asked about, its extents answer (STR309); what others may do is beside the point.
+        if context
+            .stack
+            .above(id)
+            .any(|above| context.stack.layer(above).kind == LayerKind::File)
+        {
+            continue;
+        }
         // A filesystem that knows the stripe unit begins large files on it.
         let knows = [Key::FsStripeUnit, Key::FsFullStripe]
             .into_iter()
