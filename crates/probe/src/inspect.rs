@@ -65,6 +65,7 @@ pub fn inspect(
             add_table(stack, base, &window, table, detected, limits, 0);
         }
         _ if !volumes.is_empty() => add_volume(stack, base, volumes),
+        _ if stopped(stack, base) => {}
         _ => {
             let files = try_all(stack, base, &window, DATABASE_FILES);
             if files.is_empty() {

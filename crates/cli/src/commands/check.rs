@@ -2,12 +2,12 @@ mod expand;
 mod parallel;
 mod sink;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use straddle::geometry::{SectorSize, Unit};
-use straddle::io::{Target, TargetKind};
+use straddle::geometry::{Bytes, SectorSize, Unit};
+use straddle::io::{ReadAt, Target, TargetKind};
 use straddle::report::Checked;
 use straddle::rules::{self, Context, Options};
 use straddle::sources::linux::{self, Root};
@@ -106,6 +106,15 @@ impl Checker {
 
     fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
         let target = Target::open(path)?;
+        if target.kind() == TargetKind::File && target.size() == Bytes::ZERO {
+            return match origin {
+                Origin::Listed => Ok(None),
+                Origin::Named => bail!(
+                    "{} is empty: 0 bytes found; expected a disk image, or a file with data",
+                    path.display()
+                ),
+            };
+        }
         if self.take_as == As::File
             || (self.take_as == As::Auto && target.kind() == TargetKind::Device)
         {

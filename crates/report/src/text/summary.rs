@@ -96,6 +96,9 @@ pub fn summary(summary: &Summary) -> String {
         FAINT,
     );
     let all = summary.targets + summary.failed + summary.unrecognised;
+    if all == 0 {
+        return paint(STRONG, "0 targets: there is no file to check");
+    }
     let s = if all == 1 { "" } else { "s" };
     format!(
         "{}: {}",

@@ -1,0 +1,421 @@
+//! What `straddle check` asks of the kernel, from a log of its system calls: every target is opened for reading only,
+//! nothing is changed or mounted, and of a raw image little is read.
+
+mod support;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::tool;
+
+/// Most that may be read of a raw image with up to four partitions.
+const MOST_READ: u64 = 256 << 10;
+const MIB: u64 = 1 << 20;
+
+/// One line of strace's log.
+struct Call {
+    name: String,
+    /// Everything between the parentheses.
+    arguments: String,
+    /// What follows the equals sign.
+    result: String,
+}
+
+impl Call {
+    /// `openat(AT_FDCWD</tmp>, "disk.img", O_RDONLY|O_CLOEXEC) = 3</tmp/disk.img>`; `None` for lines that are no
+    /// finished call (signals, exits).
+    fn parse(line: &str) -> Option<Call> {
+        let (call, result) = line.rsplit_once(" = ")?;
+        let (name, arguments) = call.split_once('(')?;
+        Some(Call {
+            name: name.to_owned(),
+            arguments: arguments.trim_end().trim_end_matches(')').to_owned(),
+            result: result.to_owned(),
+        })
+    }
+
+    /// The file that the first argument, a descriptor, is open on.
+    fn file(&self) -> Option<&str> {
+        let (_, rest) = self.arguments.split_once('<')?;
+        rest.split_once('>').map(|(path, _)| path)
+    }
+
+    fn descriptor(&self) -> Option<u32> {
+        let end = self.arguments.find(|c: char| !c.is_ascii_digit())?;
+        self.arguments[..end].parse().ok()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.result.parse().unwrap_or(0)
+    }
+}
+
+/// The calls of `straddle check ARGS` in `directory`.
+fn calls(directory: &Path, args: &[&str]) -> Vec<Call> {
+    let logs = tempfile::tempdir().expect("temporary directory");
+    let output = Command::new("strace")
+        // A log for each thread (-ff), so that calls are not interleaved; without contents (-s 0).
+        .args(["-ff", "-y", "-s", "0", "-o"])
+        .arg(logs.path().join("log"))
+        .arg(env!("CARGO_BIN_EXE_straddle"))
+        .arg("check")
+        .args(args)
+        .current_dir(directory)
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("this test needs `strace` of the Debian package strace: {error}")
+        });
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        matches!(output.status.code(), Some(0 | 1)),
+        "{args:?}: {:?} {stderr}",
+        output.status
+    );
+    let mut calls = Vec::new();
+    for log in std::fs::read_dir(logs.path()).expect("a scratch directory") {
+        let log = log.expect("a log").path();
+        let log = std::fs::read_to_string(log).expect("a log in UTF-8");
+        calls.extend(log.lines().filter_map(Call::parse));
+    }
+    assert!(calls.len() > 20, "strace logged next to nothing");
+    calls
+}
+
+/// Calls that may appear. A list of what is allowed: a call that nobody thought of fails the test.
+const ALLOWED: &[&str] = &[
+    // Looking at files.
+    "openat",
+    "open",
+    "close",
+    "read",
+    "pread64",
+    "readv",
+    "lseek",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "stat",
+    "lstat",
+    "statfs",
+    "fstatfs",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "getdents64",
+    "getcwd",
+    "ioctl",
+    "fcntl",
+    "fadvise64",
+    "poll",
+    "ppoll",
+    // Writing, to stdout and stderr only: see `nothing_is_changed`.
+    "write",
+    "writev",
+    // The process itself.
+    "execve",
+    "brk",
+    "mmap",
+    "munmap",
+    "mremap",
+    "mprotect",
+    "madvise",
+    "arch_prctl",
+    "set_tid_address",
+    "set_robust_list",
+    "rseq",
+    "prlimit64",
+    "getrandom",
+    "sigaltstack",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "gettid",
+    "getpid",
+    "getuid",
+    "geteuid",
+    "sched_getaffinity",
+    "sched_yield",
+    "clone",
+    "clone3",
+    "futex",
+    "exit",
+    "exit_group",
+    "clock_gettime",
+    "clock_nanosleep",
+    "restart_syscall",
+    "membarrier",
+    "uname",
+    "sysinfo",
+    "prctl",
+];
+
+/// Requests to a device or filesystem that only ask.
+const ASKING: &[&str] = &[
+    "FS_IOC_FIEMAP",
+    "FS_IOC_GETFLAGS",
+    "FS_IOC_FSGETXATTR",
+    "BLK",
+    "HDIO_GET",
+    "DM_VERSION",
+    "DM_LIST_DEVICES",
+    "DM_DEV_STATUS",
+    "DM_TABLE_STATUS",
+    "DM_TABLE_DEPS",
+    "TCGETS",
+    "TIOCGWINSZ",
+    "LOOP_GET_STATUS",
+];
+/// Requests to a block device that change it, though their names begin with `BLK`.
+const CHANGING: &[&str] = &[
+    "BLKROSET",
+    "BLKRRPART",
+    "BLKFLSBUF",
+    "BLKRASET",
+    "BLKFRASET",
+    "BLKBSZSET",
+    "BLKPG",
+    "BLKDISCARD",
+    "BLKSECDISCARD",
+    "BLKZEROOUT",
+    "BLKTRACESETUP",
+    "BLKTRACESTART",
+    "BLKRESETZONE",
+];
+
+/// Asserts that nothing but stdout and stderr is written to, and that every file is opened for reading only.
+fn nothing_is_changed(calls: &[Call]) {
+    for call in calls {
+        let shown = format!("{}({}) = {}", call.name, call.arguments, call.result);
+        assert!(ALLOWED.contains(&call.name.as_str()), "unexpected: {shown}");
+        match call.name.as_str() {
+            "open" | "openat" => {
+                assert!(call.arguments.contains("O_RDONLY"), "{shown}");
+                for flag in [
+                    "O_WRONLY",
+                    "O_RDWR",
+                    "O_CREAT",
+                    "O_TRUNC",
+                    "O_APPEND",
+                    "O_TMPFILE",
+                ] {
+                    assert!(!call.arguments.contains(flag), "{shown}");
+                }
+            }
+            "write" | "writev" => assert!(matches!(call.descriptor(), Some(1 | 2)), "{shown}"),
+            "ioctl" => {
+                let names = |list: &[&str]| list.iter().any(|name| call.arguments.contains(name));
+                assert!(names(ASKING) && !names(CHANGING), "{shown}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How many bytes of `path` the calls read, having made sure that no other way to its contents was taken.
+fn bytes_read(calls: &[Call], path: &Path) -> u64 {
+    let path = path.to_str().expect("a name in UTF-8");
+    let on_it = |call: &&Call| call.file() == Some(path);
+    let mapped = calls
+        .iter()
+        .any(|call| call.name == "mmap" && call.arguments.contains(&format!("<{path}>")));
+    assert!(!mapped, "{path} is mapped into memory");
+    calls
+        .iter()
+        .filter(on_it)
+        .filter(|call| matches!(call.name.as_str(), "read" | "readv" | "pread64"))
+        .map(Call::bytes)
+        .sum()
+}
+
+fn opens(calls: &[Call], path: &Path) -> usize {
+    let opened = format!("<{}>", path.display());
+    let is_open = |call: &&Call| call.name == "openat" && call.result.ends_with(&opened);
+    calls.iter().filter(is_open).count()
+}
+
+fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let here = tempfile::tempdir().expect("temporary directory");
+    // strace prints the names that the kernel knows.
+    let path = here.path().canonicalize().expect("it exists");
+    (here, path)
+}
+
+/// Runs a shell command, whose first word is a tool of a Debian package, in `directory`.
+fn shell(package: &str, directory: &Path, command: &str) {
+    let program = command.split(' ').next().unwrap_or_default();
+    let found = Command::new("sh")
+        .args([
+            "-c",
+            "PATH=$PATH:/usr/sbin:/sbin command -v \"$0\"",
+            program,
+        ])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    assert!(
+        found,
+        "this test needs `{program}` of the Debian package {package}"
+    );
+    let script = format!("export PATH=$PATH:/usr/sbin:/sbin; {command}");
+    tool(
+        "dash",
+        Command::new("sh")
+            .args(["-ec", &script])
+            .current_dir(directory),
+    );
+}
+
+/// What a partition may hold: (name, Debian package, command that makes it in the file `part`).
+const CONTENTS: &[(&str, &str, &str)] = &[
+    ("nothing", "coreutils", "true"),
+    (
+        "ntfs",
+        "ntfs-3g",
+        "mkntfs -Q -F -q -s 512 -p 2048 -H 255 -S 63 part >/dev/null",
+    ),
+    ("ext4", "e2fsprogs", "mkfs.ext4 -q -F part"),
+    ("xfs", "xfsprogs", "mkfs.xfs -q -f part"),
+    ("btrfs", "btrfs-progs", "mkfs.btrfs -q -f part"),
+];
+
+/// Makes `disk.img` with a partition for each of `contents`, 320 MiB each, from byte `start` on.
+fn disk(directory: &Path, table: &str, start: u64, contents: &[usize]) {
+    const SIZE: u64 = 320 * MIB;
+    let image = directory.join("disk.img");
+    File::create(&image)
+        .and_then(|file| file.set_len(start + SIZE * 4 + MIB))
+        .expect("a sparse file");
+    let mut script = format!("label: {table}\\n");
+    for n in 0..contents.len() {
+        let at = start / 512 + u64::try_from(n).expect("few") * (SIZE / 512);
+        script.push_str(&format!("start={at}, size={}\\n", SIZE / 512));
+    }
+    shell("fdisk", directory, "sfdisk --version >/dev/null");
+    let partition = format!("printf '{script}' | sfdisk --quiet --no-reread disk.img");
+    shell("dash", directory, &format!("test -e disk.img; {partition}"));
+    for (n, content) in contents.iter().enumerate() {
+        let (_, package, make) = CONTENTS[*content];
+        let at = start + u64::try_from(n).expect("few") * SIZE;
+        let part = directory.join("part");
+        File::create(&part)
+            .and_then(|file| file.set_len(SIZE))
+            .expect("a sparse file");
+        shell(package, directory, make);
+        // In sectors, because a start need not be a multiple of anything larger; without a write for blocks of zeroes.
+        let copy = format!(
+            "dd if=part of=disk.img bs=64K seek={at} oflag=seek_bytes conv=notrunc,sparse status=none"
+        );
+        shell("coreutils", directory, &copy);
+    }
+}
+
+#[test]
+fn little_is_read_of_an_image_and_nothing_is_changed() {
+    let (_keep, here) = scratch();
+    let image = here.join("disk.img");
+    // Four of a kind, four different ones, and fewer.
+    let all = [
+        &[1, 2, 3, 4][..],
+        &[0, 0, 0, 0],
+        &[1, 1, 1, 1],
+        &[2, 2, 2, 2],
+        &[3, 3, 3, 3],
+        &[4, 4, 4, 4],
+        &[2, 0],
+        &[],
+    ];
+    for (table, start) in [("dos", 63 * 512), ("gpt", MIB)] {
+        for contents in all {
+            disk(&here, table, start, contents);
+            let names: Vec<&str> = contents.iter().map(|n| CONTENTS[*n].0).collect();
+            let calls = calls(&here, &["disk.img"]);
+            nothing_is_changed(&calls);
+            assert_eq!(opens(&calls, &image), 1, "{table} {names:?}");
+            let read = bytes_read(&calls, &image);
+            assert!(read <= MOST_READ, "{table} {names:?}: {read} bytes read");
+            // The log is understood: the first block at least was read.
+            assert!(read >= 4096, "{table} {names:?}: {read} bytes read");
+        }
+    }
+}
+
+/// Whole-disk filesystems, and images in which nothing is found: where every fallback is tried.
+#[test]
+fn little_is_read_where_there_is_no_table() {
+    let (_keep, here) = scratch();
+    let part = here.join("part");
+    for (name, package, make) in CONTENTS {
+        File::create(&part)
+            .and_then(|file| file.set_len(320 * MIB))
+            .expect("a sparse file");
+        shell(package, &here, make);
+        let calls = calls(&here, &["--as=image", "part"]);
+        nothing_is_changed(&calls);
+        let read = bytes_read(&calls, &part);
+        assert!(
+            (4096..=MOST_READ).contains(&read),
+            "{name}: {read} bytes read"
+        );
+    }
+}
+
+#[test]
+fn many_images_are_opened_for_reading_only() {
+    let (_keep, here) = scratch();
+    let images = here.join("images");
+    std::fs::create_dir(&images).expect("a scratch directory");
+    for n in 0..40 {
+        disk_of_one(&images.join(format!("{n}.img")));
+    }
+    for args in [
+        &["images"][..],
+        &["--json", "images"],
+        &["--quiet", "images"],
+    ] {
+        let calls = calls(&here, args);
+        nothing_is_changed(&calls);
+        for n in 0..40 {
+            assert_eq!(opens(&calls, &images.join(format!("{n}.img"))), 1);
+        }
+    }
+}
+
+fn disk_of_one(path: &Path) {
+    let mut sector = [0; 512];
+    sector[450] = 7;
+    sector[454] = 63;
+    sector[459] = 4;
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(path, sector)
+        .and_then(|()| File::options().write(true).open(path)?.set_len(MIB))
+        .expect("a scratch file");
+}
+
+#[test]
+fn nothing_is_changed_on_the_host() {
+    let (_keep, here) = scratch();
+    let file = here.join("database.bin");
+    std::fs::write(&file, vec![1; 100_000]).expect("a scratch file");
+    nothing_is_changed(&calls(&here, &[]));
+    let calls = calls(&here, &["database.bin"]);
+    nothing_is_changed(&calls);
+    assert!(opens(&calls, &file) >= 1);
+}
+
+#[test]
+fn a_log_is_read_as_it_is_meant() {
+    let call = Call::parse("openat(AT_FDCWD</tmp>, \"a\", O_RDONLY|O_CLOEXEC) = 3</tmp/a>")
+        .expect("a call");
+    assert_eq!(
+        (call.name.as_str(), call.result.as_str()),
+        ("openat", "3</tmp/a>")
+    );
+    let call = Call::parse("pread64(3</tmp/a>, \"\"..., 8192, 0) = 8192").expect("a call");
+    assert_eq!(
+        (call.file(), call.descriptor(), call.bytes()),
+        (Some("/tmp/a"), Some(3), 8192)
+    );
+    assert!(Call::parse("+++ exited with 0 +++").is_none());
+    let bad = Call::parse("openat(AT_FDCWD</tmp>, \"a\", O_RDWR) = 3</tmp/a>").expect("a call");
+    assert!(std::panic::catch_unwind(|| nothing_is_changed(&[bad])).is_err());
+}
