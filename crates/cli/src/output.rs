@@ -33,18 +33,6 @@ pub(crate) fn remark(message: &str) {
     let _ = writeln!(anstream::stderr(), "{message}");
 }
 
-/// An error and its causes in one line. Many errors already name their cause; it is not said twice.
-pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
-}
-
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
