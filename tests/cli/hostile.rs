@@ -581,7 +581,7 @@ fn the_longest_file_there_can_be() {
     let here = tempfile::tempdir_in("/dev/shm").expect("a tmpfs at /dev/shm");
     let path = here.path().join("huge.img");
     const LONGEST: u64 = (1 << 63) - 1;
-    let shown = "9,223,372,036,854,775,807 B";
+    let shown = "≈8.00 EiB";
     image(&path, LONGEST, &[]);
     expect_all(&[Path::new("--as=image"), &path], 0, &[shown]);
     expect(&path, 0, &[shown, "STR903"]);
