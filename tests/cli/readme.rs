@@ -1,1 +1,346 @@
-fn main(){}
+//! The README and the tutorials are run: what they show is what the program prints.
+//!
+//! In a fenced block marked `console`, lines that begin with `$ ` are commands and the lines behind each are what it
+//! prints, exactly; `...` on a line of its own stands for any number of lines. The blocks of a file share one scratch
+//! directory, in which `tests/hosts` is there as `hosts`. A block that cannot be run is marked `console,ignore`, behind a
+//! comment that says why: `<!-- not run: needs root -->`. Commands of cargo are not run; they must be among those known
+//! here, and so must those in blocks marked `sh`.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::repository;
+
+/// What may be said of cargo: each is run by the tests' own entry point or by the CI.
+const CARGO: [&str; 7] = [
+    "cargo run --release -- check",
+    "cargo run --release --package straddle-cli -- check",
+    "cargo xtask test",
+    "cargo xtask dist",
+    "cargo xtask docs",
+    "cargo doc --open --package straddle",
+    "cargo install --path crates/cli",
+];
+
+/// A fenced block of a Markdown file.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    /// Line of the opening fence, from 1.
+    line: usize,
+    /// What stands behind the fence: `console`, `sh`, `console,ignore`.
+    info: String,
+    /// Why it is not run, from the comment above.
+    not_run: Option<String>,
+    body: Vec<String>,
+}
+
+/// A command, and what is to be printed.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    /// Line of the command, from 1.
+    line: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+fn blocks(markdown: &str) -> Result<Vec<Block>, String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut not_run: Option<String> = None;
+    for (line, text) in (1..).zip(markdown.lines()) {
+        match &mut open {
+            None => {
+                if let Some(info) = text.strip_prefix("```") {
+                    open = Some(Block {
+                        line,
+                        info: info.trim().to_owned(),
+                        not_run: not_run.take(),
+                        body: Vec::new(),
+                    });
+                } else if let Some(reason) = text.trim().strip_prefix("<!-- not run:") {
+                    let reason = reason.strip_suffix("-->").unwrap_or("").trim();
+                    if reason.is_empty() {
+                        return Err(format!("line {line}: not run, and no reason on the line"));
+                    }
+                    not_run = Some(reason.to_owned());
+                } else if !text.trim().is_empty() && not_run.take().is_some() {
+                    return Err(format!("line {line}: \"not run\" is not about a block"));
+                }
+            }
+            Some(block) if text.trim_end() != "```" => block.body.push(text.to_owned()),
+            Some(_) => blocks.extend(open.take()),
+        }
+    }
+    match open {
+        Some(block) => Err(format!("line {}: the block does not end", block.line)),
+        None => Ok(blocks),
+    }
+}
+
+/// The commands of a block that is to be run; nothing for other blocks.
+fn steps(block: &Block) -> Result<Vec<Step>, String> {
+    let at = block.line;
+    match (block.info.as_str(), &block.not_run) {
+        ("console", None) => {}
+        ("console" | "console,ignore", Some(_)) => return Ok(Vec::new()),
+        ("console,ignore", None) => {
+            return Err(format!("line {at}: ignored, and no reason given"));
+        }
+        (info, _) if info.starts_with("console") => {
+            return Err(format!("line {at}: ```{info} is not known"));
+        }
+        ("sh", _) => {
+            for command in &block.body {
+                known_to_cargo(command)?;
+            }
+            return Ok(Vec::new());
+        }
+        _ => return Ok(Vec::new()),
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    for (line, text) in (at + 1..).zip(&block.body) {
+        if let Some(command) = text.strip_prefix("$ ") {
+            steps.push(Step {
+                line,
+                command: command.to_owned(),
+                expected: Vec::new(),
+            });
+        } else if let Some(step) = steps.last_mut() {
+            step.expected.push(text.clone());
+        } else {
+            return Err(format!("line {line}: output before the first command"));
+        }
+    }
+    if steps.is_empty() {
+        return Err(format!("line {at}: no command"));
+    }
+    Ok(steps)
+}
+
+/// True for commands of cargo, which must be known.
+fn known_to_cargo(command: &str) -> Result<bool, String> {
+    let is_cargo = command.split_whitespace().next() == Some("cargo");
+    if is_cargo && !CARGO.contains(&command.trim()) {
+        return Err(format!("`{command}` is not among the known ones"));
+    }
+    Ok(is_cargo)
+}
+
+/// Whether `printed` is what `expected` says, where `...` stands for any number of lines.
+fn matches(expected: &[&str], printed: &[&str]) -> bool {
+    match expected.split_first() {
+        None => printed.is_empty(),
+        Some((&"...", rest)) => (0..=printed.len()).any(|skip| matches(rest, &printed[skip..])),
+        Some((line, rest)) => printed
+            .split_first()
+            .is_some_and(|(first, more)| first == line && matches(rest, more)),
+    }
+}
+
+/// Runs the blocks of one file.
+fn check(path: &Path) -> Result<usize, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let blocks = blocks(&text)?;
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let hosts = repository().join("tests/hosts").canonicalize();
+    std::os::unix::fs::symlink(hosts.expect("is there"), scratch.path().join("hosts"))
+        .expect("writable");
+    let mut ran = 0;
+    for block in &blocks {
+        for step in steps(block)? {
+            if !known_to_cargo(&step.command)? {
+                let printed = run(&step.command, scratch.path());
+                compare(&step, &printed)?;
+                ran += 1;
+            }
+        }
+    }
+    match ran {
+        0 => Err("no block of it is run".to_owned()),
+        _ => Ok(ran),
+    }
+}
+
+fn compare(step: &Step, printed: &str) -> Result<(), String> {
+    // Space at the end of a line cannot be seen in Markdown, and a last empty line would be lost in the fence.
+    let lines = |text: &mut dyn Iterator<Item = &str>| {
+        let mut lines: Vec<String> = text.map(|line| line.trim_end().to_owned()).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    };
+    let expected = lines(&mut step.expected.iter().map(String::as_str));
+    let printed = lines(&mut printed.lines());
+    let borrowed = |lines: &[String]| -> Vec<String> { lines.to_vec() };
+    let (e, p) = (borrowed(&expected), borrowed(&printed));
+    let e: Vec<&str> = e.iter().map(String::as_str).collect();
+    let p: Vec<&str> = p.iter().map(String::as_str).collect();
+    if matches(&e, &p) {
+        return Ok(());
+    }
+    Err(format!(
+        "line {}: `{}` is to print\n{}\n--- and prints\n{}",
+        step.line,
+        step.command,
+        e.join("\n"),
+        p.join("\n")
+    ))
+}
+
+/// What a command prints, on both channels, as a reader in a terminal of 100 columns would see it.
+fn run(command: &str, directory: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_straddle"));
+    let programs = program.parent().expect("is in a directory");
+    let path = format!(
+        "{}:/usr/sbin:/usr/bin:/sbin:/bin",
+        programs.to_str().expect("UTF-8")
+    );
+    let output = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1\n{command}")])
+        .current_dir(directory)
+        .env("PATH", path)
+        .env("LC_ALL", "C.UTF-8")
+        .env("TZ", "UTC")
+        .env("COLUMNS", "100")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .output()
+        .expect("there is a shell");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The README and the tutorials.
+fn files() -> Vec<PathBuf> {
+    let mut files = vec![repository().join("README.md")];
+    let tutorials = repository().join("docs/tutorials");
+    let entries = std::fs::read_dir(&tutorials).expect("docs/tutorials is there");
+    files.extend(entries.map(|entry| entry.expect("readable").path()));
+    files.retain(|path| path.extension().is_some_and(|e| e == "md"));
+    files.sort();
+    files
+}
+
+#[test]
+fn what_the_readme_and_the_tutorials_show_is_what_happens() {
+    let files = files();
+    assert!(files.len() >= 2, "{files:?}");
+    let wrong: Vec<String> = files
+        .iter()
+        .filter_map(|path| {
+            let error = check(path).err()?;
+            Some(format!("{}: {error}", path.display()))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+mod parsing {
+    use super::{Step, blocks, check, known_to_cargo, matches, steps};
+
+    const FILE: &str = "# A\n\n```console\n$ a\n1\n2\n\n$ b | c\n```\n\n<!-- not run: needs root -->\n\n```console\n$ d\n```\n\n```text\n$ e\n```\n";
+
+    fn all(markdown: &str) -> Result<Vec<Step>, String> {
+        let mut found = Vec::new();
+        for block in blocks(markdown)? {
+            found.extend(steps(&block)?);
+        }
+        Ok(found)
+    }
+
+    fn step(line: usize, command: &str, expected: &[&str]) -> Step {
+        Step {
+            line,
+            command: command.to_owned(),
+            expected: expected.iter().map(|s| (*s).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn commands_are_followed_by_what_they_print() {
+        assert_eq!(
+            all(FILE),
+            Ok(vec![step(4, "a", &["1", "2", ""]), step(8, "b | c", &[])])
+        );
+        let found = blocks(FILE).expect("well formed");
+        let reasons: Vec<Option<&str>> = found.iter().map(|b| b.not_run.as_deref()).collect();
+        assert_eq!(reasons, [None, Some("needs root"), None]);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (markdown, told) in [
+            ("```console\n$ a\n", "line 1: the block does not end"),
+            (
+                "```console\nout\n```\n",
+                "line 2: output before the first command",
+            ),
+            ("\n```console\n```\n", "line 2: no command"),
+            (
+                "```console,ignore\n$ a\n```\n",
+                "line 1: ignored, and no reason given",
+            ),
+            (
+                "```console,later\n$ a\n```\n",
+                "line 1: ```console,later is not known",
+            ),
+            (
+                "<!-- not run: -->\n```console\n$ a\n```\n",
+                "line 1: not run, and no reason on the line",
+            ),
+            (
+                "<!-- not run: old -->\nprose\n",
+                "line 2: \"not run\" is not about a block",
+            ),
+            (
+                "```sh\ncargo frobnicate\n```\n",
+                "`cargo frobnicate` is not among the known ones",
+            ),
+        ] {
+            assert_eq!(all(markdown), Err(told.to_owned()), "{markdown:?}");
+        }
+    }
+
+    #[test]
+    fn three_dots_stand_for_any_lines() {
+        assert!(matches(&["a", "...", "d"], &["a", "b", "c", "d"]));
+        assert!(matches(&["a", "...", "d"], &["a", "d"]));
+        assert!(matches(&["..."], &[]));
+        assert!(matches(&["...", "b", "...", "b"], &["b", "a", "b"]));
+        assert!(!matches(&["a", "..."], &["b", "a"]));
+        assert!(!matches(&["a", "...", "b", "..."], &["a", "c"]));
+        assert!(!matches(&["a"], &["a", "b"]));
+        assert!(!matches(&["a", "b"], &["a"]));
+    }
+
+    #[test]
+    fn cargo_is_known_or_refused() {
+        assert_eq!(known_to_cargo("cargo xtask test"), Ok(true));
+        assert_eq!(known_to_cargo("straddle check"), Ok(false));
+        assert!(known_to_cargo("cargo publish").is_err());
+    }
+
+    #[test]
+    fn a_file_is_run_in_one_directory_and_compared() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let run = |text: &str| {
+            let path = directory.path().join("a.md");
+            std::fs::write(&path, text).expect("writable");
+            check(&path)
+        };
+        let two = "```console\n$ echo one > f\n```\nand\n```console\n$ cat f; echo two >&2\none\ntwo\n```\n";
+        assert_eq!(run(two), Ok(2));
+        let error = run("```console\n$ echo one\ntwo\n```\n").expect_err("differs");
+        assert_eq!(
+            error,
+            "line 2: `echo one` is to print\ntwo\n--- and prints\none"
+        );
+        assert_eq!(run("prose\n"), Err("no block of it is run".to_owned()));
+        assert_eq!(
+            run("```console\n$ cargo xtask test\n```\n"),
+            Err("no block of it is run".to_owned())
+        );
+    }
+}

@@ -321,7 +321,10 @@ pub(crate) fn make(case: &Case, templates: &Templates, directory: &Path) -> Path
     // Room for a third partition and for the backup of a GPT.
     let file = sparse(&image, (second + 8192) * SECTOR);
     partition(case, &image, size);
-    if let Some(template) = templates.0.get(&(case.filesystem.name, recorded_start(case))) {
+    if let Some(template) = templates
+        .0
+        .get(&(case.filesystem.name, recorded_start(case)))
+    {
         template.write(&file, start * SECTOR);
     }
     image

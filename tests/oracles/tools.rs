@@ -68,7 +68,7 @@ pub(crate) fn parted_says_aligned(image: &Path, kind: &str, number: u64) -> bool
 /// What the tools say of the filesystem in a partition.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Volume {
-    /// As blkid calls it; empty when it finds nothing.
+    /// As blkid calls it, FAT by its version; empty when it finds nothing.
     pub(crate) kind: String,
     /// Where this program reads labels too: ext, XFS, btrfs and swap keep them in the superblock.
     pub(crate) label: String,
@@ -163,6 +163,7 @@ pub(crate) fn volume(image: &Path, listed: &Listed, scratch: &Path) -> Volume {
                 after(&text, "Data area starts at byte"),
             );
             assert_eq!(sector, block, "{path}: two oracles");
+            volume.kind = blkid["VERSION"].to_lowercase();
         }
         "exfat" => {
             let text = run("dump.exfat", "exfatprogs", &[copy], "");

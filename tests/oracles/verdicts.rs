@@ -136,6 +136,8 @@ fn ask(case: &Case, image: PathBuf, copies: &Path) -> Answer {
 /// What the program says, by file name.
 struct Ours {
     targets: BTreeMap<String, Value>,
+    /// The same when told of an array.
+    on_array: BTreeMap<String, Value>,
     /// Rows of the CSV, by file name and layer.
     rows: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
@@ -143,18 +145,21 @@ struct Ours {
 impl Ours {
     fn of(images: &Path) -> Ours {
         let directory = images.to_str().expect("UTF-8");
-        let run = straddle(images, &["check", "--json", directory]);
-        assert_eq!(run.code, Some(1), "{}", run.stderr);
-        let json: Value = serde_json::from_str(&run.stdout).expect("JSON");
-        assert_eq!(json["failures"], serde_json::json!([]));
         let name = |path: &str| {
             let name = Path::new(path).file_name().expect("a name");
             name.to_str().expect("UTF-8").to_owned()
         };
-        let targets = list(&json["targets"])
-            .iter()
-            .map(|target| (name(text(&target["target"])), target.clone()))
-            .collect();
+        let targets = |options: &[&str]| {
+            let args = [&["check", "--json", directory], options].concat();
+            let run = straddle(images, &args);
+            assert_eq!(run.code, Some(1), "{}", run.stderr);
+            let json: Value = serde_json::from_str(&run.stdout).expect("JSON");
+            assert_eq!(json["failures"], serde_json::json!([]));
+            let targets = list(&json["targets"]).iter();
+            targets
+                .map(|target| (name(text(&target["target"])), target.clone()))
+                .collect()
+        };
 
         let run = straddle(images, &["check", "--format", "csv", directory]);
         assert_eq!(run.code, Some(1), "{}", run.stderr);
@@ -169,7 +174,8 @@ impl Ours {
             ((name(&row["target"]), row["layer"].clone()), row)
         };
         Ours {
-            targets,
+            targets: targets(&[]),
+            on_array: targets(&["--stripe-unit", "64K", "--io", "8K,32K,64K"]),
             rows: lines.map(row).collect(),
         }
     }
@@ -189,7 +195,9 @@ fn number(value: &Value) -> u64 {
 
 /// The value of an attribute of a layer, as it stands in the JSON.
 fn attribute<'a>(layer: &'a Value, key: &str) -> Option<&'a Value> {
-    let found = list(&layer["attributes"]).iter().find(|a| a["key"] == key)?;
+    let found = list(&layer["attributes"])
+        .iter()
+        .find(|a| a["key"] == key)?;
     found["value"]["value"].as_object()?.values().next()
 }
 
@@ -240,17 +248,26 @@ fn compare(answer: &Answer, ours: &Ours, wrong: &mut Vec<String>) {
         let row = &ours.rows[&(file.clone(), text(&stack[at]["name"]).to_owned())];
         compare_place(&what, &stack[at], row, listed, wrong);
         compare_volume(&what, stack, at, row, volume, wrong);
-        let findings: Vec<&Value> = list(&target["findings"])
-            .iter()
-            .filter(|finding| finding["layer"] == at)
-            .collect();
+        let findings = findings_about(target, at);
         compare_verdicts(&what, &findings, row, listed, wrong);
+        compare_on_array(
+            &what,
+            &findings_about(&ours.on_array[&file], at),
+            listed,
+            wrong,
+        );
         if let Some((min, opt)) = answer.parted.filter(|_| *number == 1) {
             same!(wrong, what, "parted align-check min", true, min);
             let on_mebibyte = !off_units(&findings).contains(&(1 << 20));
             same!(wrong, what, "parted align-check opt", on_mebibyte, opt);
         }
     }
+}
+
+/// The findings about one layer.
+fn findings_about(target: &Value, layer: usize) -> Vec<&Value> {
+    let all = list(&target["findings"]).iter();
+    all.filter(|finding| finding["layer"] == layer).collect()
 }
 
 /// Number, start, size and type.
@@ -308,12 +325,20 @@ fn compare_volume(
         expected
     );
     let Some(layer) = above.first() else { return };
-    let kind = match text(&layer["format"]) {
-        "ext" => attribute(layer, "version").map_or("", text),
-        "fat" => "vfat",
-        other => other,
-    };
-    same!(wrong, what, "filesystem", kind, volume.kind);
+    same!(
+        wrong,
+        what,
+        "filesystem",
+        text(&layer["format"]),
+        volume.kind
+    );
+    same!(
+        wrong,
+        what,
+        "CSV filesystem",
+        row["filesystem"],
+        volume.kind
+    );
     let label = attribute(layer, "label").map_or("", text);
     same!(wrong, what, "label", label, volume.label);
     same!(
@@ -346,7 +371,8 @@ fn off_units(findings: &[&Value]) -> Vec<u64> {
     let finding = findings.iter().find(|f| f["code"] == "STR203");
     let lines = finding.map_or(&[][..], |f| list(&f["arithmetic"]));
     let off = lines.iter().zip(STRIPE_UNITS);
-    off.filter(|(line, _)| text(line).contains("…; "))
+    // Only what is off has a price.
+    off.filter(|(line, _)| text(line).contains("; "))
         .map(|(_, kib)| kib << 10)
         .collect()
 }
@@ -376,13 +402,7 @@ fn compare_verdicts(
     let codes = |code: &str| findings.iter().find(|finding| finding["code"] == code);
 
     let off_sector = judged && remainder != 0;
-    same!(
-        wrong,
-        what,
-        "STR101",
-        codes("STR101").is_some(),
-        off_sector
-    );
+    same!(wrong, what, "STR101", codes("STR101").is_some(), off_sector);
     same!(
         wrong,
         what,
@@ -414,7 +434,7 @@ fn compare_verdicts(
             text(&finding["severity"]),
             severity
         );
-        compare_prices(what, &finding["prices"], start, wrong);
+        compare_prices(what, &finding["prices"], start, PHYSICAL, IOS, wrong);
         if !row["codes"].contains("STR3") {
             let worst = IOS.map(|io| extra_by_rewriting(start, io, PHYSICAL).percent());
             let worst = worst.into_iter().fold(0.0, f64::max);
@@ -458,25 +478,67 @@ fn compare_verdicts(
     }
 }
 
-/// The rows of STR101, fraction by fraction.
-fn compare_prices(what: &str, prices: &Value, start: u64, wrong: &mut Vec<String>) {
+/// With a stripe unit of 64 KiB: STR201 instead of STR203, and its price.
+fn compare_on_array(what: &str, findings: &[&Value], listed: &Listed, wrong: &mut Vec<String>) {
+    const UNIT: u64 = 65_536;
+    const SIZES: [u64; 3] = [8192, 32_768, 65_536];
+    let codes = |code: &str| findings.iter().find(|finding| finding["code"] == code);
+    let off = !listed.is_extended() && !listed.start.is_multiple_of(UNIT);
+    same!(wrong, what, "STR201", codes("STR201").is_some(), off);
+    same!(
+        wrong,
+        what,
+        "STR203 with a unit",
+        codes("STR203").is_some(),
+        false
+    );
+    let Some(finding) = codes("STR201") else {
+        return;
+    };
+    // 64 KiB requests pay double, wherever between two boundaries they begin.
+    let severity = if listed.is_idle() { "note" } else { "error" };
+    same!(
+        wrong,
+        what,
+        "STR201 severity",
+        text(&finding["severity"]),
+        severity
+    );
+    compare_prices(what, &finding["prices"], listed.start, UNIT, SIZES, wrong);
+}
+
+/// The rows of a price, fraction by fraction. Sectors cost by rewriting, stripe units by splitting.
+fn compare_prices(
+    what: &str,
+    prices: &Value,
+    start: u64,
+    unit: u64,
+    sizes: [u64; 3],
+    wrong: &mut Vec<String>,
+) {
+    let rewriting = unit == PHYSICAL;
     let rows = list(&prices["rows"]);
     let ios: Vec<u64> = rows.iter().map(|row| number(&row["io"])).collect();
-    same!(wrong, what, "sizes priced", ios, IOS);
-    for (row, io) in rows.iter().zip(IOS) {
-        let (now, aligned) = (walk(start, io, PHYSICAL), walk(0, io, PHYSICAL));
+    same!(wrong, what, "sizes priced", ios, sizes);
+    for (row, io) in rows.iter().zip(sizes) {
+        let (now, aligned) = (walk(start, io, unit), walk(0, io, unit));
         let fraction = |n, w: enumerate::Walked| Fraction(n, w.requests);
+        let reads = |w: enumerate::Walked| if rewriting { w.partial } else { 0 };
+        let extra = match rewriting {
+            true => extra_by_rewriting(start, io, unit),
+            false => extra_by_splitting(start, io, unit),
+        };
         for (name, theirs) in [
             ("straddling", fraction(now.straddling, now)),
             ("straddling_aligned", fraction(aligned.straddling, aligned)),
             ("read_now", fraction(now.touched, now)),
             ("read_aligned", fraction(aligned.touched, aligned)),
-            ("write_now", fraction(now.touched + now.partial, now)),
+            ("write_now", fraction(now.touched + reads(now), now)),
             (
                 "write_aligned",
-                fraction(aligned.touched + aligned.partial, aligned),
+                fraction(aligned.touched + reads(aligned), aligned),
             ),
-            ("extra", extra_by_rewriting(start, io, PHYSICAL)),
+            ("extra", extra),
         ] {
             let ours = &row[name];
             if !theirs.equals(number(&ours["numerator"]), number(&ours["denominator"])) {
@@ -494,15 +556,21 @@ fn compare_stripe_line(what: &str, line: &str, start: u64, unit: u64, wrong: &mu
         1_048_576 => "1 MiB".to_owned(),
         _ => format!("{} KiB", unit >> 10),
     };
-    let (quotient, thousandths) = (start / unit, start % unit * 1000 / unit);
     let division = format!("{name}: {} ÷ {}", grouped(start), grouped(unit));
     if start.is_multiple_of(unit) {
-        let expected = format!("{division} = {}", grouped(quotient));
+        let expected = format!("{division} = {}", grouped(start / unit));
         same!(wrong, what, "STR203 line", line, expected);
         return;
     }
     let (ours, costs) = line.split_once("; ").unwrap_or((line, ""));
-    let expected = format!("{division} = {}.{thousandths:03}…", grouped(quotient));
+    // Three decimals, cut off; no zeroes behind the last one when they say it all.
+    let (thousandths, rest) = (start % unit * 1000 / unit, start % unit * 1000 % unit);
+    let decimals = format!("{thousandths:03}");
+    let decimals = match rest {
+        0 => decimals.trim_end_matches('0').to_owned(),
+        _ => decimals + "…",
+    };
+    let expected = format!("{division} = {}.{decimals}", grouped(start / unit));
     same!(wrong, what, "STR203 line", ours, expected);
     let costs: Vec<&str> = costs.split(", ").collect();
     same!(wrong, what, "STR203 sizes", costs.len(), IOS.len());

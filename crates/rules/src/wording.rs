@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Grid, Ratio, Unit};
-use straddle_stack::{GridRole, Key, Layer, Value};
+use straddle_geometry::{Bytes, Extent, Grid, Ratio, Unit};
+use straddle_stack::{Fact, GridRole, Key, Layer, Source, Value};
 
 use crate::context::start_sector;
 
@@ -49,7 +49,12 @@ pub fn division(start: Bytes, grid: Grid) -> String {
 }
 
 fn sectors_prefix(layer: &Layer, start: Bytes) -> String {
-    let Some(count) = start_sector(layer) else {
+    // The recorded sector counts from the layer right below; what starts elsewhere is not its multiple, or by chance only.
+    let is_recorded = |p: &Fact<Extent>| p.value.start() == start;
+    let (Some(count), true) = (
+        start_sector(layer),
+        layer.placement.as_ref().is_some_and(is_recorded),
+    ) else {
         return String::new();
     };
     match start.get().checked_div(count) {
@@ -64,12 +69,31 @@ fn sectors_prefix(layer: &Layer, start: Bytes) -> String {
     }
 }
 
-/// `first sector = 63`, or `start = 32,256 B` where no sector is recorded.
+/// `first sector = 63`, or `start = 32,256 B` where no sector is recorded. A logical partition's entry counts from its own
+/// boot record, and a reader who compares the bytes with the number must be told.
 pub(crate) fn start_label(layer: &Layer, start: Bytes) -> String {
-    match start_sector(layer) {
-        Some(count) => format!("first sector = {}", Bytes::new(count).grouped()),
-        None => format!("start = {} B", start.grouped()),
+    let Some(count) = start_sector(layer) else {
+        return format!("start = {} B", start.grouped());
+    };
+    let label = format!("first sector = {}", Bytes::new(count).grouped());
+    match recorded_number(layer) {
+        Some(written) if written != count => format!(
+            "{label}: {} from its boot record",
+            Bytes::new(written).grouped()
+        ),
+        _ => label,
     }
+}
+
+/// The number in the bytes that say where a layer is placed.
+fn recorded_number(layer: &Layer) -> Option<u64> {
+    let Source::Image(evidence) = &layer.placement.as_ref()?.source else {
+        return None;
+    };
+    let mut bytes = [0; 8];
+    let field = evidence.field();
+    bytes.get_mut(..field.len())?.copy_from_slice(field);
+    Some(u64::from_le_bytes(bytes))
 }
 
 /// `31.5 KiB = 63 sectors = 32,256 B`.
@@ -194,6 +218,18 @@ mod tests {
             ),
             "512 lies before the first boundary at 3,584 (unit 4,096)"
         );
+    }
+
+    #[test]
+    fn sectors_are_multiplied_only_where_they_count_from() {
+        let mut lab = crate::testing::Lab::new();
+        let disk = lab.disk(4096);
+        let id = lab.partition(disk, 700);
+        let layer = lab.stack.layer(id);
+        let line = |start| remainder_line(layer, Bytes::new(start), Grid::new(unit(4096)));
+        assert_eq!(line(358_400), "700 × 512 = 358,400 = 87 × 4,096 + 2,048");
+        // A multiple of 700, by chance.
+        assert_eq!(line(716_800), "716,800 = 175 × 4,096 + 0");
     }
 
     #[test]

@@ -118,8 +118,15 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         } else {
             Nesting::Plain
         };
-        out.children
-            .push(partition(window, index + 1, extent, entry, at, nesting));
+        out.children.push(partition(
+            window,
+            sector,
+            index + 1,
+            extent,
+            entry,
+            at,
+            nesting,
+        ));
         if entry.is_extended() {
             chains.follow(window, sector, extent, at, &mut out);
         }
@@ -158,6 +165,7 @@ fn placed(sector: SectorSize, base: u64, entry: &Entry) -> Option<Extent> {
 
 fn partition(
     window: &Window<'_>,
+    sector: SectorSize,
     number: u64,
     extent: Extent,
     entry: &Entry,
@@ -170,7 +178,8 @@ fn partition(
         extent,
         kind: format!("{:02x}", entry.kind),
         kind_at: (at + KIND_AT, 1),
-        first: u64::from(entry.first.get()),
+        // From the beginning of the disk, also where the entry counts from its boot record.
+        first: extent.start().div_rem(sector.unit()).0,
         first_at: (at + FIRST_AT, 4),
         at,
     };
@@ -284,6 +293,7 @@ impl Chains {
                 .saturating_add(5);
             self.found.push(partition(
                 window,
+                sector,
                 number,
                 extent,
                 entry,

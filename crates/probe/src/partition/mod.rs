@@ -19,7 +19,7 @@ struct Slot {
     /// Its type as the usual tools print it, and the field.
     kind: String,
     kind_at: (u64, usize),
-    /// Its start in the table's own sectors, and the field.
+    /// The sector that it starts at, counted from where the table's primary entries count from, and the field.
     first: u64,
     first_at: (u64, usize),
     /// Where the entry itself begins.

@@ -62,6 +62,13 @@ fn logical_partitions_count_from_five_and_skip_empty_records() {
             Nesting::Contained
         ]
     );
+    // From the beginning of the disk, like the placement, whatever the entry counts from.
+    let first = |child: &crate::Child| {
+        let found = child.attributes.iter().find(|a| a.key == Key::StartSector);
+        found.expect("recorded").value.value.to_string()
+    };
+    let firsts: Vec<String> = detected.children.iter().map(first).collect();
+    assert_eq!(firsts, ["63", "200", "263", "401", "501"]);
     assert_eq!(kinds(&detected), []);
     let id = detected.attributes.iter().find(|a| a.key == Key::TableId);
     assert_eq!(id.expect("recorded").value.value.to_string(), "12345678");
