@@ -2,6 +2,8 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
+use crate::short_text::ShortText;
+
 /// A position or a length in bytes.
 ///
 /// Arithmetic is checked: there is no `+`, so that an offset read from a hostile image cannot wrap unnoticed.
@@ -100,8 +102,8 @@ impl Bytes {
 
     /// The bare number with thousands separators: `32,256`.
     #[must_use]
-    pub fn grouped(self) -> String {
-        group_digits(self.0)
+    pub const fn grouped(self) -> Grouped {
+        Grouped(self.0)
     }
 }
 
@@ -129,26 +131,27 @@ impl fmt::Display for Bytes {
                 continue;
             }
             let hundredths = hundredths >> shift;
-            return match hundredths {
-                0 => f.pad(&format!("{} {name}", group_digits(whole))),
-                h if h % 10 == 0 => f.pad(&format!("{}.{} {name}", group_digits(whole), h / 10)),
-                h => f.pad(&format!("{}.{h:02} {name}", group_digits(whole))),
+            let text = ShortText::new().grouped(whole);
+            let text = match hundredths {
+                0 => text,
+                h if h % 10 == 0 => text.text(".").number(h / 10),
+                h if h < 10 => text.text(".0").number(h),
+                h => text.text(".").number(h),
             };
+            return text.text(" ").text(name).fmt(f);
         }
-        f.pad(&format!("{} B", group_digits(self.0)))
+        ShortText::new().grouped(self.0).text(" B").fmt(f)
     }
 }
 
-fn group_digits(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+/// A number that is written with thousands separators; see [`Bytes::grouped`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grouped(u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ShortText::new().grouped(self.0).fmt(f)
     }
-    out
 }
 
 /// A text that is not a size.
@@ -324,7 +327,7 @@ impl SectorSize {
 
 impl fmt::Display for SectorSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} B", group_digits(u64::from(self.0.get())))
+        write!(f, "{} B", Grouped(u64::from(self.0.get())))
     }
 }
 
@@ -350,8 +353,8 @@ impl fmt::Display for Sectors {
         write!(
             f,
             "{} × {}",
-            group_digits(self.count),
-            group_digits(u64::from(self.size.get()))
+            Grouped(self.count),
+            Grouped(u64::from(self.size.get()))
         )
     }
 }

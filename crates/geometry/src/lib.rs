@@ -21,8 +21,9 @@ mod map;
 mod ratio;
 #[cfg(feature = "serde")]
 mod serialize;
+mod short_text;
 
-pub use bytes::{Bytes, ParseBytesError, SectorSize, Sectors, Unit};
+pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit};
 pub use cost::{Family, Price};
 pub use error::Error;
 pub use extent::Extent;

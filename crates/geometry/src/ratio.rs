@@ -1,6 +1,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::short_text::ShortText;
+
 /// An exact non-negative fraction, kept as it was computed (not reduced), so that the arithmetic can be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
@@ -146,20 +148,42 @@ impl From<u32> for Ratio {
 /// What is not exact with two decimals is rounded and marked: `≈33.33%`. What is above zero never prints as zero.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scaled = u128::from(self.numerator) * 10_000;
-        let denominator = u128::from(self.denominator);
-        let exact = scaled % denominator == 0;
-        let hundredths = (scaled + denominator / 2) / denominator;
+        let (hundredths, exact) = self.hundredths_of_percent();
         if hundredths == 0 && self.numerator > 0 {
             return f.pad("<0.01%");
         }
         let (whole, rest) = (hundredths / 100, hundredths % 100);
-        let mark = if exact { "" } else { "≈" };
-        match rest {
-            0 => f.pad(&format!("{mark}{whole}%")),
-            r if r % 10 == 0 => f.pad(&format!("{mark}{whole}.{}%", r / 10)),
-            r => f.pad(&format!("{mark}{whole}.{r:02}%")),
+        let text = ShortText::new()
+            .text(if exact { "" } else { "≈" })
+            .number(whole);
+        let text = match rest {
+            0 => text,
+            r if r % 10 == 0 => text.text(".").number(r / 10),
+            r if r < 10 => text.text(".0").number(r),
+            r => text.text(".").number(r),
+        };
+        text.text("%").fmt(f)
+    }
+}
+
+impl Ratio {
+    /// The fraction × 10,000, rounded, and whether that is exact.
+    fn hundredths_of_percent(self) -> (u128, bool) {
+        // 128-bit division is a function call of some dozen nanoseconds; nearly all fractions do without.
+        if let Some(scaled) = self.numerator.checked_mul(10_000)
+            && let Some(rounded) = scaled.checked_add(self.denominator / 2)
+        {
+            return (
+                u128::from(rounded / self.denominator),
+                scaled.is_multiple_of(self.denominator),
+            );
         }
+        let scaled = u128::from(self.numerator) * 10_000;
+        let denominator = u128::from(self.denominator);
+        (
+            (scaled + denominator / 2) / denominator,
+            scaled % denominator == 0,
+        )
     }
 }
 

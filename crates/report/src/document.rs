@@ -86,10 +86,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds one target.
-    pub fn add(&mut self, findings: &[Finding]) {
+    /// Adds one target, by its worst finding.
+    pub fn add(&mut self, worst: Option<Severity>) {
         self.targets += 1;
-        match findings.iter().map(|f| f.severity).max() {
+        match worst {
             Some(Severity::Error) => self.with_errors += 1,
             Some(Severity::Warning) => self.with_warnings += 1,
             Some(Severity::Note) => self.with_notes += 1,

@@ -9,6 +9,9 @@ use crate::{Finding, Prices};
 pub struct Options {
     /// Request sizes to price; the worst of them decides the severity.
     pub io: Vec<Unit>,
+    /// Findings in full. Without, rules may leave out evidence, arithmetic, notes and help that take long to write:
+    /// code, severity, title and price remain. For thousands of targets that get a line each.
+    pub in_full: bool,
 }
 
 impl Default for Options {
@@ -19,6 +22,7 @@ impl Default for Options {
                 .into_iter()
                 .filter_map(Unit::new)
                 .collect(),
+            in_full: true,
         }
     }
 }

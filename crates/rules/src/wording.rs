@@ -171,7 +171,7 @@ impl Correlation {
         let (whole, rest) = self.dividend.div_rem(self.divisor);
         let fraction = Ratio::new(rest.get(), self.divisor.get()).unwrap_or(Ratio::ZERO);
         if fraction.is_zero() {
-            return Bytes::new(whole).grouped();
+            return Bytes::new(whole).grouped().to_string();
         }
         let thousandths = u128::from(fraction.numerator()) * 1000;
         let denominator = u128::from(fraction.denominator());

@@ -21,21 +21,8 @@ use sink::{Mode, Sink};
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let root = root(args)?;
-    let checker = Checker {
-        take_as: args.take_as,
-        overrides: overrides(args),
-        options: Options {
-            io: args.io.clone(),
-        },
-        host: if root.is_live() {
-            "this host".to_owned()
-        } else {
-            root.name().to_owned()
-        },
-        root: Mutex::new(root),
-        captured: args.sysroot.is_some(),
-    };
-    let (jobs, unlisted) = expand::jobs(&args.targets, checker.captured);
+    let captured = args.sysroot.is_some();
+    let (jobs, unlisted) = expand::jobs(&args.targets, captured);
     let many =
         jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
     let mode = match (args.quiet, args.json, args.format) {
@@ -44,6 +31,17 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         (_, _, Format::Csv) => Mode::Csv,
         (_, _, Format::Text) if many && !args.details => Mode::Lines,
         (_, _, Format::Text) => Mode::Report,
+    };
+    let checker = Checker {
+        take_as: args.take_as,
+        overrides: overrides(args),
+        options: Options {
+            io: args.io.clone(),
+            in_full: !matches!(mode, Mode::Quiet | Mode::Lines),
+        },
+        host: root.name().to_owned(),
+        root: Mutex::new(root),
+        captured,
     };
     let mut sink = Sink::open(mode, many, args.fail_on)?;
     for (path, error) in unlisted {

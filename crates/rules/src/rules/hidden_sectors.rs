@@ -117,7 +117,7 @@ fn line(recorded: Bytes, real: Bytes) -> String {
             Bytes::new(count).grouped(),
             bytes.grouped()
         ),
-        _ => bytes.grouped(),
+        _ => bytes.grouped().to_string(),
     };
     format!("recorded {}, real {}", sectors(recorded), sectors(real))
 }

@@ -1,3 +1,4 @@
+use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, Seen};
 
@@ -109,7 +110,13 @@ fn finding(
     if let Some(placement) = &layer.placement {
         finding = finding.evidence(&placement.source, start_label(layer, start));
     }
-    for unit in candidates {
+    // Seven units with a price for every request size: more text than all other rules write together.
+    let rows = if context.options.in_full {
+        candidates
+    } else {
+        &[]
+    };
+    for unit in rows {
         finding = finding.arithmetic(row(context, start, *unit));
     }
     let finding = finding
@@ -141,12 +148,13 @@ fn row(context: &Context<'_>, start: Bytes, unit: Unit) -> String {
     if start.is_multiple_of(unit) {
         return format!("{unit}: {division}");
     }
-    let costs: Vec<String> = prices
-        .rows
-        .iter()
-        .map(|row| format!("{} +{}", row.io, row.extra))
-        .collect();
-    format!("{unit}: {division}; {}", costs.join(", "))
+    let mut line = format!("{unit}: {division}");
+    for (n, row) in prices.rows.iter().enumerate() {
+        let mark = if n == 0 { ';' } else { ',' };
+        // Writing to a String cannot fail.
+        let _ = write!(line, "{mark} {} +{}", row.io, row.extra);
+    }
+    line
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Many jobs on all cores, their results in order.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -21,9 +20,13 @@ pub(super) fn in_order<J: Sync, R: Send, E>(
     work: impl Fn(&J) -> R + Sync,
     mut deliver: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let workers = cores.min(jobs.len().div_ceil(BATCH));
-    if workers <= 1 {
+    let batches = jobs.len().div_ceil(BATCH);
+    // Asking for the number of cores means reading several files of the kernel; one batch needs no answer.
+    let workers = match batches {
+        0 | 1 => 1,
+        _ => thread::available_parallelism().map_or(1, |cores| cores.get().min(batches)),
+    };
+    if workers == 1 {
         return jobs.iter().try_for_each(|job| deliver(work(job)));
     }
     let bar = progress.then(|| {

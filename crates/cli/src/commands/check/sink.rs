@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use straddle::report::{SCHEMA, Summary, csv, text};
+use straddle::rules::Severity;
 
 use super::Outcome;
 use super::expand::Job;
@@ -26,8 +27,8 @@ pub(super) enum Mode {
 
 /// What one job came to, ready to be written.
 pub(super) enum Piece {
-    /// Checked: its text, and its findings for the totals.
-    Checked(Vec<u8>, Vec<straddle::rules::Finding>),
+    /// Checked: its text, and its worst severity for the totals. Findings stay with the thread that made them.
+    Checked(Vec<u8>, Option<Severity>),
     /// Nothing recognised in it.
     Unrecognised,
     /// Could not be read.
@@ -54,7 +55,7 @@ pub(super) fn rendered(mode: Mode, job: &Job, outcome: anyhow::Result<Outcome>) 
         }
     };
     match written {
-        Ok(()) => Piece::Checked(bytes, checked.findings),
+        Ok(()) => Piece::Checked(bytes, checked.findings.iter().map(|f| f.severity).max()),
         Err(error) => Piece::Failed(checked.name, error.to_string()),
     }
 }
@@ -108,7 +109,7 @@ impl Sink {
     /// Writes one piece.
     pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
         match piece {
-            Piece::Checked(bytes, findings) => {
+            Piece::Checked(bytes, worst) => {
                 let first = self.summary.targets == 0;
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
@@ -116,10 +117,8 @@ impl Sink {
                     _ => {}
                 }
                 self.out.write_all(&bytes)?;
-                self.summary.add(&findings);
-                self.found |= findings
-                    .iter()
-                    .any(|f| self.fail_on.is_reached_by(f.severity));
+                self.summary.add(worst);
+                self.found |= worst.is_some_and(|worst| self.fail_on.is_reached_by(worst));
                 Ok(())
             }
             Piece::Unrecognised => {
