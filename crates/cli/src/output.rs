@@ -14,6 +14,20 @@ pub(crate) fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {message}");
 }
 
+/// An error and what caused it, in one line. A cause that the message in front of it quotes already is left out.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |mut line, cause| {
+        let cause = cause.to_string();
+        if !line.contains(&cause) {
+            if !line.is_empty() {
+                line.push_str(": ");
+            }
+            line.push_str(&cause);
+        }
+        line
+    })
+}
+
 /// Says something on stderr that is not an error.
 pub(crate) fn remark(message: &str) {
     let _ = writeln!(anstream::stderr(), "{message}");

@@ -49,7 +49,6 @@ fn closed_forms(c: &mut Criterion) {
                 .price(l, grid, Access::Write)
                 .map_or(0, |p| p.extra.numerator())
         });
-        let mut next = next;
         c.bench_function(&format!("smallest offset on a grid: {name}"), |b| {
             b.iter(|| grid.first_at_or_after(next()));
         });

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Grid, Unit};
 use straddle_stack::{
-    Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Value,
+    Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Source, Value,
 };
 
 use crate::Window;
@@ -32,6 +32,8 @@ pub struct Child {
     pub name: String,
     /// Where it lies, in the window's addresses; the provenance is the field that records its start.
     pub placement: Fact<Extent>,
+    /// The field that records its length, or where it ends.
+    pub len: Source,
     /// How it relates to the other parts of its table.
     pub nesting: Nesting,
     /// Facts about it.

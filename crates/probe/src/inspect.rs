@@ -268,7 +268,8 @@ fn add_child(
     };
     layer.size = Some(Fact {
         value: extent.len(),
-        ..child.placement.clone().map(|e| e.len())
+        source: child.len,
+        trust: child.placement.trust,
     });
     layer.placement = Some(child.placement);
     layer.attributes = child.attributes;

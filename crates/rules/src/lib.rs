@@ -22,4 +22,4 @@ pub use finding::{Evidence, Finding};
 pub use page::{Folklore, Page};
 pub use price::{PriceRow, Prices};
 pub use registry::{FOLKLORE, RULES, Rule, by_code, check};
-pub use wording::{Correlation, division};
+pub use wording::{Correlation, both_ways, division};

@@ -96,8 +96,9 @@ fn recorded_number(layer: &Layer) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// `31.5 KiB = 63 sectors = 32,256 B`.
-pub(crate) fn both_ways(bytes: Bytes) -> String {
+/// A place or a length every way that tools show it: `31.5 KiB = 63 sectors = 32,256 B`.
+#[must_use]
+pub fn both_ways(bytes: Bytes) -> String {
     let (sectors, rest) = Unit::new(512).map_or((0, bytes), |unit| bytes.div_rem(unit));
     let plain = format!("{} B", bytes.grouped());
     let short = bytes.to_string();
@@ -107,7 +108,8 @@ pub(crate) fn both_ways(bytes: Bytes) -> String {
         format!("{short} = ")
     };
     if rest == Bytes::ZERO && sectors > 0 {
-        out.push_str(&format!("{} sectors = ", Bytes::new(sectors).grouped()));
+        let s = if sectors == 1 { "" } else { "s" };
+        out.push_str(&format!("{} sector{s} = ", Bytes::new(sectors).grouped()));
     }
     out + &plain
 }

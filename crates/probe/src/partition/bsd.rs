@@ -141,6 +141,7 @@ fn read(window: &Window<'_>, label: u64) -> Result<Option<Detected>, ReadError> 
             kind_at: (at + 12, 1),
             first: u64::from(partition.first.get()),
             first_at: (at + 4, 4),
+            len_at: (at, 4),
             at,
         };
         out.children.push(slot.child(window, Nesting::Plain));

@@ -58,6 +58,8 @@ pub(super) const ENTRY_LEN: u64 = 16;
 pub(super) const KIND_AT: u64 = 4;
 /// Offset of the first LBA in an entry.
 const FIRST_AT: u64 = 8;
+/// Offset of the number of sectors in an entry.
+const SECTORS_AT: u64 = 12;
 /// Type of the entry that keeps tools which know no GPT from touching the disk.
 pub(super) const PROTECTIVE: u8 = 0xee;
 /// "IBMA" in EBCDIC: an AIX physical volume, whose boot record ends in 55 aa too.
@@ -181,6 +183,7 @@ fn partition(
         // From the beginning of the disk, also where the entry counts from its boot record.
         first: extent.start().div_rem(sector.unit()).0,
         first_at: (at + FIRST_AT, 4),
+        len_at: (at + SECTORS_AT, 4),
         at,
     };
     slot.child(window, nesting)

@@ -22,6 +22,8 @@ struct Slot {
     /// The sector that it starts at, counted from where the table's primary entries count from, and the field.
     first: u64,
     first_at: (u64, usize),
+    /// The field that records its length, or its last sector.
+    len_at: (u64, usize),
     /// Where the entry itself begins.
     at: u64,
 }
@@ -52,6 +54,7 @@ impl Slot {
             kind: LayerKind::Partition,
             name: self.name,
             placement: window.fact(self.extent, self.first_at.0, self.first_at.1),
+            len: window.source(self.len_at.0, self.len_at.1),
             nesting,
             attributes,
             oddities: Vec::new(),

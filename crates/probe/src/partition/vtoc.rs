@@ -89,6 +89,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
             kind_at: (at, 2),
             first: u64::from(start),
             first_at: (at + 4, 4),
+            len_at: (at + 8, 4),
             at,
         };
         out.children.push(slot.child(window, Nesting::Plain));

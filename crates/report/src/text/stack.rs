@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Correlation, division};
+use straddle_rules::{Correlation, both_ways, division};
 use straddle_stack::{
     Fact, GridFact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source, Trust, Value,
 };
@@ -343,17 +343,4 @@ fn wrapped(items: &[String]) -> Vec<String> {
         }
     }
     lines
-}
-
-fn both_ways(bytes: Bytes) -> String {
-    let (sectors, rest) = Unit::new(512).map_or((0, bytes), |unit| bytes.div_rem(unit));
-    if rest == Bytes::ZERO && bytes > Bytes::ZERO {
-        format!(
-            "{bytes} = {} sectors = {} B",
-            Bytes::new(sectors).grouped(),
-            bytes.grouped()
-        )
-    } else {
-        format!("{} B", bytes.grouped())
-    }
 }

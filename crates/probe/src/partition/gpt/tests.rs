@@ -1,7 +1,10 @@
+use super::entry::name;
 use super::*;
 use crate::partition::testing::{children, found, kinds, put};
 use proptest::prelude::*;
+use straddle_geometry::Bytes;
 use straddle_io::Reader;
+use zerocopy::byteorder::little_endian::U16;
 
 /// The type of a Linux filesystem partition, as stored and as printed.
 const LINUX: [u8; 16] = [
