@@ -1,5 +1,6 @@
 //! Everything that is done to the repository. `cargo xtask` lists the tasks.
 
+mod bench;
 mod budgets;
 mod dist;
 mod docs;
@@ -20,6 +21,7 @@ cargo xtask TASK
   budgets              check package count, licences, binary size, file lengths
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
+  bench                measure check beside other tools, and archive the figures under benches/
   soak fuzz [MINUTES]  fuzz every target in turn, MINUTES in total (30), and archive what was run
 ";
 
@@ -41,6 +43,7 @@ fn task(args: &[&str]) -> Result<()> {
         ["test", rest @ ..] => test::all(rest),
         ["layers"] => layers::check(),
         ["budgets"] => budgets::check(),
+        ["bench"] => bench::check(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),

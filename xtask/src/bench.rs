@@ -1,0 +1,195 @@
+//! `cargo xtask bench`: how long `straddle check` takes beside the tools people have, in the same run.
+//!
+//! Rounds are interleaved (A B C, A B C, …), so that whatever else the machine does falls on all of them alike, and
+//! what is compared is the ratio within a round. Nothing here fails on a time: the figures are archived and read.
+
+mod archive;
+mod images;
+mod measure;
+
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::run::{cargo, repository, run};
+use archive::Archive;
+use images::{Images, Read};
+use measure::Series;
+
+/// Rounds of the whole-process comparison: cheap, so many.
+const ROUNDS_ONE: usize = 60;
+/// Rounds over the directory.
+const ROUNDS_MANY: usize = 20;
+/// Images in the directory.
+const IMAGES: usize = 10_000;
+/// Images of them that sfdisk is run on, one process each, in every round.
+const SAMPLE: usize = 200;
+
+/// Builds the release binary, measures, and archives the figures under benches/.
+pub(crate) fn check() -> Result<()> {
+    run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
+    let straddle = repository().join("target/release/straddle");
+    let scratch = Scratch::new()?;
+    let images = Images::make(&scratch.0, IMAGES, &straddle)?;
+    let mut archive = Archive::new();
+    one_image(&straddle, &images, &mut archive)?;
+    many_images(&straddle, &images, &mut archive)?;
+    archive.write("check", "cargo xtask bench")
+}
+
+/// One image, a process each.
+fn one_image(straddle: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
+    let image = images.one.to_string_lossy();
+    let straddle = straddle.to_string_lossy();
+    let tools: [(&str, Vec<&str>); 4] = [
+        ("straddle check", vec![&straddle, "check", &image]),
+        ("blkid -p", vec!["blkid", "-p", &image]),
+        ("sfdisk -J", vec!["sfdisk", "-J", &image]),
+        (
+            "parted",
+            vec!["parted", "-ms", &image, "unit", "s", "print"],
+        ),
+    ];
+    let mut times: Vec<Series> = tools.iter().map(|(name, _)| Series::new(name)).collect();
+    let mut memory = times.clone();
+    for round in 0..ROUNDS_ONE {
+        for ((_, words), series) in tools.iter().zip(&mut times) {
+            series.push(measure::wall_us(words)?);
+        }
+        // Memory hardly varies: a tenth of the rounds is enough.
+        for ((_, words), series) in tools.iter().zip(&mut memory).filter(|_| round % 10 == 0) {
+            series.push(measure::peak_kib(words)?);
+        }
+    }
+    archive.section(
+        "One image, a process each",
+        "µs",
+        "the image has an MBR and one ext4 partition at sector 63",
+        &times,
+    );
+    archive.section(
+        "Peak memory of that process",
+        "KiB",
+        "resident, as /usr/bin/time reports it",
+        &memory,
+    );
+    Ok(())
+}
+
+/// A directory of small images that are in the page cache.
+fn many_images(straddle: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
+    let directory = images.directory.to_string_lossy();
+    let straddle = straddle.to_string_lossy();
+    let ways: [(&str, Vec<&str>); 3] = [
+        (
+            "straddle check -q DIR",
+            vec![&straddle, "check", "-q", &directory],
+        ),
+        ("straddle check DIR", vec![&straddle, "check", &directory]),
+        (
+            "straddle check --json DIR",
+            vec![&straddle, "check", "--json", &directory],
+        ),
+    ];
+    let mut times: Vec<Series> = ways.iter().map(|(name, _)| Series::new(name)).collect();
+    let mut floor = Series::new("floor: open, fstat, the same reads, close, on as many threads");
+    let mut sfdisk = Series::new("sfdisk -J, one process an image");
+    let each = |us: f64| us / measure::as_f64(IMAGES);
+    for round in 0..ROUNDS_MANY {
+        for ((_, words), series) in ways.iter().zip(&mut times) {
+            series.push(each(measure::wall_us(words)?));
+        }
+        floor.push(each(read_all(images)?));
+        let mut spent = 0.0;
+        for n in 0..SAMPLE {
+            let image = images.path((round * SAMPLE + n) % IMAGES);
+            spent += measure::wall_us(&["sfdisk", "-J", &image.to_string_lossy()])?;
+        }
+        sfdisk.push(spent / measure::as_f64(SAMPLE));
+    }
+    times.push(floor);
+    times.push(sfdisk);
+    let note = format!(
+        "{IMAGES} images of 1 MiB in one directory, in the page cache; {} kinds: MBR or GPT, starts at sectors 34 to 128, ext4, FAT or \
+         nothing inside; output to /dev/null; sfdisk on {SAMPLE} of them in every round",
+        images.kinds.len()
+    );
+    archive.section("Many images, time for each", "µs", &note, &times);
+    Ok(())
+}
+
+/// What cannot be had for less: every image opened, and read as straddle reads it. The time in µs.
+fn read_all(images: &Images) -> Result<f64> {
+    let threads = std::thread::available_parallelism()?.get();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|first| {
+                scope.spawn(move || {
+                    (first..IMAGES)
+                        .step_by(threads)
+                        .try_for_each(|n| read(images, n))
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or(Ok(())))
+    })?;
+    Ok(measure::micros(start.elapsed()))
+}
+
+fn read(images: &Images, n: usize) -> Result<()> {
+    let file = File::open(images.path(n))?;
+    std::hint::black_box(file.metadata()?.len());
+    let mut buffer = [0; 64 << 10];
+    for Read { offset, len } in &images.kind(n).reads {
+        let buffer = buffer
+            .get_mut(..*len)
+            .context("straddle reads more than 64 KiB at once")?;
+        std::hint::black_box(file.read_at(buffer, *offset)?);
+    }
+    Ok(())
+}
+
+/// A directory in memory, where there is one, that goes away at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Scratch> {
+        let shm = Path::new("/dev/shm");
+        let base = if shm.is_dir() {
+            shm.to_owned()
+        } else {
+            repository().join("target")
+        };
+        let path = base.join(format!("straddle-bench-{}", std::process::id()));
+        std::fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a program without a word from it.
+fn quietly(words: &[&str]) -> Result<()> {
+    let (program, arguments) = words.split_first().context("no program")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .with_context(|| format!("cannot run `{program}`"))?;
+    anyhow::ensure!(
+        output.status.success(),
+        "`{}`: {}",
+        words.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
