@@ -9,6 +9,19 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     anstream::stdout().write_all(text.as_bytes())
 }
 
+/// stdout for long results: styles are stripped where they do not belong, and what is left is written in large pieces.
+/// (`anstream::stdout()` writes what lies between two styles piece by piece.)
+pub(crate) fn stdout() -> Box<dyn Write> {
+    let raw = io::stdout();
+    match anstream::AutoStream::choice(&raw) {
+        anstream::ColorChoice::Never => {
+            let buffered: Box<dyn Write> = Box::new(io::BufWriter::new(raw));
+            Box::new(anstream::StripStream::new(buffered))
+        }
+        _ => Box::new(io::BufWriter::new(anstream::stdout())),
+    }
+}
+
 /// Says on stderr what went wrong. A stderr that cannot be written to is ignored: there is nowhere left to say so.
 pub(crate) fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {message}");

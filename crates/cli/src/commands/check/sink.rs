@@ -82,7 +82,7 @@ impl Sink {
     pub(super) fn open(mode: Mode, many: bool, fail_on: FailOn) -> anyhow::Result<Sink> {
         let mut out: Box<dyn Write> = match mode {
             Mode::Quiet => Box::new(io::sink()),
-            Mode::Report | Mode::Lines => Box::new(io::BufWriter::new(anstream::stdout())),
+            Mode::Report | Mode::Lines => output::stdout(),
             Mode::Json | Mode::Csv => Box::new(io::BufWriter::new(io::stdout())),
         };
         match mode {
