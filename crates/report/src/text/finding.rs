@@ -5,7 +5,7 @@ use straddle_rules::{Finding, PriceRow, Prices};
 use straddle_stack::{LayerId, Source};
 
 use super::page::folded;
-use super::snippet::{self, sanitise};
+use super::snippet::{self, WIDTH, aside, sanitise};
 use super::style::{FRAME, STRONG, paint, severity_style};
 use crate::Checked;
 
@@ -61,21 +61,6 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
         paint(STRONG, "more"),
         finding.code
     );
-}
-
-/// Width of prose under a finding; arithmetic and prices are never cut.
-pub(super) const WIDTH: usize = 92;
-
-/// Writes lines behind `=`, the name in front of the first.
-pub(super) fn aside(out: &mut String, name: &str, lines: &[String]) {
-    for (index, line) in lines.iter().enumerate() {
-        let name = if index == 0 {
-            format!("{name}:")
-        } else {
-            " ".repeat(name.len() + 1)
-        };
-        let _ = writeln!(out, "   {} {name} {}", paint(FRAME, "="), sanitise(line));
-    }
 }
 
 /// `legacy.img: mbr, partition 1`.

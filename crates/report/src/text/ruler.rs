@@ -144,35 +144,15 @@ fn draw(grid: Grid, row: &PriceRow) -> Option<Drawing> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::style::without_styles;
     use super::*;
     use straddle_geometry::{Ratio, Unit};
 
     fn drawn(unit: u64, start: u64, io: u64) -> (String, String) {
         let unit = Unit::new(unit).expect("not zero");
-        let row = PriceRow {
-            io: Unit::new(io).expect("not zero"),
-            straddling: Ratio::ONE,
-            straddling_aligned: Ratio::ZERO,
-            read_now: Ratio::ONE,
-            read_aligned: Ratio::ONE,
-            write_now: Ratio::ONE,
-            write_aligned: Ratio::ONE,
-            extra: Ratio::ONE,
-        };
+        let row = row(io);
         let drawing = draw(Grid::new(unit).seen_from(Bytes::new(start)), &row).expect("draws");
-        let plain = |text: &str| {
-            let mut out = String::new();
-            let mut chars = text.chars();
-            while let Some(c) = chars.next() {
-                if c == '\u{1b}' {
-                    let _ = chars.find(|c| *c == 'm');
-                } else {
-                    out.push(c);
-                }
-            }
-            out
-        };
-        (drawing.boundaries, plain(&drawing.requests))
+        (drawing.boundaries, without_styles(&drawing.requests))
     }
 
     #[test]
@@ -202,10 +182,7 @@ mod tests {
             for io in [1, 512, 4096, 1 << 20, 1 << 50] {
                 for start in [0, 63 * 512, 1 << 20] {
                     let u = Unit::new(unit).expect("not zero");
-                    let row = PriceRow {
-                        io: Unit::new(io).expect("not zero"),
-                        ..sample()
-                    };
+                    let row = row(io);
                     if let Some(drawing) = draw(Grid::new(u).seen_from(Bytes::new(start)), &row) {
                         assert_eq!(drawing.boundaries.chars().count(), 65);
                     }
@@ -214,9 +191,10 @@ mod tests {
         }
     }
 
-    fn sample() -> PriceRow {
+    /// Requests of one size, all of which straddle.
+    fn row(io: u64) -> PriceRow {
         PriceRow {
-            io: Unit::B4096,
+            io: Unit::new(io).expect("not zero"),
             straddling: Ratio::ONE,
             straddling_aligned: Ratio::ZERO,
             read_now: Ratio::ONE,

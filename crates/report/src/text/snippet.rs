@@ -6,7 +6,6 @@ use std::fmt::Write;
 
 use straddle_stack::{ImageBytes, Source};
 
-use super::finding::{WIDTH, aside};
 use super::page::folded;
 use super::style::{FAINT, FRAME, paint};
 
@@ -55,6 +54,21 @@ pub(super) fn render(
     }
     if lines.is_empty() {
         let _ = writeln!(out, "   {bar} {}", paint(FAINT, label));
+    }
+}
+
+/// Width of prose under a finding; arithmetic and prices are never cut.
+pub(super) const WIDTH: usize = 92;
+
+/// Writes lines behind `=`, the name in front of the first.
+pub(super) fn aside(out: &mut String, name: &str, lines: &[String]) {
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 {
+            format!("{name}:")
+        } else {
+            " ".repeat(name.len() + 1)
+        };
+        let _ = writeln!(out, "   {} {name} {}", paint(FRAME, "="), sanitise(line));
     }
 }
 
@@ -121,6 +135,7 @@ pub(super) fn sanitise(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::style::without_styles;
     use super::*;
     use straddle_geometry::Bytes;
 
@@ -133,20 +148,7 @@ mod tests {
             anstyle::Style::new(),
             &mut out,
         );
-        strip(&out)
-    }
-
-    fn strip(text: &str) -> String {
-        let mut out = String::new();
-        let mut chars = text.chars();
-        while let Some(c) = chars.next() {
-            if c == '\u{1b}' {
-                let _ = chars.find(|c| *c == 'm');
-            } else {
-                out.push(c);
-            }
-        }
-        out
+        without_styles(&out)
     }
 
     #[test]

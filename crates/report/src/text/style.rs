@@ -30,3 +30,18 @@ pub const fn severity_style(severity: Severity) -> Style {
 pub(super) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
+
+/// `text` without its styles.
+#[cfg(test)]
+pub(super) fn without_styles(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            let _ = chars.find(|c| *c == 'm');
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
