@@ -16,13 +16,14 @@ const TESTS: &[(&str, &str)] = &[
     ("exfatprogs", "mkfs.exfat and dump.exfat: oracle for exFAT"),
     ("fdisk", "sfdisk: oracle for partition tables"),
     ("gdisk", "sgdisk: oracle for GPT"),
-    ("mtools", "minfo: oracle for FAT"),
+    ("mount", "losetup: a device that vanishes"),
     ("ntfs-3g", "mkntfs and ntfsinfo: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (
         "strace",
         "proves that targets are opened read-only and how much is read",
     ),
+    ("time", "peak memory of a run"),
     (
         "util-linux",
         "blkid, lsblk: oracle for signatures and for the live host",
@@ -32,6 +33,7 @@ const TESTS: &[(&str, &str)] = &[
 
 /// Packages that the static and the Windows build need.
 const DIST: &[(&str, &str)] = &[
+    ("binutils", "readelf: tells a static binary"),
     ("gcc-mingw-w64-x86-64", "linker for the Windows binary"),
     ("musl-tools", "linker for the static binary"),
     ("wine", "runs the Windows binary"),
