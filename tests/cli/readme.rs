@@ -164,30 +164,27 @@ fn check(path: &Path) -> Result<usize, String> {
 }
 
 fn compare(step: &Step, printed: &str) -> Result<(), String> {
-    // Space at the end of a line cannot be seen in Markdown, and a last empty line would be lost in the fence.
-    let lines = |text: &mut dyn Iterator<Item = &str>| {
-        let mut lines: Vec<String> = text.map(|line| line.trim_end().to_owned()).collect();
-        while lines.last().is_some_and(String::is_empty) {
-            lines.pop();
-        }
-        lines
-    };
-    let expected = lines(&mut step.expected.iter().map(String::as_str));
-    let printed = lines(&mut printed.lines());
-    let borrowed = |lines: &[String]| -> Vec<String> { lines.to_vec() };
-    let (e, p) = (borrowed(&expected), borrowed(&printed));
-    let e: Vec<&str> = e.iter().map(String::as_str).collect();
-    let p: Vec<&str> = p.iter().map(String::as_str).collect();
-    if matches(&e, &p) {
+    let expected = visible(step.expected.iter().map(String::as_str));
+    let printed = visible(printed.lines());
+    if matches(&expected, &printed) {
         return Ok(());
     }
     Err(format!(
         "line {}: `{}` is to print\n{}\n--- and prints\n{}",
         step.line,
         step.command,
-        e.join("\n"),
-        p.join("\n")
+        expected.join("\n"),
+        printed.join("\n")
     ))
+}
+
+/// Without the space at the ends of lines, which cannot be seen in Markdown, and without empty lines at the end.
+fn visible<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut lines: Vec<&str> = lines.map(str::trim_end).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    lines
 }
 
 /// What a command prints, on both channels, as a reader in a terminal of 100 columns would see it.

@@ -3,11 +3,11 @@ mod parallel;
 mod sink;
 
 use anyhow::{Context as _, bail};
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use straddle::geometry::{Bytes, SectorSize, Unit};
-use straddle::io::{ReadAt, Target, TargetKind};
+use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::Checked;
 use straddle::rules::{self, Context, Options};
 use straddle::sources::linux::{self, Root};
@@ -103,7 +103,17 @@ impl Checker {
     }
 
     fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
-        let target = Target::open(path)?;
+        let target = match Target::open(path) {
+            // The kernel tells anybody what it knows of a device; only what lies on it takes leave to open it.
+            Err(OpenError::Os { source, .. })
+                if source.kind() == ErrorKind::PermissionDenied
+                    && self.take_as != As::Image
+                    && is_device(path) =>
+            {
+                return self.on_host(path).map(Some);
+            }
+            opened => opened?,
+        };
         if target.kind() == TargetKind::File && target.size() == Bytes::ZERO {
             return match origin {
                 Origin::Listed => Ok(None),
@@ -141,6 +151,17 @@ impl Checker {
             .with_context(|| format!("{} is not valid UTF-8", path.display()))?;
         Ok(linux::file(&self.root(), name, &self.overrides)?)
     }
+}
+
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Path) -> bool {
+    false
 }
 
 fn is_disk_image(stack: &Stack) -> bool {
