@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     parallel::in_order(
         &jobs,
         progress,
-        |job| sink::rendered(mode, job, checker.check(job)),
+        |job| sink::rendered(mode, job.name(&checker.host), checker.check(job)),
         |piece| sink.add(piece),
     )?;
     let totals = sink.close()?;

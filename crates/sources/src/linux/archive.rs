@@ -45,7 +45,11 @@ fn read_tar(input: impl Read) -> Result<BTreeMap<String, Entry>, String> {
     let mut entries = BTreeMap::new();
     let mut archive = Archive::new(input);
     for item in archive.entries().map_err(text)? {
-        let mut item = item.map_err(text)?;
+        // The crate's own words for a first header that is none are about checksums of nothing.
+        let mut item = item.map_err(|error| match entries.len() {
+            0 => "it is neither a tar archive, gzipped or not, nor a .tree file".to_owned(),
+            n => format!("the archive is damaged after {n} entries: {error}"),
+        })?;
         if entries.len() >= MOST_ENTRIES {
             return Err(format!("it has more than {MOST_ENTRIES} entries"));
         }

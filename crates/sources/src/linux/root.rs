@@ -62,7 +62,7 @@ impl Root {
     /// The machine that this runs on: system calls and read-only opens of its devices are allowed.
     #[must_use]
     pub fn live() -> Root {
-        Root::of("/".into(), Files::Live)
+        Root::of("this host".into(), Files::Live)
     }
 
     /// `/` is the live system; another directory holds the files of a host; a file is an archive made by
@@ -146,7 +146,7 @@ impl Root {
         self
     }
 
-    /// What was given.
+    /// The path that was given; `this host` for the live system.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

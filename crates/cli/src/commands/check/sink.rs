@@ -6,7 +6,6 @@ use straddle::report::{SCHEMA, Summary, csv, text};
 use straddle::rules::Severity;
 
 use super::Outcome;
-use super::expand::Job;
 use crate::args::FailOn;
 use crate::output;
 
@@ -36,11 +35,11 @@ pub(super) enum Piece {
 }
 
 /// Renders what a job came to; runs on the worker's thread.
-pub(super) fn rendered(mode: Mode, job: &Job, outcome: anyhow::Result<Outcome>) -> Piece {
+pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome>) -> Piece {
     let checked = match outcome {
         Ok(Outcome::Checked(checked)) => checked,
         Ok(Outcome::Unrecognised) => return Piece::Unrecognised,
-        Err(error) => return Piece::Failed(job.name("this host"), output::chain(&error)),
+        Err(error) => return Piece::Failed(name, output::chain(&error)),
     };
     let mut bytes = Vec::new();
     let written = match mode {
