@@ -1,8 +1,10 @@
 //! One line per partition, for many targets: what a spreadsheet wants.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use straddle_geometry::{Bytes, Unit};
+use straddle_rules::Finding;
 use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, Trust};
 
 use crate::Checked;
@@ -46,23 +48,34 @@ pub fn header(out: impl Write) -> csv::Result<()> {
 pub fn rows(checked: &Checked, out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let stack = &checked.stack;
-    let mut any = false;
-    for (id, _) in stack
+    let partitions = stack
         .iter()
-        .filter(|(_, layer)| layer.kind == LayerKind::Partition)
-    {
-        any = true;
-        writer.write_record(row(checked, id))?;
+        .filter(|(_, layer)| layer.kind == LayerKind::Partition);
+    let mut subjects: Vec<LayerId> = partitions.map(|(id, _)| id).collect();
+    if subjects.is_empty() {
+        subjects.extend(stack.roots());
     }
-    if !any {
-        for id in stack.roots() {
-            writer.write_record(row(checked, id))?;
-        }
+    let about = by_subject(checked);
+    for id in subjects {
+        let about = about.get(&id).map_or(&[][..], Vec::as_slice);
+        writer.write_record(row(checked, id, about))?;
     }
     Ok(writer.flush()?)
 }
 
-fn row(checked: &Checked, id: LayerId) -> [String; COLUMNS.len()] {
+/// The findings about each layer and everything that rests on it.
+fn by_subject(checked: &Checked) -> BTreeMap<LayerId, Vec<&Finding>> {
+    let mut out: BTreeMap<LayerId, Vec<&Finding>> = BTreeMap::new();
+    for finding in &checked.findings {
+        let below = checked.stack.foundations(finding.layer);
+        for id in below.into_iter().chain([finding.layer]) {
+            out.entry(id).or_default().push(finding);
+        }
+    }
+    out
+}
+
+fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.len()] {
     let stack = &checked.stack;
     let layer = stack.layer(id);
     let number = |bytes: Option<Bytes>| bytes.map_or(String::new(), |b| b.get().to_string());
@@ -92,11 +105,6 @@ fn row(checked: &Checked, id: LayerId) -> [String; COLUMNS.len()] {
     };
     let physical = off(GridRole::PhysicalSector);
     let stripe = off(GridRole::StripeUnit);
-    let about: Vec<_> = checked
-        .findings
-        .iter()
-        .filter(|f| stack.rests_on(f.layer, id))
-        .collect();
     let mut codes: Vec<String> = about.iter().map(|f| f.code.to_string()).collect();
     codes.sort();
     codes.dedup();
