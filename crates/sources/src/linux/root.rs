@@ -22,7 +22,7 @@ const MOST_LINKS: usize = 40;
 ///
 /// Paths are those of the host, absolute. Symbolic links are followed inside the root only: `..` at the top stays
 /// there, and an absolute target starts at the root again. Facts that are not files (the device-mapper tables, the
-/// extents of a file) are asked by question; the live system asks its kernel and writes the answer as text, a
+/// extents of a file) are asked as questions; the live system asks its kernel and writes the answer as text, a
 /// captured root has that text in a file below `.straddle/`, and whoever reads it cannot tell the difference.
 #[derive(Debug)]
 pub struct Root {
