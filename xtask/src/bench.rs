@@ -19,6 +19,7 @@ use archive::Archive;
 use images::{Images, Read};
 use measure::Series;
 
+const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Rounds of the whole-process comparison: cheap, so many.
 const ROUNDS_ONE: usize = 60;
 /// Rounds over the directory.
@@ -31,22 +32,43 @@ const SAMPLE: usize = 200;
 /// Builds the release binary, measures, and archives the figures under benches/.
 pub(crate) fn check() -> Result<()> {
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
+    // The usual binary, and one that needs no dynamic linker, whose work is a good part of so short a process.
+    run(cargo()
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--package",
+            "straddle-cli",
+            "--target",
+            TARGET,
+        ])
+        .env(
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+            "-Ctarget-feature=+crt-static",
+        ))?;
     let straddle = repository().join("target/release/straddle");
+    let linked = repository().join(format!("target/{TARGET}/release/straddle"));
     let scratch = Scratch::new()?;
     let images = Images::make(&scratch.0, IMAGES, &straddle)?;
     let mut archive = Archive::new();
-    one_image(&straddle, &images, &mut archive)?;
+    one_image(&straddle, &linked, &images, &mut archive)?;
     many_images(&straddle, &images, &mut archive)?;
     archive.write("check", "cargo xtask bench")
 }
 
 /// One image, a process each.
-fn one_image(straddle: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
+fn one_image(straddle: &Path, linked: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
     let image = images.one.to_string_lossy();
-    let straddle = straddle.to_string_lossy();
-    let tools: [(&str, Vec<&str>); 4] = [
-        ("straddle check", vec![&straddle, "check", &image]),
+    let (straddle, linked) = (straddle.to_string_lossy(), linked.to_string_lossy());
+    let tools: [(&str, Vec<&str>); 6] = [
         ("blkid -p", vec!["blkid", "-p", &image]),
+        ("straddle check", vec![&straddle, "check", &image]),
+        ("straddle check -q", vec![&straddle, "check", "-q", &image]),
+        (
+            "straddle check, statically linked",
+            vec![&linked, "check", &image],
+        ),
         ("sfdisk -J", vec!["sfdisk", "-J", &image]),
         (
             "parted",
@@ -84,11 +106,11 @@ fn many_images(straddle: &Path, images: &Images, archive: &mut Archive) -> Resul
     let directory = images.directory.to_string_lossy();
     let straddle = straddle.to_string_lossy();
     let ways: [(&str, Vec<&str>); 3] = [
+        ("straddle check DIR", vec![&straddle, "check", &directory]),
         (
             "straddle check -q DIR",
             vec![&straddle, "check", "-q", &directory],
         ),
-        ("straddle check DIR", vec![&straddle, "check", &directory]),
         (
             "straddle check --json DIR",
             vec![&straddle, "check", "--json", &directory],

@@ -10,15 +10,38 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 }
 
 /// stdout for long results: styles are stripped where they do not belong, and what is left is written in large pieces.
-/// (`anstream::stdout()` writes what lies between two styles piece by piece.)
 pub(crate) fn stdout() -> Box<dyn Write> {
     let raw = io::stdout();
     match anstream::AutoStream::choice(&raw) {
-        anstream::ColorChoice::Never => {
-            let buffered: Box<dyn Write> = Box::new(io::BufWriter::new(raw));
-            Box::new(anstream::StripStream::new(buffered))
-        }
+        anstream::ColorChoice::Never => Box::new(Plain(io::BufWriter::new(raw))),
         _ => Box::new(io::BufWriter::new(anstream::stdout())),
+    }
+}
+
+/// Strips styles from whole texts: no style begins in one write and ends in the next.
+///
+/// `anstream`'s own stream takes any bytes, and so has to decode UTF-8 as well.
+struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                for piece in anstream::adapter::strip_str(text) {
+                    self.0.write_all(piece.as_bytes())?;
+                }
+            }
+            Err(_) => {
+                for piece in anstream::adapter::strip_bytes(bytes) {
+                    self.0.write_all(piece)?;
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

@@ -46,19 +46,34 @@ pub(crate) const fn rem(a: u64, b: u64) -> u64 {
     div_rem(a, b).1
 }
 
-/// The inverse of `a` modulo `m`, for coprime `a` and `m`, `m` ≥ 1; in `0..m`.
+/// `a × b` modulo `m`.
+#[inline]
+pub(crate) fn mul_mod(a: u64, b: u64, m: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => rem(product, m),
+        // Below m, which fits.
+        None => u64::try_from(u128::from(a) * u128::from(b) % u128::from(m)).unwrap_or(0),
+    }
+}
+
+/// The inverse of `a` modulo `m`, for coprime `a` < `m`, 1 ≤ `m` ≤ 2⁶²; in `0..m`.
 pub(crate) fn inverse_mod(a: u64, m: u64) -> u64 {
-    // The extended Euclidean algorithm; coefficients stay below m in absolute value, so i128 cannot overflow.
-    let (mut old_r, mut r) = (i128::from(a % m), i128::from(m));
-    let (mut old_s, mut s) = (1_i128, 0_i128);
+    // The extended Euclidean algorithm. Coefficients stay at or below m in absolute value, so they fit in an i64; 128
+    // bits would cost a function call for every division.
+    let (mut old_r, mut r) = (a, m);
+    let (mut old_s, mut s) = (1_i64, 0_i64);
     while r != 0 {
         let q = old_r / r;
         (old_r, r) = (r, old_r - q * r);
-        (old_s, s) = (s, old_s - q * s);
+        (old_s, s) = (s, old_s - q.cast_signed() * s);
     }
-    let inverse = old_s.rem_euclid(i128::from(m));
-    // In 0..m by construction.
-    u64::try_from(inverse).unwrap_or(0)
+    // Above −m by construction.
+    let inverse = if old_s < 0 {
+        m - old_s.unsigned_abs()
+    } else {
+        old_s.unsigned_abs()
+    };
+    rem(inverse, m)
 }
 
 #[cfg(test)]

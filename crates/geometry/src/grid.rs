@@ -1,4 +1,4 @@
-use crate::arithmetic::{gcd, inverse_mod, rem};
+use crate::arithmetic::{div_rem, gcd, inverse_mod, mul_mod, rem};
 use crate::{Bytes, Error, Unit};
 
 /// A set of equally spaced boundaries: every address ≡ `phase` (mod `unit`), with 0 ≤ phase < unit.
@@ -120,19 +120,25 @@ impl Grid {
             return Err(disjoint(g, self, other));
         }
         let (m, n) = (coarse.unit.get(), fine.unit.get());
-        let steps = n / g;
+        let steps = div_rem(n, g).0;
         let unit = m
             .checked_mul(steps)
             .and_then(Unit::new)
             .ok_or(Error::Overflow)?;
         // Solve phase ≡ p + m·t with m·t ≡ q − p (mod n): t = (q − p)/g · (m/g)⁻¹ (mod n/g).
-        let (p, q) = (u128::from(coarse.phase.get()), u128::from(fine.phase.get()));
-        let n_wide = u128::from(n);
-        let difference = (q + n_wide - p % n_wide) % n_wide / u128::from(g);
-        let t = difference * u128::from(inverse_mod(m / g, steps)) % u128::from(steps);
-        let phase = p + u128::from(m) * t;
-        // p < m and t ≤ steps − 1, so the phase is below the unit, which fits.
-        let phase = u64::try_from(phase).map_err(|_| Error::Overflow)?;
+        // Units are at most 2⁶², so sums fit in 64 bits; so does m·t, which is below the common unit.
+        let (p, q) = (coarse.phase.get(), fine.phase.get());
+        let difference = div_rem(rem(q + n - rem(p, n), n), g).0;
+        let t = match difference {
+            // The coarse grid starts on the fine one; so do all that start at 0.
+            0 => 0,
+            _ => mul_mod(
+                difference,
+                inverse_mod(rem(div_rem(m, g).0, steps), steps),
+                steps,
+            ),
+        };
+        let phase = p + m * t;
         Ok(Grid {
             unit,
             phase: Bytes::new(phase),

@@ -233,11 +233,13 @@ impl ImageBytes {
     }
 
     fn hex(&self) -> String {
-        use std::fmt::Write;
-        self.field().iter().fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+        let digit = |n: u8| char::from_digit(u32::from(n), 16).unwrap_or('?');
+        let mut out = String::with_capacity(2 * Self::MAX_LEN);
+        for byte in self.field() {
+            out.push(digit(byte >> 4));
+            out.push(digit(byte & 15));
+        }
+        out
     }
 }
 

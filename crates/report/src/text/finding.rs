@@ -72,10 +72,11 @@ fn place(checked: &Checked, layer: LayerId) -> String {
         here = below;
     }
     names.reverse();
-    let joined = sanitise(&names.join(", "));
+    let joined = names.join(", ");
+    let joined = sanitise(&joined);
     let name = sanitise(&checked.name);
-    match joined.strip_prefix(&name) {
-        Some("") => name,
+    match joined.strip_prefix(&*name) {
+        Some("") => name.into_owned(),
         Some(rest) => format!("{name}: {}", rest.trim_start_matches(", ")),
         None => format!("{name}: {joined}"),
     }

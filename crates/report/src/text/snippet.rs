@@ -2,6 +2,7 @@
 //!
 //! A crate for compiler diagnostics would number every line; a hexdump row has its own number, the address.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use straddle_stack::{ImageBytes, Source};
@@ -115,22 +116,24 @@ fn hexdump(bytes: &ImageBytes) -> Vec<Marked> {
 
 /// A line of text with carets under all of it.
 fn under_all(text: &str) -> Vec<Marked> {
-    let text = sanitise(text);
+    let text = sanitise(text).into_owned();
     let width = text.chars().count().max(1);
     vec![(text, Some((0, width)))]
 }
 
 /// Control characters would let captured text or a file name draw on the terminal.
-pub(super) fn sanitise(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
+pub(super) fn sanitise(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| {
+        if c.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 #[cfg(test)]
