@@ -100,7 +100,7 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
             ],
             2,
         ),
-        (&["check", "--as", "image", "empty.img"], 0),
+        (&["check", "--as", "image", "empty.img"], 2),
         (&["check", "no-such-file.img"], 2),
         (&["explain", "STR101"], 0),
     ];
