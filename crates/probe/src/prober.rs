@@ -44,19 +44,24 @@ impl Prober {
     /// # Errors
     /// [`ReadError`] when bytes that must be looked at cannot be read.
     pub fn run(&self, window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
-        if window.size().get() < self.min_size {
-            return Ok(None);
-        }
-        let mut matched = self.magics.is_empty();
-        for magic in self.magics {
-            if !matched && window.matches(magic.offset, magic.bytes)? {
-                matched = true;
-            }
-        }
-        if matched {
+        let fits = window.size().get() >= self.min_size;
+        if fits && (self.magics.is_empty() || self.has_magic(window)?) {
             (self.probe)(window)
         } else {
             Ok(None)
         }
+    }
+
+    /// True when one of the format's magics stands in the window; never for a format without any.
+    ///
+    /// # Errors
+    /// As [`Prober::run`].
+    pub fn has_magic(&self, window: &Window<'_>) -> Result<bool, ReadError> {
+        for magic in self.magics {
+            if window.matches(magic.offset, magic.bytes)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

@@ -23,7 +23,7 @@ use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Slot;
-use crate::inspect::holds_a_filesystem;
+use crate::inspect::{has_the_magic_of_a_filesystem, holds_a_filesystem};
 use crate::{Child, Class, Detected, Magic, Nesting, Prober, Window};
 
 pub(crate) static PROBER: Prober = Prober {
@@ -325,17 +325,18 @@ fn sector_size(window: &Window<'_>, table: &[Entry; 4], out: &mut Detected) -> S
     } else {
         SectorSize::B512
     };
-    let fits = |sector: SectorSize| {
+    let fits = |sector: SectorSize, shows: fn(&Window<'_>) -> bool| {
         table
             .iter()
             .filter(|e| e.is_used() && !e.is_extended())
             .any(|entry| {
                 placed(sector, 0, entry)
                     .and_then(|extent| window.part(extent))
-                    .is_some_and(|part| holds_a_filesystem(&part))
+                    .is_some_and(|part| shows(&part))
             })
     };
-    if fits(usual) || !fits(other) {
+    // A magic is enough to stay with the usual size; only a whole filesystem is reason enough to leave it.
+    if fits(usual, has_the_magic_of_a_filesystem) || !fits(other, holds_a_filesystem) {
         return usual;
     }
     let detail = format!(

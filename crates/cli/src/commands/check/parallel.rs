@@ -1,14 +1,19 @@
 //! Many jobs on all cores, their results in order.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// How far workers may run ahead of the slowest job, in jobs: bounds the results held in memory.
 const AHEAD: usize = 1024;
-/// Jobs that a worker takes at once; one lock for each of them would cost as much as checking a small image.
-const BATCH: usize = 16;
+/// Fewer jobs than this are not worth a thread.
+const FEW: usize = 16;
+/// Most jobs that a worker takes at once; a hand-over for each of them would cost as much as checking a small image.
+const LARGEST_BATCH: usize = 64;
+/// Into how many batches a list is cut at least, so that no worker is left with the rest of it.
+const BATCHES: usize = 64;
 
 /// Calls `work` for every job, on several threads when there are several jobs, and `deliver` on this thread for every
 /// result, in the order of the jobs.
@@ -20,12 +25,12 @@ pub(super) fn in_order<J: Sync, R: Send, E>(
     work: impl Fn(&J) -> R + Sync,
     mut deliver: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let batches = jobs.len().div_ceil(BATCH);
-    // Asking for the number of cores means reading several files of the kernel; one batch needs no answer.
-    let workers = match batches {
-        0 | 1 => 1,
-        _ => thread::available_parallelism().map_or(1, |cores| cores.get().min(batches)),
+    // Asking for the number of cores means reading several files of the kernel; a few jobs need no answer.
+    let workers = match jobs.len() {
+        0..=FEW => 1,
+        _ => thread::available_parallelism().map_or(1, NonZero::get),
     };
+    let batch = (jobs.len() / BATCHES).clamp(1, LARGEST_BATCH);
     if workers == 1 {
         return jobs.iter().try_for_each(|job| deliver(work(job)));
     }
@@ -46,14 +51,14 @@ pub(super) fn in_order<J: Sync, R: Send, E>(
         for _ in 0..workers {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
-                    let Some(batch) = jobs
-                        .get(first..jobs.len().min(first + BATCH))
+                    let first = next.fetch_add(batch, Ordering::Relaxed);
+                    let Some(taken) = jobs
+                        .get(first..jobs.len().min(first + batch))
                         .filter(|b| !b.is_empty())
                     else {
                         break;
                     };
-                    done.put(first, batch.iter().map(&work).collect(), &stop);
+                    done.put(first, taken.iter().map(&work).collect(), &stop);
                 }
             });
         }
