@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
         example: "A volume formatted at sector 63 and moved to 2,048: the field still says 63 × 512 = 32,256, the table 2,048 × 512 = \
                   1,048,576. Data is intact, booting from it is not.",
         fix: "For a boot volume, write the real start into the field: `ntfsreloc -w`, or Windows' `bootrec /fixboot`. For \
-              a data volume nothing need be done. The repair plan of `straddle fix` includes this field whenever it moves a partition.",
+              a data volume nothing need be done.",
         fix_safety: "The field lies in the boot sector, of which NTFS keeps a copy at the end of the volume; change both. Keep a copy of the \
                      sector first. In a logical partition, some tools count from the extended partition's own table: both ways are accepted.",
         references: &[
