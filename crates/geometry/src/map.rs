@@ -195,15 +195,6 @@ impl Map {
             }
         }
     }
-
-    /// The grid that this map itself imposes on its upper layer: the stripe unit of a striped map.
-    #[must_use]
-    pub fn own_grid(&self) -> Option<Grid> {
-        match self {
-            Map::Striped(striping) => Some(Grid::new(striping.unit)),
-            Map::Linear { .. } | Map::Segments(_) => None,
-        }
-    }
 }
 
 /// Appends what `piece` becomes after passing `lower`, a map without stripes.

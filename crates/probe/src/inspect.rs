@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES};
-use crate::{Child, Class, Detected, Nesting, Prober, Window};
+use crate::{Child, Class, Detected, Magic, Nesting, Prober, Window};
 
 /// How far an inspection goes.
 #[derive(Clone, Copy, Debug)]
@@ -215,7 +215,7 @@ fn add_table(
         _ => depth.saturating_add(1),
     };
     let layer = stack.layer_mut(base);
-    layer.set(Key::PartitionTable, table_name(table, &detected));
+    layer.set(Key::PartitionTable, table_name(window, table, &detected));
     layer.attributes.extend(detected.attributes);
     layer.grids.extend(detected.grids);
     layer.oddities.extend(detected.oddities);
@@ -235,19 +235,22 @@ fn add_table(
     }
 }
 
-/// The table's name, with the place of its signature as provenance where a child or attribute shows one.
-fn table_name(table: &Prober, detected: &Detected) -> Fact<Value> {
+/// The table's name, with its signature as provenance: the magic it was found by, or the header that gave its sector
+/// size away.
+fn table_name(window: &Window<'_>, table: &Prober, detected: &Detected) -> Fact<Value> {
     let value = Value::Text(Cow::Borrowed(table.name));
-    match detected
+    let header = detected
         .attributes
         .iter()
-        .find(|a| a.key == Key::TableSectorSize)
-    {
-        Some(attribute) => Fact {
+        .find(|a| a.key == Key::TableSectorSize);
+    let shows = |magic: &&Magic| matches!(window.matches(magic.offset, magic.bytes), Ok(true));
+    match (table.magics.iter().find(shows), header) {
+        (Some(magic), _) => window.fact(value, magic.offset, magic.bytes.len()),
+        (None, Some(header)) => Fact {
             value,
-            ..attribute.value.clone()
+            ..header.value.clone()
         },
-        None => Fact::derived(value, "recognised by its structure"),
+        (None, None) => Fact::derived(value, "recognised by its structure"),
     }
 }
 

@@ -38,7 +38,7 @@ pub struct TargetDocument<'a> {
 pub struct LayerCorrelations {
     /// Index into the stack.
     pub layer: LayerId,
-    /// Where it is unknown, the stripe unit is not listed, and the first correlation is absent.
+    /// Both divisions, as far as their units are known; a layer for which none is known is not listed.
     pub correlations: Vec<Correlation>,
 }
 

@@ -126,13 +126,4 @@ impl Prices {
             .max()
             .unwrap_or(Ratio::ZERO)
     }
-
-    /// True when no size pays anything, asked for or not.
-    #[must_use]
-    pub fn is_free(&self) -> bool {
-        self.rows
-            .iter()
-            .chain(&self.at_unit)
-            .all(|row| row.extra.is_zero())
-    }
 }

@@ -165,8 +165,6 @@ keys! {
     Members = "members",
     /// Number of members that hold data, not parity or copies.
     DataMembers = "data members",
-    /// Position of a member in its array.
-    Role = "role",
     /// device-mapper target: `linear`, `striped`, `crypt`.
     Target = "target",
     /// Path selector of a multipath device.
@@ -191,8 +189,6 @@ keys! {
     MappedBytes = "mapped bytes",
     /// Compression algorithm, where a device or file is compressed.
     Compression = "compression",
-    /// NVMe deallocation (discard) granularity as the namespace says.
-    NvmeAttribute = "NVMe attribute",
     /// What was read, where a flag of the user replaces it.
     Overridden = "overridden by a flag",
     /// Replacement unit of a cache: what is written to the cache device as a whole.

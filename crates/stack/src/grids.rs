@@ -41,12 +41,8 @@ pub enum GridRole {
     StripeUnit,
     /// Data of one whole stripe; smaller writes to parity RAID are read-modify-write.
     FullStripe,
-    /// Page of an array's cache.
-    CachePage,
     /// Allocation granule of a thin pool or cache.
     ThinChunk,
-    /// Block of a virtual disk container.
-    ContainerBlock,
     /// Sector that is encrypted or checksummed as a whole.
     EncryptionSector,
     /// Allocation unit of a filesystem: cluster or block.
@@ -72,9 +68,7 @@ impl GridRole {
             GridRole::Zone => "zone",
             GridRole::StripeUnit => "stripe unit",
             GridRole::FullStripe => "full stripe",
-            GridRole::CachePage => "cache page",
             GridRole::ThinChunk => "thin chunk",
-            GridRole::ContainerBlock => "container block",
             GridRole::EncryptionSector => "encryption sector",
             GridRole::AllocationUnit => "allocation unit",
             GridRole::DatabasePage => "database page",
@@ -89,7 +83,6 @@ impl GridRole {
             | GridRole::PhysicalSector
             | GridRole::IndirectionUnit
             | GridRole::FullStripe
-            | GridRole::CachePage
             | GridRole::ThinChunk
             | GridRole::EncryptionSector
             | GridRole::AllocationUnit
@@ -101,7 +94,6 @@ impl GridRole {
             | GridRole::ChunkSectors
             | GridRole::Zone
             | GridRole::StripeUnit
-            | GridRole::ContainerBlock
             | GridRole::DatabasePage => Family::Splitting,
         }
     }

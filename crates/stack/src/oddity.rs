@@ -6,7 +6,7 @@ use crate::Source;
 /// Something found while reading that is not a fact about alignment but bears on how far the facts can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Oddity {
-    /// What kind of thing it is; each kind belongs to one rule.
+    /// What kind of thing it is; a rule answers for each kind.
     pub kind: OddityKind,
     /// What was found and what was expected, as a sentence without its period.
     pub detail: String,
@@ -60,7 +60,7 @@ pub enum OddityKind {
     HybridTable,
     /// A superblock was found, but not at its usual place.
     UnusualPlace,
-    /// A filesystem was made for a volume of another size than the one it lies in.
+    /// A filesystem was made for a volume of another size than the one it lies in. STR308 says it, from the sizes.
     SizeDiffers,
     /// A fact is not available here; the detail says what would supply it.
     Missing,
