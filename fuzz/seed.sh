@@ -8,7 +8,7 @@
 #
 # The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
 # (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,
-# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, util-linux.
+# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, qemu-utils, util-linux.
 # Tools put random identifiers and the time into what they make where no option fixes them.
 set -eu
 export LC_ALL=C E2FSPROGS_FAKE_TIME=1700000000 SOURCE_DATE_EPOCH=1700000000
@@ -172,6 +172,17 @@ blank 64K; for page in 0 8192 16384; do put $page "0000000028d45d01000000001c00d
 keep 'postgresql inspect' pages-8192 32768
 put 18 ffff; keep postgresql page-size-max 32768
 keep postgresql truncated 20
+
+# Containers. Small ones: what is in the blocks does not matter, the tables do.
+vdi() { blank 3M; put 1048576 55; put 3145720 aa; qemu-img convert -O vdi "$@" "$image" "$image.out"; mv "$image.out" "$image"; put 392 11111111222233334444555555555555; }
+vdi; keep vdi dynamic 4096
+vdi -o static=on; keep vdi fixed 4096
+put $((0x178)) 00000000; keep vdi block-size-0 4096
+put $((0x178)) 00000001; put $((0x170)) ffffffffffffff7f; keep vdi disk-size-max 4096
+vdi; put $((0x180)) ffffffff; put $((0x170)) 0000000000000010; keep vdi table-beyond-the-file 4096
+vdi; put $((0x154)) ffffffff; keep vdi table-offset-max 4096
+vdi; put 512 000000000000000000000000; keep vdi blocks-overlap 4096
+keep vdi truncated 500
 
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty

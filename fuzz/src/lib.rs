@@ -1,7 +1,9 @@
 //! What the fuzz targets share: each runs one prober, or the whole inspection, over the bytes it is given.
 
-use straddle_geometry::Bytes;
-use straddle_io::Reader;
+use std::sync::Arc;
+use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
+use straddle_io::{ReadAt, Reader};
+use straddle_probe::container::{Content, recognise};
 use straddle_probe::{Limits, Window, inspect, registry};
 use straddle_stack::{Layer, LayerKind, Stack};
 
@@ -19,6 +21,49 @@ pub fn fuzz_prober(name: &str, data: &[u8]) {
     }
 }
 
+/// Opens `data` as a container, if it is one of the format called `name`, and walks over its table: what is said about
+/// the addresses must be in order, and the same when a single one is asked.
+pub fn fuzz_container(name: &str, data: &[u8]) {
+    let file: Arc<dyn ReadAt> = Arc::new(data.to_vec());
+    let Ok(Some((format, container))) = recognise(&file) else {
+        return;
+    };
+    let Some(disk) = container.disk.filter(|_| format.name == name) else {
+        return;
+    };
+    let Content::Blocks(table) = disk.content else {
+        return;
+    };
+    let Ok(listing) = Listing::of(&*table, Extent::whole(disk.size.value), 4096) else {
+        return;
+    };
+    let mut at = Bytes::ZERO;
+    for part in listing.parts() {
+        assert_eq!(part.upper().start(), at, "out of order");
+        let place = table.locate(at).expect("streamed, so readable");
+        let same = match (part, &place) {
+            (Listed::Piece(piece), Place::At { target, offset, .. }) => {
+                (piece.target, piece.lower) == (*target, *offset)
+            }
+            (Listed::Gap(_, gap), Place::Absent { .. }) => *gap == Gap::Absent,
+            (Listed::Gap(_, gap), Place::Zero { .. }) => *gap == Gap::Zero,
+            (Listed::Gap(_, gap), Place::Packed { .. }) => *gap == Gap::Packed,
+            _ => false,
+        };
+        assert!(same, "{part:?} but {place:?}");
+        if let Place::Packed { upper, lower, .. } = place {
+            // A cluster is at most 2 MiB, a grain far less; more is refused by whoever reads the guest.
+            let len = usize::try_from(upper.len().get()).unwrap_or(0).min(2 << 20);
+            let from = usize::try_from(lower.start().get()).unwrap_or(usize::MAX);
+            let packed = data.get(from..).unwrap_or(&[]);
+            let want = usize::try_from(lower.len().get()).unwrap_or(usize::MAX);
+            let _ = table.unpack(&packed[..packed.len().min(want)], &mut vec![0; len]);
+        }
+        at = part.upper().end();
+    }
+    assert!(listing.left_out() || at == disk.size.value, "ends early");
+}
+
 /// Inspects `data` as the whole of a target.
 pub fn fuzz_inspect(data: &[u8]) {
     let reader = Reader::with_budget(&data, BUDGET);
@@ -32,5 +77,13 @@ pub fn fuzz_inspect(data: &[u8]) {
 macro_rules! prober {
     ($name:literal) => {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_prober($name, data));
+    };
+}
+
+/// The whole of a target file for one container format.
+#[macro_export]
+macro_rules! container {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_container($name, data));
     };
 }

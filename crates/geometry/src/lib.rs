@@ -11,6 +11,7 @@
 //! stripe widths of 3 × 64 KiB are ordinary input.
 
 mod arithmetic;
+mod blocks;
 mod bytes;
 mod cost;
 mod error;
@@ -23,11 +24,12 @@ mod ratio;
 mod serialize;
 mod short_text;
 
+pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Sink, TableError, entry};
 pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit};
 pub use cost::{Family, Price};
 pub use error::Error;
 pub use extent::Extent;
 pub use grid::Grid;
 pub use lattice::{Access, Crossings, Lattice, Request};
-pub use map::{Location, Map, Segment, Striping};
+pub use map::{Blocks, Location, Map, Segment, Striping};
 pub use ratio::Ratio;

@@ -1,4 +1,6 @@
-use crate::{Bytes, Extent, Grid, Unit};
+use std::sync::Arc;
+
+use crate::{BlockTable, Bytes, Extent, Grid, Place, Unit};
 
 /// Where an address of one layer lies in the layers below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,20 @@ pub struct Striping {
     pub starts: Vec<Bytes>,
 }
 
+/// Block by block, as a table says that is too long to hold: dynamic VHD, VHDX, qcow2, VDI, sparse VMDK.
+///
+/// Two are equal when they are the same table, not when two tables say the same.
+#[derive(Clone, Debug)]
+pub struct Blocks(pub Arc<dyn BlockTable>);
+
+impl PartialEq for Blocks {
+    fn eq(&self, other: &Blocks) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Blocks {}
+
 /// Takes addresses of a layer to addresses of the layers below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Map {
@@ -44,6 +60,8 @@ pub enum Map {
     Segments(Vec<Segment>),
     /// Round-robin over several targets.
     Striped(Striping),
+    /// Block by block, by a table that is read when it is asked.
+    Blocks(Blocks),
 }
 
 impl Map {
@@ -81,7 +99,8 @@ impl Map {
         Some(Map::Segments(joined))
     }
 
-    /// Where `offset` lies below; `None` in a hole, past the end, or past 2⁶⁴ − 1.
+    /// Where `offset` lies below; `None` in a hole, past the end, or past 2⁶⁴ − 1. What is compressed, or whose entry
+    /// cannot be read, has no place either: ask the table itself for the difference.
     #[must_use]
     pub fn locate(&self, offset: Bytes) -> Option<Location> {
         match self {
@@ -125,11 +144,28 @@ impl Map {
                     run: striping.unit.bytes().checked_sub(within)?,
                 })
             }
+            Map::Blocks(Blocks(table)) => match table.locate(offset).ok()? {
+                Place::At {
+                    target,
+                    offset,
+                    run,
+                } => Some(Location {
+                    target,
+                    offset,
+                    run,
+                }),
+                Place::Absent { run } => Some(Location {
+                    target: table.parent()?,
+                    offset,
+                    run,
+                }),
+                Place::Zero { .. } | Place::Packed { .. } => None,
+            },
         }
     }
 
     /// This map followed by the map of its only target, as one map; `None` when that has no closed description
-    /// (something striped is involved, several targets, or an address beyond 2⁶⁴ − 1).
+    /// (stripes or a block table are involved, several targets, or an address beyond 2⁶⁴ − 1).
     ///
     /// Linear maps compose to a linear map; segments compose to segments, cut wherever the lower map is cut.
     #[must_use]
@@ -176,7 +212,7 @@ impl Map {
     /// The boundaries of `below`, a grid of target `target`, as this layer sees them, when they form one grid again.
     ///
     /// Linear maps shift the phase. A striped map keeps a grid whose unit divides the stripe unit, if all columns start
-    /// at the same phase of it. Segments have no single answer: price each of them by itself.
+    /// at the same phase of it. Segments and blocks have no single answer: price each of them by itself.
     #[must_use]
     pub fn project_up(&self, below: Grid) -> Option<Grid> {
         match self {
@@ -193,6 +229,7 @@ impl Map {
                     .all(|start| below.seen_from(*start) == projected);
                 (same && striping.unit.bytes().is_multiple_of(below.unit())).then_some(projected)
             }
+            Map::Blocks(_) => None,
         }
     }
 }
@@ -226,7 +263,7 @@ fn through(piece: &Segment, lower: &Map, out: &mut Vec<Segment>) -> Option<()> {
                 });
             }
         }
-        Map::Striped(_) => return None,
+        Map::Striped(_) | Map::Blocks(_) => return None,
     }
     Some(())
 }

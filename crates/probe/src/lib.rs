@@ -7,6 +7,8 @@
 
 pub mod registry;
 
+pub mod container;
+
 mod database;
 mod detected;
 mod filesystem;

@@ -1,5 +1,5 @@
 use straddle_geometry::Bytes;
-use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Value};
+use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Source, Value};
 
 use crate::{Detected, Window};
 
@@ -107,6 +107,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// A field as evidence.
+    pub(crate) fn source(&self, place: Place) -> Source {
+        self.window.source(self.at(place), place.len)
+    }
+
+    /// `value`, with a field as its provenance.
+    pub(crate) fn fact<T>(&self, value: T, place: Place) -> Fact<T> {
+        self.window.fact(value, self.at(place), place.len)
+    }
+
     fn value(&mut self, key: Key, value: Value, place: Place) {
         let at = self.at(place);
         self.found.record(self.window, key, value, at, place.len);
@@ -175,7 +185,6 @@ impl<'a> Recorder<'a> {
 mod tests {
     use super::*;
     use straddle_io::Reader;
-    use straddle_stack::Source;
 
     #[repr(C)]
     struct Sample {

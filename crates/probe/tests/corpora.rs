@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use straddle_geometry::{Bytes, SectorSize};
-use straddle_io::Reader;
+use std::sync::Arc;
+use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place, SectorSize};
+use straddle_io::{ReadAt, Reader};
+use straddle_probe::container::{self, Container, Content, Disk};
 use straddle_probe::{Class, Limits, Window, inspect, registry};
 use straddle_stack::{Layer, LayerKind, Stack};
 
@@ -48,8 +50,13 @@ fn formats() -> Vec<&'static str> {
     names
 }
 
+/// The names of the container formats.
+fn containers() -> impl Iterator<Item = &'static str> {
+    registry::CONTAINERS.iter().map(|format| format.name)
+}
+
 fn names() -> impl Iterator<Item = &'static str> {
-    formats().into_iter().chain(["inspect"])
+    formats().into_iter().chain(containers()).chain(["inspect"])
 }
 
 #[test]
@@ -62,6 +69,9 @@ fn every_prober_has_a_fuzz_target_and_seeds() {
             .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
         let call = match name {
             "inspect" => "fuzz_inspect(data)".to_owned(),
+            container if containers().any(|known| known == container) => {
+                format!("container!(\"{container}\")")
+            }
             prober => format!("prober!(\"{prober}\")"),
         };
         assert!(text.contains(&call), "{} lacks {call}", target.display());
@@ -94,6 +104,63 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
             }
         }
         assert!(recognised > 0, "{name} recognises none of its seeds");
+    }
+}
+
+/// Opens `bytes` as the container format called `name` and walks over its table; what it says about every address must
+/// be in order, and the same when a single address is asked.
+fn walked(name: &str, bytes: Vec<u8>) -> Option<Container> {
+    let file: Arc<dyn ReadAt> = Arc::new(bytes);
+    let (format, container) = container::recognise(&file).ok()??;
+    if format.name != name {
+        return None;
+    }
+    if let Some(Disk {
+        content: Content::Blocks(table),
+        size,
+        ..
+    }) = &container.disk
+        && let Ok(listing) = Listing::of(&**table, Extent::whole(size.value), 4096)
+    {
+        let mut at = Bytes::ZERO;
+        for part in listing.parts() {
+            assert_eq!(part.upper().start(), at, "{name}: out of order");
+            let place = table.locate(at);
+            let same = match (part, place.expect("streamed, so readable")) {
+                (Listed::Piece(piece), Place::At { target, offset, .. }) => {
+                    (piece.target, piece.lower) == (target, offset)
+                }
+                (Listed::Gap(_, gap), Place::Absent { .. }) => *gap == Gap::Absent,
+                (Listed::Gap(_, gap), Place::Zero { .. }) => *gap == Gap::Zero,
+                (Listed::Gap(_, gap), Place::Packed { .. }) => *gap == Gap::Packed,
+                _ => false,
+            };
+            assert!(
+                same,
+                "{name}: {part:?} but {place:?}",
+                place = table.locate(at)
+            );
+            at = part.upper().end();
+        }
+        assert!(
+            listing.left_out() || at == size.value,
+            "{name}: ends at {at}"
+        );
+    }
+    Some(container)
+}
+
+#[test]
+fn every_seed_of_a_container_is_walked_within_bounds() {
+    for name in containers() {
+        let mut usable = 0;
+        for (path, bytes) in corpus(name) {
+            let started = Instant::now();
+            let container = walked(name, bytes);
+            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            usable += usize::from(container.is_some());
+        }
+        assert!(usable > 0, "{name} recognises none of its seeds");
     }
 }
 

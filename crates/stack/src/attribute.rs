@@ -191,6 +191,12 @@ keys! {
     Compression = "compression",
     /// What was read, where a flag of the user replaces it.
     Overridden = "overridden by a flag",
+    /// How a virtual disk container lays out its disk: `dynamic`, `fixed`, `differencing`, `monolithicSparse`.
+    Subformat = "subformat",
+    /// Physical sector that a virtual disk shows to its guest.
+    GuestPhysicalSector = "physical sector shown to the guest",
+    /// File that holds what is absent in a differencing virtual disk, as recorded.
+    Parent = "parent",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
 }

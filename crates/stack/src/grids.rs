@@ -49,6 +49,8 @@ pub enum GridRole {
     AllocationUnit,
     /// Page of a database file.
     DatabasePage,
+    /// What a virtual disk container places as a whole: neighbouring blocks may lie anywhere.
+    ContainerBlock,
 }
 
 impl GridRole {
@@ -72,6 +74,7 @@ impl GridRole {
             GridRole::EncryptionSector => "encryption sector",
             GridRole::AllocationUnit => "allocation unit",
             GridRole::DatabasePage => "database page",
+            GridRole::ContainerBlock => "container block",
         }
     }
 
@@ -94,7 +97,8 @@ impl GridRole {
             | GridRole::ChunkSectors
             | GridRole::Zone
             | GridRole::StripeUnit
-            | GridRole::DatabasePage => Family::Splitting,
+            | GridRole::DatabasePage
+            | GridRole::ContainerBlock => Family::Splitting,
         }
     }
 }

@@ -1,7 +1,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
-use straddle_geometry::{Bytes, Extent, Grid, Map, Segment};
+use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, Segment, Unit};
 
 use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Value};
 
@@ -334,6 +334,10 @@ enum MapDocument {
         stripe_unit: Bytes,
         starts: Vec<Bytes>,
     },
+    Blocks {
+        block: Unit,
+        parent: Option<usize>,
+    },
 }
 
 #[derive(serde::Serialize, JsonSchema)]
@@ -373,6 +377,10 @@ impl MapDocument {
             Map::Striped(striping) => MapDocument::Striped {
                 stripe_unit: striping.unit.bytes(),
                 starts: striping.starts.clone(),
+            },
+            Map::Blocks(Blocks(table)) => MapDocument::Blocks {
+                block: table.block(),
+                parent: table.parent(),
             },
         })
     }

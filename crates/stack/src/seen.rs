@@ -220,6 +220,7 @@ impl Stack {
                 }
                 out.extend(pieces.into_grids());
             }
+            Map::Blocks(_) => {}
             // The members are alike; the first stands for all where its grids have a regular image.
             map @ Map::Striped(_) => out.extend(first.iter().filter_map(|grid| {
                 let Seen::Uniform(g) = grid.seen else {
