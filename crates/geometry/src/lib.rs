@@ -23,6 +23,7 @@ mod ratio;
 #[cfg(feature = "serde")]
 mod serialize;
 mod short_text;
+mod totals;
 
 pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Sink, TableError, entry};
 pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit};
@@ -33,3 +34,4 @@ pub use grid::Grid;
 pub use lattice::{Access, Crossings, Lattice, Request};
 pub use map::{Blocks, Location, Map, Segment, Striping};
 pub use ratio::Ratio;
+pub use totals::Totals;

@@ -39,16 +39,16 @@ pub struct PriceRow {
 
 impl PriceRow {
     /// The price of `io`-sized requests that lie end to end from `start`.
-    fn of(role: GridRole, seen: &Seen, start: Bytes, io: Unit) -> Option<PriceRow> {
+    fn of(role: GridRole, unit: Unit, seen: &Seen, start: Bytes, io: Unit) -> Option<PriceRow> {
         let requests = Lattice::back_to_back(start, io);
         let family: Family = role.family();
         let read = seen.price(family, requests, Access::Read)?;
         let write = seen.price(family, requests, Access::Write)?;
         let straddling_aligned = match seen {
             Seen::Uniform(grid) => requests.starting_at(grid.phase()).straddling(*grid),
-            Seen::Pieces(pieces) => pieces
-                .first()
-                .map(|(_, g)| requests.starting_at(g.phase()).straddling(*g))?,
+            Seen::Pieces(_) => requests
+                .starting_at(Bytes::ZERO)
+                .straddling(Grid::new(unit)),
         };
         Some(PriceRow {
             io,
@@ -69,7 +69,7 @@ impl Prices {
     /// Sizes whose exact price does not fit in 64 bits are left out.
     #[must_use]
     pub fn of(role: GridRole, unit: Unit, seen: &Seen, start: Bytes, ios: &[Unit]) -> Prices {
-        let row = |io| PriceRow::of(role, seen, start, io);
+        let row = |io| PriceRow::of(role, unit, seen, start, io);
         let at_unit = if ios.contains(&unit) { None } else { row(unit) };
         Prices {
             role,

@@ -1,9 +1,11 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
+use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, Segment, Unit};
 
-use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Value};
+use crate::survey::SurveyDocument;
+use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Survey, Value};
 
 /// Names a layer of one [`Stack`]: its index.
 #[derive(
@@ -86,6 +88,8 @@ pub struct Layer {
     pub attributes: Vec<Attribute>,
     /// What is odd about it.
     pub oddities: Vec<Oddity>,
+    /// For a virtual disk with a block table: what [`Stack::survey`] found in it.
+    pub survey: Option<Arc<Survey>>,
 }
 
 impl Layer {
@@ -103,6 +107,7 @@ impl Layer {
             grids: Vec::new(),
             attributes: Vec::new(),
             oddities: Vec::new(),
+            survey: None,
         }
     }
 
@@ -278,7 +283,7 @@ impl Stack {
 
 impl Serialize for Layer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Layer", 10)?;
+        let mut object = serializer.serialize_struct("Layer", 11)?;
         object.serialize_field("kind", &self.kind)?;
         object.serialize_field("name", &self.name)?;
         object.serialize_field("format", &self.format)?;
@@ -289,6 +294,10 @@ impl Serialize for Layer {
         object.serialize_field("grids", &self.grids)?;
         object.serialize_field("attributes", &self.attributes)?;
         object.serialize_field("oddities", &self.oddities)?;
+        match &self.survey {
+            Some(survey) => object.serialize_field("survey", &SurveyDocument::of(survey))?,
+            None => object.skip_field("survey")?,
+        }
         object.end()
     }
 }
@@ -312,6 +321,7 @@ impl JsonSchema for Layer {
                 "grids": generator.subschema_for::<Vec<GridFact>>(),
                 "attributes": generator.subschema_for::<Vec<Attribute>>(),
                 "oddities": generator.subschema_for::<Vec<Oddity>>(),
+                "survey": generator.subschema_for::<SurveyDocument>(),
             },
             "required": ["kind", "name", "format", "size", "below", "map", "placement", "grids", "attributes", "oddities"],
             "additionalProperties": false,

@@ -13,11 +13,14 @@ mod fact;
 mod grids;
 mod layer;
 mod oddity;
+mod overlap;
 mod seen;
+mod survey;
 
 pub use attribute::{Attribute, Key, Value};
 pub use fact::{Fact, ImageBytes, Source, Trust};
 pub use grids::{GridFact, GridRole};
 pub use layer::{Layer, LayerId, LayerKind, Stack};
 pub use oddity::{Oddity, OddityKind};
-pub use seen::{Seen, SeenGrid};
+pub use seen::{Piece, Seen, SeenGrid, Surveyed};
+pub use survey::{Base, Class, Run, Survey, Window};

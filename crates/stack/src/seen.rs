@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use straddle_geometry::{
-    Access, Bytes, Extent, Family, Grid, Lattice, Map, Price, Ratio, Segment, Unit,
+    Access, Bytes, Extent, Family, Grid, Lattice, Map, Price, Ratio, Segment, Totals, Unit,
 };
 
-use crate::{Fact, GridRole, LayerId, Stack};
+use crate::survey::cut;
+use crate::{Fact, GridRole, LayerId, Stack, Survey};
 
 /// A grid of some layer below, in the addresses of the layer that looks down on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +25,172 @@ pub struct SeenGrid<'a> {
 pub enum Seen {
     /// One grid over the whole layer.
     Uniform(Grid),
-    /// Another phase in each piece of the layer: a fragmented file, a volume of several segments.
-    Pieces(Vec<(Extent, Grid)>),
+    /// Another phase in each piece of the layer: a fragmented file, a volume of several segments, the blocks of a virtual
+    /// disk. Sorted by address.
+    Pieces(Vec<Piece>),
+}
+
+/// A part of a layer, and how a grid below looks there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// It lies in one piece.
+    Run {
+        /// The part.
+        extent: Extent,
+        /// The boundaries, in the layer's addresses.
+        grid: Grid,
+    },
+    /// It lies in the blocks of a virtual disk, in so many pieces that they are only counted.
+    Surveyed(Surveyed),
+}
+
+/// A part of a layer that lies in the blocks of a virtual disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surveyed {
+    /// The part, in the layer's addresses.
+    pub extent: Extent,
+    /// Where it starts in the virtual disk.
+    at: Bytes,
+    /// What is known of the blocks.
+    survey: Arc<Survey>,
+    /// Index of the layer that contributes the grid, or sees it, among [`Survey::bases`].
+    base: usize,
+    /// The boundaries in the addresses of that layer.
+    grid: Grid,
+}
+
+/// Runs that start equally far behind a boundary, and lie equally towards requests.
+struct Kind {
+    /// A stand-in for all of them.
+    extent: Extent,
+    /// The boundaries as that one meets them.
+    grid: Grid,
+    /// How far behind a boundary they start.
+    behind: Bytes,
+    count: u64,
+    /// Runs near an end are given one by one, where they really lie.
+    is_edge: bool,
+}
+
+impl Surveyed {
+    /// The runs on this grid, kind by kind; `None` when this part was not surveyed.
+    fn kinds(&self) -> Option<impl Iterator<Item = Kind> + '_> {
+        let window = self
+            .survey
+            .window(Extent::new(self.at, self.extent.len())?)?;
+        let start = self.extent.start();
+        let kind = move |skip: Bytes, len: Bytes, lower: Bytes, count, is_edge| {
+            let extent = Extent::new(start.checked_add(skip)?, len)?;
+            let behind = self.grid.remainder(lower);
+            // A boundary lies `behind` before the start; one unit more keeps it from going below zero.
+            let unit = self.grid.unit();
+            let phase = extent.start().div_rem(unit).1.get() + unit.get() - behind.get();
+            Some(Kind {
+                extent,
+                grid: Grid::with_phase(unit, Bytes::new(phase)),
+                behind,
+                count,
+                is_edge,
+            })
+        };
+        let classes = window
+            .classes
+            .iter()
+            .filter(|class| class.base == self.base);
+        let edges = window.edges.iter().filter(|run| run.base == self.base);
+        let classes = classes.filter_map(move |c| kind(c.offset, c.len, c.lower, c.count, false));
+        let edges = edges.filter_map(move |run| {
+            let skip = run.upper.start().checked_sub(self.at)?;
+            kind(skip, run.upper.len(), run.lower, 1, true)
+        });
+        Some(classes.chain(edges))
+    }
+
+    /// Whether the position of a run towards boundaries or requests of this size is known.
+    fn knows(&self, step: Unit) -> bool {
+        self.survey.period.bytes().is_multiple_of(step)
+    }
+
+    /// One grid for the whole part, where all runs agree on it and none ends inside a granule.
+    fn uniform(&self) -> Option<Grid> {
+        if !self.knows(self.grid.unit()) {
+            return None;
+        }
+        let mut all = self.kinds()?;
+        let first = all.next()?;
+        let end = self.extent.end();
+        let whole = |kind: &Kind| {
+            kind.behind == Bytes::ZERO
+                && (kind.extent.len().is_multiple_of(self.grid.unit()) || kind.extent.end() == end)
+        };
+        let mut whole_so_far = whole(&first);
+        for kind in all {
+            whole_so_far &= whole(&kind);
+            if !whole_so_far || kind.grid != first.grid {
+                return None;
+            }
+        }
+        Some(first.grid)
+    }
+}
+
+impl Piece {
+    /// The part of the layer.
+    #[must_use]
+    pub const fn extent(&self) -> Extent {
+        match self {
+            Piece::Run { extent, .. } => *extent,
+            Piece::Surveyed(surveyed) => surveyed.extent,
+        }
+    }
+
+    /// What `requests` do on this piece, of which only `bounds` count.
+    fn totals(&self, requests: Lattice, bounds: Extent) -> Option<Totals> {
+        match self {
+            Piece::Run { extent, grid } => match clip(*extent, bounds) {
+                Some(extent) => requests.totals(extent, *grid),
+                None => Some(Totals::default()),
+            },
+            Piece::Surveyed(surveyed) => {
+                if !surveyed.knows(requests.step()) {
+                    return None;
+                }
+                let mut sum = Totals::default();
+                for kind in surveyed.kinds()? {
+                    let extent = if kind.is_edge {
+                        clip(kind.extent, bounds)
+                    } else {
+                        Some(kind.extent)
+                    };
+                    if let Some(extent) = extent {
+                        let one = requests.totals(extent, kind.grid)?;
+                        sum = sum.plus(one.times(kind.count)?)?;
+                    }
+                }
+                Some(sum)
+            }
+        }
+    }
+
+    /// The unit of the grid.
+    fn unit(&self) -> Unit {
+        match self {
+            Piece::Run { grid, .. } => grid.unit(),
+            Piece::Surveyed(surveyed) => surveyed.grid.unit(),
+        }
+    }
+}
+
+/// The part that both share.
+fn clip(extent: Extent, bounds: Extent) -> Option<Extent> {
+    let start = extent.start().max(bounds.start());
+    let len = extent.end().min(bounds.end()).checked_sub(start)?;
+    Extent::new(start, len).filter(|extent| !extent.is_empty())
 }
 
 impl Seen {
     /// The same boundaries, one layer further up through a single piece.
-    fn through_segment(&self, segment: &Segment, out: &mut Vec<(Extent, Grid)>) {
+    fn through_segment(&self, segment: &Segment, out: &mut Vec<Piece>) {
         // A boundary at b below is seen at b − lower + upper.start; project down to 0, then shift up.
         let lift = |grid: Grid| {
             let seen = grid.seen_from(segment.lower);
@@ -38,49 +199,52 @@ impl Seen {
             Grid::with_phase(grid.unit(), Bytes::new(seen.phase().get() + shift.get()))
         };
         match self {
-            Seen::Uniform(grid) => out.push((segment.upper, lift(*grid))),
+            Seen::Uniform(grid) => out.push(Piece::Run {
+                extent: segment.upper,
+                grid: lift(*grid),
+            }),
             Seen::Pieces(pieces) => {
-                let Some(reach) = Extent::new(segment.lower, segment.upper.len()) else {
-                    return;
-                };
-                for (extent, grid) in pieces {
-                    let (from, to) = (
-                        extent.start().max(reach.start()),
-                        extent.end().min(reach.end()),
-                    );
-                    let upper = from
-                        .checked_sub(reach.start())
-                        .and_then(|skip| segment.upper.start().checked_add(skip))
-                        .zip(to.checked_sub(from).filter(|len| *len > Bytes::ZERO))
-                        .and_then(|(start, len)| Extent::new(start, len));
-                    if let Some(upper) = upper {
-                        out.push((upper, lift(*grid)));
-                    }
-                }
+                out.extend(pieces.iter().filter_map(|piece| {
+                    let (extent, skip) = cut(segment, piece.extent())?;
+                    Some(match piece {
+                        Piece::Run { grid, .. } => Piece::Run {
+                            extent,
+                            grid: lift(*grid),
+                        },
+                        Piece::Surveyed(surveyed) => Piece::Surveyed(Surveyed {
+                            extent,
+                            at: surveyed.at.checked_add(skip)?,
+                            ..surveyed.clone()
+                        }),
+                    })
+                }));
             }
         }
     }
 
-    /// What `requests` cost on these boundaries; over several pieces, the mean weighted by their lengths.
+    /// What `requests` cost on these boundaries. Over several pieces it is counted, not estimated: every request that
+    /// lies in them with all of its bytes or with some, a part in each piece being an operation of its own; what is left
+    /// over at the ends of the layer and is shorter than a request is left out.
     ///
-    /// `None` when there is no piece, or an exact figure does not fit in 64 bits.
+    /// `None` when there is no piece, when an exact figure does not fit in 64 bits, or when the blocks of a virtual disk
+    /// were not surveyed for requests of this size.
     #[must_use]
     pub fn price(&self, family: Family, requests: Lattice, access: Access) -> Option<Price> {
         let pieces = match self {
             Seen::Uniform(grid) => return family.price(requests, *grid, access),
             Seen::Pieces(pieces) => pieces,
         };
-        let aligned = family.price(requests, pieces.first()?.1, access)?.aligned;
-        // All pieces share the unit, which is the denominator: only numerators and lengths vary.
-        let (mut weighted, mut weights, mut denominator) = (0_u128, 0_u128, 1_u64);
-        for (extent, grid) in pieces {
-            let now = family.operations(requests, *grid, access)?;
-            denominator = now.denominator();
-            weighted = weighted
-                .checked_add(u128::from(extent.len().get()) * u128::from(now.numerator()))?;
-            weights = weights.checked_add(u128::from(extent.len().get()))?;
-        }
-        let now = Ratio::reduced(weighted, weights.checked_mul(u128::from(denominator))?)?;
+        let unit = pieces.first()?.unit();
+        let aligned = family.price(requests, Grid::new(unit), access)?.aligned;
+        let totals = totals(pieces, requests)?;
+        let operations = match (family, access) {
+            (Family::ReadModifyWrite, Access::Write) => {
+                totals.granules.checked_add(totals.partial)?
+            }
+            _ => totals.granules,
+        };
+        // Operations for every `len` bytes that lie somewhere: for whole requests, the mean of a request.
+        let now = per_request(operations, requests, totals.bytes)?;
         Some(Price {
             now,
             aligned,
@@ -88,48 +252,99 @@ impl Seen {
         })
     }
 
-    /// The fraction of `requests` that straddle, weighted by length over several pieces.
+    /// The fraction of `requests` that straddle.
     #[must_use]
     pub fn straddling(&self, requests: Lattice) -> Option<Ratio> {
         match self {
             Seen::Uniform(grid) => Some(requests.straddling(*grid)),
             Seen::Pieces(pieces) => {
-                let (mut weighted, mut weights, mut denominator) = (0_u128, 0_u128, 1_u64);
-                for (extent, grid) in pieces {
-                    let mean = requests.mean_crossings(*grid);
-                    denominator = mean.denominator();
-                    let crossing = mean.numerator().min(denominator);
-                    weighted = weighted
-                        .checked_add(u128::from(extent.len().get()) * u128::from(crossing))?;
-                    weights = weights.checked_add(u128::from(extent.len().get()))?;
-                }
-                Ratio::reduced(weighted, weights.checked_mul(u128::from(denominator))?)
+                let totals = totals(pieces, requests)?;
+                Ratio::reduced(totals.straddling, totals.bytes)
             }
         }
     }
 
-    /// The bytes whose piece starts off the grid (0 for a uniform grid that is on it), and all bytes looked at.
+    /// The bytes whose piece does not have a boundary at `start` of the layer, extended in either direction, and all
+    /// bytes looked at. `None` for a uniform grid, and where that is not known of some piece.
     #[must_use]
     pub fn off_grid(&self, start: Bytes) -> Option<(Bytes, Bytes)> {
-        match self {
-            Seen::Uniform(_) => None,
-            Seen::Pieces(pieces) => {
-                pieces
-                    .iter()
-                    .try_fold((Bytes::ZERO, Bytes::ZERO), |(off, all), (extent, grid)| {
-                        let all = all.checked_add(extent.len())?;
-                        Some((
-                            if grid.contains(start) {
-                                off
-                            } else {
-                                off.checked_add(extent.len())?
-                            },
-                            all,
-                        ))
-                    })
+        let Seen::Pieces(pieces) = self else {
+            return None;
+        };
+        let (mut off, mut all) = (Bytes::ZERO, Bytes::ZERO);
+        let mut add = |grid: Grid, len: Bytes| {
+            all = all.checked_add(len)?;
+            if !grid.contains(start) {
+                off = off.checked_add(len)?;
+            }
+            Some(())
+        };
+        for piece in pieces {
+            match piece {
+                Piece::Run { extent, grid } => add(*grid, extent.len())?,
+                Piece::Surveyed(surveyed) => {
+                    if !surveyed.knows(surveyed.grid.unit()) {
+                        return None;
+                    }
+                    for kind in surveyed.kinds()? {
+                        add(kind.grid, times(kind.extent.len(), kind.count)?)?;
+                    }
+                }
             }
         }
+        Some((off, all))
     }
+
+    /// How far behind a boundary runs start, and how many bytes start so; nearest first. `None` for a uniform grid, and
+    /// where a part was not surveyed.
+    #[must_use]
+    pub fn remainders(&self) -> Option<BTreeMap<Bytes, Bytes>> {
+        let Seen::Pieces(pieces) = self else {
+            return None;
+        };
+        let mut out = BTreeMap::new();
+        let mut add = |behind: Bytes, len: Bytes| {
+            let sum = out.entry(behind).or_insert(Bytes::ZERO);
+            *sum = sum.checked_add(len)?;
+            Some(())
+        };
+        for piece in pieces {
+            match piece {
+                Piece::Run { extent, grid } => {
+                    add(grid.remainder(extent.start()), extent.len())?;
+                }
+                Piece::Surveyed(surveyed) => {
+                    for kind in surveyed.kinds()? {
+                        add(kind.behind, times(kind.extent.len(), kind.count)?)?;
+                    }
+                }
+            }
+        }
+        Some(out)
+    }
+}
+
+fn times(len: Bytes, count: u64) -> Option<Bytes> {
+    len.get().checked_mul(count).map(Bytes::new)
+}
+
+/// `sum` for every request's worth of `bytes`.
+fn per_request(sum: u128, requests: Lattice, bytes: u128) -> Option<Ratio> {
+    Ratio::reduced(sum.checked_mul(u128::from(requests.len().get()))?, bytes)
+}
+
+/// What `requests` do on all pieces.
+fn totals(pieces: &[Piece], requests: Lattice) -> Option<Totals> {
+    let start = pieces.first()?.extent().start();
+    let end = pieces.iter().map(|piece| piece.extent().end()).max()?;
+    let span = Extent::new(start, end.checked_sub(start)?)?;
+    // A layer shorter than a request is looked at as it is.
+    let bounds = requests.whole_within(span).unwrap_or(span);
+    let mut sum = Totals::default();
+    for piece in pieces {
+        sum = sum.plus(piece.totals(requests, bounds)?)?;
+    }
+    Some(sum)
 }
 
 impl Stack {
@@ -220,7 +435,21 @@ impl Stack {
                 }
                 out.extend(pieces.into_grids());
             }
-            Map::Blocks(_) => {}
+            Map::Blocks(_) => {
+                let bases = here.survey.iter().flat_map(|survey| {
+                    let bases = survey.bases.iter().enumerate();
+                    bases.map(move |(index, base)| (survey, index, base.layer))
+                });
+                for (survey, base, base_layer) in bases {
+                    out.extend(below(base_layer).iter().filter_map(|grid| {
+                        let seen = surveyed(survey, base, grid)?;
+                        Some(SeenGrid {
+                            seen,
+                            ..grid.clone()
+                        })
+                    }));
+                }
+            }
             // The members are alike; the first stands for all where its grids have a regular image.
             map @ Map::Striped(_) => out.extend(first.iter().filter_map(|grid| {
                 let Seen::Uniform(g) = grid.seen else {
@@ -236,6 +465,48 @@ impl Stack {
     }
 }
 
+/// The grid of all pieces where they have the same and no granule is torn apart between two of them: a file on a
+/// filesystem whose blocks are multiples of the unit.
+fn one_grid(pieces: &[Piece]) -> Option<Grid> {
+    let Some(Piece::Run { grid: first, .. }) = pieces.first() else {
+        return None;
+    };
+    let last = pieces.len() - 1;
+    let fits = |(index, piece): (usize, &Piece)| {
+        let Piece::Run { extent, grid } = piece else {
+            return false;
+        };
+        grid == first
+            && (index == 0 || grid.contains(extent.start()))
+            && (index == last || grid.contains(extent.end()))
+    };
+    pieces.iter().enumerate().all(fits).then_some(*first)
+}
+
+/// A grid of a base as a virtual disk sees it; `None` where it lies in none of its runs, or was left out of the survey.
+fn surveyed(survey: &Arc<Survey>, base: usize, grid: &SeenGrid<'_>) -> Option<Seen> {
+    let Seen::Uniform(there) = grid.seen else {
+        return None;
+    };
+    let modulus = survey.bases.get(base)?.modulus;
+    let whole = survey.windows.first()?;
+    if !modulus.bytes().is_multiple_of(there.unit()) {
+        return None;
+    }
+    let seen = Surveyed {
+        extent: whole.extent,
+        at: whole.extent.start(),
+        survey: Arc::clone(survey),
+        base,
+        grid: there,
+    };
+    seen.kinds()?.next()?;
+    Some(match seen.uniform() {
+        Some(grid) => Seen::Uniform(grid),
+        None => Seen::Pieces(vec![Piece::Surveyed(seen)]),
+    })
+}
+
 /// Most pieces in which a grid is followed. A real file has fewer; a forged stack in which every layer maps the one below
 /// twice would double them with each layer.
 const MOST_PIECES: usize = 1 << 20;
@@ -244,13 +515,13 @@ const MOST_PIECES: usize = 1 << 20;
 /// otherwise a stack that branches and joins again and again would show it as often as there are ways.
 #[derive(Default)]
 struct Lifted<'a> {
-    grids: Vec<(SeenGrid<'a>, Vec<(Extent, Grid)>)>,
+    grids: Vec<(SeenGrid<'a>, Vec<Piece>)>,
     places: BTreeMap<(LayerId, GridRole, Unit), usize>,
 }
 
 impl<'a> Lifted<'a> {
     /// The pieces of `grid` so far.
-    fn of(&mut self, grid: &SeenGrid<'a>) -> &mut Vec<(Extent, Grid)> {
+    fn of(&mut self, grid: &SeenGrid<'a>) -> &mut Vec<Piece> {
         let key = (grid.layer, grid.role, grid.fact.value.unit());
         let place = *self.places.entry(key).or_insert_with(|| {
             self.grids.push((grid.clone(), Vec::new()));
@@ -261,14 +532,13 @@ impl<'a> Lifted<'a> {
 
     fn into_grids(self) -> impl Iterator<Item = SeenGrid<'a>> {
         self.grids.into_iter().filter_map(|(mut grid, mut pieces)| {
-            pieces.sort_unstable_by_key(|(extent, _)| extent.start());
-            grid.seen = match pieces.as_slice() {
-                [] => return None,
-                // Equal phases everywhere (a file on a filesystem whose blocks are multiples of the unit): one grid.
-                [(_, first), rest @ ..] if rest.iter().all(|(_, g)| g == first) => {
-                    Seen::Uniform(*first)
-                }
-                _ => Seen::Pieces(pieces),
+            pieces.sort_unstable_by_key(|piece| piece.extent().start());
+            if pieces.is_empty() {
+                return None;
+            }
+            grid.seen = match one_grid(&pieces) {
+                Some(grid) => Seen::Uniform(grid),
+                None => Seen::Pieces(pieces),
             };
             Some(grid)
         })
@@ -354,7 +624,10 @@ mod tests {
                 panic!("not uniform: {seen:?}")
             };
             let mut covered = 0;
-            for (extent, grid) in pieces {
+            for piece in pieces {
+                let Piece::Run { extent, grid } = piece else {
+                    panic!("no virtual disk: {piece:?}")
+                };
                 for x in extent.start().get()..extent.end().get() {
                     let at = Bytes::new(x + shift);
                     let in_volume = stack.layer(file).map.locate(at).expect("mapped").offset;
@@ -382,7 +655,11 @@ mod tests {
         let stripe = Grid::new(unit(65_536));
         let off = Grid::with_phase(unit(65_536), Bytes::new(32_768));
         let extent = |start, len| Extent::new(Bytes::kib(start), Bytes::kib(len)).expect("small");
-        let seen = Seen::Pieces(vec![(extent(0, 192), stripe), (extent(192, 64), off)]);
+        let run = |start, len, grid| Piece::Run {
+            extent: extent(start, len),
+            grid,
+        };
+        let seen = Seen::Pieces(vec![run(0, 192, stripe), run(192, 64, off)]);
         let requests = Lattice::back_to_back(Bytes::ZERO, unit(65_536));
         let price = seen
             .price(Family::Splitting, requests, Access::Read)

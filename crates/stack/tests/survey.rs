@@ -1,0 +1,367 @@
+//! Prices through block tables, against a walk over every byte.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use straddle_geometry::{
+    Access, BlockTable, Blocks, Bytes, Extent, Family, Gap, Grid, Lattice, Map, Place, Ratio,
+    Segment, Sink, TableError, Unit, entry,
+};
+use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, OddityKind, Seen, Stack};
+
+/// A table in memory.
+#[derive(Debug)]
+struct Listed {
+    block: u64,
+    size: u64,
+    parent: Option<usize>,
+    entries: Vec<u64>,
+}
+
+impl BlockTable for Listed {
+    fn block(&self) -> Unit {
+        unit(self.block)
+    }
+    fn size(&self) -> Bytes {
+        Bytes::new(self.size)
+    }
+    fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+    fn locate(&self, offset: Bytes) -> Result<Place, TableError> {
+        let (index, within) = (offset.get() / self.block, offset.get() % self.block);
+        let run = Bytes::new(self.block - within);
+        let place = self.entries[usize::try_from(index)?];
+        Ok(match entry::gap(place) {
+            Some(Gap::Absent) => Place::Absent { run },
+            Some(_) => Place::Zero { run },
+            None => Place::At {
+                target: 0,
+                offset: Bytes::new(place + within),
+                run,
+            },
+        })
+    }
+    fn stream(&self, range: Extent, sink: &mut dyn Sink) -> Result<(), TableError> {
+        let (mut at, end) = (range.start().get(), range.end().get().min(self.size));
+        while at < end {
+            let index = at / self.block;
+            let block_end = (index + 1) * self.block;
+            if at % self.block == 0 && block_end <= end {
+                // Whole blocks go in batches of two, so that batches begin and end anywhere.
+                let count = if (index + 2) * self.block <= end {
+                    2
+                } else {
+                    1
+                };
+                let from = usize::try_from(index)?;
+                sink.blocks(Bytes::new(at), 0, &self.entries[from..from + count]);
+                at += self.block * u64::try_from(count)?;
+                continue;
+            }
+            let upper = extent(at, block_end.min(end) - at);
+            match self.locate(Bytes::new(at))? {
+                Place::At { target, offset, .. } => sink.piece(Segment {
+                    upper,
+                    target,
+                    lower: offset,
+                }),
+                Place::Absent { .. } => sink.gap(upper, Gap::Absent),
+                _ => sink.gap(upper, Gap::Zero),
+            }
+            at = upper.end().get();
+        }
+        Ok(())
+    }
+}
+
+fn unit(n: u64) -> Unit {
+    Unit::new(n).expect("not zero")
+}
+
+fn extent(start: u64, len: u64) -> Extent {
+    Extent::new(Bytes::new(start), Bytes::new(len)).expect("small")
+}
+
+fn layer(stack: &mut Stack, kind: LayerKind, below: &[LayerId], map: Map, size: u64) -> LayerId {
+    let mut layer = Layer::new(kind, kind.name());
+    layer.below = below.to_vec();
+    layer.map = map;
+    layer.size = Some(Fact::stated(Bytes::new(size), "--size", ""));
+    stack.push(layer)
+}
+
+fn blocks(block: u64, size: u64, parent: Option<usize>, entries: Vec<u64>) -> Map {
+    Map::Blocks(Blocks(Arc::new(Listed {
+        block,
+        size,
+        parent,
+        entries,
+    })))
+}
+
+/// Where a byte of a layer lies: the lowest layer that it reaches, and the address there.
+fn bottom(stack: &Stack, mut id: LayerId, mut at: u64) -> Option<(LayerId, u64)> {
+    loop {
+        let here = stack.layer(id);
+        if here.below.is_empty() {
+            return Some((id, at));
+        }
+        let location = here.map.locate(Bytes::new(at))?;
+        id = here.below[location.target];
+        at = location.offset.get();
+        let size = stack
+            .layer(id)
+            .size
+            .as_ref()
+            .expect("all have one")
+            .value
+            .get();
+        if at >= size {
+            return None;
+        }
+    }
+}
+
+/// Operations for every request's worth of bytes, read off byte by byte.
+fn walked(
+    stack: &Stack,
+    id: LayerId,
+    grid_layer: LayerId,
+    grid: Grid,
+    io: u64,
+    access: Access,
+    family: Family,
+) -> Option<Ratio> {
+    let size = stack.layer(id).size.as_ref().expect("a size").value.get();
+    let whole = if size >= io { size / io * io } else { size };
+    // Parts: maximal runs of bytes of one request that are contiguous below.
+    let (mut operations, mut bytes) = (0_u128, 0_u128);
+    let mut part: Vec<u64> = Vec::new();
+    let mut settle = |part: &mut Vec<u64>| {
+        let mut granules: BTreeMap<u64, u64> = BTreeMap::new();
+        for at in part.iter() {
+            let u = grid.unit().get();
+            *granules
+                .entry((at + u - grid.phase().get()) / u)
+                .or_default() += 1;
+        }
+        operations += granules.len() as u128;
+        if family == Family::ReadModifyWrite && access == Access::Write {
+            operations += granules
+                .values()
+                .filter(|n| **n < grid.unit().get())
+                .count() as u128;
+        }
+        part.clear();
+    };
+    for x in 0..whole {
+        let place = bottom(stack, id, x)
+            .filter(|(layer, _)| *layer == grid_layer)
+            .map(|(_, at)| at);
+        let continues = match (part.last(), place) {
+            (Some(last), Some(at)) => last + 1 == at && x % io != 0,
+            _ => false,
+        };
+        if !continues {
+            settle(&mut part);
+        }
+        if let Some(at) = place {
+            part.push(at);
+            bytes += 1;
+        }
+    }
+    settle(&mut part);
+    Ratio::reduced(operations * u128::from(io), bytes)
+}
+
+/// Compares every grid that `id` sees with the walk.
+fn compare(stack: &Stack, id: LayerId, ios: &[u64]) -> Result<usize, TestCaseError> {
+    let mut compared = 0;
+    for grid in stack
+        .grids_seen_from(id)
+        .iter()
+        .filter(|g| g.role == GridRole::PhysicalSector)
+    {
+        let Seen::Pieces(_) = grid.seen else { continue };
+        for io in ios {
+            for access in [Access::Read, Access::Write] {
+                let family = grid.role.family();
+                let requests = Lattice::back_to_back(Bytes::ZERO, unit(*io));
+                let price = grid.seen.price(family, requests, access);
+                let want = walked(stack, id, grid.layer, grid.fact.value, *io, access, family);
+                prop_assert_eq!(
+                    price.map(|p| p.now),
+                    want,
+                    "layer {} io {} {:?}",
+                    stack.layer(id).name,
+                    io,
+                    access
+                );
+                compared += 1;
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// Entries of a table of `count` blocks: somewhere in the file, absent, or zero.
+fn entries(block: u64, count: usize) -> impl Strategy<Value = Vec<u64>> {
+    // Places that do not overlap: a permutation of slots with a drift.
+    let slots: Vec<u64> = (0..count as u64).collect();
+    (
+        Just(slots).prop_shuffle(),
+        0_u64..4,
+        0_u64..3,
+        proptest::collection::vec(0_u8..10, count),
+    )
+        .prop_map(move |(slots, start, drift, kinds)| {
+            slots
+                .into_iter()
+                .zip(kinds)
+                .map(|(slot, kind)| match kind {
+                    0 | 1 => entry::ABSENT,
+                    2 => entry::ZERO,
+                    _ => start * 512 + slot * (block + drift * 512),
+                })
+                .collect()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn a_partition_in_a_virtual_disk_on_a_fragmented_file_is_priced_exactly(
+        table in entries(2048, 12),
+        start in 0_u64..6,
+        cut in 1_u64..20,
+        shift in 0_u64..6,
+        disk_phase in 0_u64..4,
+        physical in prop_oneof![Just(1024_u64), Just(2048), Just(3072), Just(4096)],
+        io in prop_oneof![Just(512_u64), Just(1024), Just(1536), Just(4096), Just(8192)],
+    ) {
+        let mut stack = Stack::new();
+        let grid = Grid::with_phase(unit(physical), Bytes::new(disk_phase * 512));
+        let disk = layer(&mut stack, LayerKind::Device, &[], Map::IDENTITY, 1 << 20);
+        stack.layer_mut(disk).add_grid(GridRole::PhysicalSector, Fact::stated(grid, "--p", ""));
+        let file_size = 64 * 1024;
+        // Two extents of the file, the second before the first on the disk.
+        let pieces = vec![
+            Segment { upper: extent(0, cut * 1024), target: 0, lower: Bytes::new(200 * 1024 + shift * 512) },
+            Segment { upper: extent(cut * 1024, file_size - cut * 1024), target: 0, lower: Bytes::new(1024) },
+        ];
+        let file = layer(&mut stack, LayerKind::File, &[disk], Map::segments(pieces).expect("apart"), file_size);
+        let size = 12 * 2048 - 512;
+        let container = layer(&mut stack, LayerKind::Container, &[file], blocks(2048, size, None, table), size);
+        let partition = Map::Linear { start: Bytes::new(start * 512) };
+        let partition = layer(&mut stack, LayerKind::Partition, &[container], partition, size - start * 512 - 1024);
+        let filesystem = layer(&mut stack, LayerKind::Filesystem, &[partition], Map::IDENTITY, size - start * 512 - 2048);
+        stack.survey(&[unit(io)]);
+        for id in [container, partition, filesystem] {
+            compare(&stack, id, &[io])?;
+        }
+    }
+
+    #[test]
+    fn what_a_child_lacks_is_priced_in_its_parent(
+        child in entries(2048, 10),
+        parent in entries(1024, 16),
+        physical in prop_oneof![Just(1024_u64), Just(4096)],
+        io in prop_oneof![Just(512_u64), Just(1024), Just(4096)],
+    ) {
+        let mut stack = Stack::new();
+        let grid = Grid::new(unit(physical));
+        let file = |stack: &mut Stack| {
+            let file = layer(stack, LayerKind::File, &[], Map::IDENTITY, 64 * 1024);
+            stack.layer_mut(file).add_grid(GridRole::PhysicalSector, Fact::stated(grid, "--p", ""));
+            file
+        };
+        let (below, above) = (file(&mut stack), file(&mut stack));
+        let base = layer(&mut stack, LayerKind::Container, &[below], blocks(1024, 16 * 1024, None, parent), 16 * 1024);
+        let map = blocks(2048, 20 * 1024, Some(1), child);
+        let disk = layer(&mut stack, LayerKind::Container, &[above, base], map, 20 * 1024);
+        stack.survey(&[unit(io)]);
+        compare(&stack, disk, &[io])?;
+        compare(&stack, base, &[io])?;
+        let survey = stack.layer(disk).survey.clone().expect("surveyed");
+        let everything = [survey.mapped, survey.absent, survey.zero, survey.packed];
+        prop_assert_eq!(everything.iter().map(|b| b.get()).sum::<u64>(), 20 * 1024);
+    }
+}
+
+#[test]
+fn a_dynamic_vhd_of_many_blocks_drifts_through_eight_phases() {
+    let mut stack = Stack::new();
+    let stride = (2 << 20) + 512;
+    let count = 4096_u64;
+    let file = layer(
+        &mut stack,
+        LayerKind::File,
+        &[],
+        Map::IDENTITY,
+        2560 + count * stride,
+    );
+    let grid = Grid::new(Unit::B4096);
+    stack
+        .layer_mut(file)
+        .add_grid(GridRole::PhysicalSector, Fact::stated(grid, "--p", ""));
+    let table: Vec<u64> = (0..count).map(|i| 2560 + i * stride).collect();
+    let disk = layer(
+        &mut stack,
+        LayerKind::Container,
+        &[file],
+        blocks(2 << 20, count << 21, None, table),
+        count << 21,
+    );
+    stack.survey(&[unit(4096), unit(8192), unit(65_536)]);
+    let seen = stack.grids_seen_from(disk);
+    let remainders = seen[0].seen.remainders().expect("pieces");
+    // Eight phases, each as often as any other.
+    let shares: Vec<(u64, u64)> = remainders
+        .iter()
+        .map(|(behind, len)| (behind.get(), len.get() >> 21))
+        .collect();
+    assert_eq!(shares, (0..8).map(|k| (k * 512, 512)).collect::<Vec<_>>());
+    let requests = Lattice::back_to_back(Bytes::ZERO, Unit::B4096);
+    let price = seen[0]
+        .seen
+        .price(Family::ReadModifyWrite, requests, Access::Write)
+        .expect("exact");
+    // Seven blocks of eight pay four operations instead of one.
+    assert_eq!(price.now, Ratio::new(7 * 4 + 1, 8).expect("not zero"));
+    assert!(stack.layer(disk).oddities.is_empty());
+}
+
+#[test]
+fn what_a_table_says_wrongly_is_counted_and_named() {
+    let mut stack = Stack::new();
+    let file = layer(&mut stack, LayerKind::File, &[], Map::IDENTITY, 10_000);
+    let table = vec![4096, 0, 4608, 20_000, entry::ABSENT];
+    let disk = layer(
+        &mut stack,
+        LayerKind::Container,
+        &[file],
+        blocks(2048, 10_240, None, table),
+        10_240,
+    );
+    stack.survey(&[Unit::B4096]);
+    let found: Vec<(OddityKind, &str)> = stack
+        .layer(disk)
+        .oddities
+        .iter()
+        .map(|o| (o.kind, o.detail.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (
+                OddityKind::Damaged,
+                "1 of its blocks start beyond the end of the file at byte 10,000; the first, at byte 6,144 of the disk, is said to start at byte 20,000"
+            ),
+            (
+                OddityKind::Overlap,
+                "1 of its blocks share bytes of the file with another block; the first found, at byte 4,096 of the disk, starts at byte 4,608"
+            ),
+        ]
+    );
+}
