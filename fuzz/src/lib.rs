@@ -25,7 +25,8 @@ pub fn fuzz_prober(name: &str, data: &[u8]) {
 /// the addresses must be in order, and the same when a single one is asked.
 pub fn fuzz_container(name: &str, data: &[u8]) {
     let file: Arc<dyn ReadAt> = Arc::new(data.to_vec());
-    let Ok(Some((format, container))) = recognise(&file) else {
+    let reader = Reader::with_budget(&*file, BUDGET);
+    let Ok(Some((format, container))) = recognise(&reader, &file) else {
         return;
     };
     let Some(disk) = container.disk.filter(|_| format.name == name) else {

@@ -111,7 +111,8 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
 /// be in order, and the same when a single address is asked.
 fn walked(name: &str, bytes: Vec<u8>) -> Option<Container> {
     let file: Arc<dyn ReadAt> = Arc::new(bytes);
-    let (format, container) = container::recognise(&file).ok()??;
+    let reader = Reader::new(&*file);
+    let (format, container) = container::recognise(&reader, &file).ok()??;
     if format.name != name {
         return None;
     }

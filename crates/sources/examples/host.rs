@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use straddle_sources::linux::{CaptureOptions, Root, capture_tree, file, host};
-use straddle_sources::{Overrides, SourceError};
+use straddle_sources::{Settings, SourceError};
 
 fn main() -> Result<(), SourceError> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -12,15 +12,15 @@ fn main() -> Result<(), SourceError> {
         args.remove(0);
     }
     let root = Root::open(Path::new(args.first().map_or("/", String::as_str)))?;
-    let overrides = Overrides::default();
+    let settings = Settings::default();
     if tree {
         let files = args.get(1..).unwrap_or(&[]).to_vec();
         print!("{}", capture_tree(&root, &CaptureOptions { files })?);
         return Ok(());
     }
     let stack = match args.get(1) {
-        Some(path) => file(&root, path, &overrides)?,
-        None => host(&root, &overrides)?,
+        Some(path) => file(&root, path, &settings)?,
+        None => host(&root, &settings)?,
     };
     for (id, layer) in stack.iter() {
         let below: Vec<usize> = layer.below.iter().map(|below| below.index()).collect();

@@ -36,6 +36,12 @@ pub enum SourceError {
         /// Why not.
         detail: String,
     },
+    /// Where the bytes of a file lie is not known.
+    #[error("{path}: where it lies on a disk is not known")]
+    NotFollowed {
+        /// The file.
+        path: String,
+    },
     /// The archive could not be written.
     #[error("cannot write the archive: {0}")]
     Write(#[source] io::Error),

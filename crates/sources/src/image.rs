@@ -1,31 +1,51 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_io::{ReadAt, Reader, Target, TargetKind};
-use straddle_probe::Limits;
+use straddle_probe::container::recognise;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
-use crate::Overrides;
+use crate::Settings;
+use crate::guest::{Contents, Ground, Guests};
 
 const ASSUMED_PHYSICAL: &str = "as on disks since about 2011; see --physical-sector";
 const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
 
-/// A raw image file, or one readable block device, as a stack of its own: nothing around it is looked at.
+/// An image file, raw or a virtual disk, or one readable block device, as a stack of its own: nothing around it is looked
+/// at but the files that a virtual disk refers to.
 ///
 /// What an image cannot say is assumed and marked so: a physical sector of 4,096 bytes; a logical sector of 512 bytes
 /// unless its partition table was written for another.
 #[must_use]
-pub fn image(target: &Target, overrides: &Overrides) -> Stack {
-    let path = target.path().display().to_string();
+pub fn image(target: &Arc<Target>, settings: &Settings) -> Stack {
     let call = match target.kind() {
         TargetKind::File => "fstat",
         TargetKind::Device => "lseek",
     };
-    let mut layer = Layer::new(LayerKind::Device, path);
-    let size = target.size();
-    layer.size = Some(Fact::answered(size, call, size.get().to_string()));
+    let mut layer = layer_of(target.path(), target.size(), call);
     if target.kind() == TargetKind::Device {
         ask_device(target, &mut layer);
     }
-    inspect_image(target, layer, overrides)
+    let path = match target.kind() {
+        TargetKind::File => Some(target.path().to_owned()),
+        TargetKind::Device => None,
+    };
+    let bytes: Arc<dyn ReadAt> = target.clone();
+    inspect_image(bytes, path, layer, settings)
+}
+
+/// True when a file is recognised as a virtual disk container.
+#[must_use]
+pub fn is_container(target: &Arc<Target>) -> bool {
+    let bytes: Arc<dyn ReadAt> = target.clone();
+    let reader = Reader::new(&*bytes);
+    matches!(recognise(&reader, &bytes), Ok(Some(_)))
+}
+
+fn layer_of(path: &Path, size: Bytes, call: &'static str) -> Layer {
+    let mut layer = Layer::new(LayerKind::Device, path.display().to_string());
+    layer.size = Some(Fact::answered(size, call, size.get().to_string()));
+    layer
 }
 
 /// Adds what a block device itself answers. What is around it, such as its alignment offset, only the host's sysfs tells:
@@ -46,17 +66,57 @@ fn ask_device(target: &Target, layer: &mut Layer) {
 #[cfg(not(target_os = "linux"))]
 fn ask_device(_: &Target, _: &mut Layer) {}
 
-/// Puts `layer`, which stands for the bytes of `contents`, at the bottom of a stack and what is found in them on top.
-fn inspect_image(contents: &dyn ReadAt, layer: Layer, overrides: &Overrides) -> Stack {
-    let mut stack = Stack::new();
-    let base = stack.push(layer);
-    let reader = Reader::new(contents);
+/// Puts `layer`, which stands for `bytes`, at the bottom of a stack and what is found in them on top.
+fn inspect_image(
+    bytes: Arc<dyn ReadAt>,
+    path: Option<PathBuf>,
+    layer: Layer,
+    settings: &Settings,
+) -> Stack {
+    let overrides = &settings.overrides;
+    let mut ground = ByItself {
+        stack: Stack::new(),
+        files: Vec::new(),
+    };
+    let layer = ground.stack.push(layer);
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
-    let told = told.or_else(|| logical_sector_of(stack.layer(base)));
-    straddle_probe::inspect(&mut stack, base, &reader, told, Limits::default());
-    assume_sectors(&mut stack, base);
-    overrides.apply(stack.layer_mut(base));
+    let told = told.or_else(|| logical_sector_of(ground.stack.layer(layer)));
+    let contents = Contents { layer, bytes, path };
+    Guests::new(&mut ground, told).look_into(&contents);
+    let ByItself { mut stack, files } = ground;
+    // A virtual disk is a file on some disk; a raw image is the disk.
+    let above = stack.above(layer).next();
+    if above.is_some_and(|id| stack.layer(id).kind == LayerKind::Container) {
+        stack.layer_mut(layer).kind = LayerKind::File;
+    }
+    for base in std::iter::once(layer).chain(files) {
+        assume_sectors(&mut stack, base);
+        overrides.apply(stack.layer_mut(base));
+    }
+    stack.survey(&settings.io);
     stack
+}
+
+/// Files by themselves: what they lie on is not looked at.
+struct ByItself {
+    stack: Stack,
+    /// Layers of the files that were opened besides the first.
+    files: Vec<LayerId>,
+}
+
+impl Ground for ByItself {
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String> {
+        let target = Target::open(path).map_err(|error| error.to_string())?;
+        let mut layer = layer_of(path, target.size(), "fstat");
+        layer.kind = LayerKind::File;
+        let id = self.stack.push(layer);
+        self.files.push(id);
+        Ok((id, Arc::new(target)))
+    }
 }
 
 /// The logical sector that a layer is known to have.
@@ -92,10 +152,16 @@ pub(crate) fn assume_sectors(stack: &mut Stack, base: LayerId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Overrides;
     use straddle_stack::Trust;
 
     fn stack_of(bytes: Vec<u8>, overrides: &Overrides) -> Stack {
-        inspect_image(&bytes, Layer::new(LayerKind::Device, "disk.img"), overrides)
+        let settings = Settings {
+            overrides: overrides.clone(),
+            ..Settings::default()
+        };
+        let layer = Layer::new(LayerKind::Device, "disk.img");
+        inspect_image(Arc::new(bytes), None, layer, &settings)
     }
 
     #[test]

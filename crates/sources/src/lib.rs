@@ -6,10 +6,13 @@
 //! what those two read.
 
 mod error;
+mod guest;
 mod image;
 pub mod linux;
 mod overrides;
+mod settings;
 
 pub use error::SourceError;
-pub use image::image;
+pub use image::{image, is_container};
 pub use overrides::Overrides;
+pub use settings::Settings;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
 use straddle_sources::linux::{CaptureOptions, Root, capture, capture_tree, file, host};
-use straddle_sources::{Overrides, SourceError};
+use straddle_sources::{Overrides, Settings, SourceError};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Trust, Value,
 };
@@ -20,7 +20,7 @@ fn tree(name: &str) -> Root {
 }
 
 fn stack(name: &str) -> Stack {
-    host(&tree(name), &Overrides::default()).expect("a host")
+    host(&tree(name), &Settings::default()).expect("a host")
 }
 
 #[track_caller]
@@ -193,7 +193,7 @@ fn raid5_has_a_full_stripe_and_members_of_their_own_offsets() {
 fn a_file_under_encryption_on_a_volume_on_a_mirror() {
     let root = tree("uml-crypt-lvm-md");
     let path = "/tmp/m/table.ibd";
-    let stack = file(&root, path, &Overrides::default()).expect("captured");
+    let stack = file(&root, path, &Settings::default()).expect("captured");
     let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
     assert_eq!(names, ["sda", "sdb", "md0", "dm-0", "dm-1", "ext4", path]);
     let crypt = layer(&stack, "dm-1");
@@ -325,7 +325,7 @@ fn zones_are_zones_and_not_chunks() {
 #[test]
 fn a_file_on_btrfs_has_no_wrong_answer() {
     let root = tree("btrfs-two");
-    let stack = file(&root, "/data/db.mdf", &Overrides::default()).expect("captured");
+    let stack = file(&root, "/data/db.mdf", &Settings::default()).expect("captured");
     let table = layer(&stack, "/data/db.mdf");
     assert_eq!(table.map, NOWHERE);
     let kinds: Vec<_> = table.oddities.iter().map(|o| o.kind).collect();
@@ -341,7 +341,11 @@ fn flags_override_the_roots_only() {
         stripe_unit: said(131_072, "--stripe-unit"),
         ..Overrides::default()
     };
-    let stack = host(&tree("uml-raid0-lcm"), &overrides).expect("a host");
+    let settings = Settings {
+        overrides,
+        ..Settings::default()
+    };
+    let stack = host(&tree("uml-raid0-lcm"), &settings).expect("a host");
     let disk = layer(&stack, "sda");
     assert_eq!(grid(disk, GridRole::PhysicalSector), Some((16_384, 0)));
     assert_eq!(disk.text(Key::Overridden), Some("physical sector 4 KiB"));
@@ -361,7 +365,7 @@ sys/block/dm-0/dm/uuid = LVM-x
 .straddle/dm/dm-0/table = 0 2048 linear 8:16 2048\n2048 2048 linear 8:0 63
 ";
     let root = Root::from_tree("pieces", text).expect("a tree");
-    let stack = host(&root, &Overrides::default()).expect("a host");
+    let stack = host(&root, &Settings::default()).expect("a host");
     let piece = |start, target, lower| Segment {
         upper: Extent::new(Bytes::mib(start), Bytes::mib(1)).expect("small"),
         target,
@@ -383,7 +387,7 @@ sys/block/dm-0/slaves/sda -> ../../sda
 .straddle/dm/dm-0/table = refused: permission denied
 ";
     let root = Root::from_tree("unprivileged", text).expect("a tree");
-    let stack = host(&root, &Overrides::default()).expect("a host");
+    let stack = host(&root, &Settings::default()).expect("a host");
     let crypt = layer(&stack, "dm-0");
     assert_eq!(crypt.kind, LayerKind::Encryption);
     assert_eq!(crypt.map, NOWHERE);
@@ -417,7 +421,7 @@ fn all_trees() -> BTreeMap<String, CaptureOptions> {
 
 #[test]
 fn a_capture_of_a_captured_host_is_that_host() {
-    let defaults = Overrides::default();
+    let defaults = Settings::default();
     for (name, options) in all_trees() {
         let root = tree(&name);
         let want = host(&root, &defaults).expect("a host");
@@ -516,23 +520,23 @@ proc/self/mountinfo = 22 1 253:1 / / rw - ext4 /dev/mapper/luks-4f0c6a52-9f0e-4a
     }
     // The filesystem is still found, through the device number.
     let again = Root::from_tree("again", &captured).expect("a tree");
-    let stack = host(&again, &Overrides::default()).expect("a host");
+    let stack = host(&again, &Settings::default()).expect("a host");
     assert_eq!(layer(&stack, "dm-1").map, linear(32_768 * 512));
     assert_eq!(below(&stack, "ext4"), ["dm-1"]);
     // With leave, the serial number is there.
     let root = root.with_serials(true);
     let captured = capture_tree(&root, &options).expect("captures");
     assert!(captured.contains("ZFL0SECRET01"));
-    let stack = host(&root, &Overrides::default()).expect("a host");
+    let stack = host(&root, &Settings::default()).expect("a host");
     assert_eq!(layer(&stack, "sda").text(Key::Serial), Some("ZFL0SECRET01"));
 }
 
 #[test]
 fn a_root_that_is_no_host_is_named() {
     let root = Root::from_tree("empty", "etc/passwd = x\n").expect("a tree");
-    let error = host(&root, &Overrides::default()).expect_err("no host");
+    let error = host(&root, &Settings::default()).expect_err("no host");
     assert!(matches!(error, SourceError::NotAHost { .. }));
-    let error = file(&tree("virtio-vm"), "/nowhere", &Overrides::default());
+    let error = file(&tree("virtio-vm"), "/nowhere", &Settings::default());
     let error = error.expect_err("unknown");
     assert_eq!(error.to_string(), "/nowhere: it was not captured");
 }
@@ -581,7 +585,7 @@ sys/block/bcache0/size = 500
 sys/block/bcache0/slaves/sdb -> ../../sdb
 ";
     let root = Root::from_tree("hostile", text).expect("a tree");
-    let stack = host(&root, &Overrides::default()).expect("a host");
+    let stack = host(&root, &Settings::default()).expect("a host");
     assert_eq!(layer(&stack, "sda").size, None);
     assert_eq!(grid(layer(&stack, "sda"), GridRole::PhysicalSector), None);
     assert_eq!(layer(&stack, "bcache0").map, NOWHERE);
@@ -611,7 +615,7 @@ fn every_single_file_may_be_missing_or_garbled() {
                     }
                 }
                 let root = Root::from_tree("changed", &changed.join("\n")).expect("a tree");
-                if let Ok(stack) = host(&root, &Overrides::default()) {
+                if let Ok(stack) = host(&root, &Settings::default()) {
                     assert!(!stack.layers().is_empty());
                 }
             }

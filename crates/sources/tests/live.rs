@@ -4,7 +4,7 @@
 use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 use straddle_geometry::Map;
-use straddle_sources::Overrides;
+use straddle_sources::Settings;
 use straddle_sources::linux::{CaptureOptions, Root, capture, file, host};
 use straddle_stack::{GridRole, Key, LayerKind, Value};
 
@@ -20,7 +20,7 @@ fn the_host_agrees_with_lsblk() {
     let columns = "KNAME,TYPE,START,SIZE,LOG-SEC,PHY-SEC,MIN-IO,OPT-IO,ALIGNMENT";
     let text = run("lsblk", "util-linux", &["-J", "-b", "-l", "-o", columns]);
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let stack = host(&Root::live(), &Overrides::default()).expect("this is a host");
+    let stack = host(&Root::live(), &Settings::default()).expect("this is a host");
     let rows = json["blockdevices"].as_array().expect("a list");
     let mut compared = 0;
     for row in rows {
@@ -95,7 +95,7 @@ fn a_fragmented_file_agrees_with_filefrag() {
         }
     }
     assert_eq!(want.len(), 20, "filefrag shows other fragments:\n{text}");
-    let stack = file(&Root::live(), path, &Overrides::default()).expect("this file");
+    let stack = file(&Root::live(), path, &Settings::default()).expect("this file");
     let mut layers = stack.layers().iter();
     let layer = layers.find(|l| l.kind == LayerKind::File);
     let Map::Segments(segments) = &layer.expect("a file layer").map else {
@@ -113,8 +113,8 @@ fn this_machine_captured_is_this_machine_without_its_contents() {
     let mut archive = Vec::new();
     capture(&root, &CaptureOptions::default(), &mut archive).expect("captures");
     let captured = Root::from_archive("captured", &archive).expect("reads");
-    let there = host(&captured, &Overrides::default()).expect("a host");
-    let here = host(&root, &Overrides::default()).expect("a host");
+    let there = host(&captured, &Settings::default()).expect("a host");
+    let here = host(&root, &Settings::default()).expect("a host");
     for layer in there.layers() {
         let mut layers = here.layers().iter();
         let same = layers.find(|l| l.name == layer.name && l.kind == layer.kind);

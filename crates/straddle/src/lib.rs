@@ -24,7 +24,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let target = io::Target::open("legacy.img".as_ref())?;
-//! let stack = sources::image(&target, &sources::Overrides::default());
+//! let stack = sources::image(&target.into(), &sources::Settings::default());
 //! let options = rules::Options::default();
 //! let findings = rules::check(&rules::Context::new(&stack, &options));
 //! let checked = report::Checked { name: "legacy.img".into(), stack, findings };

@@ -5,13 +5,13 @@ mod sink;
 use anyhow::{Context as _, bail};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::Checked;
 use straddle::rules::{self, Context, Options};
 use straddle::sources::linux::{self, Root};
-use straddle::sources::{self, Overrides};
+use straddle::sources::{self, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
 
 use crate::args::{As, Check, Format};
@@ -34,7 +34,11 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     };
     let checker = Checker {
         take_as: args.take_as,
-        overrides: overrides(args),
+        settings: Settings {
+            overrides: overrides(args),
+            io: args.io.clone(),
+            only_when_followed: false,
+        },
         options: Options {
             io: args.io.clone(),
             in_full: !matches!(mode, Mode::Quiet | Mode::Lines),
@@ -72,7 +76,7 @@ enum Outcome {
 /// Everything that is the same for all targets.
 struct Checker {
     take_as: As,
-    overrides: Overrides,
+    settings: Settings,
     options: Options,
     host: String,
     /// Targets that need the host share what is read of it, one at a time; images do not need it.
@@ -83,7 +87,7 @@ struct Checker {
 impl Checker {
     fn check(&self, job: &Job) -> anyhow::Result<Outcome> {
         let stack = match job {
-            Job::Host => linux::host(&self.root(), &self.overrides)?,
+            Job::Host => linux::host(&self.root(), &self.settings)?,
             Job::Path(path, _) if self.captured => self.on_host(path)?,
             Job::Path(path, origin) => match self.path(path, *origin)? {
                 Some(stack) => stack,
@@ -128,7 +132,18 @@ impl Checker {
         {
             return self.on_host(path).map(Some);
         }
-        let stack = sources::image(&target, &self.overrides);
+        let target = Arc::new(target);
+        // A virtual disk that was named is in use here as a rule, so it is followed to the disks where the kernel knows
+        // them. A raw image may as well be the copy of a disk from elsewhere.
+        let follow = self.take_as == As::Auto && origin == Origin::Named;
+        if follow && sources::is_container(&target) {
+            match self.file_on_host(path, true) {
+                Ok(stack) => return Ok(Some(stack)),
+                Err(error) if is_about_following(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let stack = sources::image(&target, &self.settings);
         if self.take_as == As::Image || is_disk_image(&stack) {
             return Ok(Some(stack));
         }
@@ -140,6 +155,10 @@ impl Checker {
     }
 
     fn on_host(&self, path: &Path) -> anyhow::Result<Stack> {
+        self.file_on_host(path, false)
+    }
+
+    fn file_on_host(&self, path: &Path, only_when_followed: bool) -> anyhow::Result<Stack> {
         // A captured host knows its files by the names they had there.
         let path = if self.captured {
             path.to_owned()
@@ -149,7 +168,11 @@ impl Checker {
         let name = path
             .to_str()
             .with_context(|| format!("{} is not valid UTF-8", path.display()))?;
-        Ok(linux::file(&self.root(), name, &self.overrides)?)
+        let settings = Settings {
+            only_when_followed,
+            ..self.settings.clone()
+        };
+        Ok(linux::file(&self.root(), name, &settings)?)
     }
 }
 
@@ -164,10 +187,20 @@ fn is_device(_: &Path) -> bool {
     false
 }
 
+/// True when the host's side of a file could not be had; the file itself can still be looked at.
+fn is_about_following(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(SourceError::NotFollowed { .. } | SourceError::NotAHost { .. })
+    )
+}
+
 fn is_disk_image(stack: &Stack) -> bool {
     stack.layers().iter().any(|layer| {
-        matches!(layer.kind, LayerKind::Partition | LayerKind::Filesystem)
-            || layer.attribute(Key::PartitionTable).is_some()
+        matches!(
+            layer.kind,
+            LayerKind::Partition | LayerKind::Filesystem | LayerKind::Container
+        ) || layer.attribute(Key::PartitionTable).is_some()
     })
 }
 

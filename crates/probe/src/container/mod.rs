@@ -157,17 +157,22 @@ impl Format {
     }
 }
 
-/// Looks whether a file is a container, and opens it. What its headers refer to is left to the caller: other files may
+/// What is fetched in one read before any format looks.
+const HEAD: Bytes = Bytes::kib(8);
+
+/// Looks whether a file is a container, and opens it; `reader` reads that file. What its headers refer to is left to the caller: other files may
 /// lie anywhere.
 ///
 /// # Errors
 /// [`ReadError`] when bytes that must be looked at cannot be read.
 pub fn recognise(
+    reader: &Reader<'_>,
     file: &Arc<dyn ReadAt>,
 ) -> Result<Option<(&'static Format, Container)>, ReadError> {
-    let reader = Reader::new(&**file);
+    // Nearly every file that is looked at is something else: what is read here is what the probers of disks need next.
+    reader.prefetch(Bytes::ZERO, HEAD);
     let opening = Opening {
-        window: Window::whole(&reader, None),
+        window: Window::whole(reader, None),
         file: Arc::clone(file),
     };
     for format in CONTAINERS {

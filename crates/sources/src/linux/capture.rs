@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::root::{Entry, Record, with_directories};
 use super::{Root, archive, file, host, tree};
-use crate::{Overrides, SourceError};
+use crate::{Settings, SourceError};
 
 /// What a capture holds beyond the host itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,11 +56,11 @@ pub fn capture_tree(root: &Root, options: &CaptureOptions) -> Result<String, Sou
 
 fn recorded(root: &Root, options: &CaptureOptions) -> Result<(Record, CaptureReport), SourceError> {
     root.start_recording();
-    let overrides = Overrides::default();
-    let checked = host(root, &overrides);
+    let settings = Settings::default();
+    let checked = host(root, &settings);
     let mut unknown = Vec::new();
     for path in &options.files {
-        if let Err(error) = file(root, path, &overrides) {
+        if let Err(error) = file(root, path, &Settings::default()) {
             unknown.push((path.clone(), error.to_string()));
         }
     }

@@ -1,18 +1,37 @@
 //! What lies on the devices of the live host: their partition tables and superblocks, read through the probers.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use straddle_geometry::{Grid, Unit};
-use straddle_io::{OpenError, Reader, Target};
+use straddle_io::{OpenError, ReadAt, Reader, Target};
 use straddle_probe::Limits;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::answer::{Question, word};
 use super::host::{Host, MOST_LAYERS};
+use crate::guest::{Contents, Ground, Guests};
 
 /// `EACCES` and `EPERM` of Linux.
 const ACCESS_DENIED: i32 = 13;
 const NOT_PERMITTED: i32 = 1;
+
+impl Ground for Host<'_> {
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String> {
+        let target = Target::open(path).map_err(|error| error.to_string())?;
+        let name = path.to_str().ok_or("its name is not valid UTF-8")?;
+        let id = self.file_layer(name);
+        if self.stack.layer(id).below.is_empty() {
+            crate::image::assume_sectors(&mut self.stack, id);
+            self.overrides.apply(self.stack.layer_mut(id));
+        }
+        Ok((id, Arc::new(target)))
+    }
+}
 
 impl Host<'_> {
     /// Reads what lies on every device of the live host that may be opened.
@@ -48,10 +67,20 @@ impl Host<'_> {
             // Asked for the sake of whoever reads the capture; here the file itself is read.
             let _ = self.root.answer(&pages);
         }
-        match Target::open(Path::new(path)) {
-            Ok(target) => self.inspect(id, &target),
-            Err(error) => not_opened(self.stack.layer_mut(id), &error),
+        let target = match Target::open(Path::new(path)) {
+            Ok(target) => target,
+            Err(error) => return not_opened(self.stack.layer_mut(id), &error),
+        };
+        // Behind a loop device, what is inside is known from there.
+        if self.stack.above(id).next().is_some() {
+            return;
         }
+        let contents = Contents {
+            layer: id,
+            bytes: Arc::new(target),
+            path: Some(PathBuf::from(path)),
+        };
+        Guests::new(self, None).look_into(&contents);
     }
 
     fn add_remembered_pages(&mut self, id: LayerId, question: &Question) {

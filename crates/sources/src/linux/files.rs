@@ -7,7 +7,7 @@ use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, S
 use super::Root;
 use super::answer::{NoAnswer, Question, device_number, word};
 use super::host::{Host, MOST_LAYERS, nowhere};
-use crate::{Overrides, SourceError};
+use crate::{Settings, SourceError};
 
 /// Most lines of extents that a captured answer may have.
 const MOST_EXTENTS: usize = 1 << 20;
@@ -24,7 +24,8 @@ mod flag {
 }
 
 /// See [`super::file`].
-pub(super) fn file(root: &Root, path: &str, overrides: &Overrides) -> Result<Stack, SourceError> {
+pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
+    let overrides = &settings.overrides;
     let question = Question::Stat(path.to_owned());
     let stat = root.answer(&question).map_err(|error| SourceError::File {
         path: path.to_owned(),
@@ -47,11 +48,18 @@ pub(super) fn file(root: &Root, path: &str, overrides: &Overrides) -> Result<Sta
     }
     let id = host.file_layer(path);
     if host.stack.layer(id).below.is_empty() {
+        if settings.only_when_followed {
+            return Err(SourceError::NotFollowed {
+                path: path.to_owned(),
+            });
+        }
         crate::image::assume_sectors(&mut host.stack, id);
         overrides.apply(host.stack.layer_mut(id));
     }
     host.add_file_contents(id, path);
-    Ok(part_of(&host.into_stack(), id))
+    let mut stack = part_of(&host.into_stack(), id);
+    stack.survey(&settings.io);
+    Ok(stack)
 }
 
 impl Host<'_> {
@@ -233,13 +241,19 @@ fn part_of(stack: &Stack, id: LayerId) -> Stack {
     }
     wanted[id.index()] = true;
     for (above, layer) in stack.iter() {
-        let on_it = above > id
+        let is_on_it = above > id
             && layer
                 .below
                 .iter()
                 .any(|below| *below >= id && wanted[below.index()]);
-        if on_it {
+        if is_on_it {
             wanted[above.index()] = true;
+            // A virtual disk is nothing without the other files that it needs.
+            if layer.kind == LayerKind::Container {
+                for below in stack.foundations(above) {
+                    wanted[below.index()] = true;
+                }
+            }
         }
     }
     let mut out = Stack::new();

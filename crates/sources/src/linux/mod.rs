@@ -22,7 +22,7 @@ pub use root::Root;
 
 use straddle_stack::Stack;
 
-use crate::{Overrides, SourceError};
+use crate::{Settings, SourceError};
 use host::Host;
 
 /// Everything below and on the mounted filesystems of a host.
@@ -32,18 +32,19 @@ use host::Host;
 ///
 /// # Errors
 /// [`SourceError::NotAHost`] when the root holds no block devices' directory.
-pub fn host(root: &Root, overrides: &Overrides) -> Result<Stack, SourceError> {
-    let mut host = Host::read(root, overrides)?;
+pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
+    let mut host = Host::read(root, &settings.overrides)?;
     host.build_all();
     Ok(host.into_stack())
 }
 
 /// One file on a mounted filesystem, its extents, and what they rest on down to the disks; on top, the pages of a
-/// database or the partitions of a disk image where it is one. A block device's path gives that device and all above
-/// and below it.
+/// database, the partitions of a disk image, or the guest of a virtual disk where it is one. A block device's path gives
+/// that device and all above and below it.
 ///
 /// # Errors
-/// [`SourceError::File`] when nothing is known about the file, else as [`host`].
-pub fn file(root: &Root, path: &str, overrides: &Overrides) -> Result<Stack, SourceError> {
-    files::file(root, path, overrides)
+/// [`SourceError::File`] when nothing is known about the file, [`SourceError::NotFollowed`] when
+/// [`Settings::only_when_followed`] asks for that; else as [`host`].
+pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
+    files::file(root, path, settings)
 }

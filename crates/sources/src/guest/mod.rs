@@ -1,0 +1,259 @@
+//! What lies in a file: a disk image, or a virtual disk with everything inside it, to any depth within bounds.
+
+mod disk;
+mod references;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment};
+use straddle_io::{ReadAt, Reader};
+use straddle_probe::container::{Container, Content, Disk, ExtentOf, Format, recognise};
+use straddle_probe::{Limits, inspect};
+use straddle_stack::{
+    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+};
+
+use crate::image::logical_sector_of;
+use disk::{GuestDisk, Part};
+
+/// Deepest nesting of virtual disks in virtual disks, parents not counted.
+const DEEPEST: usize = 8;
+/// Longest chain of parents.
+const LONGEST_CHAIN: usize = 64;
+/// Most files that one target may open.
+const MOST_FILES: usize = 4096;
+const ASSUMED_GUEST_SECTOR: &str =
+    "what hypervisors show to a guest unless the file says otherwise";
+
+/// What a stack of guests stands on: an image by itself, or a host.
+pub(crate) trait Ground {
+    /// The stack that is being built.
+    fn stack(&mut self) -> &mut Stack;
+
+    /// The layer of the file at `path`, with whatever is known below it, and the open file.
+    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String>;
+}
+
+/// A file, or a part of one, whose contents are to be looked at.
+pub(crate) struct Contents {
+    /// Its layer.
+    pub(crate) layer: LayerId,
+    /// Its bytes.
+    pub(crate) bytes: Arc<dyn ReadAt>,
+    /// Where it is on this machine, when it is a file of this machine: what it refers to counts from there.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Looks into files.
+pub(crate) struct Guests<'a> {
+    ground: &'a mut dyn Ground,
+    /// Logical sector of the outermost file or device, where it is known.
+    sector: Option<SectorSize>,
+    opened: usize,
+}
+
+impl<'a> Guests<'a> {
+    pub(crate) fn new(ground: &'a mut dyn Ground, sector: Option<SectorSize>) -> Guests<'a> {
+        Guests {
+            ground,
+            sector,
+            opened: 0,
+        }
+    }
+
+    fn stack(&mut self) -> &mut Stack {
+        self.ground.stack()
+    }
+
+    /// Puts what is in `contents` on top of its layer.
+    pub(crate) fn look_into(&mut self, contents: &Contents) {
+        self.inspect(contents, 0);
+    }
+
+    fn inspect(&mut self, contents: &Contents, depth: usize) {
+        let reader = Reader::new(&*contents.bytes);
+        match recognise(&reader, &contents.bytes) {
+            Ok(Some((format, container))) if depth < DEEPEST => {
+                let opened = self.container(contents, format, container, &mut Vec::new());
+                if let Some(guest) = opened {
+                    self.inspect(&guest, depth + 1);
+                    self.assume_guest_sector(guest.layer);
+                }
+            }
+            Ok(Some((format, _))) => {
+                let detail = format!(
+                    "{} in {DEEPEST} virtual disks one inside the other: not looked into",
+                    format.name
+                );
+                self.odd(contents.layer, OddityKind::LimitReached, detail);
+            }
+            Ok(None) => self.inspect_disk(contents, &reader, depth),
+            Err(error) => {
+                // A footer that cannot be read says nothing about the partition table at the other end.
+                self.inspect_disk(contents, &reader, depth);
+                let base = self.stack().layer(contents.layer);
+                let said = |oddity: &Oddity| oddity.kind == OddityKind::Unreadable;
+                if !base.oddities.iter().any(said) {
+                    let detail = format!("while looking for a virtual disk: {error}");
+                    self.odd(contents.layer, OddityKind::Unreadable, detail);
+                }
+            }
+        }
+    }
+
+    /// A disk whose bytes are what a guest sees.
+    fn inspect_disk(&mut self, contents: &Contents, reader: &Reader<'_>, depth: usize) {
+        let base = contents.layer;
+        let outermost = self.sector.filter(|_| depth == 0);
+        let stack = self.stack();
+        let sector = outermost.or_else(|| logical_sector_of(stack.layer(base)));
+        let before = stack.layers().len();
+        inspect(stack, base, reader, sector, Limits::default());
+        // A virtual disk may fill a partition or a logical volume.
+        let parts: Vec<(LayerId, Extent)> = (before..stack.layers().len())
+            .filter_map(|index| {
+                let (id, layer) = stack.iter().nth(index)?;
+                let is_bare = layer.kind == LayerKind::Partition
+                    && layer.attribute(Key::HoldsPartitions).is_none()
+                    && stack.above(id).next().is_none();
+                let start = stack.start_in(id, base).filter(|_| is_bare)?;
+                Some((id, Extent::new(start, layer.size.as_ref()?.value)?))
+            })
+            .collect();
+        for (layer, extent) in parts {
+            let whole: Arc<dyn ReadAt> = Arc::new(Part::linear(&contents.bytes, extent));
+            let part_reader = Reader::new(&*whole);
+            if matches!(recognise(&part_reader, &whole), Ok(Some(_))) {
+                let part = Contents {
+                    layer,
+                    bytes: Arc::clone(&whole),
+                    path: None,
+                };
+                self.inspect(&part, depth);
+            }
+        }
+    }
+
+    /// Puts a container and what it refers to on the stack; the virtual disk, where there is one that can be read.
+    fn container(
+        &mut self,
+        file: &Contents,
+        format: &'static Format,
+        container: Container,
+        chain: &mut Vec<PathBuf>,
+    ) -> Option<Contents> {
+        let Container { detected, disk } = container;
+        let name = detected.variant.unwrap_or(format.name);
+        let mut layer = Layer::new(LayerKind::Container, name);
+        layer.format = Some(Cow::Borrowed(name));
+        layer.attributes = detected.attributes;
+        layer.grids = detected.grids;
+        layer.oddities = detected.oddities;
+        layer.size = detected.size;
+        layer.below = vec![file.layer];
+        let Some(disk) = disk else {
+            layer.map = Map::Segments(Vec::new());
+            self.stack().push(layer);
+            return None;
+        };
+        // Only the real path tells two ways to one file.
+        let real = file
+            .path
+            .as_ref()
+            .and_then(|path| std::fs::canonicalize(path).ok());
+        let depth = chain.len();
+        chain.extend(real);
+        let mut targets: Vec<Option<Arc<dyn ReadAt>>> = vec![Some(Arc::clone(&file.bytes))];
+        for reference in &disk.references {
+            match self.refer(file, reference, chain) {
+                Ok(found) => {
+                    layer.below.push(found.layer);
+                    targets.push(Some(found.bytes));
+                }
+                Err(missing) => {
+                    layer.below.push(missing.layer);
+                    layer.oddities.push(missing.oddity);
+                    targets.push(None);
+                }
+            }
+        }
+        chain.truncate(depth);
+        let readable = place(&mut layer, &disk);
+        let id = self.stack().push(layer);
+        if !readable {
+            return None;
+        }
+        let bytes: Arc<dyn ReadAt> = Arc::new(GuestDisk::new(disk, targets));
+        Some(Contents {
+            layer: id,
+            bytes,
+            path: None,
+        })
+    }
+
+    fn assume_guest_sector(&mut self, id: LayerId) {
+        let layer = self.stack().layer_mut(id);
+        if layer.grid(GridRole::LogicalSector).is_some() {
+            return;
+        }
+        let sector = Fact::assumed(Grid::new(SectorSize::B512.unit()), ASSUMED_GUEST_SECTOR);
+        layer.add_grid(GridRole::LogicalSector, sector);
+    }
+
+    fn odd(&mut self, layer: LayerId, kind: OddityKind, detail: String) {
+        let layer = self.stack().layer_mut(layer);
+        layer.oddities.push(Oddity::new(kind, detail));
+    }
+}
+
+/// Gives a container's layer its size, its map and its place; false when what it holds cannot be read.
+fn place(layer: &mut Layer, disk: &Disk) -> bool {
+    let size = disk.size.value;
+    layer.size = Some(disk.size.clone());
+    match &disk.content {
+        Content::Linear(place) => {
+            layer.map = Map::Linear {
+                start: place.value.start(),
+            };
+            layer.placement = Some(place.clone());
+        }
+        Content::Blocks(table) => layer.map = Map::Blocks(Blocks(Arc::clone(table))),
+        Content::Extents(extents) => {
+            layer.set(
+                Key::Extents,
+                disk.size
+                    .clone()
+                    .map(|_| Value::Count(u64::try_from(extents.len()).unwrap_or(u64::MAX))),
+            );
+            match segments(extents) {
+                Some(map) => layer.map = map,
+                None => {
+                    layer.map = Map::Segments(Vec::new());
+                    let detail = "its extents together are longer than 2⁶⁴ bytes";
+                    layer
+                        .oddities
+                        .push(Oddity::new(OddityKind::Damaged, detail));
+                    return false;
+                }
+            }
+        }
+    }
+    size > Bytes::ZERO
+}
+
+/// Extents one behind the other.
+fn segments(extents: &[ExtentOf]) -> Option<Map> {
+    let mut at = Bytes::ZERO;
+    let mut pieces = Vec::new();
+    for extent in extents {
+        let upper = Extent::new(at, extent.len)?;
+        pieces.extend(extent.lies.map(|(target, lower)| Segment {
+            upper,
+            target,
+            lower,
+        }));
+        at = upper.end();
+    }
+    Map::segments(pieces)
+}

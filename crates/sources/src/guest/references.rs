@@ -1,0 +1,201 @@
+//! Files that a virtual disk refers to: parents, extents, data files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use straddle_geometry::Map;
+use straddle_io::{ReadAt, Reader, Target};
+use straddle_probe::container::{Container, OpensAs, Reference, Role, recognise};
+use straddle_stack::{Layer, LayerId, LayerKind, Oddity, OddityKind};
+
+use super::{Contents, Guests, LONGEST_CHAIN, MOST_FILES};
+
+/// Most files of a folder that are opened in search of a parent that is known by its identity only.
+const MOST_NEIGHBOURS: usize = 256;
+
+/// A file that could not be had: a layer that stands for it, and why.
+pub(super) struct Lost {
+    pub(super) layer: LayerId,
+    pub(super) oddity: Oddity,
+}
+
+impl Guests<'_> {
+    /// The disk that `reference`, found in `from`, leads to. `chain` holds the files that lead here.
+    pub(super) fn refer(
+        &mut self,
+        from: &Contents,
+        reference: &Reference,
+        chain: &mut Vec<PathBuf>,
+    ) -> Result<Contents, Lost> {
+        self.follow(from, reference, chain).map_err(|(kind, why)| {
+            let named = reference.names.first();
+            let name = named.map_or_else(|| reference.role.name().to_owned(), Clone::clone);
+            let mut layer = Layer::new(LayerKind::File, name);
+            layer.map = Map::Segments(Vec::new());
+            Lost {
+                layer: self.stack().push(layer),
+                oddity: Oddity::at(
+                    kind,
+                    format!("its {} is not followed: {why}", reference.role.name()),
+                    reference.source.clone(),
+                ),
+            }
+        })
+    }
+
+    fn follow(
+        &mut self,
+        from: &Contents,
+        reference: &Reference,
+        chain: &mut Vec<PathBuf>,
+    ) -> Result<Contents, (OddityKind, String)> {
+        let missing = |why: String| (OddityKind::Missing, why);
+        let Some(here) = &from.path else {
+            return Err(missing(
+                "the file that names it lies inside another disk".to_owned(),
+            ));
+        };
+        let path = match reference.names.as_slice() {
+            [] => by_identity(here, reference),
+            names => by_name(here, names),
+        };
+        let path = path.map_err(missing)?;
+        if chain.contains(&path) {
+            return Err((
+                OddityKind::Chain,
+                format!("{} leads back to itself", path.display()),
+            ));
+        }
+        if chain.len() >= LONGEST_CHAIN || self.opened >= MOST_FILES {
+            return Err((
+                OddityKind::LimitReached,
+                format!(
+                    "more than {LONGEST_CHAIN} files behind each other, or {MOST_FILES} in all"
+                ),
+            ));
+        }
+        self.opened += 1;
+        let (layer, bytes) = self.ground.file(&path).map_err(missing)?;
+        let file = Contents {
+            layer,
+            bytes,
+            path: Some(path),
+        };
+        self.open_as(file, reference, chain)
+    }
+
+    /// The disk in a file that was found.
+    fn open_as(
+        &mut self,
+        file: Contents,
+        reference: &Reference,
+        chain: &mut Vec<PathBuf>,
+    ) -> Result<Contents, (OddityKind, String)> {
+        if reference.opens_as == OpensAs::Raw {
+            return Ok(file);
+        }
+        let shown = file
+            .path
+            .as_deref()
+            .unwrap_or(Path::new(""))
+            .display()
+            .to_string();
+        let reader = Reader::new(&*file.bytes);
+        let recognised = recognise(&reader, &file.bytes)
+            .map_err(|error| (OddityKind::Unreadable, format!("{shown}: {error}")))?;
+        let (format, container) = match (recognised, reference.opens_as) {
+            (Some((format, _)), OpensAs::Format(wanted)) if format.name != wanted => {
+                return Err((
+                    OddityKind::Damaged,
+                    format!("{shown} is {}; expected {wanted}", format.name),
+                ));
+            }
+            (Some(found), _) => found,
+            (None, OpensAs::Format(wanted)) => {
+                return Err((
+                    OddityKind::Damaged,
+                    format!("{shown} is not recognised; expected {wanted}"),
+                ));
+            }
+            (None, _) => return Ok(file),
+        };
+        if let Some(detail) = stranger(&container, reference) {
+            self.odd(
+                file.layer,
+                OddityKind::CopiesDiffer,
+                format!("{shown} {detail}"),
+            );
+        }
+        self.container(&file, format, container, chain).ok_or((
+            OddityKind::Unreadable,
+            format!("{shown} holds no disk that can be read"),
+        ))
+    }
+}
+
+/// What is wrong when a file is not the one that was meant.
+fn stranger(container: &Container, reference: &Reference) -> Option<String> {
+    let wanted = reference.expects.as_ref()?;
+    let have = &container.disk.as_ref()?.identities;
+    if have.contains(wanted) {
+        return None;
+    }
+    Some(format!(
+        "is not the {} that was recorded, or was changed since: its identity is {}; expected {wanted}",
+        reference.role.name(),
+        have.first().map_or("unknown", String::as_str)
+    ))
+}
+
+/// The first of `names` that exists. Names from another machine, or absolute ones, are also sought beside the file that
+/// records them: virtual disks are moved together.
+fn by_name(here: &Path, names: &[String]) -> Result<PathBuf, String> {
+    let folder = here.parent().unwrap_or(Path::new("/"));
+    let beside = names
+        .iter()
+        .filter_map(|name| Some(folder.join(Path::new(name).file_name()?)));
+    let as_named = names.iter().map(|name| folder.join(name));
+    let mut first_error = None;
+    for path in as_named.chain(beside) {
+        match std::fs::canonicalize(&path) {
+            Ok(found) => return Ok(found),
+            Err(error) => {
+                first_error.get_or_insert(format!("{}: {error}", path.display()));
+            }
+        }
+    }
+    Err(first_error.unwrap_or_else(|| "no file is named".to_owned()))
+}
+
+/// A file beside `here`, or one folder further up, that has the identity that is wanted: VirtualBox keeps the place of a
+/// parent in a register of its own and writes only its UUID into the child.
+fn by_identity(here: &Path, reference: &Reference) -> Result<PathBuf, String> {
+    let wanted = reference.expects.as_deref().unwrap_or("");
+    let folders = here.ancestors().skip(1).take(2);
+    let entries = folders
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten().take(MOST_NEIGHBOURS));
+    for entry in entries {
+        let path = entry.path();
+        if path.extension() != here.extension() || path == here {
+            continue;
+        }
+        let Ok(target) = Target::open(&path) else {
+            continue;
+        };
+        let file: Arc<dyn ReadAt> = Arc::new(target);
+        let reader = Reader::new(&*file);
+        if let Ok(Some((_, container))) = recognise(&reader, &file)
+            && let Some(disk) = container.disk
+            && disk.identities.iter().any(|identity| identity == wanted)
+        {
+            return std::fs::canonicalize(&path).map_err(|e| format!("{}: {e}", path.display()));
+        }
+    }
+    let what = match reference.role {
+        Role::Parent => "parent",
+        Role::Part => "file",
+    };
+    Err(format!(
+        "the file names its {what} only by its identity {wanted}, and no file beside it or in the folder above has that"
+    ))
+}

@@ -1,0 +1,14 @@
+use straddle_geometry::Unit;
+
+use crate::Overrides;
+
+/// What to look for in a target, and what is known better than it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// What the user says about the devices at the bottom.
+    pub overrides: Overrides,
+    /// Sizes of requests that will be priced: the blocks of a virtual disk are counted for them.
+    pub io: Vec<Unit>,
+    /// For a file on a host: to fail when where it lies on a disk is not known, rather than to look at what is in it.
+    pub only_when_followed: bool,
+}
