@@ -20,6 +20,10 @@ const TESTS: &[(&str, &str)] = &[
     ("ntfs-3g", "mkntfs and ntfsinfo: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (
+        "qemu-utils",
+        "qemu-img and qemu-io: oracle for virtual disk containers",
+    ),
+    (
         "strace",
         "proves that targets are opened read-only and how much is read",
     ),
