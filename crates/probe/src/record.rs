@@ -33,6 +33,23 @@ macro_rules! place {
 }
 pub(crate) use place;
 
+/// A text in a fixed field, up to its first zero, without trailing blanks. Control characters, which would reach a
+/// terminal, are replaced.
+pub(crate) fn printable(raw: &[u8]) -> String {
+    let end = raw.iter().position(|b| *b == 0).unwrap_or(raw.len());
+    String::from_utf8_lossy(raw.get(..end).unwrap_or(&[]))
+        .trim_end()
+        .chars()
+        .map(|c| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
 /// Collects what one on-disk structure says; every fact names the field it came from.
 pub(crate) struct Recorder<'a> {
     window: &'a Window<'a>,
@@ -82,26 +99,19 @@ impl<'a> Recorder<'a> {
         self.value(key, Value::Count(n), place);
     }
 
+    /// Yes or no.
+    pub(crate) fn flag(&mut self, key: Key, flag: bool, place: Place) {
+        self.value(key, Value::Flag(flag), place);
+    }
+
     /// A version or a name.
     pub(crate) fn text(&mut self, key: Key, text: impl Into<String>, place: Place) {
         self.value(key, Value::Text(text.into().into()), place);
     }
 
-    /// A volume label, padded with zeroes or blanks; an empty one is left out. Control characters, which would reach a
-    /// terminal, are replaced.
+    /// A volume label, padded with zeroes or blanks; an empty one is left out.
     pub(crate) fn label(&mut self, raw: &[u8], place: Place) {
-        let end = raw.iter().position(|b| *b == 0).unwrap_or(raw.len());
-        let text: String = String::from_utf8_lossy(raw.get(..end).unwrap_or(&[]))
-            .trim_end()
-            .chars()
-            .map(|c| {
-                if c.is_control() {
-                    char::REPLACEMENT_CHARACTER
-                } else {
-                    c
-                }
-            })
-            .collect();
+        let text = printable(raw);
         if !text.is_empty() {
             self.text(Key::Label, text, place);
         }

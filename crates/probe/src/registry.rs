@@ -7,7 +7,12 @@ use crate::{container, database, filesystem, partition};
 /// Virtual disk containers, tried on whole files before anything else: a fixed VHD begins with its guest's partition
 /// table. Formats with a magic at the start come first, so that a footer at the end of the file decides only where
 /// nothing else does.
-pub static CONTAINERS: &[&Format] = &[&container::vdi::FORMAT];
+pub static CONTAINERS: &[&Format] = &[
+    &container::qcow2::FORMAT,
+    &container::vdi::FORMAT,
+    &container::refused::QED,
+    &container::refused::PARALLELS,
+];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.

@@ -195,6 +195,24 @@ keys! {
     Subformat = "subformat",
     /// Physical sector that a virtual disk shows to its guest.
     GuestPhysicalSector = "physical sector shown to the guest",
+    /// How a virtual disk encrypts what its guest writes, where it does.
+    Encryption = "encryption",
+    /// How a virtual disk compresses those of its blocks that are compressed, whether or not there are any.
+    ClusterCompression = "compression of blocks",
+    /// qcow2 with extended L2 entries: part of a cluster that is allocated for itself.
+    SubclusterSize = "subcluster size",
+    /// qcow2 writes its reference counts later.
+    LazyRefcounts = "lazy reference counts",
+    /// Number of snapshots inside a virtual disk's file.
+    Snapshots = "internal snapshots",
+    /// A virtual disk's file holds bitmaps of what was written since a backup.
+    DirtyBitmaps = "dirty bitmaps",
+    /// File that holds the blocks of a virtual disk whose own file has only the tables, as recorded.
+    DataFile = "data file",
+    /// The data file is at the same time a raw image of the disk.
+    RawDataFile = "data file is a raw image",
+    /// Format of the parent, as recorded.
+    ParentFormat = "format of the parent",
     /// File that holds what is absent in a differencing virtual disk, as recorded.
     Parent = "parent",
     /// Replacement unit of a cache: what is written to the cache device as a whole.

@@ -1,5 +1,7 @@
 //! Virtual disk containers: files that hold a disk, with or without a table of its blocks.
 
+pub(crate) mod qcow2;
+pub(crate) mod refused;
 mod table;
 #[cfg(test)]
 mod testing;

@@ -1,0 +1,511 @@
+//! The two levels of a qcow2 image's table.
+//!
+//! ```text
+//! L1: u64 per L2 table: bits 9-55 its offset, a multiple of the cluster; 0: nothing of it is allocated
+//! L2: one cluster of entries, each for a cluster of the disk
+//!     bit 62 clear: bits 9-55 the cluster's offset, bit 63 it has one owner, bit 0 it reads as zeroes (version 3)
+//!     bit 62 set:   compressed; with x = 62 - (cluster bits - 8): bits 0 to x-1 its offset, to any byte;
+//!                   bits x-61 how many sectors of 512 bytes it reaches into beyond the first
+//! extended L2: two u64 per cluster; the second has a bit for each of 32 subclusters: 0-31 it is allocated,
+//!     32-63 it reads as zeroes. Bit 0 of the first is not used.
+//! ```
+
+use std::ops::Range;
+use straddle_geometry::{
+    BlockTable, Bytes, Extent, Gap, Place, Segment, Sink, TableError, Unit, entry,
+};
+
+use super::super::table::{Cut, TableFile, send_part};
+use super::unpack::Compression;
+
+const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
+const PACKED: u64 = 1 << 62;
+const COPIED: u64 = 1 << 63;
+const ZERO: u64 = 1;
+
+/// Bytes of the L1 table that are read at once.
+const L1_CHUNK: usize = 32 << 10;
+/// Bytes of an L2 table that are read at once: one of the usual clusters.
+const L2_CHUNK: u64 = 64 << 10;
+/// Decoded entries that are not sent as a batch: they have parts, or cannot be believed.
+const SPECIAL: u64 = entry::FIRST_MARK;
+/// All subclusters allocated, none zero.
+const ALL_ALLOCATED: u64 = 0xffff_ffff;
+/// All subclusters zero.
+const ALL_ZERO: u64 = 0xffff_ffff << 32;
+
+/// The table of an image.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Two views of the container, so that the page each keeps is of one level.
+    pub(super) l1: TableFile,
+    pub(super) l2: TableFile,
+    pub(super) file_size: u64,
+    pub(super) l1_start: u64,
+    pub(super) l1_entries: u64,
+    pub(super) block: Unit,
+    pub(super) cluster_bits: u32,
+    pub(super) size: Bytes,
+    pub(super) version: u32,
+    /// Entries have subclusters.
+    pub(super) extended: bool,
+    /// Clusters lie in a file of their own, and may lie at its start.
+    pub(super) data_file: bool,
+    /// Where clusters lie: the container, or its data file.
+    pub(super) target: usize,
+    pub(super) parent: Option<usize>,
+    pub(super) compression: Compression,
+}
+
+/// An L2 table that is there, and where to look in it.
+#[derive(Clone, Copy)]
+struct L2 {
+    offset: u64,
+}
+
+impl Table {
+    fn cluster(&self) -> u64 {
+        self.block.get()
+    }
+
+    /// Bytes of an L2 entry.
+    fn width(&self) -> u64 {
+        if self.extended { 16 } else { 8 }
+    }
+
+    /// Entries of an L2 table.
+    fn per_l2(&self) -> u64 {
+        self.cluster() / self.width()
+    }
+
+    /// L1 entries that a disk of this size needs.
+    pub(super) fn l1_needed(&self) -> u64 {
+        self.size
+            .get()
+            .div_ceil(self.cluster())
+            .div_ceil(self.per_l2())
+    }
+
+    fn l1_len(&self) -> u64 {
+        self.l1_entries.saturating_mul(8)
+    }
+
+    /// Where an L1 entry lies; at most 32 MiB into the table, see `MOST_L1`.
+    fn l1_at(&self, index: u64) -> Result<u64, TableError> {
+        if index >= self.l1_entries {
+            return Err(format!(
+                "the L1 table has {} entries; entry {} is beyond them",
+                Bytes::new(self.l1_entries).grouped(),
+                Bytes::new(index).grouped()
+            )
+            .into());
+        }
+        let at = self.l1_start.checked_add(index * 8);
+        Ok(at.ok_or("the L1 table lies beyond 2⁶⁴ bytes")?)
+    }
+
+    /// The L2 table that an L1 entry names, which was read at `at`.
+    fn l2_of(&self, raw: u64, at: u64) -> Result<Option<L2>, TableError> {
+        let offset = raw & OFFSET;
+        if offset == 0 {
+            return Ok(None);
+        }
+        let say = |what: &str| {
+            format!(
+                "the L1 entry at byte {} puts an L2 table at byte {}, {what}",
+                Bytes::new(at).grouped(),
+                Bytes::new(offset).grouped()
+            )
+        };
+        if !offset.is_multiple_of(self.cluster()) {
+            let unit = Bytes::new(self.cluster());
+            return Err(say(&format!("no multiple of {}", unit.grouped())).into());
+        }
+        // A table that is its own L2 table would give entries without end.
+        let l1_end = self.l1_start.saturating_add(self.l1_len());
+        if offset < l1_end && self.l1_start < offset + self.cluster() {
+            return Err(say("over the L1 table").into());
+        }
+        if offset >= self.file_size {
+            let end = Bytes::new(self.file_size);
+            let what = format!("beyond the end of the file at byte {}", end.grouped());
+            return Err(say(&what).into());
+        }
+        Ok(Some(L2 { offset }))
+    }
+
+    /// What the entry `raw`, `bitmap` (of [`Table::extended`]) says about `within` bytes into its cluster, which starts at
+    /// `start` of the disk. It was read at byte `at` of the file.
+    fn place(
+        &self,
+        (raw, bitmap): (u64, u64),
+        start: u64,
+        within: u64,
+        at: u64,
+    ) -> Result<Place, TableError> {
+        let left = self.cluster() - within;
+        let say = |what: &str| -> TableError {
+            format!(
+                "the L2 entry at byte {} is 0x{raw:016x}: {what}",
+                Bytes::new(at).grouped()
+            )
+            .into()
+        };
+        if raw & PACKED != 0 {
+            return self
+                .packed(raw, start)
+                .ok_or_else(|| say("compressed, in an image whose data lies in another file"));
+        }
+        let offset = raw & OFFSET;
+        if !offset.is_multiple_of(self.cluster()) {
+            let unit = Bytes::new(self.cluster());
+            return Err(say(&format!(
+                "a cluster at byte {}; expected a multiple of {}",
+                Bytes::new(offset).grouped(),
+                unit.grouped()
+            )));
+        }
+        if offset == at / self.cluster() * self.cluster() && !self.data_file {
+            return Err(say("a cluster in the very table that names it"));
+        }
+        let has = offset != 0 || (self.data_file && raw & COPIED != 0);
+        let run = Bytes::new(left);
+        let lies = |run| Place::At {
+            target: self.target,
+            offset: Bytes::new(offset + within),
+            run,
+        };
+        if !self.extended {
+            return match (raw & ZERO != 0, has) {
+                (true, _) if self.version < 3 => Err(say("zeroes, which version 2 does not know")),
+                (true, _) => Ok(Place::Zero { run }),
+                (false, true) => Ok(lies(run)),
+                (false, false) => Ok(Place::Absent { run }),
+            };
+        }
+        let (allocated, zero) = (bitmap & ALL_ALLOCATED, bitmap >> 32);
+        if allocated & zero != 0 {
+            return Err(say(&format!(
+                "its subclusters 0x{bitmap:016x} are allocated and zero at once"
+            )));
+        }
+        if allocated != 0 && !has {
+            return Err(say(&format!(
+                "its subclusters 0x{bitmap:016x} are allocated, the cluster is not"
+            )));
+        }
+        let size = self.cluster() / 32;
+        let index = within / size;
+        let kind = |n: u64| (allocated >> n & 1, zero >> n & 1);
+        let same = (index..32).take_while(|n| kind(*n) == kind(index)).count();
+        let end = (index + u64::try_from(same)?) * size;
+        let run = Bytes::new(end - within);
+        Ok(match kind(index) {
+            (1, _) => lies(run),
+            (_, 1) => Place::Zero { run },
+            _ => Place::Absent { run },
+        })
+    }
+
+    /// Where a compressed cluster lies. Its end is known to a sector.
+    fn packed(&self, raw: u64, start: u64) -> Option<Place> {
+        if self.data_file {
+            return None;
+        }
+        let bits = 62 - (self.cluster_bits - 8);
+        let offset = raw & ((1 << bits) - 1);
+        let sectors = ((raw & (PACKED - 1)) >> bits) + 1;
+        let len = sectors * 512 - offset % 512;
+        let whole = self.cluster().min(self.size.get().checked_sub(start)?);
+        Some(Place::Packed {
+            upper: Extent::new(Bytes::new(start), Bytes::new(whole))?,
+            target: 0,
+            lower: Extent::new(Bytes::new(offset), Bytes::new(len))?,
+        })
+    }
+
+    /// Decodes the entries in `raw`, which were read at `table`'s cluster. True when one of them is [`SPECIAL`].
+    fn decode(&self, raw: &[u8], table: L2, out: &mut Vec<u64>) -> bool {
+        out.clear();
+        let low = self.cluster() - 1;
+        // Neither of these is compared with where there is a data file, whose clusters may lie anywhere.
+        let (own, copied) = if self.data_file {
+            (u64::MAX, COPIED)
+        } else {
+            (table.offset, 0)
+        };
+        let no_packed = u64::from(self.data_file);
+        let mut special = false;
+        if self.extended {
+            let (pairs, _) = raw.as_chunks::<16>();
+            out.extend(pairs.iter().map(|pair| {
+                let (a, b) = pair.split_at(8);
+                let e = u64::from_be_bytes(a.try_into().unwrap_or_default());
+                let bitmap = u64::from_be_bytes(b.try_into().unwrap_or_default());
+                let offset = e & OFFSET;
+                let has = offset != 0 || e & copied != 0;
+                let bad = offset & low != 0 || offset == own;
+                let place = match bitmap {
+                    _ if e & PACKED != 0 => [entry::PACKED, SPECIAL][usize::from(no_packed != 0)],
+                    _ if bad => SPECIAL,
+                    ALL_ALLOCATED if has => offset,
+                    ALL_ZERO => entry::ZERO,
+                    0 => entry::ABSENT,
+                    _ => SPECIAL,
+                };
+                special |= place == SPECIAL;
+                place
+            }));
+        } else {
+            let no_zero = u64::from(self.version < 3);
+            let (entries, _) = raw.as_chunks::<8>();
+            out.extend(entries.iter().map(|raw| {
+                let e = u64::from_be_bytes(*raw);
+                let offset = e & OFFSET;
+                let packed = e >> 62 & 1;
+                let zero = e & ZERO;
+                let absent = offset == 0 && e & copied == 0;
+                let mut place = if absent { entry::ABSENT } else { offset };
+                place = if zero != 0 { entry::ZERO } else { place };
+                let bad = offset & low != 0 || offset == own || zero & no_zero != 0;
+                place = if bad { SPECIAL } else { place };
+                let mark = if no_packed != 0 {
+                    SPECIAL
+                } else {
+                    entry::PACKED
+                };
+                place = if packed != 0 { mark } else { place };
+                special |= place == SPECIAL;
+                place
+            }));
+        }
+        special
+    }
+
+    /// Sends entries of which some are special; `first` is the cluster of the first of them, `at` where it was read.
+    fn send_special(
+        &self,
+        raw: &[u8],
+        decoded: &[u64],
+        first: u64,
+        at: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), TableError> {
+        let mut done = 0;
+        for run in decoded.chunk_by(|a, b| (*a == SPECIAL) == (*b == SPECIAL)) {
+            if run.first() != Some(&SPECIAL) {
+                let start = (first + u64::try_from(done)?).saturating_mul(self.cluster());
+                sink.blocks(Bytes::new(start), self.target, run);
+                done += run.len();
+                continue;
+            }
+            for _ in run {
+                let index = u64::try_from(done)?;
+                let within = usize::try_from(index * self.width())?;
+                let bytes = raw.get(within..).unwrap_or(&[]);
+                let word = |n: usize| {
+                    let word = bytes.get(n..n + 8).and_then(|b| b.try_into().ok());
+                    u64::from_be_bytes(word.unwrap_or_default())
+                };
+                let pair = (word(0), if self.extended { word(8) } else { 0 });
+                let start = (first + index).saturating_mul(self.cluster());
+                self.send_cluster(pair, start, at + index * self.width(), sink)?;
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a whole cluster, subcluster run by subcluster run.
+    fn send_cluster(
+        &self,
+        pair: (u64, u64),
+        start: u64,
+        at: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), TableError> {
+        let mut within = 0;
+        while within < self.cluster() {
+            let place = self.place(pair, start, within, at)?;
+            let from = Bytes::new(start.saturating_add(within));
+            let run = place.run(from).min(Bytes::new(self.cluster() - within));
+            let upper = Extent::new(from, run).ok_or("a virtual disk beyond 2⁶⁴ bytes")?;
+            match place {
+                Place::At { target, offset, .. } => sink.piece(Segment {
+                    upper,
+                    target,
+                    lower: offset,
+                }),
+                Place::Absent { .. } => sink.gap(upper, Gap::Absent),
+                Place::Zero { .. } => sink.gap(upper, Gap::Zero),
+                Place::Packed { .. } => sink.gap(upper, Gap::Packed),
+            }
+            within += run.get();
+        }
+        Ok(())
+    }
+
+    /// Sends the clusters `first..last`, which are all in the L2 table.
+    fn send_l2(
+        &self,
+        table: L2,
+        first: u64,
+        last: u64,
+        buffers: &mut Buffers,
+        sink: &mut dyn Sink,
+    ) -> Result<(), TableError> {
+        let mut at = table.offset + first % self.per_l2() * self.width();
+        let mut first = first;
+        while first < last {
+            let count = (last - first).min(L2_CHUNK / self.width());
+            let len = usize::try_from(count * self.width())?;
+            if buffers.raw.len() < len {
+                buffers.raw.resize(len, 0);
+            }
+            let raw = &mut buffers.raw[..len];
+            self.l2.fill(at, raw)?;
+            if self.decode(raw, table, &mut buffers.lower) {
+                self.send_special(raw, &buffers.lower, first, at, sink)?;
+            } else {
+                let start = first.saturating_mul(self.cluster());
+                sink.blocks(Bytes::new(start), self.target, &buffers.lower);
+            }
+            first += count;
+            at += count * self.width();
+        }
+        Ok(())
+    }
+
+    /// Sends the clusters `clusters`; those without an L2 table at the end are left in `hole`.
+    fn send_whole(
+        &self,
+        clusters: Range<u64>,
+        hole: &mut Hole,
+        sink: &mut dyn Sink,
+    ) -> Result<(), TableError> {
+        let per_l2 = self.per_l2();
+        // No two L1 entries may name the same table, so there are no more than the file has clusters. Without this, a
+        // small file could keep a reader busy for days.
+        let mut room = self.file_size.div_ceil(self.cluster());
+        let mut buffers = Buffers::default();
+        let mut l1 = Vec::new();
+        let mut cluster = clusters.start;
+        while cluster < clusters.end {
+            let index = cluster / per_l2;
+            let at = self.l1_at(index)?;
+            let wanted = clusters.end.div_ceil(per_l2).min(self.l1_entries) - index;
+            let len = usize::try_from(wanted * 8)?.min(L1_CHUNK);
+            l1.resize(len, 0);
+            self.l1.fill(at, &mut l1)?;
+            let (entries, _) = l1.as_chunks::<8>();
+            for (raw, at) in entries.iter().zip((at..).step_by(8)) {
+                let last = ((cluster / per_l2 + 1) * per_l2).min(clusters.end);
+                match self.l2_of(u64::from_be_bytes(*raw), at)? {
+                    None => hole.to = last,
+                    Some(table) => {
+                        hole.send(self.cluster(), sink);
+                        room = room.checked_sub(1).ok_or_else(|| {
+                            format!(
+                                "more L2 tables than a file of {} bytes has room for: some are used twice",
+                                Bytes::new(self.file_size).grouped()
+                            )
+                        })?;
+                        self.send_l2(table, cluster, last, &mut buffers, sink)?;
+                        *hole = Hole {
+                            from: last,
+                            to: last,
+                        };
+                    }
+                }
+                cluster = last;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is used again from L2 table to L2 table.
+#[derive(Default)]
+struct Buffers {
+    raw: Vec<u8>,
+    lower: Vec<u64>,
+}
+
+/// Clusters without an L2 table that were not sent yet: they are sent as one.
+struct Hole {
+    from: u64,
+    to: u64,
+}
+
+impl Hole {
+    fn send(&mut self, cluster: u64, sink: &mut dyn Sink) {
+        if self.from < self.to {
+            let start = self.from.saturating_mul(cluster);
+            let end = self.to.saturating_mul(cluster);
+            if let Some(upper) = Extent::new(Bytes::new(start), Bytes::new(end - start)) {
+                sink.gap(upper, Gap::Absent);
+            }
+        }
+        self.from = self.to;
+    }
+}
+
+impl BlockTable for Table {
+    fn block(&self) -> Unit {
+        self.block
+    }
+
+    fn size(&self) -> Bytes {
+        self.size
+    }
+
+    fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+
+    fn locate(&self, offset: Bytes) -> Result<Place, TableError> {
+        let (index, within) = offset.div_rem(self.block);
+        let at = self.l1_at(index / self.per_l2())?;
+        let raw = u64::from_be_bytes(self.l1.get::<8>(at)?);
+        let Some(table) = self.l2_of(raw, at)? else {
+            // The rest of what the L2 table would have covered.
+            let covered = self.per_l2() * self.cluster();
+            let run = Bytes::new(covered - offset.get() % covered);
+            return Ok(Place::Absent { run });
+        };
+        let at = table.offset + index % self.per_l2() * self.width();
+        let pair = if self.extended {
+            let pair = u128::from_be_bytes(self.l2.get::<16>(at)?);
+            (
+                u64::try_from(pair >> 64)?,
+                u64::try_from(pair & u128::from(u64::MAX))?,
+            )
+        } else {
+            (u64::from_be_bytes(self.l2.get::<8>(at)?), 0)
+        };
+        let start = offset.get() - within.get();
+        self.place(pair, start, within.get(), at)
+    }
+
+    fn stream(&self, range: Extent, sink: &mut dyn Sink) -> Result<(), TableError> {
+        let cut = Cut::new(range, self.block, self.size);
+        if let Some(head) = cut.head {
+            send_part(self, head, sink)?;
+        }
+        let mut hole = Hole {
+            from: cut.whole.start,
+            to: cut.whole.start,
+        };
+        let whole = self.send_whole(cut.whole, &mut hole, sink);
+        hole.send(self.cluster(), sink);
+        whole?;
+        match cut.tail {
+            Some(tail) => send_part(self, tail, sink),
+            None => Ok(()),
+        }
+    }
+
+    fn unpack(&self, packed: &[u8], out: &mut [u8]) -> Result<(), TableError> {
+        self.compression.unpack(packed, out)
+    }
+}
