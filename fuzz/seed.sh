@@ -184,6 +184,85 @@ vdi; put $((0x154)) ffffffff; keep vdi table-offset-max 4096
 vdi; put 512 000000000000000000000000; keep vdi blocks-overlap 4096
 keep vdi truncated 500
 
+# be WIDTH NUMBER: the number as hexadecimal bytes, high byte first
+be() { printf "%0$(($1 * 2))x" "$2"; }
+# 200 clusters of 512 bytes: L1 at 0x600, four entries, of which the first names an L2 at 0x800 and the third one further on
+qcow2() {
+    rm -f "$image"; qemu-img create -q -f qcow2 -o cluster_size=512 "$@" "$image" 100K
+    qemu-io -c 'write -q -P 85 0 1k' -c 'write -q -c -P 3 2k 512' -c 'write -q -z 3k 1k' -c 'write -q -P 7 70k 3k' "$image"
+}
+qcow2; keep qcow2 v3
+put 4 00000004; keep qcow2 version-4
+qcow2 -o compat=0.10; keep qcow2 v2
+put $((0x800)) 0000000000000001; keep qcow2 v2-zero-cluster
+qcow2 -o compression_type=zstd; keep qcow2 zstd
+put $((0x68)) 07; keep qcow2 compression-type-7
+qcow2; put 20 00000008; keep qcow2 cluster-bits-8
+put 20 ffffffff; keep qcow2 cluster-bits-max
+qcow2; put 24 8000000000000000; keep qcow2 size-2p63
+put 24 ffffffffffffffff; put 36 00400000; keep qcow2 size-max
+qcow2; put 36 ffffffff; keep qcow2 l1-size-max
+qcow2; put 40 "$(be 8 1048576)"; keep qcow2 l1-beyond-the-file
+put 40 fffffffffffffff8; keep qcow2 l1-offset-max
+qcow2; put $((0x600)) "$(be 8 $((0x600)))"; keep qcow2 l1-names-itself
+qcow2; put $((0x608)) "$(be 8 $((0x800)))$(be 8 $((0x800)))$(be 8 $((0x800)))"; keep qcow2 l2-used-four-times
+# A disk of 2 MiB in a file of 3.5 KiB: 64 times the same L2.
+qcow2; truncate -s 3584 "$image"; put 24 "$(be 8 2097152)"; put 36 "$(be 4 64)"; for n in $(seq 0 63); do put $((0x600 + n * 8)) "$(be 8 $((0x800)))"; done; keep qcow2 l2-used-64-times
+qcow2; put $((0x800)) "$(be 8 $((0x800)))"; keep qcow2 l2-names-itself
+put $((0x800)) "$(be 8 $((0x600)))"; keep qcow2 cluster-over-l1
+qcow2; put $((0x800)) "$(be 8 $((0xa00)))$(be 8 $((0xa00)))"; keep qcow2 clusters-overlap
+put $((0x800)) 0000000000000ab8; put $((0x800)) 8000000000000aff; put $((0x600)) "$(be 8 $((0x801)))"; keep qcow2 l2-reserved-bits
+qcow2; put $((0x600)) 00fffffffffffe00; keep qcow2 l2-beyond-the-file
+qcow2; put $((0x800)) 00fffffffffffe00; keep qcow2 cluster-beyond-the-file
+qcow2; put $((0x820)) 7fffffffffffffff; keep qcow2 packed-beyond-the-file
+# 64 KiB of zeroes as one deflated block, for a cluster of 512 bytes: a bomb, and the same cut off in the middle
+bomb() { head -c 65536 /dev/zero | gzip -9n | tail -c +11 >"$work/bomb"; dd if="$work/bomb" of="$image" bs=1 seek=$((0x1400)) conv=notrunc status=none; }
+qcow2; bomb; put $((0x820)) "$(be 8 $((0x4000000000001400)))"; keep qcow2 packed-bomb
+put $((0x1400)) ffffffff; keep qcow2 packed-damaged
+qcow2; bomb; truncate -s $((0x1408)) "$image"; put $((0x820)) "$(be 8 $((0x4000000000001400)))"; keep qcow2 packed-cut-off
+qcow2 -o compression_type=zstd; put $((0x820)) "$(be 8 $((0x4000000000001400)))"; put $((0x1400)) 28b52ffd60ffff; keep qcow2 zstd-cut-off
+qcow2; put 32 00000001; keep qcow2 aes
+put 32 00000002; keep qcow2 luks
+put 32 ffffffff; keep qcow2 encryption-max
+qcow2; put 72 0000000000000003; keep qcow2 dirty-and-corrupt
+put 72 8000000000000020; keep qcow2 feature-unnamed
+qcow2; put 100 00000000; keep qcow2 header-length-0
+put 100 ffffffff; keep qcow2 header-length-max
+qcow2; put 112 12345678ffffffff; keep qcow2 extension-length-max
+for n in $(seq 0 49); do put $((112 + n * 8)) 1234567800000000; done; keep qcow2 extensions-without-end
+qcow2; put 8 "$(be 8 512)$(be 4 70000)"; keep qcow2 backing-name-70000
+put 8 ffffffffffffffff000003ff; keep qcow2 backing-offset-max
+qcow2; keep qcow2 truncated-in-header 80
+keep qcow2 truncated-in-l1 1540
+keep qcow2 truncated-in-l2 2060
+rm -f "$image"; qemu-img create -q -f qcow2 -u -o cluster_size=4k -b ../parent.vhd -F vpc "$image" 1M; keep qcow2 backing-file
+# The name that its own table of names gives to bit 2 is given to bit 9. QEMU writes that table from clusters of 8 KiB on.
+rm -f "$image"; qemu-img create -q -f qcow2 -o cluster_size=64k "$image" 1M; put 72 0000000000000100; keep qcow2 feature-beside-names 4096
+at=$(grep -abo 'external data file' "$image" | head -1 | cut -d: -f1); put $((at - 1)) 09; put 72 0000000000000200; keep qcow2 feature-named 4096
+for name in nbd://host/disk 'json:{"driver":"nbd","host":"h"}'; do
+    rm -f "$image"; qemu-img create -q -f qcow2 -u -o cluster_size=4k -b "$name" -F raw "$image" 1M; keep qcow2 "backing-${name%%:*}"
+done
+(cd "$work"; rm -f image data; qemu-img create -q -f qcow2 -o cluster_size=512,data_file=data,data_file_raw=on image 32K; qemu-io -c 'write -q -P 85 0 1k' -c 'write -q -z 3k 1k' image); keep qcow2 data-file
+l2=$(($(xxd -s $((0x600)) -l 8 -p "$image" | sed s/^8/0/ | sed s/^/0x/))); put $l2 4000000000000000; keep qcow2 data-file-packed
+put $((112 + 4)) 00000000; keep qcow2 data-file-unnamed
+# Subclusters; the L2 table is brought near, over the reference counts.
+extended() {
+    rm -f "$image"; qemu-img create -q -f qcow2 -o cluster_size=16k,extended_l2=on "$image" 100K
+    qemu-io -c 'write -q -P 85 512 1k' -c 'write -q -z 3k 1k' -c 'write -q -P 7 70k 17k' "$image"
+    dd if="$image" of="$image" bs=1 skip=$((0x10000)) seek=$((0x8000)) count=128 conv=notrunc status=none
+    put $((0xc000)) 8000000000008000
+}
+extended; keep qcow2 extended 49160
+put $((0x8008)) ffffffffffffffff; keep qcow2 subclusters-zero-and-allocated 49160
+put $((0x8000)) 0000000000000000000000000000ffff; keep qcow2 subclusters-of-nothing 49160
+extended; put 20 0000000d; keep qcow2 extended-8k 49160
+
+# Refused
+rm -f "$image"; qemu-img create -q -f qed "$image" 1M >/dev/null 2>&1; keep qed qemu-img 4096
+rm -f "$image"; qemu-img create -q -f parallels "$image" 4M >/dev/null 2>&1; keep parallels extended 4096
+put 0 576974686f757446726565537061636500; keep parallels plain 4096
+keep parallels truncated 20
+
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty
 blank 64K; keep inspect zeroes 4096
