@@ -211,7 +211,8 @@ qcow2; truncate -s 3584 "$image"; put 24 "$(be 8 2097152)"; put 36 "$(be 4 64)";
 qcow2; put $((0x800)) "$(be 8 $((0x800)))"; keep qcow2 l2-names-itself
 put $((0x800)) "$(be 8 $((0x600)))"; keep qcow2 cluster-over-l1
 qcow2; put $((0x800)) "$(be 8 $((0xa00)))$(be 8 $((0xa00)))"; keep qcow2 clusters-overlap
-put $((0x800)) 0000000000000ab8; put $((0x800)) 8000000000000aff; put $((0x600)) "$(be 8 $((0x801)))"; keep qcow2 l2-reserved-bits
+put $((0x800)) 8000000000000afe; put $((0x600)) "$(be 8 $((0x801)))"; keep qcow2 reserved-bits
+rm -f "$image"; qemu-img create -q -f qcow2 -o cluster_size=1k "$image" 100K; put $((0xc00)) "$(be 8 $((0x1200)))"; keep qcow2 l2-misaligned
 qcow2; put $((0x600)) 00fffffffffffe00; keep qcow2 l2-beyond-the-file
 qcow2; put $((0x800)) 00fffffffffffe00; keep qcow2 cluster-beyond-the-file
 qcow2; put $((0x820)) 7fffffffffffffff; keep qcow2 packed-beyond-the-file
@@ -229,7 +230,7 @@ put 72 8000000000000020; keep qcow2 feature-unnamed
 qcow2; put 100 00000000; keep qcow2 header-length-0
 put 100 ffffffff; keep qcow2 header-length-max
 qcow2; put 112 12345678ffffffff; keep qcow2 extension-length-max
-for n in $(seq 0 49); do put $((112 + n * 8)) 1234567800000000; done; keep qcow2 extensions-without-end
+rm -f "$image"; qemu-img create -q -f qcow2 -o cluster_size=1k "$image" 100K; for n in $(seq 0 100); do put $((112 + n * 8)) 1234567800000000; done; keep qcow2 extensions-without-end
 qcow2; put 8 "$(be 8 512)$(be 4 70000)"; keep qcow2 backing-name-70000
 put 8 ffffffffffffffff000003ff; keep qcow2 backing-offset-max
 qcow2; keep qcow2 truncated-in-header 80

@@ -165,6 +165,147 @@ fn every_seed_of_a_container_is_walked_within_bounds() {
     }
 }
 
+/// What is said of a seed: the oddities of its headers, then why its table cannot be read to the end, or one of its
+/// compressed parts not be unpacked.
+fn said(bytes: &[u8]) -> Vec<String> {
+    let file: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
+    let (_, container) = match container::recognise(&file) {
+        Ok(found) => found.expect("recognised"),
+        Err(error) => return vec![error.to_string()],
+    };
+    let oddities = container.detected.oddities.iter();
+    let mut said: Vec<String> = oddities.map(|oddity| oddity.detail.clone()).collect();
+    let Some(Disk {
+        content: Content::Blocks(table),
+        size,
+        ..
+    }) = container.disk
+    else {
+        return said;
+    };
+    match Listing::of(&*table, Extent::whole(size.value), 4096) {
+        Err(error) => said.push(error.to_string()),
+        Ok(listing) => {
+            for part in listing.parts() {
+                let place = table.locate(part.upper().start()).expect("readable");
+                if let Place::Packed { upper, lower, .. } = place {
+                    let index = |at: Bytes| usize::try_from(at.get()).unwrap_or(usize::MAX);
+                    let end = index(lower.end()).min(bytes.len());
+                    let packed = bytes.get(index(lower.start())..end).unwrap_or(&[]);
+                    let mut out = vec![0; index(upper.len())];
+                    match table.unpack(packed, &mut out) {
+                        Ok(()) => said.push(format!("unpacks to {} bytes", out.len())),
+                        Err(error) => said.push(error.to_string()),
+                    }
+                }
+            }
+        }
+    }
+    said
+}
+
+#[test]
+fn hostile_containers_end_in_a_statement() {
+    let expected = [
+        (
+            "qcow2",
+            "version-4",
+            "qcow version 4, which is not followed",
+        ),
+        ("qcow2", "cluster-bits-8", "clusters of 2^8 bytes"),
+        (
+            "qcow2",
+            "cluster-bits-max",
+            "clusters of 2^4294967295 bytes",
+        ),
+        ("qcow2", "size-2p63", "281,474,976,710,656 would be needed"),
+        ("qcow2", "size-2p63", "entry 4 is beyond them"),
+        ("qcow2", "size-max", "562,949,953,421,312 would be needed"),
+        ("qcow2", "l1-size-max", "at most 4,194,304"),
+        (
+            "qcow2",
+            "l1-beyond-the-file",
+            "the table ends at byte 1,048,576",
+        ),
+        (
+            "qcow2",
+            "l1-offset-max",
+            "beyond the end of the file at byte 7,680",
+        ),
+        ("qcow2", "l1-names-itself", "over the L1 table"),
+        (
+            "qcow2",
+            "l2-names-itself",
+            "over the very table that names it",
+        ),
+        ("qcow2", "l2-used-64-times", "some are used twice"),
+        ("qcow2", "l2-beyond-the-file", "beyond the end of the file"),
+        ("qcow2", "l2-misaligned", "no multiple of 1,024"),
+        ("qcow2", "cluster-over-l1", "a cluster over the L1 table"),
+        ("qcow2", "v2-zero-cluster", "which version 2 does not know"),
+        ("qcow2", "packed-bomb", "unpacks to 512 bytes"),
+        ("qcow2", "packed-damaged", "a compressed cluster is damaged"),
+        ("qcow2", "packed-cut-off", "is cut off after"),
+        (
+            "qcow2",
+            "packed-beyond-the-file",
+            "is cut off after 0 bytes",
+        ),
+        ("qcow2", "zstd-cut-off", "a compressed cluster is damaged"),
+        ("qcow2", "compression-type-7", "compression type 7"),
+        ("qcow2", "aes", "encrypted (AES-CBC"),
+        ("qcow2", "luks", "encrypted (LUKS)"),
+        ("qcow2", "encryption-max", "encrypted (method 4294967295)"),
+        ("qcow2", "dirty-and-corrupt", "marked dirty"),
+        ("qcow2", "dirty-and-corrupt", "marked corrupt"),
+        ("qcow2", "feature-named", "external data file (bit 9)"),
+        ("qcow2", "feature-unnamed", "bit 63, which it does not name"),
+        ("qcow2", "header-length-0", "a header of 0 bytes"),
+        ("qcow2", "extension-length-max", "where 392 are left"),
+        (
+            "qcow2",
+            "extensions-without-end",
+            "more than 64 header extensions",
+        ),
+        (
+            "qcow2",
+            "backing-name-70000",
+            "a backing file name of 70000",
+        ),
+        ("qcow2", "backing-offset-max", "beyond the end of the file"),
+        ("qcow2", "backing-nbd", "nbd is not followed"),
+        ("qcow2", "backing-json", "json is not followed"),
+        ("qcow2", "data-file-unnamed", "which it does not name"),
+        (
+            "qcow2",
+            "data-file-packed",
+            "whose data lies in another file",
+        ),
+        (
+            "qcow2",
+            "subclusters-zero-and-allocated",
+            "and zero at once",
+        ),
+        ("qcow2", "subclusters-of-nothing", "the cluster is not"),
+        ("qcow2", "extended-8k", "expected 16 KiB or more"),
+        ("qcow2", "truncated-in-header", "beyond the end"),
+        ("qcow2", "truncated-in-l1", "reaches beyond the end"),
+        ("qcow2", "truncated-in-l2", "500 more bytes of it"),
+        ("qed", "qemu-img", "convert -f qed -O qcow2"),
+        ("parallels", "plain", "convert -f parallels -O qcow2"),
+        ("parallels", "extended", "convert -f parallels -O qcow2"),
+    ];
+    for (target, name, want) in expected {
+        let path = fuzz().join("corpus").join(target).join(name);
+        let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let said = said(&bytes);
+        assert!(
+            said.iter().any(|detail| detail.contains(want)),
+            "{target}/{name}: expected `{want}` among {said:#?}"
+        );
+    }
+}
+
 /// The other direction: a target that outlived its prober would fuzz nothing.
 #[test]
 fn every_fuzz_target_has_a_prober() {

@@ -392,7 +392,7 @@ fn references(
         }
         references.push(Reference {
             role: Role::Part,
-            names: followed(record, &name, place),
+            names: followed(record, Role::Part, &name, place),
             opens_as: OpensAs::Raw,
             expects: None,
             source: record.source(place),
@@ -444,7 +444,7 @@ fn references(
     }
     references.push(Reference {
         role: Role::Parent,
-        names: followed(record, &name, place),
+        names: followed(record, Role::Parent, &name, place),
         opens_as,
         expects: None,
         source: record.source(place),
@@ -454,7 +454,7 @@ fn references(
 
 /// The names under which a file is to be looked for: none, with an oddity, when `name` is no path. QEMU takes what
 /// stands before the first `:` for a protocol unless a `/` comes before it.
-fn followed(record: &mut Recorder<'_>, name: &str, place: Place) -> Vec<String> {
+fn followed(record: &mut Recorder<'_>, role: Role, name: &str, place: Place) -> Vec<String> {
     let path = name.strip_prefix("file:").unwrap_or(name);
     let protocol = path
         .split_once(':')
@@ -464,7 +464,8 @@ fn followed(record: &mut Recorder<'_>, name: &str, place: Place) -> Vec<String> 
     match protocol {
         Some(protocol) => {
             let detail = format!(
-                "it names `{}`, which is not a path: {} is not followed. What is absent here is unknown",
+                "its {} is `{}`, which is not a path: {} is not followed, so what lies there is unknown",
+                role.name(),
                 printable(name.as_bytes()),
                 printable(protocol.as_bytes())
             );

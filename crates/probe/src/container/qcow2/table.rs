@@ -9,6 +9,10 @@
 //! extended L2: two u64 per cluster; the second has a bit for each of 32 subclusters: 0-31 it is allocated,
 //!     32-63 it reads as zeroes. Bit 0 of the first is not used.
 //! ```
+//!
+//! Tables that lie over each other are an error at the first entry that shows it. Two entries that name the same cluster
+//! are not: to find them takes memory in proportion to the disk, and `qemu-img check` does it. The map then gives both as
+//! they stand.
 
 use std::ops::Range;
 use straddle_geometry::{
@@ -84,6 +88,16 @@ impl Table {
             .get()
             .div_ceil(self.cluster())
             .div_ceil(self.per_l2())
+    }
+
+    /// Where clusters cannot lie: those that the L1 table touches. Empty where they lie in another file.
+    fn over_l1(&self) -> Range<u64> {
+        let low = self.cluster() - 1;
+        let start = self.l1_start & !low;
+        match self.l1_start.checked_add(self.l1_len()) {
+            Some(end) if !self.data_file && start < end => start..end,
+            _ => 0..0,
+        }
     }
 
     fn l1_len(&self) -> u64 {
@@ -165,8 +179,12 @@ impl Table {
                 unit.grouped()
             )));
         }
-        if offset == at / self.cluster() * self.cluster() && !self.data_file {
-            return Err(say("a cluster in the very table that names it"));
+        if !self.data_file && offset == at & !(self.cluster() - 1) {
+            return Err(say("a cluster over the very table that names it"));
+        }
+        let l1 = self.over_l1();
+        if offset != 0 && offset.wrapping_sub(l1.start) < l1.end - l1.start {
+            return Err(say("a cluster over the L1 table"));
         }
         let has = offset != 0 || (self.data_file && raw & COPIED != 0);
         let run = Bytes::new(left);
@@ -228,11 +246,16 @@ impl Table {
     fn decode(&self, raw: &[u8], table: L2, out: &mut Vec<u64>) -> bool {
         out.clear();
         let low = self.cluster() - 1;
-        // Neither of these is compared with where there is a data file, whose clusters may lie anywhere.
+        // In a data file clusters may lie anywhere.
         let (own, copied) = if self.data_file {
             (u64::MAX, COPIED)
         } else {
             (table.offset, 0)
+        };
+        let l1 = self.over_l1();
+        let (l1_start, l1_span) = (l1.start, l1.end - l1.start);
+        let bad_place = |offset: u64| {
+            offset & low != 0 || offset == own || offset.wrapping_sub(l1_start) < l1_span
         };
         let no_packed = u64::from(self.data_file);
         let mut special = false;
@@ -244,7 +267,7 @@ impl Table {
                 let bitmap = u64::from_be_bytes(b.try_into().unwrap_or_default());
                 let offset = e & OFFSET;
                 let has = offset != 0 || e & copied != 0;
-                let bad = offset & low != 0 || offset == own;
+                let bad = offset != 0 && bad_place(offset);
                 let place = match bitmap {
                     _ if e & PACKED != 0 => [entry::PACKED, SPECIAL][usize::from(no_packed != 0)],
                     _ if bad => SPECIAL,
@@ -267,7 +290,7 @@ impl Table {
                 let absent = offset == 0 && e & copied == 0;
                 let mut place = if absent { entry::ABSENT } else { offset };
                 place = if zero != 0 { entry::ZERO } else { place };
-                let bad = offset & low != 0 || offset == own || zero & no_zero != 0;
+                let bad = (offset != 0 && bad_place(offset)) || zero & no_zero != 0;
                 place = if bad { SPECIAL } else { place };
                 let mark = if no_packed != 0 {
                     SPECIAL
