@@ -169,7 +169,7 @@ fn every_seed_of_a_container_is_walked_within_bounds() {
 /// compressed parts not be unpacked.
 fn said(bytes: &[u8]) -> Vec<String> {
     let file: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
-    let (_, container) = match container::recognise(&file) {
+    let (_, container) = match container::recognise(&Reader::new(&*file), &file) {
         Ok(found) => found.expect("recognised"),
         Err(error) => return vec![error.to_string()],
     };

@@ -21,7 +21,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
-use straddle_io::{ReadAt, Target};
+use straddle_io::{ReadAt, Reader, Target};
 use straddle_probe::container::{self, Content, Disk, OpensAs, Role};
 
 /// Runs `program` of the Debian package `package` and gives what it prints.
@@ -464,7 +464,7 @@ impl Node {
         if *format == "raw" {
             return node;
         }
-        let (found, container) = container::recognise(&node.file)
+        let (found, container) = container::recognise(&Reader::new(&*node.file), &node.file)
             .expect("readable")
             .unwrap_or_else(|| panic!("{what}: not recognised; expected {format}"));
         assert_eq!(found.name, *format, "{what}");
