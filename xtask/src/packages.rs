@@ -17,7 +17,7 @@ const TESTS: &[(&str, &str)] = &[
     ("fdisk", "sfdisk: oracle for partition tables"),
     ("gdisk", "sgdisk: oracle for GPT"),
     ("mount", "losetup: a device that vanishes"),
-    ("ntfs-3g", "mkntfs and ntfsinfo: oracle for NTFS"),
+    ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (
         "qemu-utils",
@@ -32,6 +32,7 @@ const TESTS: &[(&str, &str)] = &[
         "util-linux",
         "blkid, lsblk: oracle for signatures and for the live host",
     ),
+    ("wimtools", "fills NTFS images without mounting them"),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
 ];
 

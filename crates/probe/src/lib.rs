@@ -12,6 +12,7 @@ pub mod container;
 mod database;
 mod detected;
 mod filesystem;
+mod find;
 #[cfg(test)]
 mod fixture;
 mod inspect;
@@ -21,6 +22,7 @@ mod record;
 mod window;
 
 pub use detected::{Child, Detected, Nesting};
+pub use find::{FileFinder, FindError, FoundFile, find_file};
 pub use inspect::{Limits, inspect, inspect_volume};
 pub use prober::{Class, Magic, Prober};
 pub use window::Window;

@@ -1,6 +1,6 @@
 use straddle_io::ReadError;
 
-use crate::{Detected, Window};
+use crate::{Detected, FileFinder, Window};
 
 /// What kind of thing a prober recognises; decides where it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Prober {
     pub magics: &'static [Magic],
     /// Reads it. `Ok(None)` when, on a closer look, it is something else.
     pub probe: fn(&Window<'_>) -> Result<Option<Detected>, ReadError>,
+    /// Finds a file by its path; `None` for formats without files, and for those whose files are not looked for.
+    pub find: Option<FileFinder>,
 }
 
 impl Prober {

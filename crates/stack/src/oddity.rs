@@ -64,6 +64,18 @@ pub enum OddityKind {
     SizeDiffers,
     /// A fact is not available here; the detail says what would supply it.
     Missing,
+    /// A file's data lies in the filesystem's own records, not in blocks of its own.
+    Inline,
+    /// A file has holes: parts that lie nowhere and read as zeroes.
+    Sparse,
+    /// A file, or parts of it, are stored compressed: their bytes lie nowhere one by one.
+    Compressed,
+    /// A file is stored encrypted: what lies at its places is not what a program reads.
+    Encrypted,
+    /// A part of a file has a place but has not been written: it reads as zeroes whatever lies there.
+    Unwritten,
+    /// A file's data is kept by something other than the filesystem, such as a deduplication store.
+    Elsewhere,
 }
 
 impl OddityKind {
@@ -83,6 +95,12 @@ impl OddityKind {
             OddityKind::UnusualPlace => "unusual place",
             OddityKind::SizeDiffers => "size differs",
             OddityKind::Missing => "missing",
+            OddityKind::Inline => "inline",
+            OddityKind::Sparse => "sparse",
+            OddityKind::Compressed => "compressed",
+            OddityKind::Encrypted => "encrypted",
+            OddityKind::Unwritten => "unwritten",
+            OddityKind::Elsewhere => "elsewhere",
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) static PROBER: Prober = Prober {
     min_size: 1024,
     magics: &[],
     probe,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq)]

@@ -31,6 +31,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &[1, FILE_HEADER],
     }],
     probe,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

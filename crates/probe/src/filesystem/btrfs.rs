@@ -38,6 +38,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: MAGIC,
     }],
     probe: |window| read(window, SUPERBLOCK_AT),
+    find: None,
 };
 
 /// The copy at 64 MiB.
@@ -50,6 +51,7 @@ pub(crate) static BACKUP: Prober = Prober {
         bytes: MAGIC,
     }],
     probe: |window| read(window, COPY_AT),
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

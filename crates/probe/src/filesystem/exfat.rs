@@ -31,6 +31,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: NAME,
     }],
     probe: |window| read(window, 0),
+    find: None,
 };
 
 /// The backup boot region, for sectors of 512 and of 4,096 bytes.
@@ -40,6 +41,7 @@ pub(crate) static BACKUP: Prober = Prober {
     min_size: 1 << 20,
     magics: &[],
     probe: probe_backup,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

@@ -33,6 +33,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &[0x55, 0xaa],
     }],
     probe: |window| read(window, 0),
+    find: None,
 };
 
 /// The copy of a FAT32 boot sector, six sectors on by the specification's recommendation; for sectors of 512 bytes.
@@ -45,6 +46,7 @@ pub(crate) static BACKUP: Prober = Prober {
         bytes: &[0x55, 0xaa],
     }],
     probe: |window| read(window, BACKUP_AT),
+    find: None,
 };
 
 const BACKUP_AT: u64 = 6 * 512;

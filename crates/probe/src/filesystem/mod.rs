@@ -1,6 +1,7 @@
 //! Filesystems and swap.
 
 pub(crate) mod btrfs;
+mod content;
 pub(crate) mod exfat;
 pub(crate) mod ext;
 pub(crate) mod fat;

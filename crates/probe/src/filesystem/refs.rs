@@ -26,6 +26,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: b"ReFS\0\0\0\0",
     }],
     probe,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

@@ -27,6 +27,7 @@ pub(crate) static PROBER: Prober = Prober {
     min_size: 4096,
     magics: &[],
     probe,
+    find: None,
 };
 
 const HEADER_AT: u64 = 1024;

@@ -28,6 +28,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: b"XFSB",
     }],
     probe,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

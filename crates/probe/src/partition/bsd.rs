@@ -38,6 +38,7 @@ pub(crate) static PROBER: Prober = Prober {
         magic_at(PLACES[2]),
     ],
     probe,
+    find: None,
 };
 
 /// Sector 1, the Alpha's place behind its boot block, and sector 1 of a 4K-native disk.

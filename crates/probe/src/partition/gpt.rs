@@ -38,6 +38,7 @@ pub(crate) static PROBER: Prober = Prober {
     min_size: 2048,
     magics: &[],
     probe,
+    find: None,
 };
 
 fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {

@@ -35,6 +35,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &SIGNATURE,
     }],
     probe,
+    find: None,
 };
 
 /// One entry, as it lies on the disk.

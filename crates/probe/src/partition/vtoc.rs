@@ -31,6 +31,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &0x600d_deee_u32.to_le_bytes(),
     }],
     probe,
+    find: None,
 };
 
 const LABEL_AT: u64 = 512;

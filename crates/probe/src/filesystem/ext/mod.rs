@@ -35,6 +35,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &MAGIC,
     }],
     probe: |window| read(window, SUPERBLOCK_AT),
+    find: None,
 };
 
 /// The copy at the beginning of group 1, for the usual block sizes and groups of one block of bitmap each.
@@ -44,6 +45,7 @@ pub(crate) static BACKUP: Prober = Prober {
     min_size: 8 << 20,
     magics: &[],
     probe: probe_backup,
+    find: None,
 };
 
 /// 4 KiB first: it is by far the most usual.

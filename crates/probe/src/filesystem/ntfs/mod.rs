@@ -10,7 +10,15 @@
 //! Sectors a cluster above 128 are 2^(256 - n): that is how clusters beyond 64 KiB are written. The volume's last sector,
 //! one behind the sectors that the boot sector counts, holds a copy of the boot sector.
 //!
+//! Files are found by way of the MFT, see `volume`, `record`, `runs` and `index`.
+//!
 //! Source: Microsoft, "NTFS boot sector"; the MFT record and its fixups as described by the Linux-NTFS documentation.
+
+mod files;
+mod index;
+mod record;
+mod runs;
+mod volume;
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
@@ -32,6 +40,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: NAME,
     }],
     probe: |window| read(window, 0),
+    find: Some(files::find),
 };
 
 /// The copy in the last sector of the volume, for sectors of 512 and of 4,096 bytes.
@@ -41,6 +50,7 @@ pub(crate) static BACKUP: Prober = Prober {
     min_size: 1 << 20,
     magics: &[],
     probe: probe_backup,
+    find: None,
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -212,7 +222,10 @@ fn version(window: &Window<'_>, geometry: &Geometry, found: &mut Detected) {
         found.odd(window, OddityKind::Missing, detail, at, 4);
         return;
     }
-    match undo_fixups(head).and_then(|()| volume_information(head)) {
+    match record::undo_fixups(head, b"FILE")
+        .ok()
+        .and_then(|()| volume_information(head))
+    {
         Some(place) => {
             let (Some(major), Some(minor)) = (head.get(place.offset), head.get(place.offset + 1))
             else {
@@ -232,6 +245,21 @@ fn version(window: &Window<'_>, geometry: &Geometry, found: &mut Detected) {
     }
 }
 
+/// The boot sector's numbers, from the boot sector itself or from its copy.
+fn geometry(window: &Window<'_>) -> Result<Option<Geometry>, ReadError> {
+    let size = window.size().get();
+    for at in [0, size.saturating_sub(512), size.saturating_sub(4096)] {
+        if window.matches(at.saturating_add(3), NAME)? {
+            let boot: BootSector = window.get(at)?;
+            let geometry = boot.geometry().filter(|g| at == 0 || at >= g.size);
+            if geometry.is_some() {
+                return Ok(geometry);
+            }
+        }
+    }
+    Ok(None)
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
     let (value, _) = U16::read_from_prefix(bytes.get(at..)?).ok()?;
     Some(usize::from(value.get()))
@@ -240,27 +268,6 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let (value, _) = U32::read_from_prefix(bytes.get(at..)?).ok()?;
     Some(value.get())
-}
-
-/// The last two bytes of each 512 are a check number; the true ones are kept in an array near the record's beginning.
-fn undo_fixups(record: &mut [u8]) -> Option<()> {
-    if record.get(..4)? != b"FILE" {
-        return None;
-    }
-    let array = u16_at(record, 4)?;
-    let check = u16_at(record, array)?;
-    for index in 1..=record.len() / 512 {
-        let end = index * 512;
-        if u16_at(record, end - 2)? != check {
-            return None;
-        }
-        let entry = array + 2 * index;
-        if entry + 2 > record.len() {
-            return None;
-        }
-        record.copy_within(entry..entry + 2, end - 2);
-    }
-    Some(())
 }
 
 /// Where the two bytes of the version are in a record whose fixups are undone.
