@@ -74,6 +74,8 @@ pub enum OddityKind {
     Encrypted,
     /// A part of a file has a place but has not been written: it reads as zeroes whatever lies there.
     Unwritten,
+    /// Changes wait in a journal or log that has not been replayed: what was read may be out of date.
+    Pending,
     /// A file's data is kept by something other than the filesystem, such as a deduplication store.
     Elsewhere,
 }
@@ -100,6 +102,7 @@ impl OddityKind {
             OddityKind::Compressed => "compressed",
             OddityKind::Encrypted => "encrypted",
             OddityKind::Unwritten => "unwritten",
+            OddityKind::Pending => "pending",
             OddityKind::Elsewhere => "elsewhere",
         }
     }

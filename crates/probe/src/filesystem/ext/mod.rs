@@ -12,7 +12,14 @@
 //! Copies lie at the beginning of group 1 and others; the bootloader's first block makes them lie at block 8,193 with
 //! blocks of 1 KiB, and at block 16,384 or 32,768 with 2 or 4 KiB.
 //!
+//! Files are found by way of the inodes, see `volume`, `blocks` and `directory`.
+//!
 //! Source: Linux documentation, `filesystems/ext4/super.rst`.
+
+mod blocks;
+mod directory;
+mod files;
+mod volume;
 
 use straddle_io::ReadError;
 use straddle_stack::{GridRole, Key, OddityKind};
@@ -35,7 +42,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: &MAGIC,
     }],
     probe: |window| read(window, SUPERBLOCK_AT),
-    find: None,
+    find: Some(files::find),
 };
 
 /// The copy at the beginning of group 1, for the usual block sizes and groups of one block of bitmap each.
@@ -67,22 +74,35 @@ struct Superblock {
     magic: [u8; 2],
     unused_3: [u8; 18],
     revision: U32,
-    unused_4: [u8; 10],
+    unused_4: [u8; 8],
+    inode_size: U16,
     group: U16,
     compatible: U32,
     incompatible: U32,
     read_only: U32,
     uuid: [u8; 16],
     label: [u8; 16],
-    unused_5: [u8; 200],
+    unused_5: [u8; 118],
+    descriptor_size: U16,
+    unused_6: [u8; 4],
+    first_meta_group: U32,
+    unused_7: [u8; 72],
     blocks_high: U32,
-    unused_6: [u8; 16],
+    unused_8: [u8; 16],
     stride: U16,
-    unused_7: [u8; 10],
+    unused_9: [u8; 10],
     stripe_width: U32,
+    unused_10: [u8; 216],
+    backup_groups: [U32; 2],
 }
 
 const HAS_JOURNAL: u32 = 0x4;
+const SPARSE_COPIES_2: u32 = 0x200;
+const NEEDS_RECOVERY: u32 = 0x4;
+const META_GROUPS: u32 = 0x10;
+const LARGE_DIRECTORIES: u32 = 0x4000;
+const SPARSE_COPIES: u32 = 0x1;
+const HUGE_FILES: u32 = 0x8;
 const JOURNAL_DEVICE: u32 = 0x8;
 const HIGH_HALVES: u32 = 0x80;
 const BIGALLOC: u32 = 0x200;
