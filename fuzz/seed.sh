@@ -8,7 +8,7 @@
 #
 # The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
 # (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,
-# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, qemu-utils, util-linux.
+# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, qemu-utils, util-linux, wimtools, gawk or mawk.
 # Tools put random identifiers and the time into what they make where no option fixes them.
 set -eu
 export LC_ALL=C E2FSPROGS_FAKE_TIME=1700000000 SOURCE_DATE_EPOCH=1700000000
@@ -267,3 +267,59 @@ keep parallels truncated 20
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty
 blank 64K; keep inspect zeroes 4096
+
+# Files: the sectors of an image that are neither empty nor filled with ff, each behind its number (fuzz/src/files.rs).
+# What lies in the files does not matter and is ff.
+full() { head -c "$1" /dev/zero | tr '\0' '\377'; }
+# sectors TARGET NAME
+sectors() {
+    mkdir -p "corpus/$1"
+    {
+        le 4 $(($(stat -c %s "$image") / 512))
+        xxd -p -c512 "$image" | awk '!/^(0+|f+)$/ { n = NR - 1; for (i = 0; i < 4; i++) { printf "%02x", n % 256; n = int(n / 256) } print }'
+    } | xxd -r -p >"corpus/$1/$2"
+}
+tree=$work/tree
+mkdir -p "$tree/data" "$tree/many"
+full 20000 >"$tree/data/db.mdf"
+echo small >"$tree/small"
+for n in $(seq 24); do : >"$tree/many/$n the name of a file that is long enough to fill blocks, whatever their size is, in no time.txt"; done
+wimlib-imagex capture "$tree" "$work/wim" --compress=none >/dev/null
+# ntfs OPTION...: a filled volume; of the table of upper-case letters, the first 512 bytes are enough
+ntfs() {
+    blank 2M; mkntfs -FqQ "$@" "$image" >/dev/null 2>&1
+    wimlib-imagex apply "$work/wim" 1 "$image" >/dev/null 2>&1
+}
+letters() {
+    first=$(ntfscluster -F "\$UpCase" "$image" 2>/dev/null | awk '$1 == 0 && $2 > 0 { print $2 }')
+    dd if=/dev/zero of="$image" bs=512 seek=$((first * $1 + 1)) count=255 conv=notrunc status=none
+}
+ntfs -c 512; letters 1; sectors ntfs-files mkntfs-512
+ntfs -c 4096; letters 8; sectors ntfs-files mkntfs-4k
+blank 2M; mkntfs -FqQ -c 512 "$image" >/dev/null 2>&1
+for n in $(seq 250); do
+    full $((n * 512)) >"$work/part"; ntfscp -q "$image" "$work/part" frag; ntfscp -q "$image" "$work/part" other
+done
+letters 1; sectors ntfs-files attribute-list
+blank 2M; mkntfs -FqQ -c 4096 "$image" >/dev/null 2>&1
+ntfscp -q "$image" "$tree/small" small; ntfsfallocate -o 300000 -l 30000 "$image" small >/dev/null 2>&1
+letters 8; sectors ntfs-files sparse-unwritten
+# ext OPTION...: a filled filesystem
+ext() { blank 1M; mke2fs -q -F -b 1024 -N 128 -U $uuid -E hash_seed=$uuid -d "$tree" "$@" "$image" >/dev/null 2>&1; }
+ext -t ext4 -O ^has_journal; sectors ext-files mkfs-ext4
+ext -t ext2; sectors ext-files mkfs-ext2
+ext -t ext4 -I 512 -O ^has_journal,inline_data; sectors ext-files inline-data
+ext -t ext4 -O ^has_journal,meta_bg,^resize_inode,^flex_bg -g 256; sectors ext-files meta-groups
+for type in ext3 ext4; do
+    blank 2M; mke2fs -q -F -t $type -b 1024 -N 16 -O ^has_journal -U $uuid -E hash_seed=$uuid "$image" >/dev/null 2>&1
+    full 1024 >"$work/part"; full 400000 >"$work/large"
+    {
+        echo "mkdir many"
+        for n in $(seq 9); do echo "write $work/part s$n"; done
+        # Every other block is taken.
+        for n in $(seq 300 2 1100); do echo "setb $n"; done
+        echo "write $work/large frag"
+    } >"$work/requests"
+    debugfs -w -f "$work/requests" "$image" >/dev/null 2>&1
+    sectors ext-files fragments-$type
+done

@@ -1,4 +1,7 @@
-//! What the fuzz targets share: each runs one prober, or the whole inspection, over the bytes it is given.
+//! What the fuzz targets share: each runs one prober, one file finder, or the whole inspection, over the bytes it is
+//! given.
+
+mod files;
 
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
@@ -65,6 +68,11 @@ pub fn fuzz_container(name: &str, data: &[u8]) {
     assert!(listing.left_out() || at == disk.size.value, "ends early");
 }
 
+/// Looks for files in the image that `data` describes.
+pub fn fuzz_files(format: &str, data: &[u8]) {
+    files::find_all(format, data, BUDGET);
+}
+
 /// Inspects `data` as the whole of a target.
 pub fn fuzz_inspect(data: &[u8]) {
     let reader = Reader::with_budget(&data, BUDGET);
@@ -86,5 +94,13 @@ macro_rules! prober {
 macro_rules! container {
     ($name:literal) => {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_container($name, data));
+    };
+}
+
+/// Looks for files in an image of one format.
+#[macro_export]
+macro_rules! files {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_files($name, data));
     };
 }

@@ -2,6 +2,9 @@
 //!
 //! A prober without a corpus or without a fuzz target fails here.
 
+#[path = "../../../fuzz/src/files.rs"]
+mod files;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -57,6 +60,34 @@ fn containers() -> impl Iterator<Item = &'static str> {
 
 fn names() -> impl Iterator<Item = &'static str> {
     formats().into_iter().chain(containers()).chain(["inspect"])
+}
+
+/// The formats in which files are looked for.
+fn finders() -> impl Iterator<Item = &'static str> {
+    let found = registry::FILESYSTEMS.iter().filter(|p| p.find.is_some());
+    found.map(|prober| prober.name)
+}
+
+/// What a search may read in a seed: directories are small there.
+const MOST_BY_FINDER: Bytes = Bytes::kib(1024);
+
+#[test]
+fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
+    for name in finders() {
+        let target = fuzz().join(format!("fuzz_targets/{name}-files.rs"));
+        let text = fs::read_to_string(&target)
+            .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
+        assert!(text.contains(&format!("files!(\"{name}\")")));
+        let mut found = 0;
+        for (path, bytes) in corpus(&format!("{name}-files")) {
+            let started = Instant::now();
+            let (count, most) = files::find_all(name, &bytes, Reader::DEFAULT_BUDGET);
+            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            assert!(most <= MOST_BY_FINDER, "{}: read {most}", path.display());
+            found += count;
+        }
+        assert!(found > 5, "{name}: {found} files found in all seeds");
+    }
 }
 
 #[test]
@@ -313,7 +344,10 @@ fn every_fuzz_target_has_a_prober() {
         let path = entry.expect("a file").path();
         let name = path.file_stem().and_then(|stem| stem.to_str());
         assert!(
-            name.is_some_and(|name| names().any(|known| known == name)),
+            name.is_some_and(|name| match name.strip_suffix("-files") {
+                Some(format) => finders().any(|known| known == format),
+                None => names().any(|known| known == name),
+            }),
             "{} fuzzes no prober of the registry",
             path.display()
         );
