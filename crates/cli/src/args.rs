@@ -70,6 +70,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) stripe_width: Option<Unit>,
 
+    /// File inside the guest's filesystem to follow to the disk, such as /data/db.mdf; may be repeated
+    #[arg(long = "guest-file", value_name = "PATH")]
+    pub(crate) guest_files: Vec<String>,
+
+    /// Print where this byte of each topmost layer lies in every layer below, instead of its first byte
+    #[arg(long = "where", value_name = "OFFSET", value_parser = offset, default_value = "0")]
+    pub(crate) at: Bytes,
+
     /// What to print
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -197,6 +205,12 @@ pub(crate) struct Man {
     /// The command; straddle itself when none is given
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
+}
+
+/// A place: `0`, `8K`, `63s`.
+fn offset(text: &str) -> Result<Bytes, String> {
+    text.parse()
+        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())
 }
 
 /// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.

@@ -4,6 +4,8 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Correlation, Finding, Severity};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
 
+use crate::places::{Place, places};
+
 /// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.check/1";
 
@@ -16,6 +18,8 @@ pub struct Checked {
     pub stack: Stack,
     /// What the rules say, worst first.
     pub findings: Vec<Finding>,
+    /// The byte of each topmost layer of a guest whose way down is told.
+    pub at: Bytes,
 }
 
 /// A [`Checked`] target in JSON.
@@ -29,6 +33,8 @@ pub struct TargetDocument<'a> {
     pub findings: &'a [Finding],
     /// The two classical correlations for every partition.
     pub correlations: Vec<LayerCorrelations>,
+    /// Where one byte of each topmost layer of a guest lies in every layer below it.
+    pub places: Vec<Place>,
     /// The layers, lowest first.
     pub stack: &'a Stack,
 }
@@ -117,6 +123,7 @@ impl Checked {
             counts: Counts::of(&self.findings),
             findings: &self.findings,
             correlations,
+            places: places(self),
             stack: &self.stack,
         }
     }

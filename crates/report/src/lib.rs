@@ -5,6 +5,7 @@
 
 pub mod csv;
 mod document;
+mod places;
 pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, Summary, TargetDocument};

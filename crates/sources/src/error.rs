@@ -42,6 +42,16 @@ pub enum SourceError {
         /// The file.
         path: String,
     },
+    /// A file inside a guest could not be found.
+    #[error("{path} in {target}: {detail}")]
+    GuestFile {
+        /// The path inside the guest.
+        path: String,
+        /// The file or device that holds the guest.
+        target: String,
+        /// Why not.
+        detail: String,
+    },
     /// The archive could not be written.
     #[error("cannot write the archive: {0}")]
     Write(#[source] io::Error),

@@ -5,8 +5,8 @@ use straddle_io::{ReadAt, Reader, Target, TargetKind};
 use straddle_probe::container::recognise;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
-use crate::Settings;
 use crate::guest::{Contents, Ground, Guests};
+use crate::{Settings, SourceError};
 
 const ASSUMED_PHYSICAL: &str = "as on disks since about 2011; see --physical-sector";
 const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
@@ -16,8 +16,10 @@ const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logica
 ///
 /// What an image cannot say is assumed and marked so: a physical sector of 4,096 bytes; a logical sector of 512 bytes
 /// unless its partition table was written for another.
-#[must_use]
-pub fn image(target: &Arc<Target>, settings: &Settings) -> Stack {
+///
+/// # Errors
+/// [`SourceError::GuestFile`] when a file that [`Settings::guest_files`] asks for is nowhere in it.
+pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceError> {
     let call = match target.kind() {
         TargetKind::File => "fstat",
         TargetKind::Device => "lseek",
@@ -72,7 +74,7 @@ fn inspect_image(
     path: Option<PathBuf>,
     layer: Layer,
     settings: &Settings,
-) -> Stack {
+) -> Result<Stack, SourceError> {
     let overrides = &settings.overrides;
     let mut ground = ByItself {
         stack: Stack::new(),
@@ -82,7 +84,9 @@ fn inspect_image(
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
     let told = told.or_else(|| logical_sector_of(ground.stack.layer(layer)));
     let contents = Contents { layer, bytes, path };
-    Guests::new(&mut ground, told).look_into(&contents);
+    Guests::new(&mut ground, told)
+        .with_files(&settings.guest_files)
+        .look_into(&contents)?;
     let ByItself { mut stack, files } = ground;
     // A virtual disk is a file on some disk; a raw image is the disk.
     let above = stack.above(layer).next();
@@ -94,7 +98,7 @@ fn inspect_image(
         overrides.apply(stack.layer_mut(base));
     }
     stack.survey(&settings.io);
-    stack
+    Ok(stack)
 }
 
 /// Files by themselves: what they lie on is not looked at.
@@ -161,7 +165,7 @@ mod tests {
             ..Settings::default()
         };
         let layer = Layer::new(LayerKind::Device, "disk.img");
-        inspect_image(Arc::new(bytes), None, layer, &settings)
+        inspect_image(Arc::new(bytes), None, layer, &settings).expect("asks for no file")
     }
 
     #[test]

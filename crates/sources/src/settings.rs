@@ -9,6 +9,8 @@ pub struct Settings {
     pub overrides: Overrides,
     /// Sizes of requests that will be priced: the blocks of a virtual disk are counted for them.
     pub io: Vec<Unit>,
+    /// Paths of files inside the guest's filesystems that are to be followed too.
+    pub guest_files: Vec<String>,
     /// For a file on a host: to fail when where it lies on a disk is not known, rather than to look at what is in it.
     pub only_when_followed: bool,
 }

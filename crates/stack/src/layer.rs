@@ -266,6 +266,22 @@ impl Stack {
         found
     }
 
+    /// Where byte `offset` of `id` lies, in `id` itself and in each layer below it, highest first; it ends early where the
+    /// byte has no place below.
+    #[must_use]
+    pub fn path_of(&self, id: LayerId, offset: Bytes) -> Vec<(LayerId, Bytes)> {
+        let mut path = vec![(id, offset)];
+        let (mut here, mut at) = (id, offset);
+        while let Some(location) = self.layer(here).map.locate(at) {
+            let Some(below) = self.layer(here).below.get(location.target) else {
+                break;
+            };
+            (here, at) = (*below, location.offset);
+            path.push((here, at));
+        }
+        path
+    }
+
     /// Where address 0 of `id` lies in `base`, when one linear path leads there.
     #[must_use]
     pub fn start_in(&self, id: LayerId, base: LayerId) -> Option<Bytes> {

@@ -20,14 +20,14 @@
 //! Checking an image:
 //!
 //! ```no_run
-//! use straddle::{io, report, rules, sources};
+//! use straddle::{geometry, io, report, rules, sources};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let target = io::Target::open("legacy.img".as_ref())?;
-//! let stack = sources::image(&target.into(), &sources::Settings::default());
+//! let stack = sources::image(&target.into(), &sources::Settings::default())?;
 //! let options = rules::Options::default();
 //! let findings = rules::check(&rules::Context::new(&stack, &options));
-//! let checked = report::Checked { name: "legacy.img".into(), stack, findings };
+//! let checked = report::Checked { name: "legacy.img".into(), stack, findings, at: geometry::Bytes::ZERO };
 //! println!("{}", report::text::report(&checked));
 //! # Ok(())
 //! # }

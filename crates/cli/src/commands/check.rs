@@ -37,8 +37,10 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         settings: Settings {
             overrides: overrides(args),
             io: args.io.clone(),
+            guest_files: args.guest_files.clone(),
             only_when_followed: false,
         },
+        at: args.at,
         options: Options {
             io: args.io.clone(),
             in_full: !matches!(mode, Mode::Quiet | Mode::Lines),
@@ -77,6 +79,7 @@ enum Outcome {
 struct Checker {
     take_as: As,
     settings: Settings,
+    at: Bytes,
     options: Options,
     host: String,
     /// Targets that need the host share what is read of it, one at a time; images do not need it.
@@ -99,6 +102,7 @@ impl Checker {
             name: job.name(&self.host),
             stack,
             findings,
+            at: self.at,
         }))
     }
 
@@ -143,7 +147,7 @@ impl Checker {
                 Err(error) => return Err(error),
             }
         }
-        let stack = sources::image(&target, &self.settings);
+        let stack = sources::image(&target, &self.settings)?;
         if self.take_as == As::Image || is_disk_image(&stack) {
             return Ok(Some(stack));
         }

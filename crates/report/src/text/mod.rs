@@ -2,6 +2,7 @@
 
 mod finding;
 mod page;
+mod places;
 mod ruler;
 mod snippet;
 mod stack;
@@ -25,6 +26,7 @@ pub fn report(checked: &Checked) -> String {
         out.push('\n');
     }
     stack::render(checked, &mut out);
+    places::render(checked, &mut out);
     ruler::render(checked, &mut out);
     let _ = writeln!(out, "\n{}", summary::verdict(checked));
     out

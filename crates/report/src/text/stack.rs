@@ -116,6 +116,9 @@ impl Tree<'_> {
             .map(|a| attribute(a.key, &a.value))
             .collect();
         lines.extend(wrapped(&facts));
+        if layer.kind == LayerKind::Partition {
+            lines.extend(self.place_of_guest(id));
+        }
         let correlated = has_correlations(&self.checked.stack, id);
         if correlated
             || matches!(
@@ -129,6 +132,37 @@ impl Tree<'_> {
             lines.extend(self.correlations(id));
         }
         lines
+    }
+
+    /// Where a guest's partition starts in the file that holds its disk, and on the device below.
+    fn place_of_guest(&self, id: LayerId) -> Option<String> {
+        let stack = &self.checked.stack;
+        let path = stack.path_of(id, Bytes::ZERO);
+        let kind = |id: LayerId| stack.layer(id).kind;
+        let container = path
+            .iter()
+            .position(|(id, _)| kind(*id) == LayerKind::Container)?;
+        let below = path.get(container + 1..)?;
+        let told = |(id, at): &(LayerId, Bytes)| {
+            format!(
+                "byte {} of {}",
+                at.grouped(),
+                sanitise(&stack.layer(*id).name)
+            )
+        };
+        let mut places: Vec<String> = below
+            .iter()
+            .filter(|(id, _)| kind(*id) == LayerKind::File)
+            .map(told)
+            .collect();
+        let bottom = below
+            .last()
+            .filter(|(id, _)| kind(*id) == LayerKind::Device);
+        places.extend(bottom.map(told));
+        if places.is_empty() {
+            return Some("its first byte has no place in a file".to_owned());
+        }
+        Some(format!("its first byte is {}", places.join(", ")))
     }
 
     /// How the start of a partition divides by each grid below that something is rewritten or split at.

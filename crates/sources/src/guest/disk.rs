@@ -221,7 +221,6 @@ impl Part {
     }
 
     /// A file of `size` bytes that consists of `segments`; what lies between them reads as zeroes.
-    #[allow(dead_code)]
     pub(super) fn segments(whole: &Arc<dyn ReadAt>, segments: Vec<Segment>, size: Bytes) -> Part {
         Part {
             whole: Arc::clone(whole),

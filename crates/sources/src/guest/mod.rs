@@ -1,6 +1,7 @@
 //! What lies in a file: a disk image, or a virtual disk with everything inside it, to any depth within bounds.
 
 mod disk;
+mod files;
 mod references;
 
 use std::borrow::Cow;
@@ -14,8 +15,10 @@ use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
 };
 
+use crate::SourceError;
 use crate::image::logical_sector_of;
 use disk::{GuestDisk, Part};
+use files::Wanted;
 
 /// Deepest nesting of virtual disks in virtual disks, parents not counted.
 const DEEPEST: usize = 8;
@@ -51,6 +54,7 @@ pub(crate) struct Guests<'a> {
     /// Logical sector of the outermost file or device, where it is known.
     sector: Option<SectorSize>,
     opened: usize,
+    wanted: Vec<Wanted>,
 }
 
 impl<'a> Guests<'a> {
@@ -59,7 +63,14 @@ impl<'a> Guests<'a> {
             ground,
             sector,
             opened: 0,
+            wanted: Vec::new(),
         }
+    }
+
+    /// To be followed too: the files with these paths inside filesystems that are found.
+    pub(crate) fn with_files(mut self, paths: &[String]) -> Guests<'a> {
+        self.wanted = paths.iter().map(|path| Wanted::new(path)).collect();
+        self
     }
 
     fn stack(&mut self) -> &mut Stack {
@@ -67,8 +78,14 @@ impl<'a> Guests<'a> {
     }
 
     /// Puts what is in `contents` on top of its layer.
-    pub(crate) fn look_into(&mut self, contents: &Contents) {
+    ///
+    /// # Errors
+    /// [`SourceError::GuestFile`] when a file that was asked for is nowhere.
+    pub(crate) fn look_into(&mut self, contents: &Contents) -> Result<(), SourceError> {
         self.inspect(contents, 0);
+        let target = self.stack().layer(contents.layer).name.clone();
+        let missing = self.wanted.iter().find(|wanted| !wanted.found);
+        missing.map_or(Ok(()), |wanted| Err(wanted.error(target)))
     }
 
     fn inspect(&mut self, contents: &Contents, depth: usize) {
@@ -110,6 +127,8 @@ impl<'a> Guests<'a> {
         let sector = outermost.or_else(|| logical_sector_of(stack.layer(base)));
         let before = stack.layers().len();
         inspect(stack, base, reader, sector, Limits::default());
+        self.follow_files(contents, reader, before, depth);
+        let stack = self.stack();
         // A virtual disk may fill a partition or a logical volume.
         let parts: Vec<(LayerId, Extent)> = (before..stack.layers().len())
             .filter_map(|index| {

@@ -10,6 +10,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, Odd
 
 use super::answer::{Question, word};
 use super::host::{Host, MOST_LAYERS};
+use crate::SourceError;
 use crate::guest::{Contents, Ground, Guests};
 
 /// `EACCES` and `EPERM` of Linux.
@@ -58,10 +59,19 @@ impl Host<'_> {
     }
 
     /// Puts what is in a file on top of its layer: read on the live host, remembered in a captured one.
-    pub(super) fn add_file_contents(&mut self, id: LayerId, path: &str) {
+    ///
+    /// # Errors
+    /// [`SourceError::GuestFile`] when one of `inside`, paths in a guest, is not found.
+    pub(super) fn add_file_contents(
+        &mut self,
+        id: LayerId,
+        path: &str,
+        inside: &[String],
+    ) -> Result<(), SourceError> {
         let pages = Question::Pages(path.to_owned());
         if !self.root.is_live() {
-            return self.add_remembered_pages(id, &pages);
+            self.add_remembered_pages(id, &pages);
+            return Ok(());
         }
         if self.root.is_recording() {
             // Asked for the sake of whoever reads the capture; here the file itself is read.
@@ -69,18 +79,23 @@ impl Host<'_> {
         }
         let target = match Target::open(Path::new(path)) {
             Ok(target) => target,
-            Err(error) => return not_opened(self.stack.layer_mut(id), &error),
+            Err(error) => {
+                not_opened(self.stack.layer_mut(id), &error);
+                return Ok(());
+            }
         };
         // Behind a loop device, what is inside is known from there.
         if self.stack.above(id).next().is_some() {
-            return;
+            return Ok(());
         }
         let contents = Contents {
             layer: id,
             bytes: Arc::new(target),
             path: Some(PathBuf::from(path)),
         };
-        Guests::new(self, None).look_into(&contents);
+        Guests::new(self, None)
+            .with_files(inside)
+            .look_into(&contents)
     }
 
     fn add_remembered_pages(&mut self, id: LayerId, question: &Question) {

@@ -56,7 +56,7 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
         crate::image::assume_sectors(&mut host.stack, id);
         overrides.apply(host.stack.layer_mut(id));
     }
-    host.add_file_contents(id, path);
+    host.add_file_contents(id, path, &settings.guest_files)?;
     let mut stack = part_of(&host.into_stack(), id);
     stack.survey(&settings.io);
     Ok(stack)

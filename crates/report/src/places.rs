@@ -1,0 +1,92 @@
+//! From a guest's page to the host's sector: where one byte lies in every layer.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_geometry::{Bytes, Map, Place as Answer};
+use straddle_stack::{LayerId, LayerKind};
+
+use crate::Checked;
+
+/// Most layers of one target whose ways down are told.
+const MOST: usize = 64;
+
+/// Where a byte of a layer lies in it and in every layer below, highest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Place {
+    /// The steps; the first is the layer itself.
+    pub steps: Vec<Step>,
+    /// Why it ends before the bottom, where it does.
+    pub ends: Option<&'static str>,
+}
+
+/// A layer on the way down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Step {
+    /// Index into the stack.
+    pub layer: LayerId,
+    /// The byte, in the addresses of that layer.
+    pub offset: Bytes,
+}
+
+/// The ways down from the topmost layers of guests: files inside them where such were asked for, else whatever has
+/// nothing on it.
+pub(crate) fn places(checked: &Checked) -> Vec<Place> {
+    let stack = &checked.stack;
+    let in_guest = |id: LayerId| {
+        stack
+            .foundations(id)
+            .iter()
+            .any(|below| stack.layer(*below).kind == LayerKind::Container)
+    };
+    let tops: Vec<LayerId> = stack
+        .iter()
+        .filter(|(id, _)| stack.above(*id).next().is_none() && in_guest(*id))
+        .map(|(id, _)| id)
+        .collect();
+    let has_file = |id: &LayerId| {
+        let mut layers = stack.foundations(*id);
+        layers.push(*id);
+        layers
+            .iter()
+            .any(|below| stack.layer(*below).kind == LayerKind::File && in_guest(*below))
+    };
+    let files: Vec<LayerId> = tops.iter().copied().filter(has_file).collect();
+    let chosen = if files.is_empty() { tops } else { files };
+    let place = |id| Some(place(checked, id)).filter(|place| place.steps.len() > 1);
+    chosen.into_iter().take(MOST).filter_map(place).collect()
+}
+
+fn place(checked: &Checked, id: LayerId) -> Place {
+    let stack = &checked.stack;
+    let path = stack.path_of(id, checked.at);
+    let last = path.last().copied().unwrap_or((id, checked.at));
+    Place {
+        ends: ends(checked, last.0, last.1),
+        steps: path
+            .into_iter()
+            .map(|(layer, offset)| Step { layer, offset })
+            .collect(),
+    }
+}
+
+/// Why the way down ends at a layer that has others below it.
+fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static str> {
+    let layer = checked.stack.layer(id);
+    if layer.below.is_empty() {
+        return None;
+    }
+    let beyond = layer.size.as_ref().is_some_and(|size| at >= size.value);
+    if beyond {
+        return Some("beyond the end");
+    }
+    let Map::Blocks(table) = &layer.map else {
+        return Some("no place below is known");
+    };
+    Some(match table.0.locate(at) {
+        Ok(Answer::Packed { .. }) => "compressed with its neighbours",
+        Ok(Answer::Zero { .. }) => "recorded as zeroes",
+        Ok(Answer::Absent { .. }) => "not allocated",
+        Ok(Answer::At { .. }) => "no place below is known",
+        Err(_) => "its entry in the block table cannot be read",
+    })
+}
