@@ -4,6 +4,7 @@ mod bench;
 mod budgets;
 mod dist;
 mod docs;
+mod lab;
 mod layers;
 mod packages;
 mod run;
@@ -17,6 +18,7 @@ const HELP: &str = "\
 cargo xtask TASK
 
   test                 install what the tests need, then run all of them
+  lab SCRIPT …         run a script under a kernel with md, device-mapper, scsi_debug and loop devices (lab --help)
   layers               check which crate depends on which
   budgets              check package count, licences, binary size, file lengths
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
@@ -28,10 +30,28 @@ cargo xtask TASK
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    // A script's own exit status is the answer, and its path is relative to where the user is.
+    if let ["lab", rest @ ..] = args.as_slice() {
+        return lab(rest);
+    }
     match task(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn lab(args: &[&str]) -> ExitCode {
+    if let [] | ["help" | "--help" | "-h"] = args {
+        print!("{}", lab::HELP);
+        return ExitCode::SUCCESS;
+    }
+    match std::env::current_dir() {
+        Ok(here) => lab::script(args, &here),
+        Err(error) => {
+            eprintln!("xtask: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,0 +1,143 @@
+# What lab scripts share: `. "$LAB/helpers.sh"` on their first line. A command that fails ends the script, and is named.
+
+set -Eeuo pipefail
+trap 'echo "$0: line $LINENO: failed: $BASH_COMMAND" >&2' ERR
+
+# need TOOL[=PACKAGE]...: ends the script, naming the Debian package, when a tool of the host is missing.
+need() {
+    local word
+    for word; do
+        command -v "${word%%=*}" > /dev/null ||
+            { echo "$0: needs \`${word%%=*}\` of the Debian package ${word#*=}" >&2; exit 1; }
+    done
+}
+
+# quiet COMMAND...: shows what it prints only when it fails.
+quiet() {
+    local log=/tmp/quiet.$BASHPID status=0
+    "$@" > "$log" 2>&1 || { status=$?; echo "failed: $*" >&2; cat "$log" >&2; }
+    return $status
+}
+
+# same WHAT EXPECTED FOUND: prints `WHAT: FOUND`; ends the script when that is not what was expected.
+same() {
+    [ "$2" = "$3" ] || { printf '%s: %s: expected %s, found %s\n' "$0" "$1" "$2" "$3" >&2; exit 1; }
+    printf '%s: %s\n' "$1" "$3"
+}
+
+# modules NAME...: loads modules of the guest's kernel. Those of this kernel are not where plain modprobe looks.
+modules() {
+    modprobe -d /run -a "$@"
+}
+
+# disks N [PARAMETER=VALUE]...: N new disks of scsi_debug, in place of those there are; their names are in DISKS.
+# All disks together have 64 commands in flight: Linux 6.1 counts them in one table, and fewer lose disks.
+disks() {
+    local count=$1
+    shift
+    modules sd_mod
+    if [ -d /sys/module/scsi_debug ]; then
+        quiet wait_until modprobe -d /run -r scsi_debug
+    fi
+    modprobe -d /run scsi_debug add_host="$count" per_host_store=1 dev_size_mb=8 delay=0 max_queue=64 "$@"
+    wait_until disks_have_sizes "$count" # They are probed behind our back.
+    DISKS=()
+    local disk
+    for disk in /sys/block/sd*; do DISKS+=("/dev/${disk##*/}"); done
+}
+
+disks_have_sizes() {
+    [ "$(cat /sys/block/sd*/size 2> /dev/null | grep -vc '^0$')" = "$1" ]
+}
+
+# wait_until COMMAND...: for up to 5 s.
+wait_until() {
+    local i
+    for i in {1..99}; do "$@" 2> /dev/null && return; sleep 0.05; done
+    "$@"
+}
+
+# countable DISK...: one request stays one request, so that /proc/diskstats counts what the layer above asked for.
+# Not for writes to RAID 5 and 6, which md hands down in pieces of 4 KiB that have to be merged.
+# Write-back throttling goes too: it takes md's direct writes for background ones.
+countable() {
+    local disk
+    for disk; do
+        echo 2 > "/sys/block/${disk##*/}/queue/nomerges"
+        echo 0 > "/sys/block/${disk##*/}/queue/wbt_lat_usec"
+    done
+}
+
+# mergeable DISK...: takes back the first half of `countable`.
+mergeable() {
+    local disk
+    for disk; do echo 0 > "/sys/block/${disk##*/}/queue/nomerges"; done
+}
+
+# array NAME MDADM-OPTION...: creates /dev/NAME. It says of itself that it is dirty once it was written to, and stays so:
+# no superblock is written at a time of its own choosing.
+array() {
+    quiet mdadm --create "/dev/$1" --run "${@:2}"
+    local delay=/sys/block/$1/md/safe_mode_delay
+    [ ! -e "$delay" ] || echo 0 > "$delay"
+}
+
+# forget DISK...: stops /dev/md0, and wipes what the disks and their partitions are known by.
+forget() {
+    [ ! -e /sys/block/md0/md ] || quiet mdadm --stop /dev/md0
+    local disk part
+    for disk; do
+        for part in "$disk"[0-9]*; do [ ! -e "$part" ] || quiet wipefs -qa "$part"; done
+        quiet wipefs -qa "$disk"
+        blockdev --rereadpt "$disk"
+    done
+}
+
+# partitions DEVICE LINE...: an MBR with a partition for each of these lines of sfdisk's language.
+partitions() {
+    printf '%s\n' 'label: dos' 'label-id: 0x1ab' "${@:2}" |
+        quiet sfdisk -q --force --no-reread --no-tell-kernel "$1"
+    blockdev --rereadpt "$1"
+}
+
+# completed reads|writes DISK...: requests of that kind which the disks together have completed.
+# bytes reads|writes DISK...: the same, counted in bytes.
+completed() { diskstats $([ "$1" = reads ] && echo 3 1 || echo 7 1) "${@:2}"; }
+bytes() { diskstats $([ "$1" = reads ] && echo 5 512 || echo 9 512) "${@:2}"; }
+diskstats() {
+    local fields sum=0
+    while read -r -a fields; do
+        [[ " ${*:3} " != *" /dev/${fields[2]} "* ]] || sum=$((sum + fields[$1] * $2))
+    done < /proc/diskstats
+    echo $sum
+}
+
+# mark DEVICE OFFSET...: writes a sector at each offset that says so: `mark at OFFSET.`; past the page cache.
+mark() {
+    local sector=/tmp/marked-sector offset
+    for offset in "${@:2}"; do
+        printf '%-512s' "mark at $offset." > "$sector"
+        quiet dd if="$sector" of="$1" bs=512 seek=$((offset / 512)) oflag=direct conv=notrunc
+    done
+}
+
+# find_marks DISK...: where the marks lie, a line for each: `OFFSET DISK PLACE`. A disk without line ends would be one line
+# to grep, which is slow.
+find_marks() {
+    local disk
+    for disk; do
+        blockdev --flushbufs "$disk"
+        { tr '\0' '\n' < "$disk" | grep -a -b -o '^mark at [0-9]*\.' || [ $? = 1 ]; } |
+            sed "s|^\([0-9]*\):mark at \([0-9]*\).*|\2 ${disk##*/} \1|"
+    done
+}
+
+# judge REPORT ARGUMENT...: `straddle check --json` into a file, with or without findings.
+judge() {
+    straddle check --json --fail-on never "${@:2}" > "$1"
+}
+
+# locate REPORT LAYER OFFSET...: where these bytes lie on a disk, by the maps in the report; in the form of find_marks.
+locate() {
+    jq -r --arg name "$2" -f "$LAB/locate.jq" "$1" --jsonargs "${@:3}"
+}

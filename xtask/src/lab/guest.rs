@@ -1,0 +1,220 @@
+//! A lab guest: Debian's User-Mode Linux kernel, run as an ordinary process, with a shell script as its only job.
+//!
+//! `cargo xtask lab` and the test `lab` share this file. What the guest itself does is in `tests/lab/guest/init`;
+//! `tests/lab/README.md` says what a script may use.
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a guest cannot start without, and the Debian package it is in.
+const TOOLS: &[(&str, &str)] = &[
+    ("linux.uml", "user-mode-linux"),
+    ("modprobe", "kmod"),
+    ("cc", "gcc"),
+    ("mount", "mount"),
+    ("bash", "bash"),
+];
+/// Where Debian has the modules of that kernel.
+const MODULES: &str = "/usr/lib/uml/modules";
+/// Lines of the console that are shown when a guest dies.
+const LAST_LINES: usize = 20;
+/// How often the guest's output is looked at.
+const POLL: Duration = Duration::from_millis(10);
+
+/// How a guest is to be started.
+pub(crate) struct Guest {
+    /// The repository, which the guest sees read-only.
+    pub(crate) repository: PathBuf,
+    /// Memory, as the kernel takes it: `512M`.
+    pub(crate) memory: String,
+    /// Wall time after which the guest is ended.
+    pub(crate) limit: Duration,
+    /// A directory that the guest may write to.
+    pub(crate) out: Option<PathBuf>,
+    /// Disks, as the kernel takes them: `ubda=FILE`.
+    pub(crate) disks: Vec<String>,
+    /// Programs on the script's PATH.
+    pub(crate) programs: Vec<PathBuf>,
+}
+
+/// A guest that runs; it ends with this value.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Not yet waited for, so the number still is its own.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// What the script wrote to one of its outputs, on its way to a reader.
+struct Stream<'a>(File, &'a mut dyn Write);
+
+impl Stream<'_> {
+    fn forward(&mut self) -> Result<()> {
+        let mut bytes = Vec::new();
+        self.0.read_to_end(&mut bytes)?;
+        self.1.write_all(&bytes)?;
+        self.1.flush()?;
+        Ok(())
+    }
+}
+
+impl Guest {
+    /// Boots a guest, runs `script` in it, passes on what it writes, and gives its exit status.
+    pub(crate) fn run<'a>(
+        &self,
+        script: &Path,
+        arguments: &[String],
+        stdout: &'a mut dyn Write,
+        stderr: &'a mut dyn Write,
+    ) -> Result<u8> {
+        require_tools()?;
+        let preload = self.fp_registers()?;
+        let room = tempfile::Builder::new().prefix("straddle-lab.").tempdir()?;
+        let at = |name: &str| room.path().join(name);
+        self.furnish(room.path(), script, arguments)?;
+        let mut streams = Vec::new();
+        for (name, sink) in [("stdout", stdout), ("stderr", stderr)] {
+            File::create(at(name))?;
+            streams.push(Stream(File::open(at(name))?, sink));
+        }
+
+        let console = File::create(at("console"))?;
+        let mut command = Command::new("linux.uml");
+        command
+            .arg(format!("mem={}", self.memory))
+            .arg(format!("uml_dir={}", room.path().display()))
+            .args(["umid=guest", "rootfstype=hostfs", "root=/dev/root", "ro"])
+            .arg(format!("init={}", at("init").display()))
+            .args(["con=null", "con0=null,fd:1", "con1=null"])
+            .args(&self.disks)
+            .env("LD_PRELOAD", preload)
+            .env_remove("TMPDIR") // Where its memory lies; by itself it finds /dev/shm.
+            .stdin(Stdio::null())
+            .stdout(console.try_clone()?)
+            .stderr(console)
+            // A guest that panics sends SIGTERM to its process group, which must not be ours.
+            .process_group(0);
+        let start = Instant::now();
+        let mut guest = Running(command.spawn().context("cannot run linux.uml")?);
+        let mut ended = false;
+        while !ended && start.elapsed() < self.limit {
+            std::thread::sleep(POLL);
+            ended = guest.0.try_wait()?.is_some();
+            streams.iter_mut().try_for_each(Stream::forward)?;
+        }
+        drop(guest);
+
+        let status = fs::read_to_string(at("status")).unwrap_or_default();
+        if let Ok(status) = status.trim().parse() {
+            return Ok(status);
+        }
+        let what = match ended {
+            true => "the guest died before the script ended".to_owned(),
+            false => format!("the guest was ended after {} s", self.limit.as_secs()),
+        };
+        let console = fs::read(at("console")).unwrap_or_default();
+        bail!("{what}; the last lines of its console:\n{}", tail(&console))
+    }
+
+    /// Lays out what `tests/lab/guest/init` finds beside itself.
+    fn furnish(&self, room: &Path, script: &Path, arguments: &[String]) -> Result<()> {
+        let name = script.file_name().context("the script has no name")?;
+        fs::create_dir(room.join("script"))?;
+        fs::copy(script, room.join("script").join(name))
+            .with_context(|| script.display().to_string())?;
+        let init = self.repository.join("tests/lab/guest/init");
+        fs::copy(&init, room.join("init")).with_context(|| init.display().to_string())?;
+
+        let out = self.out.as_ref().map(fs::canonicalize).transpose();
+        let out = out.context("the output directory")?.unwrap_or_default();
+        let environment = [
+            ("REPOSITORY", fs::canonicalize(&self.repository)?.as_os_str()),
+            ("OUT_ON_HOST", out.as_os_str()),
+            ("LIMIT", OsStr::new(&self.limit.as_secs().to_string())),
+            ("SCRIPT", name),
+        ]
+        .map(|(name, value)| Ok(format!("{name}={}\n", quoted(value)?)));
+        let environment: Result<String> = environment.into_iter().collect();
+        fs::write(room.join("environment"), environment?)?;
+        let arguments: String = arguments.iter().map(|word| format!("{word}\0")).collect();
+        fs::write(room.join("arguments"), arguments)?;
+
+        let bin = room.join("bin");
+        fs::create_dir(&bin)?;
+        for program in &self.programs {
+            let there = bin.join(program.file_name().context("a program has no name")?);
+            fs::hard_link(program, &there)
+                .or_else(|_| fs::copy(program, &there).map(|_| ()))
+                .with_context(|| program.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The library that `linux.uml` needs on newer processors; built when there is none, or an old one.
+    fn fp_registers(&self) -> Result<PathBuf> {
+        let source = self.repository.join("tests/lab/guest/fp-registers.c");
+        let cache = self.repository.join("target/lab");
+        let library = cache.join("fp-registers.so");
+        let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified());
+        if changed(&library).is_ok_and(|built| changed(&source).is_ok_and(|then| then < built)) {
+            return Ok(library);
+        }
+        fs::create_dir_all(&cache)?;
+        // Another guest may be starting: what it finds must be whole.
+        let fresh = tempfile::Builder::new().tempfile_in(&cache)?.into_temp_path();
+        let built = Command::new("cc")
+            .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
+            .args([fresh.as_os_str(), source.as_os_str()])
+            .output()
+            .context("cannot run cc")?;
+        ensure!(
+            built.status.success(),
+            "cannot build {}:\n{}",
+            source.display(),
+            String::from_utf8_lossy(&built.stderr)
+        );
+        fresh.persist(&library)?;
+        Ok(library)
+    }
+}
+
+fn require_tools() -> Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    places.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let missing = |tool: &str| !places.iter().any(|place| place.join(tool).is_file());
+    let mut lacking: Vec<String> = TOOLS
+        .iter()
+        .filter(|(tool, _)| missing(tool))
+        .map(|(tool, package)| format!("`{tool}` of the Debian package {package}"))
+        .collect();
+    if lacking.is_empty() && !Path::new(MODULES).is_dir() {
+        lacking.push(format!("{MODULES} of the Debian package user-mode-linux"));
+    }
+    ensure!(lacking.is_empty(), "the lab needs {}", lacking.join(", "));
+    Ok(())
+}
+
+/// One word for a shell.
+fn quoted(word: &OsStr) -> Result<String> {
+    let word = word.to_str().context("a path is not UTF-8")?;
+    Ok(format!("'{}'", word.replace('\'', r"'\''")))
+}
+
+fn tail(console: &[u8]) -> String {
+    let text = String::from_utf8_lossy(console);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
