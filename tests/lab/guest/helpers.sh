@@ -25,6 +25,12 @@ same() {
     printf '%s: %s\n' "$1" "$3"
 }
 
+# alike WHAT EXPECTED FOUND: the same for what need not be the same in the next run: prints `WHAT: as expected`.
+alike() {
+    [ "$2" = "$3" ] || { printf '%s: %s: expected\n%s\nfound\n%s\n' "$0" "$1" "$2" "$3" >&2; exit 1; }
+    printf '%s: as expected\n' "$1"
+}
+
 # modules NAME...: loads modules of the guest's kernel. Those of this kernel are not where plain modprobe looks.
 modules() {
     modprobe -d /run -a "$@"
@@ -127,7 +133,7 @@ find_marks() {
     local disk
     for disk; do
         blockdev --flushbufs "$disk"
-        { tr '\0' '\n' < "$disk" | grep -a -b -o '^mark at [0-9]*\.' || [ $? = 1 ]; } |
+        { tr '\0' '\n' < "$disk" | grep -a -b -o 'mark at [0-9]*\.' || [ $? = 1 ]; } |
             sed "s|^\([0-9]*\):mark at \([0-9]*\).*|\2 ${disk##*/} \1|"
     done
 }
