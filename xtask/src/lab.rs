@@ -79,7 +79,9 @@ fn parse(args: &[&str], from: &Path) -> Result<Request> {
             .with_context(|| format!("`{word}` lacks its value, or is unknown\n\n{HELP}"))?;
         match word {
             "--memory" => guest.memory = value.to_owned(),
-            "--timeout" => guest.limit = Duration::from_secs(value.parse().context(word.to_owned())?),
+            "--timeout" => {
+                guest.limit = Duration::from_secs(value.parse().context(word.to_owned())?)
+            }
             "--out" => guest.out = Some(from.join(value)),
             "--disk" => guest.disks.push(disk(value, from)?),
             "--program" => guest.programs.push(from.join(value)),
@@ -94,7 +96,9 @@ fn disk(word: &str, from: &Path) -> Result<String> {
     match word.split_once('=') {
         Some((name, file)) if name.starts_with("ubd") => {
             let file = from.join(file);
-            let file = file.canonicalize().with_context(|| file.display().to_string())?;
+            let file = file
+                .canonicalize()
+                .with_context(|| file.display().to_string())?;
             Ok(format!("{name}={}", file.display()))
         }
         _ => bail!("`{word}` is not of the form ubda=FILE"),
@@ -108,7 +112,17 @@ mod tests {
     #[test]
     fn options_end_at_the_script() {
         let from = Path::new("/nowhere");
-        let args = ["--memory", "2G", "--timeout", "7", "--out", "o", "s.sh", "--memory", "x y"];
+        let args = [
+            "--memory",
+            "2G",
+            "--timeout",
+            "7",
+            "--out",
+            "o",
+            "s.sh",
+            "--memory",
+            "x y",
+        ];
         let request = parse(&args, from).expect("parses");
         assert_eq!(request.guest.memory, "2G");
         assert_eq!(request.guest.limit, Duration::from_secs(7));
@@ -124,7 +138,10 @@ mod tests {
         assert!(error(&["--memory", "2G"]).starts_with("no script is given"));
         assert!(error(&["--nonsense", "1", "s"]).starts_with("there is no option `--nonsense`"));
         assert!(error(&["--out"]).starts_with("`--out` lacks its value"));
-        assert_eq!(error(&["--disk", "sda=x", "s"]), "`sda=x` is not of the form ubda=FILE");
+        assert_eq!(
+            error(&["--disk", "sda=x", "s"]),
+            "`sda=x` is not of the form ubda=FILE"
+        );
         assert_eq!(error(&["--disk", "ubda=x", "s"]), "/nowhere/x");
     }
 }

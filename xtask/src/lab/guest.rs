@@ -24,7 +24,7 @@ const TOOLS: &[(&str, &str)] = &[
 /// Where Debian has the modules of that kernel.
 const MODULES: &str = "/usr/lib/uml/modules";
 /// Lines of the console that are shown when a guest dies.
-const LAST_LINES: usize = 20;
+const LAST_LINES: usize = 40;
 /// How often the guest's output is looked at.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -140,7 +140,10 @@ impl Guest {
         let out = self.out.as_ref().map(fs::canonicalize).transpose();
         let out = out.context("the output directory")?.unwrap_or_default();
         let environment = [
-            ("REPOSITORY", fs::canonicalize(&self.repository)?.as_os_str()),
+            (
+                "REPOSITORY",
+                fs::canonicalize(&self.repository)?.as_os_str(),
+            ),
             ("OUT_ON_HOST", out.as_os_str()),
             ("LIMIT", OsStr::new(&self.limit.as_secs().to_string())),
             ("SCRIPT", name),
@@ -173,7 +176,9 @@ impl Guest {
         }
         fs::create_dir_all(&cache)?;
         // Another guest may be starting: what it finds must be whole.
-        let fresh = tempfile::Builder::new().tempfile_in(&cache)?.into_temp_path();
+        let fresh = tempfile::Builder::new()
+            .tempfile_in(&cache)?
+            .into_temp_path();
         let built = Command::new("cc")
             .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
             .args([fresh.as_os_str(), source.as_os_str()])
@@ -194,17 +199,26 @@ fn require_tools() -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
     places.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    let missing = |tool: &str| !places.iter().any(|place| place.join(tool).is_file());
-    let mut lacking: Vec<String> = TOOLS
-        .iter()
-        .filter(|(tool, _)| missing(tool))
-        .map(|(tool, package)| format!("`{tool}` of the Debian package {package}"))
-        .collect();
-    if lacking.is_empty() && !Path::new(MODULES).is_dir() {
-        lacking.push(format!("{MODULES} of the Debian package user-mode-linux"));
-    }
+    let lacking = lacking(&places, Path::new(MODULES));
     ensure!(lacking.is_empty(), "the lab needs {}", lacking.join(", "));
     Ok(())
+}
+
+/// What is not there, each with its package.
+fn lacking(places: &[PathBuf], modules: &Path) -> Vec<String> {
+    let has = |tool: &str| places.iter().any(|place| place.join(tool).is_file());
+    let mut lacking: Vec<String> = TOOLS
+        .iter()
+        .filter(|(tool, _)| !has(tool))
+        .map(|(tool, package)| format!("`{tool}` of the Debian package {package}"))
+        .collect();
+    if lacking.is_empty() && !modules.is_dir() {
+        lacking.push(format!(
+            "{} of the Debian package user-mode-linux",
+            modules.display()
+        ));
+    }
+    lacking
 }
 
 /// One word for a shell.
@@ -217,4 +231,35 @@ fn tail(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let lacking = lacking(&[], Path::new(MODULES));
+        assert_eq!(lacking.len(), TOOLS.len());
+        assert_eq!(
+            lacking[0],
+            "`linux.uml` of the Debian package user-mode-linux"
+        );
+    }
+
+    #[test]
+    fn words_reach_the_shell_whole() {
+        assert_eq!(
+            quoted(OsStr::new("it's")).ok().as_deref(),
+            Some(r"'it'\''s'")
+        );
+    }
+
+    #[test]
+    fn the_console_is_shown_from_behind() {
+        let lines: String = (0..100).map(|n| format!("{n}\r\n")).collect();
+        let shown = tail(lines.as_bytes());
+        assert_eq!(shown.lines().count(), LAST_LINES);
+        assert!(shown.ends_with("98\n99"));
+    }
 }

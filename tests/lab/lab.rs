@@ -1,0 +1,142 @@
+//! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a guest of
+//! its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
+
+#[path = "../cli/support/mod.rs"]
+mod support;
+
+#[path = "../../xtask/src/lab/guest.rs"]
+mod guest;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use guest::Guest;
+use support::repository;
+
+/// What a script printed, and what became of it.
+struct Outcome {
+    stdout: String,
+    stderr: String,
+    status: Result<u8, String>,
+}
+
+fn run(script: &Path, limit: u64) -> Outcome {
+    let guest = Guest {
+        repository: repository(),
+        memory: "512M".to_owned(),
+        limit: Duration::from_secs(limit),
+        out: None,
+        disks: Vec::new(),
+        programs: vec![env!("CARGO_BIN_EXE_straddle").into()],
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let status = guest
+        .run(script, &[], &mut stdout, &mut stderr)
+        .map_err(|error| format!("{error:#}"));
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Outcome {
+        stdout: text(stdout),
+        stderr: text(stderr),
+        status,
+    }
+}
+
+#[test]
+fn every_case_holds() {
+    let cases = repository().join("tests/lab/cases");
+    let mut scripts: Vec<PathBuf> = std::fs::read_dir(&cases)
+        .expect("a directory of cases")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "sh"))
+        .collect();
+    scripts.sort();
+    assert!(scripts.len() >= 3, "only {} cases", scripts.len());
+    let outcomes = in_parallel(&scripts);
+
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(&cases);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for (script, outcome) in scripts.iter().zip(outcomes) {
+        assert_eq!(
+            outcome.status,
+            Ok(0),
+            "{}\n{}{}",
+            script.display(),
+            outcome.stdout,
+            outcome.stderr
+        );
+        let name = script.file_stem().expect("has a name").to_string_lossy();
+        settings.bind(|| insta::assert_snapshot!(name.as_ref(), outcome.stdout));
+    }
+}
+
+/// A guest has one processor, and waits much of its time.
+fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let todo = Mutex::new(scripts.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let next = todo.lock().expect("no panic while held").next();
+                    let Some((index, script)) = next else { break };
+                    let outcome = run(script, 120);
+                    let mut done = done.lock().expect("no panic while held");
+                    done.push((index, outcome));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no panic while held");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+fn script(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("a script.sh");
+    std::fs::write(&path, text).expect("writable");
+    path
+}
+
+#[test]
+fn output_and_status_are_the_scripts() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let text =
+        "echo out; echo err > /dev/stderr; printf '\\0\\r\\n'; straddle explain STR999; exit 7";
+    let outcome = run(&script(dir.path(), text), 60);
+    assert_eq!(outcome.status, Ok(7), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, "out\n\0\r\n");
+    assert!(outcome.stderr.starts_with("err\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("STR999"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_guest_that_dies_is_reported_with_its_last_words() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let outcome = run(
+        &script(dir.path(), "echo before; echo c > /proc/sysrq-trigger"),
+        60,
+    );
+    assert_eq!(outcome.stdout, "before\n");
+    let error = outcome.status.expect_err("it died");
+    assert!(
+        error.starts_with("the guest died before the script ended"),
+        "{error}"
+    );
+    assert!(error.contains("Kernel panic"), "{error}");
+}
+
+#[test]
+fn a_guest_that_hangs_is_ended() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let outcome = run(&script(dir.path(), "echo before; sleep 600"), 8);
+    assert_eq!(outcome.stdout, "before\n");
+    let error = outcome.status.expect_err("it was ended");
+    assert!(
+        error.starts_with("the guest was ended after 8 s"),
+        "{error}"
+    );
+}
