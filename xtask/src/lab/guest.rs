@@ -24,7 +24,7 @@ const TOOLS: &[(&str, &str)] = &[
 /// Where Debian has the modules of that kernel.
 const MODULES: &str = "/usr/lib/uml/modules";
 /// Lines of the console that are shown when a guest dies.
-const LAST_LINES: usize = 40;
+const LAST_LINES: usize = 20;
 /// How often the guest's output is looked at.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -176,9 +176,8 @@ impl Guest {
         }
         fs::create_dir_all(&cache)?;
         // Another guest may be starting: what it finds must be whole.
-        let fresh = tempfile::Builder::new()
-            .tempfile_in(&cache)?
-            .into_temp_path();
+        let room = tempfile::tempdir_in(&cache)?;
+        let fresh = room.path().join("fp-registers.so");
         let built = Command::new("cc")
             .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
             .args([fresh.as_os_str(), source.as_os_str()])
@@ -190,7 +189,7 @@ impl Guest {
             source.display(),
             String::from_utf8_lossy(&built.stderr)
         );
-        fresh.persist(&library)?;
+        fs::rename(&fresh, &library)?;
         Ok(library)
     }
 }
@@ -227,9 +226,14 @@ fn quoted(word: &OsStr) -> Result<String> {
     Ok(format!("'{}'", word.replace('\'', r"'\''")))
 }
 
+/// The last lines, without the addresses of a stack trace, which would drown its cause.
 fn tail(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.starts_with(" [<"))
+        .collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn the_console_is_shown_from_behind() {
         let lines: String = (0..100).map(|n| format!("{n}\r\n")).collect();
-        let shown = tail(lines.as_bytes());
+        let shown = tail(format!("{lines} [<606931e5>] panic+0x197/0x376\r\n").as_bytes());
         assert_eq!(shown.lines().count(), LAST_LINES);
         assert!(shown.ends_with("98\n99"));
     }
