@@ -1,5 +1,5 @@
-//! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a guest of
-//! its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
+//! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a
+//! guest of its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
 
 #[path = "../cli/support/mod.rs"]
 mod support;

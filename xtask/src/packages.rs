@@ -8,6 +8,8 @@ use crate::run::run;
 /// Packages that tests call programs of, each with the reason.
 const TESTS: &[(&str, &str)] = &[
     ("btrfs-progs", "mkfs.btrfs and dump-super: oracle for btrfs"),
+    ("cryptsetup-bin", "cryptsetup: encrypted volumes in the lab"),
+    ("dmsetup", "oracle for device-mapper tables in the lab"),
     ("dosfstools", "mkfs.fat and fsck.fat: oracle for FAT"),
     (
         "e2fsprogs",
@@ -15,8 +17,16 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("exfatprogs", "mkfs.exfat and dump.exfat: oracle for exFAT"),
     ("fdisk", "sfdisk: oracle for partition tables"),
+    ("gcc", "builds what the lab preloads"),
     ("gdisk", "sgdisk: oracle for GPT"),
-    ("mount", "losetup: a device that vanishes"),
+    ("jq", "reads reports in the lab"),
+    ("kmod", "modprobe: loads the modules of the lab's kernel"),
+    ("lvm2", "volumes in the lab, and pvs as their oracle"),
+    ("mdadm", "arrays in the lab, and --examine as their oracle"),
+    (
+        "mount",
+        "losetup: a device that vanishes; mount and losetup in the lab",
+    ),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (
@@ -28,6 +38,7 @@ const TESTS: &[(&str, &str)] = &[
         "proves that targets are opened read-only and how much is read",
     ),
     ("time", "peak memory of a run"),
+    ("user-mode-linux", "the lab's kernel"),
     (
         "util-linux",
         "blkid, lsblk: oracle for signatures and for the live host",

@@ -1,5 +1,5 @@
-# Builds real md, device-mapper, loop, bcache and zram stacks on scsi_debug disks in a lab guest, and captures each as a
-# tree into $OUT.
+# Builds real md, device-mapper, loop, bcache and zram stacks on scsi_debug disks in a lab guest, and captures each as
+# a tree into $OUT.
 #
 #   cargo build --package straddle-sources --example host
 #   mkdir -p /tmp/captures
@@ -8,14 +8,18 @@
 #
 # The bcache tree needs bcache-tools besides, and is left out without.
 . "$LAB/helpers.sh"
-need host='(target/debug/examples/host, see above)' mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup \
-    sfdisk=fdisk mkfs.ext4=e2fsprogs losetup=mount
-modules raid0 raid1 raid10 raid456 dm-mod dm-crypt dm-thin-pool dm-raid dm-snapshot dm-multipath dm-service-time loop zram bcache ext4
+need mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup sfdisk=fdisk mkfs.ext4=e2fsprogs losetup=mount
+# By its place: there is a Debian program of the same name.
+host=/run/bin/host
+[ -x $host ] || { echo "$0: needs --program target/debug/examples/host" >&2; exit 1; }
+# In this order: device-mapper and zram are given the next free major numbers.
+modules dm-mod dm-crypt dm-thin-pool dm-raid dm-snapshot dm-multipath dm-service-time
+modules raid0 raid1 raid10 raid456 loop zram bcache ext4
 mkdir -p /tmp/m
 
 # take NAME FILE...: captures the host, and what these files on it rest on.
 take() {
-    host --tree / "${@:2}" > "$OUT/uml-$1.tree"
+    $host --tree / "${@:2}" > "$OUT/uml-$1.tree"
     echo "$1: $(wc -l < "$OUT/uml-$1.tree") lines"
 }
 
@@ -39,7 +43,8 @@ array md0 --level=10 --raid-devices=6 --chunk=64 --assume-clean --bitmap=none "$
 take raid10
 forget "${DISKS[@]}"
 
-# RAID 5 whose members' data starts at different offsets: one on a partition at sector 63, the data offset given for each.
+# RAID 5 whose members' data starts at different offsets: one on a partition at sector 63, the data offset given for
+# each.
 partitions /dev/sda start=63
 array md0 --level=5 --raid-devices=4 --chunk=64 --assume-clean --bitmap=none --data-offset=variable \
     /dev/sda1:1024K /dev/sdb:2048K /dev/sdc:1025K /dev/sdd:1024K

@@ -1,5 +1,5 @@
-# dm-crypt with sectors of 4 KiB on LVM stripes, on an md RAID 1, a partition at sector 63 and a whole disk: layers and data
-# offsets beside what the makers say of them, and the maps beside the places where writes arrive.
+# dm-crypt with sectors of 4 KiB on LVM stripes, on an md RAID 1, a partition at sector 63 and a whole disk: layers
+# and data offsets beside what the makers say of them, and the maps beside the places where writes arrive.
 . "$LAB/helpers.sh"
 need mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup sfdisk=fdisk cmp=diffutils jq=jq
 modules raid1 dm-mod dm-crypt
@@ -38,9 +38,9 @@ examined=$(mdadm --examine "${DISKS[@]:0:2}" | sed -n 's/ *Data Offset : \([0-9]
 same "md0, data offsets in sectors (mdadm --examine)" "$examined" \
     "$(layer md0 '[.attributes[] | select(.key == "data-offset") | .value.value.bytes / 512] | join(" ")')"
 
-read -r _ length target stripes chunk device1 start1 device2 start2 device3 start3 < <(dmsetup table vg-data)
+read -r _ length target stripes chunk one at1 two at2 three at3 < <(dmsetup table vg-data)
 same "vg-data, size, unit and stripes (dmsetup table)" \
-    "$length $target $chunk $stripes $(named "$device1") $start1 $(named "$device2") $start2 $(named "$device3") $start3" \
+    "$length $target $chunk $stripes $(named "$one") $at1 $(named "$two") $at2 $(named "$three") $at3" \
     "$(layer vg-data '.map as $map
         | [.size.value / 512, .format, $map.stripe_unit / 512, ($map.starts | length)]
             + [range($map.starts | length) | $names[.], $map.starts[.] / 512] | join(" ")')"
@@ -55,7 +55,8 @@ same "secret, size, place and sector (dmsetup table)" "$length $target $(named "
     "$(layer secret '[.size.value / 512, .format, $names[0], .map.start / 512,
         (.grids[] | select(.role == "encryption-sector") | "sector_size:\(.grid.value.unit)")] | join(" ")')"
 same "secret, payload (cryptsetup luksDump)" \
-    "$(cryptsetup luksDump /dev/mapper/vg-data | sed -n 's/^\toffset: \([0-9]*\) \[bytes\]/\1/p')" "$(layer secret .map.start)"
+    "$(cryptsetup luksDump /dev/mapper/vg-data | sed -n 's/^\toffset: \([0-9]*\) \[bytes\]/\1/p')" \
+    "$(layer secret .map.start)"
 
 echo "== places"
 # In the stripes: on all three members, on both sides of a boundary, past the LUKS header.

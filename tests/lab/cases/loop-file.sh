@@ -24,7 +24,7 @@ same "loop0, offset and file (losetup)" "$(losetup --noheadings --raw --output O
 # Where ext4 puts the pieces is its own affair, so these are compared and not shown.
 pieces=$(jq -r '.targets[0].stack[3].map.first_segments[] | "\(.upper.start) \(.lower) \(.upper.len)"' $report)
 alike "pieces of the file (filefrag)" "$pieces" \
-    "$(filefrag -b1 -v $file | sed -n 's/^ *[0-9]*: *\([0-9]*\)\.\. *[0-9]*: *\([0-9]*\)\.\. *[0-9]*: *\([0-9]*\):.*/\1 \2 \3/p')"
+    "$(filefrag -b1 -v $file | awk -F '[:. ]+' '$2 ~ /^[0-9]+$/ { print $3, $5, $7 }')"
 [ "$(wc -l <<< "$pieces")" -ge 3 ]
 
 # The first sector, and those on both sides of every place where a piece ends.

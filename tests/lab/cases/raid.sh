@@ -1,13 +1,14 @@
-# md RAID 0, 10 and 5 over six disks with a chunk of 64 KiB, and on each a partition at sector 63, one at 2,048 (on a chunk)
-# and one at 10,240 (on a full stripe): Straddle's findings, its prices beside the requests that the members get, and its
-# maps beside the places where marked sectors are found.
+# md RAID 0, 10 and 5 over six disks with a chunk of 64 KiB, and on each a partition at sector 63, one at 2,048 (on a
+# chunk) and one at 10,240 (on a full stripe): Straddle's findings, its prices beside the requests that the members
+# get, and its maps beside the places where marked sectors are found.
 . "$LAB/helpers.sh"
 need mdadm=mdadm sfdisk=fdisk jq=jq
 modules raid0 raid10 raid456
 disks 6
 report=/tmp/report.json
 
-# Requests come one after the other; this much is a whole number of periods of each grid, and fits the smallest partition.
+# Requests come one after the other; this much is a whole number of periods of each grid, and fits the smallest
+# partition.
 TOTAL=960 # KiB
 
 # What the report says of requests of one size that cover TOTAL: PRICE["STR201 md0p1 read 8"]=135 operations.
@@ -23,8 +24,8 @@ prices() {
 }
 declare -A PRICE
 
-# agree PARTITION read|write KIB [COPIES]: the operations that STR201 states, each so many times, are requests of the members.
-# Where there is no such finding, a request is one operation.
+# agree PARTITION read|write KIB [COPIES]: the operations that STR201 states, each so many times, are requests of the
+# members. Where there is no such finding, a request is one operation.
 agree() {
     local count=$((TOTAL / $3)) before priced
     before=$(completed "$2s" "${DISKS[@]}")
@@ -42,8 +43,8 @@ transfer() {
     fi
 }
 
-# full_stripes PARTITION: a write that fills a stripe gets its parity from its own data, any other reads what members have;
-# STR202 stands where the former cannot happen.
+# full_stripes PARTITION: a write that fills a stripe gets its parity from its own data, any other reads what members
+# have; STR202 stands where the former cannot happen.
 full_stripes() {
     local read written needs_reads=no
     read=$(bytes reads "${DISKS[@]}")

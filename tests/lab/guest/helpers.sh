@@ -1,4 +1,5 @@
-# What lab scripts share: `. "$LAB/helpers.sh"` on their first line. A command that fails ends the script, and is named.
+# What lab scripts share: `. "$LAB/helpers.sh"` on their first line. A command that fails ends the script, and is
+# named.
 
 set -Eeuo pipefail
 trap 'echo "$0: line $LINENO: failed: $BASH_COMMAND" >&2' ERR
@@ -80,8 +81,8 @@ mergeable() {
     for disk; do echo 0 > "/sys/block/${disk##*/}/queue/nomerges"; done
 }
 
-# array NAME MDADM-OPTION...: creates /dev/NAME. It says of itself that it is dirty once it was written to, and stays so:
-# no superblock is written at a time of its own choosing.
+# array NAME MDADM-OPTION...: creates /dev/NAME. It says of itself that it is dirty once it was written to, and stays
+# so: no superblock is written at a time of its own choosing.
 array() {
     quiet mdadm --create "/dev/$1" --run "${@:2}"
     local delay=/sys/block/$1/md/safe_mode_delay
@@ -127,8 +128,8 @@ mark() {
     done
 }
 
-# find_marks DISK...: where the marks lie, a line for each: `OFFSET DISK PLACE`. A disk without line ends would be one line
-# to grep, which is slow.
+# find_marks DISK...: where the marks lie, a line for each: `OFFSET DISK PLACE`. A disk without line ends would be one
+# line to grep, which is slow.
 find_marks() {
     local disk
     for disk; do
@@ -143,7 +144,8 @@ judge() {
     straddle check --json --fail-on never "${@:2}" > "$1"
 }
 
-# locate REPORT LAYER OFFSET...: where these bytes lie on a disk, by the maps in the report; in the form of find_marks.
+# locate REPORT LAYER OFFSET...: where these bytes lie on a disk, by the maps in the report; in the form of
+# find_marks.
 locate() {
     jq -r --arg name "$2" -f "$LAB/locate.jq" "$1" --jsonargs "${@:3}"
 }

@@ -145,7 +145,7 @@ impl Guest {
                 fs::canonicalize(&self.repository)?.as_os_str(),
             ),
             ("OUT_ON_HOST", out.as_os_str()),
-            ("LIMIT", OsStr::new(&self.limit.as_secs().to_string())),
+            ("LAUNCHER", OsStr::new(&std::process::id().to_string())),
             ("SCRIPT", name),
         ]
         .map(|(name, value)| Ok(format!("{name}={}\n", quoted(value)?)));
