@@ -6,15 +6,17 @@
 #   cargo xtask lab --out /tmp/captures --program target/debug/examples/host tests/hosts/recipes/uml-captures.sh
 #   cp /tmp/captures/uml-*.tree tests/hosts/
 #
-# The bcache tree needs bcache-tools besides, and is left out without.
+# The bcache tree needs bcache-tools besides, and is left out without. The numbers of mounts in mountinfo depend on what
+# the lab itself has mounted.
 . "$LAB/helpers.sh"
 need mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup sfdisk=fdisk mkfs.ext4=e2fsprogs losetup=mount
 # By its place: there is a Debian program of the same name.
 host=/run/bin/host
 [ -x $host ] || { echo "$0: needs --program target/debug/examples/host" >&2; exit 1; }
-# In this order: device-mapper and zram are given the next free major numbers.
+# In this order: md, device-mapper and zram are each given the next free major number.
+modules raid0 raid1 raid10 raid456
 modules dm-mod dm-crypt dm-thin-pool dm-raid dm-snapshot dm-multipath dm-service-time
-modules raid0 raid1 raid10 raid456 loop zram bcache ext4
+modules loop zram bcache ext4
 mkdir -p /tmp/m
 
 # take NAME FILE...: captures the host, and what these files on it rest on.

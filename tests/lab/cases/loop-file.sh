@@ -37,7 +37,30 @@ sync
 find_marks /dev/sda | sort -n > /tmp/found
 alike "marks" "$(locate $report loop0 "${offsets[@]}")" "$(cat /tmp/found)"
 
-# What STR603 says of the phase is what the distances between here and there say.
-behind=$(awk '{ print ($3 - $1) % 4096 }' /tmp/found | sort -u | xargs)
-same "STR603" "every piece begins $(sed -E 's/\B([0-9]{3})$/,\1/' <<< "$behind") B behind a boundary (unit 4,096)" \
-    "$(jq -r '.targets[0].findings[] | select(.code == "STR603") | .arithmetic | join("; ")' $report)"
+# STR603's prices, which are means over all requests side by side, beside a walk over them, by what filefrag says.
+# A physical sector that a request reaches is an operation; when it is written in part, it is read first.
+walked=$(awk -v partition=$((2100 * 512)) -v offset=32256 -v size="$(blockdev --getsize64 /dev/loop0)" -v sector=4096 '
+    { upper[NR] = $1 - offset; lower[NR] = $2 + partition; len[NR] = $3 }
+    function walk(io,    count, at, piece, from, to, first, last, begin, end) {
+        reached = partly = 0
+        count = int(size / io)
+        for (at = 0; at < count * io; at += io)
+            for (piece = 1; piece <= NR; piece++) {
+                from = at > upper[piece] ? at : upper[piece]
+                to = at + io < upper[piece] + len[piece] ? at + io : upper[piece] + len[piece]
+                if (from >= to) continue
+                begin = lower[piece] + from - upper[piece]
+                end = begin + to - from
+                first = int(begin / sector)
+                last = int((end - 1) / sector)
+                reached += last - first + 1
+                partly += first == last ? (end - begin < sector) : (begin % sector > 0) + (end % sector > 0)
+            }
+        print io, reached, reached + partly, "of", count
+    }
+    END { walk(4096); walk(8192); walk(65536) }' <<< "$pieces")
+stated=$(jq -r --argjson size "$(blockdev --getsize64 /dev/loop0)" '
+    .targets[0].findings[] | select(.code == "STR603") | .prices.rows[] | (($size / .io) | floor) as $count
+    | (.read_now, .write_now) |= (.numerator * $count / .denominator)
+    | "\(.io) \(.read_now) \(.write_now) of \($count)"' $report)
+alike "STR603, operations of reads and of writes" "$walked" "$stated"
