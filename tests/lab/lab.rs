@@ -83,7 +83,7 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
                 loop {
                     let next = todo.lock().expect("no panic while held").next();
                     let Some((index, script)) = next else { break };
-                    let outcome = run(script, 120);
+                    let outcome = run(script, 300);
                     let mut done = done.lock().expect("no panic while held");
                     done.push((index, outcome));
                 }
@@ -132,11 +132,11 @@ fn a_guest_that_dies_is_reported_with_its_last_words() {
 #[test]
 fn a_guest_that_hangs_is_ended() {
     let dir = tempfile::tempdir().expect("temporary directory");
-    let outcome = run(&script(dir.path(), "echo before; sleep 600"), 8);
+    let outcome = run(&script(dir.path(), "echo before; sleep 600"), 15);
     assert_eq!(outcome.stdout, "before\n");
     let error = outcome.status.expect_err("it was ended");
     assert!(
-        error.starts_with("the guest was ended after 8 s"),
+        error.starts_with("the guest was ended after 15 s"),
         "{error}"
     );
 }
