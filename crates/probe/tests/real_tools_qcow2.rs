@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, qemu_img};
+use support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, parsed, qemu_img, tool};
 
 /// Disks up to this size are also read.
 const READ: u64 = 48 << 20;
@@ -283,4 +283,54 @@ fn snapshots_share_clusters() {
     }
     spec.actions(&path, &rng.actions(10, 8 << 20, 4096, 100, 4));
     lab.check("with snapshots", &[("qcow2", "image")]);
+}
+
+/// QEMU gives no offsets of an encrypted image; what is where is the same as in any other.
+#[test]
+fn encryption_keeps_the_map() {
+    let lab = Lab::new();
+    let path = lab.path("image");
+    let secret = "secret,id=s,data=abc";
+    let options = "encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10,cluster_size=4096";
+    qemu_img([
+        "create",
+        "-q",
+        "--object",
+        secret,
+        "-f",
+        "qcow2",
+        "-o",
+        options,
+        arg(&path),
+        "1M",
+    ]);
+    let image = format!(
+        "driver=qcow2,file.driver=file,file.filename={},encrypt.key-secret=s",
+        arg(&path)
+    );
+    tool(
+        "qemu-io",
+        "qemu-utils",
+        [
+            "--object",
+            secret,
+            "-c",
+            "write -q -P 7 8k 20k",
+            "-c",
+            "write -q -z 64k 8k",
+            "--image-opts",
+            &image,
+        ],
+    );
+    let said = qemu_img([
+        "map",
+        "--output=json",
+        "--object",
+        secret,
+        "--image-opts",
+        &image,
+    ]);
+    let said = parsed(&said);
+    assert_eq!(said.len(), 5, "{said:?}");
+    Chain::open(&[("qcow2", &path)]).must_agree("LUKS", &said);
 }

@@ -239,8 +239,12 @@ pub struct Entry {
 
 /// What `qemu-img map` says of an image.
 pub fn map(format: &str, path: &Path) -> Vec<Entry> {
-    let said = qemu_img(["map", "--output=json", "-f", format, arg(path)]);
-    let rows: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    parsed(&qemu_img(["map", "--output=json", "-f", format, arg(path)]))
+}
+
+/// What `qemu-img map --output=json` printed.
+pub fn parsed(said: &str) -> Vec<Entry> {
+    let rows: serde_json::Value = serde_json::from_str(said).expect("JSON");
     let rows = rows.as_array().expect("a list");
     rows.iter()
         .map(|row| {

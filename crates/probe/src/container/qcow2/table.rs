@@ -33,6 +33,8 @@ const L1_CHUNK: usize = 32 << 10;
 const L2_CHUNK: u64 = 64 << 10;
 /// Decoded entries that are not sent as a batch: they have parts, or cannot be believed.
 const SPECIAL: u64 = entry::FIRST_MARK;
+/// Entries that are looked at together.
+const GROUP: usize = 64;
 /// All subclusters allocated, none zero.
 const ALL_ALLOCATED: u64 = 0xffff_ffff;
 /// All subclusters zero.
@@ -242,67 +244,33 @@ impl Table {
         })
     }
 
-    /// Decodes the entries in `raw`, which were read at `table`'s cluster. True when one of them is [`SPECIAL`].
+    /// Decodes the entries in `raw`, which are of the table `table`. True when one of them is [`SPECIAL`].
     fn decode(&self, raw: &[u8], table: L2, out: &mut Vec<u64>) -> bool {
         out.clear();
-        let low = self.cluster() - 1;
-        // In a data file clusters may lie anywhere.
-        let (own, copied) = if self.data_file {
-            (u64::MAX, COPIED)
-        } else {
-            (table.offset, 0)
-        };
         let l1 = self.over_l1();
-        let (l1_start, l1_span) = (l1.start, l1.end - l1.start);
-        let bad_place = |offset: u64| {
-            offset & low != 0 || offset == own || offset.wrapping_sub(l1_start) < l1_span
+        let decoder = Decoder {
+            low: self.cluster() - 1,
+            l1_start: l1.start,
+            l1_span: l1.end - l1.start,
+            // In a data file clusters may lie anywhere, and at its start too.
+            own: if self.data_file { 0 } else { table.offset },
+            at_zero: if self.data_file { COPIED } else { 0 },
+            packed: if self.data_file {
+                SPECIAL
+            } else {
+                entry::PACKED
+            },
+            zero: if self.version < 3 {
+                SPECIAL
+            } else {
+                entry::ZERO
+            },
         };
-        let no_packed = u64::from(self.data_file);
-        let mut special = false;
         if self.extended {
-            let (pairs, _) = raw.as_chunks::<16>();
-            out.extend(pairs.iter().map(|pair| {
-                let (a, b) = pair.split_at(8);
-                let e = u64::from_be_bytes(a.try_into().unwrap_or_default());
-                let bitmap = u64::from_be_bytes(b.try_into().unwrap_or_default());
-                let offset = e & OFFSET;
-                let has = offset != 0 || e & copied != 0;
-                let bad = offset != 0 && bad_place(offset);
-                let place = match bitmap {
-                    _ if e & PACKED != 0 => [entry::PACKED, SPECIAL][usize::from(no_packed != 0)],
-                    _ if bad => SPECIAL,
-                    ALL_ALLOCATED if has => offset,
-                    ALL_ZERO => entry::ZERO,
-                    0 => entry::ABSENT,
-                    _ => SPECIAL,
-                };
-                special |= place == SPECIAL;
-                place
-            }));
+            decoder.extended(raw, out)
         } else {
-            let no_zero = u64::from(self.version < 3);
-            let (entries, _) = raw.as_chunks::<8>();
-            out.extend(entries.iter().map(|raw| {
-                let e = u64::from_be_bytes(*raw);
-                let offset = e & OFFSET;
-                let packed = e >> 62 & 1;
-                let zero = e & ZERO;
-                let absent = offset == 0 && e & copied == 0;
-                let mut place = if absent { entry::ABSENT } else { offset };
-                place = if zero != 0 { entry::ZERO } else { place };
-                let bad = (offset != 0 && bad_place(offset)) || zero & no_zero != 0;
-                place = if bad { SPECIAL } else { place };
-                let mark = if no_packed != 0 {
-                    SPECIAL
-                } else {
-                    entry::PACKED
-                };
-                place = if packed != 0 { mark } else { place };
-                special |= place == SPECIAL;
-                place
-            }));
+            decoder.standard(raw, out)
         }
-        special
     }
 
     /// Sends entries of which some are special; `first` is the cluster of the first of them, `at` where it was read.
@@ -444,6 +412,98 @@ impl Table {
             }
         }
         Ok(())
+    }
+}
+
+/// What it takes to tell entries apart, without a look at the table again.
+struct Decoder {
+    /// The bits of an address inside a cluster.
+    low: u64,
+    /// Where the L1 table lies.
+    l1_start: u64,
+    l1_span: u64,
+    /// Where the L2 table lies.
+    own: u64,
+    /// The bit that makes an address of 0 one; 0: there is none.
+    at_zero: u64,
+    /// What to make of a compressed cluster.
+    packed: u64,
+    /// What to make of a cluster of zeroes.
+    zero: u64,
+}
+
+impl Decoder {
+    /// True when no cluster can lie at `offset`, which is not 0.
+    fn is_bad(&self, offset: u64) -> bool {
+        offset & self.low != 0
+            || offset == self.own
+            || offset.wrapping_sub(self.l1_start) < self.l1_span
+    }
+
+    fn standard(&self, raw: &[u8], out: &mut Vec<u64>) -> bool {
+        let (entries, _) = raw.as_chunks::<8>();
+        let mut special = false;
+        for group in entries.chunks(GROUP) {
+            // The common case first, a cluster that lies where it may, in a form that a compiler makes vectors of: the
+            // top bit of these differences is set when an address is 0, that of the L2 table, or not past the L1 table.
+            let before = out.len();
+            let mut unusual = 0;
+            out.extend(group.iter().map(|raw| {
+                let e = u64::from_be_bytes(*raw);
+                let offset = e & OFFSET;
+                unusual |= e & (PACKED | ZERO | (self.low & OFFSET));
+                unusual |= offset.wrapping_sub(1) >> 63;
+                unusual |= (offset ^ self.own).wrapping_sub(1) >> 63;
+                unusual |= offset
+                    .wrapping_sub(self.l1_start)
+                    .wrapping_sub(self.l1_span)
+                    >> 63;
+                offset
+            }));
+            if unusual == 0 {
+                continue;
+            }
+            out.truncate(before);
+            out.extend(group.iter().map(|raw| {
+                let e = u64::from_be_bytes(*raw);
+                let offset = e & OFFSET;
+                let place = if e & PACKED != 0 {
+                    self.packed
+                } else if offset != 0 && self.is_bad(offset) {
+                    SPECIAL
+                } else if e & ZERO != 0 {
+                    self.zero
+                } else if offset == 0 && e & self.at_zero == 0 {
+                    entry::ABSENT
+                } else {
+                    offset
+                };
+                special |= place == SPECIAL;
+                place
+            }));
+        }
+        special
+    }
+
+    fn extended(&self, raw: &[u8], out: &mut Vec<u64>) -> bool {
+        let (words, _) = raw.as_chunks::<8>();
+        let (pairs, _) = words.as_chunks::<2>();
+        let mut special = false;
+        out.extend(pairs.iter().map(|[e, bitmap]| {
+            let e = u64::from_be_bytes(*e);
+            let offset = e & OFFSET;
+            let place = match u64::from_be_bytes(*bitmap) {
+                _ if e & PACKED != 0 => self.packed,
+                _ if offset != 0 && self.is_bad(offset) => SPECIAL,
+                ALL_ALLOCATED if offset != 0 || e & self.at_zero != 0 => offset,
+                ALL_ZERO => entry::ZERO,
+                0 => entry::ABSENT,
+                _ => SPECIAL,
+            };
+            special |= place == SPECIAL;
+            place
+        }));
+        special
     }
 }
 
