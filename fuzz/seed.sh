@@ -263,6 +263,35 @@ rm -f "$image"; qemu-img create -q -f qed "$image" 1M >/dev/null 2>&1; keep qed 
 rm -f "$image"; qemu-img create -q -f parallels "$image" 4M >/dev/null 2>&1; keep parallels extended 4096
 put 0 576974686f757446726565537061636500; keep parallels plain 4096
 keep parallels truncated 20
+# VHD: the copy of the footer at byte 0 is enough, so heads do. Checksums are not mended: they are oddities, not the end.
+# Blocks become 4 KiB instead of 2 MiB, so that all of a disk fits into a seed.
+vhd() { blank 3M; put 1048576 55; put 3145720 aa; qemu-img convert -O vpc "$@" "$image" "$image.out"; mv "$image.out" "$image"; put 68 11111111222233334444555555555555; put 24 00000000; }
+small() { vhd; put 544 00001000; put 48 000000000000c800; put 1536 00000010000000190000002effffffff; put 8192 f0; put 12800 ff; }
+vhd -o subformat=fixed; tail -c 4608 "$image" >"$image.out"; mv "$image.out" "$image"; put 4144 0000000000001000; put 4120 00000000; put 4164 11111111222233334444555555555555; keep vhd fixed
+head -c 4607 "$image" >"$image.out"; mv "$image.out" "$image"; keep vhd fixed-511
+put 4144 ffffffffffffffff; keep vhd fixed-size-max
+vhd; keep vhd dynamic 2560
+small; keep vhd small-blocks 32768
+put 60 00000004; put $((512 + 40)) aaaaaaaabbbbccccddddeeeeeeeeeeee; put $((512 + 64)) 0062002e007600680064
+put $((512 + 576)) 5732727500000200000000120000000000000000000003c0; put 960 2e005c0062002e00760068006400; put 1536 00000010000000190000002e; keep vhd differencing 32768
+put $((512 + 576)) 57327275ffffffffffffffff00000000ffffffffffffffff; keep vhd locator-beyond-the-file 32768
+put 1536 00000010000000100000001000000010000000100000001000000010; keep vhd blocks-share-a-bitmap 32768
+put $((512 + 32)) 80000000; keep vhd differencing-block-size-2p31 32768
+small; put $((512 + 32)) 00000000; keep vhd block-size-0 32768
+small; put $((512 + 32)) 00000c01; keep vhd block-size-odd 32768
+small; put $((512 + 32)) 00000c00; keep vhd block-size-3072 32768
+small; put $((512 + 32)) 80000000; put 48 0000010000000000; keep vhd block-size-2p31 32768
+small; put $((512 + 28)) ffffffff; put 48 ffffffffffffffff; keep vhd sizes-max 32768
+small; put $((512 + 16)) 7fffffffffffffff; keep vhd table-offset-max 32768
+small; put $((512 + 16)) 0000000000000000; keep vhd table-over-the-copy 32768
+small; put 1536 fffffffefffffffe; keep vhd block-beyond-the-file 32768
+small; put 1536 00000003; keep vhd block-over-the-table 32768
+small; put 1536 0000001000000012; keep vhd blocks-overlap 32768
+small; put 16 ffffffffffffffff; keep vhd header-beyond-the-file 32768
+small; put 60 00000006; keep vhd type-6 32768
+small; put 12 00020000; keep vhd version-2 32768
+small; keep vhd truncated 600
+small; keep vhd truncated-in-table 1540
 
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty

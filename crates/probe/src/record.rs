@@ -67,6 +67,23 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// The same, for another structure at byte `base`.
+    pub(crate) fn rebased(self, base: u64) -> Recorder<'a> {
+        Recorder { base, ..self }
+    }
+
+    /// Records in `say` what another structure at byte `base` says.
+    pub(crate) fn at_base(&mut self, base: u64, say: impl FnOnce(&mut Recorder<'a>)) {
+        let own = std::mem::replace(&mut self.base, base);
+        say(self);
+        self.base = own;
+    }
+
+    /// Where the structure lies in the window.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Names the member of a family of formats that this is.
     pub(crate) fn variant(&mut self, name: &'static str) {
         self.found.variant = Some(name);
@@ -109,11 +126,16 @@ impl<'a> Recorder<'a> {
         self.value(key, Value::Text(text.into().into()), place);
     }
 
-    /// A volume label, padded with zeroes or blanks; an empty one is left out.
+    /// A volume label; see [`Recorder::name`].
     pub(crate) fn label(&mut self, raw: &[u8], place: Place) {
+        self.name(Key::Label, raw, place);
+    }
+
+    /// A name, padded with zeroes or blanks; an empty one is left out.
+    pub(crate) fn name(&mut self, key: Key, raw: &[u8], place: Place) {
         let text = printable(raw);
         if !text.is_empty() {
-            self.text(Key::Label, text, place);
+            self.text(key, text, place);
         }
     }
 

@@ -12,6 +12,7 @@ pub static CONTAINERS: &[&Format] = &[
     &container::vdi::FORMAT,
     &container::refused::QED,
     &container::refused::PARALLELS,
+    &container::vhd::FORMAT,
 ];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)

@@ -213,6 +213,24 @@ keys! {
     RawDataFile = "data file is a raw image",
     /// Format of the parent, as recorded.
     ParentFormat = "format of the parent",
+    /// Program that made a virtual disk container, as it records itself.
+    CreatedBy = "created by",
+    /// Identifier of a virtual disk, which a child records to know its parent again.
+    DiskId = "disk identifier",
+    /// Size that a virtual disk had when it was made.
+    OriginalSize = "original size",
+    /// Size of a virtual disk by its cylinders, heads and sectors.
+    GeometrySize = "size by its geometry",
+    /// Where the footer of a virtual disk container stands.
+    FooterOffset = "footer offset",
+    /// Distance of neighbouring blocks in a container that puts something in front of each.
+    BlockStride = "distance between blocks",
+    /// The virtual machine was suspended: its memory belongs to the disk as it is.
+    SavedState = "saved state",
+    /// What a log of changes that were not yet carried out held, and what was done about it.
+    PendingLog = "pending log",
+    /// When the parent of a differencing virtual disk was changed last, in seconds since 2000-01-01 UTC.
+    ParentChanged = "parent changed",
     /// File that holds what is absent in a differencing virtual disk, as recorded.
     Parent = "parent",
     /// Replacement unit of a cache: what is written to the cache device as a whole.

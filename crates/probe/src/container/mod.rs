@@ -2,10 +2,13 @@
 
 pub(crate) mod qcow2;
 pub(crate) mod refused;
+mod names;
+mod sectors;
 mod table;
 #[cfg(test)]
 mod testing;
 pub(crate) mod vdi;
+pub(crate) mod vhd;
 
 use std::sync::Arc;
 use straddle_geometry::{BlockTable, Bytes, Extent};

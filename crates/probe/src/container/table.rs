@@ -208,6 +208,26 @@ impl<E: Entries> Flat<E> {
     }
 }
 
+impl<E: Entries> Flat<E> {
+    /// Calls `each` with the entries of `blocks`, chunk by chunk. When the table is too short, what it does hold comes
+    /// first, then the error that names the last block.
+    pub(crate) fn chunks(
+        &self,
+        blocks: Range<u64>,
+        each: impl FnMut(&[u8]) -> Result<(), TableError>,
+    ) -> Result<(), TableError> {
+        let have = blocks.end.min(self.entries);
+        let count = have.saturating_sub(blocks.start);
+        let start = self
+            .start
+            .saturating_add(blocks.start.saturating_mul(E::WIDTH));
+        self.file
+            .chunks(start, count.saturating_mul(E::WIDTH), each)?;
+        self.at(blocks.end.saturating_sub(1))?;
+        Ok(())
+    }
+}
+
 impl<E: Entries> BlockTable for Flat<E> {
     fn block(&self) -> Unit {
         self.block
@@ -255,27 +275,19 @@ impl<E: Entries> BlockTable for Flat<E> {
             send_part(self, head, sink)?;
         }
         if !cut.whole.is_empty() {
-            // Names the last block that is needed when the table is too short; what it does hold is sent first.
-            let have = cut.whole.end.min(self.entries);
-            let count = have.saturating_sub(cut.whole.start);
-            let start = self
-                .start
-                .saturating_add(cut.whole.start.saturating_mul(E::WIDTH));
             let mut lower = Vec::new();
             let mut first = cut.whole.start;
-            self.file
-                .chunks(start, count.saturating_mul(E::WIDTH), |raw| {
-                    lower.clear();
-                    self.format.decode(raw, &mut lower);
-                    sink.blocks(
-                        Bytes::new(first.saturating_mul(self.block.get())),
-                        0,
-                        &lower,
-                    );
-                    first = first.saturating_add(u64::try_from(lower.len())?);
-                    Ok(())
-                })?;
-            self.at(cut.whole.end.saturating_sub(1))?;
+            self.chunks(cut.whole, |raw| {
+                lower.clear();
+                self.format.decode(raw, &mut lower);
+                sink.blocks(
+                    Bytes::new(first.saturating_mul(self.block.get())),
+                    0,
+                    &lower,
+                );
+                first = first.saturating_add(u64::try_from(lower.len())?);
+                Ok(())
+            })?;
         }
         match cut.tail {
             Some(tail) => send_part(self, tail, sink),
