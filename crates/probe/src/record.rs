@@ -67,6 +67,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Goes on with what was found before, for a structure at byte `base` of `window`.
+    pub(crate) fn resumed(window: &'a Window<'a>, base: u64, found: Detected) -> Recorder<'a> {
+        Recorder {
+            window,
+            base,
+            found,
+        }
+    }
+
     /// The same, for another structure at byte `base`.
     pub(crate) fn rebased(self, base: u64) -> Recorder<'a> {
         Recorder { base, ..self }

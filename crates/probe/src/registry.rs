@@ -9,6 +9,7 @@ use crate::{container, database, filesystem, partition};
 /// nothing else does.
 pub static CONTAINERS: &[&Format] = &[
     &container::qcow2::FORMAT,
+    &container::vhdx::FORMAT,
     &container::vdi::FORMAT,
     &container::refused::QED,
     &container::refused::PARALLELS,

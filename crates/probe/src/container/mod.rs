@@ -2,6 +2,8 @@
 
 pub(crate) mod qcow2;
 pub(crate) mod refused;
+mod crc32c;
+mod head;
 mod names;
 mod sectors;
 mod table;
@@ -9,6 +11,7 @@ mod table;
 mod testing;
 pub(crate) mod vdi;
 pub(crate) mod vhd;
+pub(crate) mod vhdx;
 
 use std::sync::Arc;
 use straddle_geometry::{BlockTable, Bytes, Extent};

@@ -24,6 +24,7 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::names::guid;
 use super::table::{Entries, Flat, TableFile};
 use super::{Container, Content, Disk, Format, Opening, OpensAs, Reference, Role};
 use crate::Magic;
@@ -152,7 +153,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             role: Role::Parent,
             names: Vec::new(),
             opens_as: OpensAs::Format("vdi"),
-            expects: Some(uuid(&header.parent)),
+            expects: Some(guid(&header.parent)),
             source: record.source(place!(Header.parent)),
         });
     }
@@ -174,25 +175,12 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         size: record.fact(size, place!(Header.disk_size)),
         content: Content::Blocks(std::sync::Arc::new(table)),
         references,
-        identities: vec![uuid(&header.uuid)],
+        identities: vec![guid(&header.uuid)],
     };
     Ok(Some(Container {
         detected: record.finish(),
         disk: Some(disk),
     }))
-}
-
-/// A UUID as it is written: its first three fields are little-endian in the file.
-fn uuid(raw: &[u8; 16]) -> String {
-    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
-    let mut out = String::with_capacity(36);
-    for (index, at) in order.into_iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        out.push_str(&format!("{:02x}", raw[at]));
-    }
-    out
 }
 
 #[cfg(test)]

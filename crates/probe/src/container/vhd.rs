@@ -44,6 +44,8 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::head::{Head, LOOKED_AT, Lying};
+use super::names::uuid;
 use super::sectors::{Batch, Bitmap, Bitmaps, FirstBit};
 use super::table::{Cut, Entries, Flat, TableFile, send_part};
 use super::{Container, Content, Disk, Format, Opening};
@@ -76,8 +78,6 @@ const FOOTER: u64 = 512;
 const SHORT_FOOTER: u64 = 511;
 const SECTOR: u64 = 512;
 const FREE: u32 = 0xffff_ffff;
-/// How much of the table is looked at when the container is opened.
-const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -469,68 +469,33 @@ impl Shape {
             let detail = format!("the table at byte {} lies over {what}", grouped(self.start));
             record.odd(OddityKind::Damaged, detail, place!(Header.table_offset));
         }
-        let head = used.saturating_mul(4).min(HEAD);
+        let head = used.saturating_mul(4).min(LOOKED_AT);
         let readable = file.saturating_sub(self.start).min(head) / 4 * 4;
         let mut raw = vec![0; usize::try_from(readable).unwrap_or(0)];
         window.fill(self.start.min(file), &mut raw)?;
-        let places = raw
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|raw| u32::from_be_bytes(*raw));
-        let mut blocks: Vec<(u64, u64)> = places
-            .zip(0_u64..)
-            .filter(|(sector, _)| *sector != FREE)
-            .map(|(sector, index)| (u64::from(sector) * SECTOR, index))
-            .collect();
-        let stride = self.bitmap + self.block.get();
-        let field = |index: u64| Place::new(usize::try_from(index * 4).unwrap_or(0), 4);
-        let at = self.start;
-        if let Some((lies, index)) = blocks.first().copied() {
-            let data = lies + self.bitmap;
-            record.at_base(at, |record| {
-                record.bytes(Key::DataOffset, data, field(index))
-            });
-        }
-        let beyond = blocks
-            .iter()
-            .find(|(lies, _)| lies + stride > file)
-            .copied();
-        let above = blocks
-            .iter()
-            .find(|(lies, _)| *lies < end && lies + stride > self.start)
-            .copied();
-        blocks.sort_unstable();
-        let shared = blocks
-            .windows(2)
-            .find(|pair| pair[0].0 + stride > pair[1].0);
-        let shared = shared.map(|pair| (pair[0], pair[1]));
-        record.at_base(at, |record| {
-            if let Some((lies, index)) = beyond {
-                let detail = format!(
-                    "block {index} lies at bytes {} to {}, the file ends at {}",
-                    grouped(lies),
-                    grouped(lies + stride),
-                    grouped(file)
-                );
-                record.odd(OddityKind::Damaged, detail, field(index));
-            }
-            if let Some((lies, index)) = above {
-                let detail = format!(
-                    "block {index} at byte {} lies over the table",
-                    grouped(lies)
-                );
-                record.odd(OddityKind::Damaged, detail, field(index));
-            }
-            if let Some(((one, first), (two, second))) = shared {
-                let detail = format!(
-                    "block {second} at byte {} lies over block {first} at byte {}",
-                    grouped(two),
-                    grouped(one)
-                );
-                record.odd(OddityKind::Damaged, detail, field(second));
-            }
+        let blocks = raw.as_chunks::<4>().0.iter().enumerate();
+        let blocks = blocks.filter_map(|(index, raw)| match u32::from_be_bytes(*raw) {
+            FREE => None,
+            sector => Some(Lying {
+                at: u64::from(sector) * SECTOR,
+                block: u64::try_from(index).ok()?,
+                field: index * 4,
+            }),
         });
+        let head = Head {
+            start: self.start,
+            width: 4,
+            blocks: blocks.collect(),
+            front: self.bitmap,
+            len: self.bitmap + self.block.get(),
+            file,
+            taken: &[
+                ("the copy of the footer", 0, FOOTER),
+                ("the header", own, own + header),
+                ("the table", self.start, end),
+            ],
+        };
+        head.record(record);
         Ok(())
     }
 
@@ -660,16 +625,4 @@ impl BlockTable for Differencing {
             None => Ok(()),
         }
     }
-}
-
-/// A UUID as it is written: its bytes are in that order in the file.
-fn uuid(raw: &[u8; 16]) -> String {
-    let mut out = String::with_capacity(36);
-    for (index, byte) in raw.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        out.push_str(&format!("{byte:02x}"));
-    }
-    out
 }

@@ -6,9 +6,9 @@ use straddle_stack::{Key, OddityKind};
 use zerocopy::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{Header, uuid};
+use super::Header;
 use crate::Window;
-use crate::container::names::{Names, utf16_be, utf16_le};
+use crate::container::names::{Names, utf16_be, utf16_le, uuid};
 use crate::container::{OpensAs, Reference, Role};
 use crate::record::{Place, Recorder, place};
 
