@@ -476,7 +476,7 @@ fn sizes_that_no_table_can_hold() {
         Listing::of(table(&disk), Extent::whole(disk.size.value), 9).expect_err("too short");
     assert_eq!(
         error.to_string(),
-        "the table has room for 131,072 entries; number 17,596,481,011,710 is beyond them"
+        "the table has room for 131,072 entries; number 17,596,481,011,709 is beyond them"
     );
 }
 
