@@ -8,7 +8,7 @@
 #
 # The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
 # (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,
-# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, xfsprogs, btrfs-progs, qemu-utils, util-linux, wimtools, gawk or mawk.
+# e2fsprogs, dosfstools, exfatprogs, ntfs-3g, perl, xfsprogs, btrfs-progs, qemu-utils, util-linux, wimtools, gawk or mawk.
 # Tools put random identifiers and the time into what they make where no option fixes them.
 set -eu
 export LC_ALL=C E2FSPROGS_FAKE_TIME=1700000000 SOURCE_DATE_EPOCH=1700000000
@@ -263,17 +263,27 @@ rm -f "$image"; qemu-img create -q -f qed "$image" 1M >/dev/null 2>&1; keep qed 
 rm -f "$image"; qemu-img create -q -f parallels "$image" 4M >/dev/null 2>&1; keep parallels extended 4096
 put 0 576974686f757446726565537061636500; keep parallels plain 4096
 keep parallels truncated 20
-# VHD: the copy of the footer at byte 0 is enough, so heads do. Checksums are not mended: they are oddities, not the end.
+# VHD: the copy of the footer at byte 0 is enough, so heads do. A wrong checksum is an oddity and not the end, so those of
+# the hostile ones stay wrong.
 # Blocks become 4 KiB instead of 2 MiB, so that all of a disk fits into a seed.
-vhd() { blank 3M; put 1048576 55; put 3145720 aa; qemu-img convert -O vpc "$@" "$image" "$image.out"; mv "$image.out" "$image"; put 68 11111111222233334444555555555555; put 24 00000000; }
-small() { vhd; put 544 00001000; put 48 000000000000c800; put 1536 00000010000000190000002effffffff; put 8192 f0; put 12800 ff; }
-vhd -o subformat=fixed; tail -c 4608 "$image" >"$image.out"; mv "$image.out" "$image"; put 4144 0000000000001000; put 4120 00000000; put 4164 11111111222233334444555555555555; keep vhd fixed
+vhd() {
+    blank 3M; put 1048576 55; put 3145720 aa; qemu-img convert -O vpc "$@" "$image" "$image.out"; mv "$image.out" "$image"
+    put 68 11111111222233334444555555555555; put 24 00000000; sum 0 512 64
+}
+# sum AT LEN FIELD: the complement of the sum of the bytes of a structure, its own field left out
+sum() {
+    put $(($1 + $3)) 00000000
+    put $(($1 + $3)) "$(tail -c +$(($1 + 1)) "$image" | head -c "$2" | od -An -v -tu1 -w1 | awk '{ n += $1 } END { printf "%08x", 4294967295 - n }')"
+}
+small() { vhd; put 544 00001000; put 48 000000000000c800; put 1536 00000010000000190000002effffffff; put 8192 f0; put 12800 ff; sum 0 512 64; }
+vhd -o subformat=fixed; tail -c 4608 "$image" >"$image.out"; mv "$image.out" "$image"; put 4144 0000000000001000; put 4120 00000000; put 4164 11111111222233334444555555555555; sum 4096 512 64; keep vhd fixed
 head -c 4607 "$image" >"$image.out"; mv "$image.out" "$image"; keep vhd fixed-511
 put 4144 ffffffffffffffff; keep vhd fixed-size-max
 vhd; keep vhd dynamic 2560
 small; keep vhd small-blocks 32768
 put 60 00000004; put $((512 + 40)) aaaaaaaabbbbccccddddeeeeeeeeeeee; put $((512 + 64)) 0062002e007600680064
-put $((512 + 576)) 5732727500000200000000120000000000000000000003c0; put 960 2e005c0062002e00760068006400; put 1536 00000010000000190000002e; keep vhd differencing 32768
+put $((512 + 576)) 5732727500000200000000120000000000000000000003c0; put 960 2e005c0062002e00760068006400; put 1536 00000010000000190000002e
+sum 0 512 64; sum 512 1024 36; keep vhd differencing 32768
 put $((512 + 576)) 57327275ffffffffffffffff00000000ffffffffffffffff; keep vhd locator-beyond-the-file 32768
 put 1536 00000010000000100000001000000010000000100000001000000010; keep vhd blocks-share-a-bitmap 32768
 put $((512 + 32)) 80000000; keep vhd differencing-block-size-2p31 32768
@@ -292,6 +302,96 @@ small; put 60 00000006; keep vhd type-6 32768
 small; put 12 00020000; keep vhd version-2 32768
 small; keep vhd truncated 600
 small; keep vhd truncated-in-table 1540
+
+# VHDX, built here: its structures lie MiB apart, and their checksums are put in when a seed is unpacked (src/sparse.rs).
+mib=1048576
+# sparse NAME [MARK]: keeps what is not zero of the image
+sparse() {
+    mkdir -p corpus/vhdx
+    perl -e '
+        my ($name, $mark) = @ARGV; local $/; open my $file, "<:raw", $name or die; my $bytes = <$file>; binmode STDOUT;
+        print "sparse$mark ", pack("Q<", length $bytes);
+        while ($bytes =~ /\G(?:\0{16})*+/gc && $bytes =~ /\G((?:(?!\0{16}).{16}){1,4000})/gcs) { print pack("L<S<", $-[0], length $1), $1 }
+    ' "$image" "${2:-+}" >"corpus/vhdx/$1"
+}
+# metadata item NUMBER, GUID, OFFSET, BYTES, FLAGS
+item() { put $((2 * mib + 32 + 32 * $1)) "$2$(le 4 "$3")$(le 4 $((${#4} / 2)))$(le 4 "$5")"; put $((2 * mib + $3)) "$4"; }
+bat() { put $((3 * mib)) "$1"; }
+vhdx() {
+    blank 6M; put 0 7668647866696c65; put 8 7300650065006400
+    for at in 65536 131072; do
+        put $at 68656164; put $((at + 8)) "$(le 8 7)"; put $((at + 32)) 44332211665588770102030405060708
+        put $((at + 66)) 0100; put $((at + 68)) "$(le 4 $mib)$(le 8 $mib)"
+    done
+    for at in 196608 262144; do
+        put $at 72656769; put $((at + 8)) 02000000
+        put $((at + 16)) "6677c22d23f600429d64115e9bfd4a08$(le 8 $((3 * mib)))$(le 4 $mib)01000000"
+        put $((at + 48)) "06a27c8b90479a4bb8fe575f050f886e$(le 8 $((2 * mib)))$(le 4 $mib)01000000"
+    done
+    put $((2 * mib)) 6d657461646174610000; put $((2 * mib + 10)) 0500
+    item 0 3767a1ca36fa434db3b633f0aa44e76b 65536 "$(le 4 ${1:-$mib})$(le 4 ${2:-0})" 4
+    item 1 2442a52f1bcd7648b2115dbed83bf4b8 65544 "$(le 8 ${3:-$((2 * mib))})" 6
+    item 2 ab12cabee6b2234593efc309e000c746 65552 11111111222233334444555555555555 6
+    item 3 1dbf41816fa90947ba47f233a8faab5f 65568 "$(le 4 ${4:-512})" 6
+    item 4 c748a3cd5d4471449cc9e9885251c556 65572 "$(le 4 4096)" 6
+    bat 06004000000000000600500000000000
+}
+# utf16 TEXT: as hexadecimal bytes
+utf16() { printf %s "$1" | xxd -p -c1 | sed 's/$/00/' | tr -d '\n'; }
+# differencing, with its locator; 32 blocks of 128 MiB to a chunk
+child() {
+    vhdx 134217728 2 $((3 * 134217728))
+    put $((2 * mib + 10)) 0600
+    pairs="$(utf16 parent_linkage)$(utf16 '{11223344-55}')$(utf16 relative_path)$(utf16 '.\b.vhdx')"
+    item 5 2d5fd3a80bb34d45abf7d3d84834ab0c 65600 "b7ef4ab09ed1814ab78925b8e944591300000200$(le 4 44)$(le 4 72)1c001a00$(le 4 98)$(le 4 124)1a001000$pairs" 4
+    bat "07004000000000000000000000000000070060000000000006"; put $((3 * mib + 256)) 0600500000000000
+    put $((5 * mib)) 07; put $((5 * mib + 65536)) ffffffffffffffff0f
+}
+loge() { put $((mib + $1)) "6c6f67650000000000100000$(le 4 "$2")$(le 8 "$3")$(le 4 0)00000000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$(le 8 $((6 * mib)))$(le 8 $((6 * mib)))"; }
+pending() { vhdx; put 65544 "$(le 8 9)"; put 65584 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; }
+zero() { put $((mib + $1 + 24)) 01000000; put $((mib + $1 + 64)) "7a65726f00000000$(le 8 4096)$(le 8 "$3")$(le 8 "$2")"; }
+
+vhdx; sparse dynamic
+sparse checksums-wrong -
+vhdx $mib 1; sparse fixed
+vhdx $mib 0 $((6 * mib)) 4096; bat 000000000000000001000000000000000200000000000000030000000000000005000000000000000600500000000000; sparse states
+child; sparse differencing
+put $((3 * mib + 256)) 0600f00000000000; sparse bitmap-beyond-the-file
+put $((3 * mib + 256)) 0000000000000000; sparse partial-without-bitmap
+child; put $((2 * mib + 65600 + 28)) ffffffff; sparse locator-lengths-max
+child; put $((2 * mib + 65600 + 18)) ffff; sparse locator-count-max
+child; put $((2 * mib + 32 + 5 * 32 + 16)) ffffffffffffffff; sparse locator-offset-max
+vhdx; bat 0700400000000000; sparse partial-without-parent
+vhdx; bat 0400000000000000; sparse state-4
+vhdx; bat 0600f0ffffffffff; sparse block-beyond-the-file
+vhdx; bat 0600300000000000; sparse block-over-the-table
+vhdx; bat 06004000000000000600400000000000; sparse blocks-overlap
+for size in 0 2147483648 3145728; do
+    vhdx $size; case $size in 0) sparse block-size-0 ;; 3145728) sparse block-size-3-mib ;; *) sparse block-size-2p31 ;; esac
+done
+vhdx $mib 0 $((2 * mib)) 1024; sparse sectors-of-1024
+vhdx; put $((2 * mib + 65544)) ffffffffffffffff; sparse size-max
+vhdx; put $((2 * mib + 32 + 2 * 32)) 00; sparse unknown-item
+regions() { for at in 196608 262144; do put $((at + $1)) "$2"; done; }
+vhdx; regions 8 03000000; regions 80 "111111112222333344445555555555550000500000000000$(le 4 $mib)01000000"; sparse unknown-region
+vhdx; regions 64 "$(le 8 $((3 * mib)))"; sparse regions-overlap
+vhdx; regions 32 "$(le 8 0)"; sparse table-over-the-headers
+vhdx; regions 32 0000000000010000; sparse table-beyond-the-file
+vhdx; regions 32 ffffffffffffffff; sparse table-offset-max
+vhdx; regions 8 ffffffff; sparse regions-max
+vhdx; put $((2 * mib + 10)) ffff; put $((2 * mib + 5 * 32 + 32)) 01; sparse items-max
+vhdx; put 65602 0200; put 131138 0200; sparse version-2
+vhdx; sparse headers-damaged -
+vhdx; truncate -s 100000 "$image"; sparse truncated
+pending; sparse log-empty
+loge 0 0 5; zero 0 5 $((3 * mib)); sparse log-replayed
+put $((mib + 48)) "$(le 8 $((9 * mib)))"; sparse log-of-a-longer-file
+# Each names the other as its tail, and neither follows the other.
+pending; loge 0 4096 5; loge 4096 0 9; sparse log-loops
+pending; for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do loge $((n * 4096)) 0 5; put $((mib + n * 4096 + 8)) "$(le 4 $mib)"; done; sparse log-entries-overlap
+pending; put $((65536 + 72)) 0000000000000100; sparse log-beyond-the-file
+pending; put $((65536 + 68)) ffffffff; sparse log-length-max
+pending; put $((65536 + 64)) 0100; sparse log-version-1
 
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty

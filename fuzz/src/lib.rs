@@ -3,6 +3,8 @@
 
 mod files;
 
+mod sparse;
+
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
 use straddle_io::{ReadAt, Reader};
@@ -27,6 +29,7 @@ pub fn fuzz_prober(name: &str, data: &[u8]) {
 /// Opens `data` as a container, if it is one of the format called `name`, and walks over its table: what is said about
 /// the addresses must be in order, and the same when a single one is asked.
 pub fn fuzz_container(name: &str, data: &[u8]) {
+    let data = &*sparse::unpacked(data);
     let file: Arc<dyn ReadAt> = Arc::new(data.to_vec());
     let reader = Reader::with_budget(&*file, BUDGET);
     let Ok(Some((format, container))) = recognise(&reader, &file) else {

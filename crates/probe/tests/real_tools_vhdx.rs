@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
-use straddle_io::Target;
+use straddle_io::{Reader, Target};
 use straddle_probe::container::{self, Container, Content};
 use support::qemu_map::{Chain, Rng, Spec, arg, convert, qemu_img, tool};
 
@@ -84,7 +84,7 @@ fn walk(path: &Path) -> (u64, Vec<Block>) {
 fn open(path: &Path) -> Container {
     let file: std::sync::Arc<dyn straddle_io::ReadAt> =
         std::sync::Arc::new(Target::open(path).expect("opens"));
-    let (format, container) = container::recognise(&file)
+    let (format, container) = container::recognise(&Reader::new(&*file), &file)
         .expect("readable")
         .expect("recognised");
     assert_eq!(format.name, "vhdx");

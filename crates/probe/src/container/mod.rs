@@ -1,10 +1,10 @@
 //! Virtual disk containers: files that hold a disk, with or without a table of its blocks.
 
-pub(crate) mod qcow2;
-pub(crate) mod refused;
 mod crc32c;
 mod head;
 mod names;
+pub(crate) mod qcow2;
+pub(crate) mod refused;
 mod sectors;
 mod table;
 #[cfg(test)]
