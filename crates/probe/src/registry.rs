@@ -11,6 +11,7 @@ pub static CONTAINERS: &[&Format] = &[
     &container::qcow2::FORMAT,
     &container::vhdx::FORMAT,
     &container::vdi::FORMAT,
+    &container::vmdk::FORMAT,
     &container::refused::QED,
     &container::refused::PARALLELS,
     &container::vhd::FORMAT,

@@ -233,6 +233,20 @@ keys! {
     ParentChanged = "parent changed",
     /// File that holds what is absent in a differencing virtual disk, as recorded.
     Parent = "parent",
+    /// What a VMDK child knows its parent's content by; it changes with the first write after each opening.
+    ContentId = "content identifier",
+    /// UUID that a virtual disk records for itself.
+    DiskUuid = "UUID of the disk",
+    /// Controller that a virtual disk was made for: `ide`, `lsilogic`.
+    AdapterType = "adapter type",
+    /// Cylinders, heads and sectors that a virtual disk shows to its guest.
+    DiskGeometry = "geometry",
+    /// Version of the virtual hardware that a disk was made for.
+    HardwareVersion = "virtual hardware version",
+    /// Version of the tools in the guest.
+    ToolsVersion = "tools version",
+    /// Space is taken from the storage below only when it is written.
+    ThinProvisioned = "thin provisioned",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
 }

@@ -12,6 +12,7 @@ mod testing;
 pub(crate) mod vdi;
 pub(crate) mod vhd;
 pub(crate) mod vhdx;
+pub(crate) mod vmdk;
 
 use std::sync::Arc;
 use straddle_geometry::{BlockTable, Bytes, Extent};
@@ -71,7 +72,8 @@ pub enum Content {
     Linear(Fact<Extent>),
     /// Block by block.
     Blocks(Arc<dyn BlockTable>),
-    /// Several files, or parts of files, one behind the other.
+    /// Several files, or parts of files, one behind the other. What a part's own table calls absent lies in the parent of
+    /// the whole, at the address of the whole disk: the parts of a VMDK snapshot name no parent of their own.
     Extents(Vec<ExtentOf>),
 }
 
