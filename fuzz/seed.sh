@@ -183,6 +183,103 @@ vdi; put $((0x180)) ffffffff; put $((0x170)) 0000000000000010; keep vdi table-be
 vdi; put $((0x154)) ffffffff; keep vdi table-offset-max 4096
 vdi; put 512 000000000000000000000000; keep vdi blocks-overlap 4096
 keep vdi truncated 500
+vdi; put $((0x44)) 01000000; keep vdi version-0 4096
+vdi; put $((0x44)) 00000100; keep vdi version-1.0 4096
+vdi; put $((0x4c)) 04000000; put $((0x1a8)) 77777777888888889999999999999999; keep vdi differencing 4096
+put $((0x4c)) 03000000; keep vdi undo 4096
+put $((0x4c)) 09000000; keep vdi kind-9 4096
+vdi; put $((0x158)) 08020000; keep vdi data-over-table 4096
+vdi; put $((0x154)) 40000000; keep vdi table-in-header 4096
+vdi; put $((0x17c)) 64000000; keep vdi extra-100 4096
+put $((0x17c)) ffffffff; keep vdi extra-max 4096
+vdi; put $((0x184)) ffffffff; keep vdi allocated-max 4096
+vdi; put 512 fdffffff; keep vdi block-beyond-the-file 4096
+vdi; put $((0x168)) 00100000; keep vdi sectors-4096 4096
+vdi; put $((0x48)) 00000000; keep vdi header-length-0 4096
+
+# VMDK by hand: 40 sectors in grains of 8, 4 to a table; descriptor at sector 1, directory at 3, its table at 4, the second
+# ones at 5 and 6. vmdk FLAGS
+vmdk() {
+    blank 16K
+    put 0 "4b444d56$(le 4 1)$(le 4 "$1")$(le 8 40)$(le 8 8)$(le 8 1)$(le 8 2)$(le 4 4)$(le 8 5)$(le 8 3)$(le 8 8)000a200d0a0000"
+    put 512 "$(printf '# Disk DescriptorFile\nversion=1\nCID=0d249be9\nparentCID=ffffffff\ncreateType="monolithicSparse"\nRW 40 SPARSE "a.vmdk"\nddb.adapterType = "ide"\nddb.geometry.cylinders = "2"\nddb.geometry.heads = "16"\nddb.geometry.sectors = "63"\n' | xxd -p | tr -d '\n')"
+    put 1536 04000000; put 2048 00000000100000000800000018000000
+    put 2560 06000000; put 3072 00000000100000000800000018000000
+}
+vmdk 3; keep vmdk small
+vmdk 7; put 2060 01000000; put 3084 01000000; keep vmdk zeroed-grain
+put 44 00000000; keep vmdk per-table-0
+put 44 ffffffff; keep vmdk per-table-max
+vmdk 3; put 4 04000000; keep vmdk version-4
+vmdk 3; put 12 ffffffffffffffff; keep vmdk capacity-max
+put 12 ffffffffffff7f00; keep vmdk capacity-2p55
+vmdk 3; put 20 0000000000000000; keep vmdk grain-0
+put 20 0300000000000000; keep vmdk grain-3
+put 20 ffffffffffffffff; keep vmdk grain-max
+vmdk 3; put 28 ffff; keep vmdk descriptor-beyond-the-file
+vmdk 3; put 36 ffffffffffffffff; keep vmdk descriptor-length-max
+vmdk 3; put 56 ffff; keep vmdk first-directory-gone
+put 48 ffff; keep vmdk directory-beyond-the-file
+vmdk 3; put 48 ffffffffffffff7f; put 56 ffffffffffffff7f; keep vmdk directory-offset-max
+vmdk 3; put 12 0000100000000000; put 56 1f; keep vmdk directory-ends-beyond-the-file
+vmdk 3; put 1536 03000000; keep vmdk table-in-directory
+vmdk 3; put 1536 0400000004000000; keep vmdk tables-shared
+vmdk 3; put 1536 04000000ffffffff; keep vmdk table-beyond-the-file
+vmdk 3; put 2048 04000000030000000400000003000000; keep vmdk grains-over-tables
+vmdk 3; put 2048 ffffffff; keep vmdk grain-beyond-the-file
+vmdk 3; put 3072 09; keep vmdk copies-differ
+vmdk 3; put 72 01; keep vmdk unclean
+vmdk 3; put 73 0a200a00; keep vmdk sent-as-text
+vmdk 3; keep vmdk truncated-in-header 70
+keep vmdk truncated-in-table 2055
+# A disk of 8 GiB in a file of 48 KiB: the same table 1,024 times.
+vmdk 1; truncate -s 48K "$image"; put 12 0000000100000000; put 44 00020000; put 56 40; put 20 20; put 32768 "$(yes 04000000 | head -1024 | tr -d '\n')"; keep vmdk table-used-1024-times
+# A stream: a grain at sector 8, its table at 20, the directory at 22, the footer at 24.
+# packed BYTES: a marker and a zlib stream of so many zeroes; its Adler-32 is 1 in the low half, the length in the high one
+packed() {
+    head -c "$1" /dev/zero | gzip -9n | tail -c +11 | head -c -8 >"$work/deflated"
+    printf '0000000000000000%s78da%s%04x0001' "$(le 4 $(($(wc -c <"$work/deflated") + 6)))" "$(xxd -p "$work/deflated" | tr -d '\n')" $(($1 % 65521))
+}
+stream() {
+    vmdk 0; truncate -s 13K "$image"
+    put 8 01000300; put 12 1000; put 56 ffffffffffffffff; put 77 0100
+    put 1536 "$(printf '%01024d' 0)"; put 2048 "$(printf '%01024d' 0)"; put 2560 "$(printf '%01024d' 0)"; put 3072 "$(printf '%01024d' 0)"
+    put 4096 "$(packed "$1")"; put 10240 0800000000000000; put 11264 14000000
+    put 11776 00000000000000000000000003000000
+    dd if="$image" of="$image" bs=512 count=1 seek=24 conv=notrunc status=none; put $((24 * 512 + 56)) 1600000000000000
+}
+stream 4096; keep vmdk stream
+put $((24 * 512 + 77)) 0200; keep vmdk stream-algorithm-2
+stream 4096; keep vmdk stream-cut-off 12000
+put $((24 * 512 + 56)) ffffffffffffffff; keep vmdk stream-footer-names-itself
+stream 1048576; keep vmdk stream-bomb
+stream 4096; put 4104 ffffffff; keep vmdk stream-marker-length-max
+stream 4096; put 4104 00000000; keep vmdk stream-marker-length-0
+stream 4095; keep vmdk stream-grain-too-short
+# Every grain is the table itself, whose first bytes are then a marker.
+stream 4096; put 10240 1400000014000000; keep vmdk stream-grains-in-table
+# text NAME LINES: a descriptor
+text() { printf "# Disk DescriptorFile\nversion=1\nCID=12345678\nparentCID=ffffffff\n$2\n" >"$image"; keep vmdk "$1"; }
+text descriptor-flat 'createType="monolithicFlat"\nRW 204800 FLAT "a-flat.vmdk" 0'
+text descriptor-parts 'createType="twoGbMaxExtentSparse"\nRW 4192256 SPARSE "a-s001.vmdk"\nRW 4192256 SPARSE "a-s002.vmdk"\nRW 16 ZERO'
+text descriptor-esx 'createType="vmfsSparse"\nparentCID=deadbeef\nparentFileNameHint="/vmfs/volumes/1/a.vmdk"\nRW 8192 VMFSSPARSE "a-000001-delta.vmdk"\nddb.thinProvisioned = "1"'
+text descriptor-raw-device 'createType="vmfsRawDeviceMap"\nRW 8192 VMFSRDM "a-rdm.vmdk"'
+text descriptor-device 'createType="fullDevice"\nRW 8192 FLAT "/dev/sda" 0'
+text descriptor-se-sparse 'createType="seSparse"\nRW 8192 SESPARSE "a-sesparse.vmdk"'
+text descriptor-size-2p64 'RW 18446744073709551616 FLAT "a" 0'
+text descriptor-size-2p55 'RW 36028797018963968 FLAT "a" 0'
+text descriptor-offset-max 'RW 8 FLAT "a" 36028797018963967'
+text descriptor-sum-overflows 'RW 20000000000000000 FLAT "a" 0\nRW 20000000000000000 FLAT "b" 0'
+text descriptor-bad-line 'RW 8 ROUND "a"'
+text descriptor-without-parts 'createType="monolithicFlat"'
+text descriptor-2000-parts "$(yes 'RW 8 SPARSE "a"' | head -2000)"
+text descriptor-names-itself 'RW 8 SPARSE "descriptor-names-itself"'
+blank 4K; put 0 "434f5744$(le 4 1)$(le 4 3)$(le 4 4098)$(le 4 1)$(le 4 2)$(le 4 2)$(le 4 0)"; put 1024 0300000000000000; put 1536 07000000000000000600000000000000; truncate -s 24K "$image"; keep vmdk cowd
+put 1024 02000000; keep vmdk cowd-table-in-directory
+put 24 01000000; keep vmdk cowd-directory-short
+put 16 00000000; keep vmdk cowd-grain-0
+blank 4K; put 0 bebafeca00000000; keep vmdk se-sparse
+blank 3M; put 1048576 55; qemu-img convert -O vmdk "$image" "$image.out"; mv "$image.out" "$image"; keep vmdk qemu-img 16384
 
 # be WIDTH NUMBER: the number as hexadecimal bytes, high byte first
 be() { printf "%0$(($1 * 2))x" "$2"; }

@@ -158,8 +158,7 @@ impl<'a> Recorder<'a> {
         self.window.fact(value, self.at(place), place.len)
     }
 
-    /// A fact of any kind.
-    pub(crate) fn value(&mut self, key: Key, value: Value, place: Place) {
+    fn value(&mut self, key: Key, value: Value, place: Place) {
         let at = self.at(place);
         self.found.record(self.window, key, value, at, place.len);
     }

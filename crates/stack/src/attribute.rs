@@ -233,9 +233,9 @@ keys! {
     ParentChanged = "parent changed",
     /// File that holds what is absent in a differencing virtual disk, as recorded.
     Parent = "parent",
-    /// What a VMDK child knows its parent's content by; it changes with the first write after each opening.
-    ContentId = "content identifier",
-    /// UUID that a virtual disk records for itself.
+    /// Identifier of a virtual disk, which a child records to know its parent again.
+    DiskId = "disk identifier",
+    /// UUID that a virtual disk has besides.
     DiskUuid = "UUID of the disk",
     /// Controller that a virtual disk was made for: `ide`, `lsilogic`.
     AdapterType = "adapter type",

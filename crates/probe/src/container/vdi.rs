@@ -181,7 +181,7 @@ fn facts(record: &mut Recorder<'_>, header: &Header, differencing: bool) {
     let version = header.version.get();
     let version = format!("{}.{}", version >> 16, version & 0xffff);
     record.text(Key::Version, version, place!(Header.version));
-    record.text(Key::DiskUuid, guid(&header.uuid), place!(Header.uuid));
+    record.text(Key::DiskId, guid(&header.uuid), place!(Header.uuid));
     if differencing {
         record.text(Key::Parent, guid(&header.parent), place!(Header.parent));
     }

@@ -20,9 +20,11 @@ use super::grains::{GrainTable, Meaning, SECTOR};
 use super::survey;
 use crate::container::table::TableFile;
 use crate::container::{Container, Content, Disk, Opening};
-use crate::record::{Recorder, place};
+use crate::record::{Place, Recorder, place};
 
 const PER_TABLE: u64 = 4096;
+/// Where the header says that it was not closed cleanly.
+const UNCLEAN: usize = 0x670;
 /// 1 GiB; ESX uses 1 sector.
 const LARGEST_GRAIN: u32 = 1 << 21;
 
@@ -53,6 +55,12 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
         let detail = format!("version {}; expected 1", header.version.get());
         record.odd(OddityKind::Damaged, detail, place!(Header.version));
         return Ok(Some(Container::unusable(record.finish())));
+    }
+    // An extent that holds nothing yet may end before this field.
+    let unclean = Place::new(UNCLEAN, 4);
+    if window.size() > Bytes::new(2048) && !window.matches(UNCLEAN as u64, &[0; 4])? {
+        let detail = "marked as not closed cleanly: its tables may lack the last writes";
+        record.odd(OddityKind::Damaged, detail, unclean);
     }
     let grain = header.grain.get();
     let unit = Unit::new(u64::from(grain) * SECTOR).filter(|_| grain <= LARGEST_GRAIN);

@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, OddityKind, Value};
+use straddle_stack::{Fact, Key, OddityKind};
 
 use super::descriptor::{Descriptor, Field, Kind, Line, MOST_BYTES};
 use super::grains::SECTOR;
@@ -64,11 +64,11 @@ pub(super) fn facts(record: &mut Recorder<'_>, text: &Descriptor, base: u64) {
         }
     }
     if let (Some(id), Some(field)) = (text.content_id("cid"), text.get("cid")) {
-        record.text(Key::ContentId, id, place(field, base));
+        record.text(Key::DiskId, id, place(field, base));
     }
     if let Some(field) = text.get("ddb.thinprovisioned") {
         let thin = !matches!(field.text.as_str(), "" | "0");
-        record.value(Key::ThinProvisioned, Value::Flag(thin), place(field, base));
+        record.flag(Key::ThinProvisioned, thin, place(field, base));
     }
     let side = |name: &str| text.get(name)?.text.parse::<u32>().ok();
     if let (Some(cylinders), Some(heads), Some(sectors), Some(field)) = (

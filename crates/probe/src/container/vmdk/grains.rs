@@ -275,15 +275,27 @@ impl BlockTable for GrainTable {
         } else {
             packed
         };
-        // Never more than the grain is asked of the decoder, however much the stream would give.
-        flate2::read::ZlibDecoder::new(stream)
-            .read_exact(out)
-            .map_err(|error| {
+        let mut decoder = flate2::read::ZlibDecoder::new(stream);
+        let len = out.len();
+        let failed = |error: std::io::Error| {
+            format!("a compressed grain does not unpack to its {len} bytes: {error}")
+        };
+        decoder.read_exact(out).map_err(failed)?;
+        // The disk may end inside the grain. The stream's end also proves its checksum; but no more than a grain is asked
+        // of the decoder, however much the stream would give.
+        let mut rest = self.grain.get().saturating_sub(u64::try_from(len)?);
+        let mut spare = [0; 4096];
+        loop {
+            let n = u64::try_from(decoder.read(&mut spare).map_err(failed)?)?;
+            if n == 0 {
+                return Ok(());
+            }
+            rest = rest.checked_sub(n).ok_or_else(|| {
                 format!(
-                    "a compressed grain does not unpack to its {} bytes: {error}",
-                    out.len()
+                    "a compressed grain unpacks to more than the {} of a grain",
+                    self.grain
                 )
             })?;
-        Ok(())
+        }
     }
 }

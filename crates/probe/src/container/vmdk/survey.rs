@@ -49,6 +49,11 @@ impl Layout {
         self.table_len().div_ceil(SECTOR)
     }
 
+    fn sectors_of_directory(&self, start: u64) -> std::ops::Range<u64> {
+        let end = start.saturating_add(self.count.saturating_mul(4));
+        start / SECTOR..end.div_ceil(SECTOR)
+    }
+
     /// The entries of a directory, as many as are looked at and lie in the file.
     fn entries(&self, window: &Window<'_>, start: u64) -> Result<Vec<u32>, ReadError> {
         let left = window.size().get().saturating_sub(start) / 4;
@@ -116,7 +121,7 @@ pub(super) fn directory(
     }
     let entries = layout.entries(window, start)?;
     tables(window, record, layout, (start, field), &entries);
-    grains(window, record, layout, field, &entries)?;
+    grains(window, record, layout, (start, field), &entries)?;
     if let Some(other) = layout.second
         && first.is_some()
     {
@@ -142,15 +147,12 @@ fn tables(
     (start, field): (u64, Place),
     entries: &[u32],
 ) {
-    let directory = start / SECTOR
-        ..start
-            .saturating_add(layout.count.saturating_mul(4))
-            .div_ceil(SECTOR);
+    let directory = layout.sectors_of_directory(start);
     let file = window.size().get() / SECTOR;
     let step = layout.table_sectors();
-    let mut used: Vec<(u64, usize)> = Vec::new();
+    let mut used: Vec<(u64, u64)> = Vec::new();
     let (mut outside, mut inside) = (Told::default(), Told::default());
-    for (index, sector) in entries.iter().enumerate() {
+    for (index, sector) in (0..).zip(entries) {
         let (sector, end) = (u64::from(*sector), u64::from(*sector) + step);
         if sector == 0 {
             continue;
@@ -172,62 +174,56 @@ fn tables(
             shared.tell(*index, *b);
         }
     }
-    outside.say(
-        record,
-        OddityKind::Damaged,
-        field,
-        "lies beyond the end of the file",
-    );
-    inside.say(
-        record,
-        OddityKind::Overlap,
-        field,
-        "lies in the grain directory itself",
-    );
-    shared.say(
-        record,
-        OddityKind::Overlap,
-        field,
-        "lies over another grain table",
-    );
+    let who = "grain table";
+    let what = "lies beyond the end of the file";
+    outside.say(record, OddityKind::Damaged, field, who, what);
+    let what = "lies in the grain directory itself";
+    inside.say(record, OddityKind::Overlap, field, who, what);
+    let what = "lies over another grain table";
+    shared.say(record, OddityKind::Overlap, field, who, what);
 }
 
-/// Grains must lie in the file; looked at in the first tables only, because there may be many.
+/// Grains must lie in the file, outside the directory and the tables; looked at in the first tables only, because there
+/// may be many.
 fn grains(
     window: &Window<'_>,
     record: &mut Recorder<'_>,
     layout: &Layout,
-    field: Place,
+    (start, field): (u64, Place),
     entries: &[u32],
 ) -> Result<(), ReadError> {
     let end = window.size().get().div_ceil(SECTOR);
-    let mut outside = 0_u64;
-    let mut first = None;
-    for (index, sector) in entries
-        .iter()
-        .enumerate()
-        .filter(|(_, s)| **s != 0)
-        .take(MOST_TABLES)
-    {
+    let directory = layout.sectors_of_directory(start);
+    let mut tables: Vec<u32> = entries.iter().copied().filter(|s| *s != 0).collect();
+    tables.sort_unstable();
+    let in_table = |sector: u64| {
+        let after = tables.partition_point(|table| u64::from(*table) <= sector);
+        let before = after.checked_sub(1).and_then(|index| tables.get(index));
+        before.is_some_and(|table| sector - u64::from(*table) < layout.table_sectors())
+    };
+    let (mut outside, mut over) = (Told::default(), Told::default());
+    let first = entries.iter().enumerate().filter(|(_, s)| **s != 0);
+    for (index, sector) in first.take(MOST_TABLES) {
         let Some(table) = table(window, layout, *sector)? else {
             continue;
         };
-        for (n, grain) in table.iter().enumerate() {
-            let is_mark = *grain == 0 || (layout.zeroes && *grain == 1);
-            if !is_mark && u64::from(*grain) >= end {
-                outside += 1;
-                first = first.or(Some((index, n, *grain)));
+        for (n, grain) in (0..).zip(&table) {
+            let sector = u64::from(*grain);
+            if sector == 0 || (layout.zeroes && sector == 1) {
+                continue;
+            }
+            let at = u64::try_from(index).unwrap_or(0) * layout.per_table + n;
+            if sector >= end {
+                outside.tell(at, sector);
+            } else if sector == 0 || directory.contains(&sector) || in_table(sector) {
+                over.tell(at, sector);
             }
         }
     }
-    if let Some((index, n, sector)) = first {
-        let detail = format!(
-            "grain {n} of table {index} lies at sector {sector}, beyond the end of the file, as do {} in the first \
-             {MOST_TABLES} tables",
-            Bytes::new(outside).grouped()
-        );
-        record.odd(OddityKind::Damaged, detail, field);
-    }
+    let what = "lies beyond the end of the file";
+    outside.say(record, OddityKind::Damaged, field, "grain", what);
+    let what = "lies where the grain directory or a grain table is";
+    over.say(record, OddityKind::Overlap, field, "grain", what);
     Ok(())
 }
 
@@ -268,20 +264,27 @@ fn copies(
     Ok(())
 }
 
-/// How many tables have a fault, and the first of them.
+/// How many tables or grains have a fault, and the first of them.
 #[derive(Default)]
 struct Told {
     count: u64,
-    first: Option<(usize, u64)>,
+    first: Option<(u64, u64)>,
 }
 
 impl Told {
-    fn tell(&mut self, index: usize, sector: u64) {
+    fn tell(&mut self, index: u64, sector: u64) {
         self.count += 1;
         self.first = self.first.or(Some((index, sector)));
     }
 
-    fn say(&self, record: &mut Recorder<'_>, kind: OddityKind, field: Place, what: &str) {
+    fn say(
+        &self,
+        record: &mut Recorder<'_>,
+        kind: OddityKind,
+        field: Place,
+        who: &str,
+        what: &str,
+    ) {
         let Some((index, sector)) = self.first else {
             return;
         };
@@ -289,7 +292,7 @@ impl Told {
             1 => String::new(),
             n => format!(", one of {}", Bytes::new(n).grouped()),
         };
-        let detail = format!("grain table {index} (sector {sector}){others} {what}");
+        let detail = format!("{who} {index} (sector {sector}){others} {what}");
         record.odd(kind, detail, field);
     }
 }

@@ -77,13 +77,13 @@ fn grains_are_found_through_directory_and_table() {
         found.text(Key::Subformat).as_deref(),
         Some("monolithicSparse")
     );
-    assert_eq!(found.text(Key::ContentId).as_deref(), Some("0d249be9"));
+    assert_eq!(found.text(Key::DiskId).as_deref(), Some("0d249be9"));
     assert_eq!(found.text(Key::AdapterType).as_deref(), Some("lsilogic"));
     assert_eq!(found.text(Key::DiskGeometry).as_deref(), Some("2/16/63"));
     assert_eq!(found.text(Key::ThinProvisioned).as_deref(), Some("yes"));
     assert_eq!(found.bytes(Key::DataOffset), Some(4096));
     assert_eq!(found.grid(GridRole::ContainerBlock), Some((4096, 0)));
-    let (at, bytes) = found.evidence(Key::ContentId).expect("evidence");
+    let (at, bytes) = found.evidence(Key::DiskId).expect("evidence");
     assert_eq!((at, bytes.as_slice()), (512 + 32, &b"CID=0d249be9"[..]));
     let disk = container.disk.expect("a disk");
     assert_eq!(disk.size.value, Bytes::new(20_480));
@@ -268,8 +268,10 @@ fn damaged_headers_are_stated() {
         (
             4 * 512,
             &words(&[99]),
-            "grain 0 of table 0 lies at sector 99",
+            "grain 0 (sector 99) lies beyond the end",
         ),
+        (4 * 512, &words(&[4]), "grain 0 (sector 4) lies where"),
+        (4 * 512, &words(&[3]), "grain 0 (sector 3) lies where"),
         (6 * 512, &words(&[7]), "differs from its copy"),
         (5 * 512, &words(&[0]), "differs from its copy"),
     ] {
@@ -381,6 +383,12 @@ fn a_stream_is_read_by_its_footer_and_unpacked() {
             .to_string();
         assert!(error.contains(want), "{error}");
     }
+    let bomb = packed(0, &[0; 1 << 20]);
+    let error = table
+        .unpack(&bomb, &mut out)
+        .expect_err("too much")
+        .to_string();
+    assert!(error.contains("more than the 4 KiB"), "{error}");
     let mut longer = vec![0; 4097];
     assert!(table.unpack(raw, &mut longer).is_err());
 }
