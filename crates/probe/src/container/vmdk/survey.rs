@@ -148,7 +148,7 @@ fn tables(
     entries: &[u32],
 ) {
     let directory = layout.sectors_of_directory(start);
-    let file = window.size().get() / SECTOR;
+    let file = window.size().get().div_ceil(SECTOR);
     let step = layout.table_sectors();
     let mut used: Vec<(u64, u64)> = Vec::new();
     let (mut outside, mut inside) = (Told::default(), Told::default());
@@ -157,7 +157,7 @@ fn tables(
         if sector == 0 {
             continue;
         }
-        if end > file.max(window.size().get().div_ceil(SECTOR)) {
+        if end > file {
             outside.tell(index, sector);
         } else if sector < directory.end && directory.start < end {
             inside.tell(index, sector);
