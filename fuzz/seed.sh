@@ -192,6 +192,7 @@ vdi; put $((0x158)) 08020000; keep vdi data-over-table 4096
 vdi; put $((0x154)) 40000000; keep vdi table-in-header 4096
 vdi; put $((0x17c)) 64000000; keep vdi extra-100 4096
 put $((0x17c)) ffffffff; keep vdi extra-max 4096
+vdi; put $((0x17c)) 0000f8ff; put 512 fcffffff; keep vdi extra-overflows 4096
 vdi; put $((0x184)) ffffffff; keep vdi allocated-max 4096
 vdi; put 512 fdffffff; keep vdi block-beyond-the-file 4096
 vdi; put $((0x168)) 00100000; keep vdi sectors-4096 4096

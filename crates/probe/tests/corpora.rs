@@ -485,7 +485,12 @@ fn hostile_containers_end_in_a_statement() {
         ("vdi", "data-over-table", "are the same bytes"),
         ("vdi", "disk-size-max", "would be needed"),
         ("vdi", "extra-100", "100 extra bytes before each block"),
-        ("vdi", "extra-max", "4294967295 extra bytes"),
+        ("vdi", "extra-max", "with 4,294,967,295 bytes before each"),
+        (
+            "vdi",
+            "extra-overflows",
+            "blocks of 1 MiB with 4,294,443,008 bytes",
+        ),
         ("vdi", "header-length-0", "a header of 0 bytes"),
         ("vdi", "kind-9", "image type 9"),
         ("vdi", "sectors-4096", "sectors of 4096 bytes"),

@@ -46,6 +46,8 @@ const FREE: u32 = 0xffff_ffff;
 const ZERO: u32 = 0xffff_fffe;
 /// Entries of the table that are looked at when an image is opened: 64 GiB of disk.
 const MOST_ENTRIES: u64 = 1 << 16;
+/// 4 GiB from block to block, so that no address of 64 bits overflows.
+const LARGEST_STRIDE: u64 = 1 << 32;
 /// From the field of the header's length to its last UUID.
 const SHORTEST_HEADER: u32 = 0x180;
 
@@ -93,7 +95,7 @@ impl Entries for BlockNumbers {
         out.extend(entries.iter().map(|raw| match u32::from_le_bytes(*raw) {
             FREE => entry::ABSENT,
             ZERO => entry::ZERO,
-            // Below 2³² × (2³² + 2³²): no overflow.
+            // At most (2³² - 3) × 2³² + 2 × 2³²: no overflow.
             n => self.data_offset + self.extra + u64::from(n) * self.stride,
         }));
     }
@@ -137,6 +139,16 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         return Ok(Some(Container::unusable(record.finish())));
     };
     checks(&mut record, &header, window.size().get());
+    let extra = u64::from(header.block_extra.get());
+    let stride = extra + block.get();
+    if stride > LARGEST_STRIDE {
+        let detail = format!(
+            "blocks of {block} with {} bytes before each; expected 1 MiB with none",
+            Bytes::new(extra).grouped()
+        );
+        record.odd(OddityKind::Damaged, detail, place!(Header.block_extra));
+        return Ok(Some(Container::unusable(record.finish())));
+    }
     survey(window, &mut record, &header)?;
     let size = Bytes::new(header.disk_size.get());
     let mut references = Vec::new();
@@ -150,7 +162,6 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             source: record.source(place!(Header.parent)),
         });
     }
-    let extra = u64::from(header.block_extra.get());
     let table = Flat {
         file: TableFile::new(&opening.file),
         start: u64::from(header.table_offset.get()),
@@ -160,7 +171,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         parent: differencing.then_some(1),
         format: BlockNumbers {
             data_offset: u64::from(header.data_offset.get()),
-            stride: extra + block.get(),
+            stride,
             extra,
         },
     };
@@ -485,6 +496,11 @@ mod tests {
             (0x158, 516, "the same bytes"),
             (0x168, 520, "sectors of 520 bytes"),
             (0x17c, 100, "100 extra bytes"),
+            (
+                0x17c,
+                u32::MAX,
+                "blocks of 4 KiB with 4,294,967,295 bytes before each",
+            ),
             (0x178, 3000, "blocks of 3000 bytes"),
             (0x180, 3, "a table of 3 blocks"),
             (0x184, 5, "5 blocks allocated of 4"),
