@@ -446,3 +446,22 @@ fn a_capacity_of_0_leaves_the_disk_to_the_descriptor() {
     assert!(container.disk.is_none());
     assert!(details(&container).contains("a capacity of 0 sectors"));
 }
+
+#[test]
+fn a_descriptor_of_megabytes_is_not_read() {
+    let image = Volume::new(3 << 20).with(0, TEXT);
+    let container = open(&FORMAT, &image);
+    assert!(container.disk.is_none());
+    assert_eq!(container.detected.oddities(), [OddityKind::LimitReached]);
+    // 62 TB in parts of 2 GB.
+    let mut text = TEXT.to_owned();
+    for n in 0..31_744 {
+        text += &format!("RW 4192256 SPARSE \"a-s{n}.vmdk\"\n");
+    }
+    let disk = open(&FORMAT, &Volume(text.into())).disk.expect("a disk");
+    assert_eq!(disk.references.len(), 31_745);
+    assert_eq!(
+        disk.size.value,
+        Bytes::new((31_744 * 4_192_256 + 40) * 512)
+    );
+}
