@@ -105,7 +105,7 @@ fn check(found: &FoundFile, size: Bytes) {
         assert!(!part.is_empty() && part.start() >= before && part.end() <= end);
         before = part.end();
     }
-    assert_eq!(found.segments.is_empty() || found.placement.is_some(), true);
+    assert!(found.segments.is_empty() || found.placement.is_some());
     let facts = [Some(&found.size.source), Some(&found.allocated.source)];
     let placed = found.placement.as_ref().map(|placement| &placement.source);
     for source in facts.into_iter().chain([placed]).flatten() {

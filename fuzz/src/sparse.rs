@@ -13,7 +13,7 @@
 const LARGEST: u64 = 16 << 20;
 
 /// The bytes that a seed stands for; those of the seed itself when it is not sparse.
-pub fn unpacked(seed: &[u8]) -> Vec<u8> {
+pub(crate) fn unpacked(seed: &[u8]) -> Vec<u8> {
     let (seal, Some((head, mut rest))) = (
         seed.starts_with(b"sparse+ "),
         seed.split_at_checked(16)

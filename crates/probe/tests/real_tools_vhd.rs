@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::qemu_map::{Action, Chain, Rng, Spec, convert, map};
+use support::qemu_map::{Chain, Rng, Spec, convert, map};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

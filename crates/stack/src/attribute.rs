@@ -233,8 +233,6 @@ keys! {
     ParentChanged = "parent changed",
     /// File that holds what is absent in a differencing virtual disk, as recorded.
     Parent = "parent",
-    /// Identifier of a virtual disk, which a child records to know its parent again.
-    DiskId = "disk identifier",
     /// UUID that a virtual disk has besides.
     DiskUuid = "UUID of the disk",
     /// Controller that a virtual disk was made for: `ide`, `lsilogic`.

@@ -460,8 +460,5 @@ fn a_descriptor_of_megabytes_is_not_read() {
     }
     let disk = open(&FORMAT, &Volume(text.into())).disk.expect("a disk");
     assert_eq!(disk.references.len(), 31_745);
-    assert_eq!(
-        disk.size.value,
-        Bytes::new((31_744 * 4_192_256 + 40) * 512)
-    );
+    assert_eq!(disk.size.value, Bytes::new((31_744 * 4_192_256 + 40) * 512));
 }

@@ -292,7 +292,7 @@ impl<'a> Volume<'a> {
         // At most 64 rounds: the smallest base is 3.
         let is_power = |base: u64| {
             let mut left = group;
-            while left % base == 0 {
+            while left.is_multiple_of(base) {
                 left /= base;
             }
             left == 1

@@ -191,7 +191,7 @@ impl<'a> Volume<'a> {
     /// Reads a record.
     pub(super) fn record(&self, number: u64) -> Result<Record, FindError> {
         let size = self.geometry.mft_record;
-        let offset = number.checked_mul(size).unwrap_or(u64::MAX);
+        let offset = number.saturating_mul(size);
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
         if self.mft.locate(offset).is_none() {
             return Err(FindError::Damaged {
