@@ -550,3 +550,15 @@ for type in ext3 ext4; do
     debugfs -w -f "$work/requests" "$image" >/dev/null 2>&1
     sectors ext-files fragments-$type
 done
+# xfs OPTION...: a filled filesystem
+{
+    printf '/nothing\n0 0\nd--755 0 0\nsmall ---644 0 0 %s\n' "$tree/small"
+    printf 'data d--755 0 0\ndb.mdf ---644 0 0 %s\n$\nmany d--755 0 0\n' "$tree/data/db.mdf"
+    for n in $(seq 24); do printf '%s-%0200d ---644 0 0 %s\n' "$n" 0 "$tree/small"; done
+    printf '$\n$\n'
+} >"$work/prototype"
+xfs() {
+    blank 320M; mkfs.xfs -q -f -l size=64m -d agcount=2 -p "$work/prototype" "$@" "$image" >/dev/null 2>&1
+}
+xfs -m uuid=$uuid; sectors xfs-files mkfs-v5
+xfs -m crc=0 -b size=512; sectors xfs-files mkfs-v4

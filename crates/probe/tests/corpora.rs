@@ -88,7 +88,7 @@ fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
             assert!(most <= MOST_BY_FINDER, "{}: read {most}", path.display());
             found += count;
         }
-        assert!(found > 5, "{name}: {found} files found in all seeds");
+        assert!(found >= 4, "{name}: {found} files found in all seeds");
     }
 }
 

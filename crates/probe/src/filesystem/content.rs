@@ -2,8 +2,9 @@
 
 use straddle_geometry::{Bytes, Extent, Segment};
 use straddle_io::ReadError;
+use straddle_stack::{Fact, Oddity, OddityKind};
 
-use crate::{FindError, Window};
+use crate::{FindError, FoundFile, Window};
 
 /// Runs of one file that are followed; a file in more pieces than this is not worth a plan but a copy.
 const MOST_RUNS: usize = 1 << 20;
@@ -106,6 +107,90 @@ impl Content {
             last.upper = Extent::new(last.upper.start(), len).unwrap_or(last.upper);
         }
         self.segments
+    }
+}
+
+/// Where the bytes of a file lie, as the records of its runs say: ext's and XFS's extents.
+#[derive(Default)]
+pub(crate) struct Layout {
+    pub(crate) content: Content,
+    /// Parts of the file that were never written.
+    unwritten: Vec<Extent>,
+    /// Where the first run is recorded in the window, and the length of the record.
+    first: Option<(u64, usize)>,
+}
+
+impl Layout {
+    /// Adds a run of a file of `size` bytes; `recorded` says where its record is in the window.
+    pub(crate) fn add(
+        &mut self,
+        (upper, lower, len): (u64, u64, u64),
+        recorded: (u64, usize),
+        written: bool,
+        size: u64,
+    ) -> Result<(), FindError> {
+        self.first.get_or_insert(recorded);
+        self.content.push(upper, lower, len)?;
+        let len = size.saturating_sub(upper).min(len);
+        let part = Extent::new(Bytes::new(upper), Bytes::new(len));
+        let Some(part) = part.filter(|part| !written && !part.is_empty()) else {
+            return Ok(());
+        };
+        match self.unwritten.last_mut() {
+            Some(last) if last.end() == part.start() => {
+                let both = last.len().checked_add(part.len());
+                let both = both.and_then(|len| Extent::new(last.start(), len));
+                *last = both.unwrap_or(*last);
+            }
+            // At most as many as records were read.
+            _ => self.unwritten.push(part),
+        }
+        Ok(())
+    }
+
+    /// The file that lies so.
+    pub(crate) fn found(
+        self,
+        window: &Window<'_>,
+        path: String,
+        size: Fact<Bytes>,
+        allocated: Fact<Bytes>,
+        mut oddities: Vec<Oddity>,
+    ) -> FoundFile {
+        let total = size.value;
+        let segments = self.content.into_segments(total.get());
+        let located: u64 = segments.iter().map(|s| s.upper.len().get()).sum();
+        let holes = Bytes::new(total.get().saturating_sub(located));
+        if holes > Bytes::ZERO {
+            let detail = format!("{} of {} bytes are holes", holes.grouped(), total.grouped());
+            let source = size.source.clone();
+            oddities.push(Oddity::at(OddityKind::Sparse, detail, source));
+        }
+        let mut placement = None;
+        if let (Some(first), Some((at, len))) = (segments.first(), self.first) {
+            let place = Extent::new(first.lower, first.upper.len());
+            placement = place.map(|place| window.fact(place, at, len));
+        }
+        if let Some(part) = self.unwritten.first() {
+            let never = self.unwritten.iter().map(|p| p.len().get()).sum();
+            let detail = format!(
+                "{} of {} bytes, the first at byte {}, have a place but were never written",
+                Bytes::new(never).grouped(),
+                total.grouped(),
+                part.start().grouped()
+            );
+            let source = size.source.clone();
+            oddities.push(Oddity::at(OddityKind::Unwritten, detail, source));
+        }
+        FoundFile {
+            path,
+            size,
+            allocated,
+            segments,
+            placement,
+            unwritten: self.unwritten,
+            oddities,
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Files found inside filesystems made by the real tools: the bytes at the places that are named must be the file's, and
 //! the places must be those that an independent tool names.
 //!
-//! Needs ntfs-3g, wimtools and e2fsprogs from Debian.
+//! Needs ntfs-3g, wimtools, e2fsprogs and xfsprogs from Debian.
 
 mod ext;
 mod ntfs;
+mod xfs;
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -14,40 +14,15 @@
 
 use std::collections::HashSet;
 
-use straddle_geometry::{Bytes, Extent};
-
 use super::volume::{BLOCKS, EXTENTS, Inode, Volume, u16_at, u32_at};
 use crate::FindError;
-use crate::filesystem::content::Content;
+use crate::filesystem::content::Layout;
 use crate::find::Flaw;
 
 /// The kernel's limit.
 const DEEPEST: u16 = 5;
 const ENTRY: usize = 12;
 const LONGEST_EXTENT: u64 = 32_768;
-
-/// Where an inode's bytes lie.
-#[derive(Default)]
-pub(super) struct Layout {
-    pub(super) content: Content,
-    /// Parts of the file that were never written.
-    pub(super) unwritten: Vec<Extent>,
-    /// Where the first run is recorded in the window, and the length of the record.
-    pub(super) first: Option<(u64, usize)>,
-}
-
-impl Layout {
-    fn add(
-        &mut self,
-        upper: u64,
-        lower: u64,
-        len: u64,
-        recorded: (u64, usize),
-    ) -> Result<(), FindError> {
-        self.first.get_or_insert(recorded);
-        self.content.push(upper, lower, len)
-    }
-}
 
 impl Volume<'_> {
     pub(super) fn layout(&self, inode: &Inode) -> Result<Layout, FindError> {
@@ -158,22 +133,8 @@ impl Extents<'_, '_> {
         // Numbers of blocks have 33 bits here, and their size 16.
         let (start, len) = (first * self.volume.block, count * self.volume.block);
         let recorded = at.saturating_add(u64::try_from(pos).unwrap_or(0));
-        self.layout.add(start, place, len, (recorded, ENTRY))?;
-        if !written {
-            let len = self.size.saturating_sub(start).min(len);
-            let part = Extent::new(Bytes::new(start), Bytes::new(len));
-            let part = part.filter(|part| !part.is_empty());
-            // As many as there are extents, which are limited.
-            match (self.layout.unwritten.last_mut(), part) {
-                (Some(last), Some(part)) if last.end() == part.start() => {
-                    let both = last.len().checked_add(part.len());
-                    let both = both.and_then(|len| Extent::new(last.start(), len));
-                    *last = both.unwrap_or(*last);
-                }
-                (_, part) => self.layout.unwritten.extend(part),
-            }
-        }
-        Ok(())
+        self.layout
+            .add((start, place, len), (recorded, ENTRY), written, self.size)
     }
 }
 
@@ -228,8 +189,9 @@ impl Numbers<'_, '_> {
         let Some(below) = levels.checked_sub(1) else {
             let unit = self.volume.block;
             // `next` is below `end`, which is the size in blocks.
+            let run = (self.next.saturating_mul(unit), place, unit);
             self.layout
-                .add(self.next.saturating_mul(unit), place, unit, (at, NUMBER))?;
+                .add(run, (at, NUMBER), true, self.end.saturating_mul(unit))?;
             self.next += 1;
             return Ok(());
         };

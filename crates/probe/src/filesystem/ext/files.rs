@@ -84,7 +84,6 @@ impl Volume<'_> {
         let mut odd = |kind, detail: String, at: u64| {
             oddities.push(Oddity::at(kind, detail, window.source(at, 4)));
         };
-        let count = |n: u64| Bytes::new(n).grouped();
         if self.superblock.incompatible.get() & NEEDS_RECOVERY != 0 {
             let detail = "its filesystem has a journal that waits to be replayed: \
                  what is said here may be what was before the last changes";
@@ -96,49 +95,25 @@ impl Volume<'_> {
             let detail = "it is encrypted: what lies at its places is not what a program reads";
             odd(OddityKind::Encrypted, detail.to_owned(), field(FLAGS));
         }
-        let mut found = FoundFile {
+        let size = self.size_fact(inode);
+        let allocated = window.fact(Bytes::new(inode.allocated), field(COUNT), 4);
+        if !inode.has(INLINE_DATA) {
+            let layout = self.layout(inode)?;
+            return Ok(layout.found(window, path, size, allocated, oddities));
+        }
+        let detail = format!("its {} bytes lie in its inode", size.value.grouped());
+        odd(OddityKind::Inline, detail, field(FLAGS));
+        let len = inode.size.min(inode.blocks().len() as u64);
+        let place = Extent::new(Bytes::new(field(BLOCKS)), Bytes::new(len));
+        let place = place.filter(|place| !place.is_empty());
+        Ok(FoundFile {
             path,
-            size: self.size_fact(inode),
-            allocated: window.fact(Bytes::new(inode.allocated), field(COUNT), 4),
+            size,
+            allocated,
             segments: Vec::new(),
-            placement: None,
+            placement: place.map(|place| window.fact(place, field(BLOCKS), 16)),
             unwritten: Vec::new(),
-            oddities: Vec::new(),
-        };
-        if inode.has(INLINE_DATA) {
-            let detail = format!("its {} bytes lie in its inode", count(inode.size));
-            odd(OddityKind::Inline, detail, field(FLAGS));
-            let len = inode.size.min(inode.blocks().len() as u64);
-            let place = Extent::new(Bytes::new(field(BLOCKS)), Bytes::new(len));
-            found.placement = place
-                .filter(|place| !place.is_empty())
-                .map(|place| window.fact(place, field(BLOCKS), 16));
-            found.oddities = oddities;
-            return Ok(found);
-        }
-        let layout = self.layout(inode)?;
-        found.segments = layout.content.into_segments(inode.size);
-        found.unwritten = layout.unwritten;
-        let located: u64 = found.segments.iter().map(|s| s.upper.len().get()).sum();
-        let holes = inode.size.saturating_sub(located);
-        if holes > 0 {
-            let detail = format!("{} of {} bytes are holes", count(holes), count(inode.size));
-            odd(OddityKind::Sparse, detail, field(BLOCKS));
-        }
-        if let (Some(first), Some((at, len))) = (found.segments.first(), layout.first) {
-            let place = Extent::new(first.lower, first.upper.len());
-            found.placement = place.map(|place| window.fact(place, at, len));
-            if let Some(part) = found.unwritten.first() {
-                let detail = format!(
-                    "{} of {} bytes, the first at byte {}, have a place but were never written",
-                    count(found.unwritten.iter().map(|p| p.len().get()).sum()),
-                    count(inode.size),
-                    part.start().grouped()
-                );
-                odd(OddityKind::Unwritten, detail, at);
-            }
-        }
-        found.oddities = oddities;
-        Ok(found)
+            oddities,
+        })
     }
 }

@@ -9,7 +9,14 @@
 //!      102  sector size (2)        196  log stripe unit in bytes, 0 or 1 if none (4)
 //! ```
 //!
+//! Files are found by way of the inodes, see `volume`, `extents` and `directory`.
+//!
 //! Source: "XFS Algorithms & Data Structures", 3rd edition, chapter 13.
+
+mod directory;
+mod extents;
+mod files;
+mod volume;
 
 use straddle_io::ReadError;
 use straddle_stack::{GridRole, Key, OddityKind};
@@ -28,7 +35,7 @@ pub(crate) static PROBER: Prober = Prober {
         bytes: b"XFSB",
     }],
     probe,
-    find: None,
+    find: Some(files::find),
 };
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -37,7 +44,9 @@ struct Superblock {
     magic: [u8; 4],
     block_size: U32,
     data_blocks: U64,
-    unused_1: [u8; 64],
+    unused_1: [u8; 40],
+    root_inode: U64,
+    unused_5: [u8; 16],
     realtime_extent: U32,
     group_blocks: U32,
     groups: U32,
@@ -50,13 +59,19 @@ struct Superblock {
     label: [u8; 12],
     log_block_size: u8,
     log_sector_size: u8,
-    unused_3: [u8; 62],
+    log_inode_size: u8,
+    log_inodes_per_block: u8,
+    log_group_blocks: u8,
+    unused_3: [u8; 59],
     stripe_unit: U32,
     stripe_width: U32,
     log_directory_block: u8,
     log_log_sector: u8,
     log_sector: U16,
     log_stripe_unit: U32,
+    features: U32,
+    unused_6: [u8; 12],
+    incompatible: U32,
 }
 
 /// The log may use larger sectors than the rest; a flag of the version says that the field is in use.
