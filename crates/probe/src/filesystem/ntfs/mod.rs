@@ -15,6 +15,8 @@
 //! Source: Microsoft, "NTFS boot sector"; the MFT record and its fixups as described by the Linux-NTFS documentation.
 
 mod files;
+#[cfg(test)]
+mod files_tests;
 mod index;
 mod record;
 mod runs;

@@ -16,6 +16,8 @@
 mod directory;
 mod extents;
 mod files;
+#[cfg(test)]
+mod files_tests;
 mod volume;
 
 use straddle_io::ReadError;

@@ -71,7 +71,7 @@ impl<'a> Volume<'a> {
             format: "xfs",
             detail: detail.to_owned(),
         };
-        if super::probe(window)?.is_none() {
+        if super::PROBER.run(window)?.is_none() {
             return Err(absent("there is no superblock in the first sector"));
         }
         let superblock: Superblock = window.get(0)?;
@@ -130,7 +130,7 @@ impl<'a> Volume<'a> {
         let end = linear.checked_add(count)?;
         let inside =
             end <= sb.data_blocks.get() && end.checked_mul(self.block)? <= self.window.size().get();
-        inside.then_some(linear * self.block)
+        inside.then(|| linear * self.block)
     }
 
     /// Reads an inode.
