@@ -8,6 +8,7 @@ use super::descriptor::{Descriptor, Field, Kind, Line, MOST_BYTES};
 use super::grains::SECTOR;
 use super::moved;
 use crate::Window;
+use crate::container::names::Names;
 use crate::container::{Container, Content, Disk, ExtentOf, Opening, OpensAs, Reference, Role};
 use crate::record::{Place, Recorder};
 
@@ -103,18 +104,11 @@ pub(super) fn identities(text: &Descriptor) -> Vec<String> {
     text.content_id("cid").into_iter().collect()
 }
 
-/// Where a file may be that a descriptor names: as written, with the folders of Windows too; and, because disks are
-/// moved together with their folder, in the folder of the descriptor.
+/// Where a file may be that a descriptor names.
 fn names(written: &str) -> Vec<String> {
-    let mut names = vec![written.replace('\\', "/")];
-    if written.contains('\\') {
-        names.push(written.to_owned());
-    }
-    let plain = names[0].rsplit('/').next().unwrap_or("").to_owned();
-    if !plain.is_empty() && !names.contains(&plain) {
-        names.push(plain);
-    }
-    names
+    let mut names = Names::default();
+    names.add(written);
+    names.finish()
 }
 
 /// A device of the host, by its name: reading it because a text says so is not what somebody who checks a file asks for.

@@ -143,14 +143,7 @@ fn a_child_names_its_parent_and_the_content_it_expects() {
         (Role::Parent, OpensAs::Format("vmdk"))
     );
     assert_eq!(parent.expects.as_deref(), Some("deadbeef"));
-    assert_eq!(
-        parent.names,
-        [
-            "C:/VMs/Base Disk/base.vmdk",
-            "C:\\VMs\\Base Disk\\base.vmdk",
-            "base.vmdk"
-        ]
-    );
+    assert_eq!(parent.names, ["C:/VMs/Base Disk/base.vmdk", "base.vmdk"]);
 }
 
 #[test]

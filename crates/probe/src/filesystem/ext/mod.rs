@@ -19,6 +19,8 @@
 mod blocks;
 mod directory;
 mod files;
+#[cfg(test)]
+mod files_tests;
 mod volume;
 
 use straddle_io::ReadError;

@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn very_long_runs_cost_no_more_than_short_ones() {
         let list = [0x06, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03, 0];
-        let placer = placed(&list, 0x03ff_ffff_fffe, Some(16)).expect("a hole");
+        let placer = placed(&list, 0x3ff_ffff_fffe, Some(16)).expect("a hole");
         assert_eq!(clusters(&placer), []);
     }
 
