@@ -79,8 +79,10 @@ fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static str> {
     if beyond {
         return Some("beyond the end");
     }
-    let Map::Blocks(table) = &layer.map else {
-        return Some("no place below is known");
+    let table = match &layer.map {
+        Map::Blocks(table) => table,
+        Map::Segments(segments) if !segments.is_empty() => return Some("in a hole of the file"),
+        _ => return Some("no place below is known"),
     };
     Some(match table.0.locate(at) {
         Ok(Answer::Packed { .. }) => "compressed with its neighbours",

@@ -1,6 +1,10 @@
 //! Small stacks built by hand, for the tests of the rules.
 
-use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use std::sync::Arc;
+use straddle_geometry::{
+    BlockTable, Blocks, Bytes, Extent, Gap, Grid, Map, Place, Segment, Sink, Striping, TableError,
+    Unit, entry,
+};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
 };
@@ -11,6 +15,48 @@ use crate::{Context, Finding, Options, Rule, Severity};
 pub(crate) struct Lab {
     pub(crate) stack: Stack,
     pub(crate) options: Options,
+}
+
+/// A block table in memory.
+#[derive(Debug)]
+struct Table {
+    block: Unit,
+    entries: Vec<u64>,
+}
+
+impl BlockTable for Table {
+    fn block(&self) -> Unit {
+        self.block
+    }
+
+    fn size(&self) -> Bytes {
+        Bytes::new(self.block.get() * u64::try_from(self.entries.len()).expect("few"))
+    }
+
+    fn parent(&self) -> Option<usize> {
+        None
+    }
+
+    fn locate(&self, offset: Bytes) -> Result<Place, TableError> {
+        let (index, within) = offset.div_rem(self.block);
+        let run = Bytes::new(self.block.get() - within.get());
+        let place = self.entries[usize::try_from(index)?];
+        Ok(match entry::gap(place) {
+            Some(Gap::Absent) => Place::Absent { run },
+            Some(_) => Place::Zero { run },
+            None => Place::At {
+                target: 0,
+                offset: Bytes::new(place + within.get()),
+                run,
+            },
+        })
+    }
+
+    /// The whole of it: the rules ask for nothing else.
+    fn stream(&self, _: Extent, sink: &mut dyn Sink) -> Result<(), TableError> {
+        sink.blocks(Bytes::ZERO, 0, &self.entries);
+        Ok(())
+    }
 }
 
 fn unit(n: u64) -> Unit {
@@ -117,6 +163,26 @@ impl Lab {
         self.over(LayerKind::File, &[below], map)
     }
 
+    /// A virtual disk in a file: where each of its blocks lies, or a mark of [`entry`].
+    pub(crate) fn container(
+        &mut self,
+        format: &'static str,
+        file: LayerId,
+        block: u64,
+        entries: &[u64],
+    ) -> LayerId {
+        let table = Table {
+            block: unit(block),
+            entries: entries.to_vec(),
+        };
+        let size = block * u64::try_from(entries.len()).expect("few");
+        let map = Map::Blocks(Blocks(Arc::new(table)));
+        let id = self.over(LayerKind::Container, &[file], map);
+        self.stack.layer_mut(id).format = Some(format.into());
+        self.size(id, size);
+        id
+    }
+
     pub(crate) fn grid(&mut self, id: LayerId, role: GridRole, size: u64) {
         let fact = reported(Grid::new(unit(size)), role.name());
         self.stack.layer_mut(id).add_grid(role, fact);
@@ -160,7 +226,9 @@ impl Lab {
 
     /// What one rule finds.
     pub(crate) fn findings(&self, rule: &Rule) -> Vec<Finding> {
-        let context = Context::new(&self.stack, &self.options);
+        let mut stack = self.stack.clone();
+        stack.survey(&self.options.io);
+        let context = Context::new(&stack, &self.options);
         let mut findings = Vec::new();
         (rule.check)(&context, &mut findings);
         assert!(findings.iter().all(|finding| finding.code == rule.code));

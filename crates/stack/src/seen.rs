@@ -295,6 +295,23 @@ impl Seen {
         Some((off, all))
     }
 
+    /// True when the layer sees this grid everywhere, torn into pieces or not.
+    #[must_use]
+    pub fn is_everywhere(&self, grid: Grid) -> bool {
+        match self {
+            Seen::Uniform(seen) => *seen == grid,
+            Seen::Pieces(pieces) => pieces.iter().all(|piece| match piece {
+                Piece::Run { grid: seen, .. } => *seen == grid,
+                Piece::Surveyed(surveyed) => {
+                    surveyed.knows(grid.unit())
+                        && surveyed
+                            .kinds()
+                            .is_some_and(|mut kinds| kinds.all(|kind| kind.grid == grid))
+                }
+            }),
+        }
+    }
+
     /// How far behind a boundary runs start, and how many bytes start so; nearest first. `None` for a uniform grid, and
     /// where a part was not surveyed.
     #[must_use]

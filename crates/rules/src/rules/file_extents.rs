@@ -31,11 +31,11 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.of_kind(LayerKind::File) {
-        // A file behind a loop device is that device's matter (STR603).
-        let carries_a_device = context
-            .stack
-            .above(id)
-            .any(|above| context.stack.layer(above).kind == LayerKind::Device);
+        // A file behind a loop device is that device's matter (STR603), one that holds a virtual disk that disk's (STR405).
+        let carries_a_device = context.stack.above(id).any(|above| {
+            let kind = context.stack.layer(above).kind;
+            matches!(kind, LayerKind::Device | LayerKind::Container)
+        });
         if carries_a_device {
             continue;
         }

@@ -31,6 +31,12 @@ impl<'a> Start<'a> {
         let Seen::Uniform(seen) = grid.seen else {
             return None;
         };
+        // Inside a virtual disk that is on the grid itself, a partition is judged like any other. Otherwise rules of their
+        // own (STR401 and on) say which layers are wrong, and a start that undoes them here would be wrong elsewhere.
+        let blame = super::guest::blame(context, id, grid);
+        if blame.is_some_and(|blame| !blame.guest || blame.is_off_below()) {
+            return None;
+        }
         // Where one linear path leads to the grid's own layer, its addresses are the natural ones; else those one below.
         let (base, start, there) = match context.stack.start_in(id, grid.layer) {
             Some(start) if is_linear(context, id, grid.layer) => {

@@ -1,0 +1,107 @@
+use straddle_stack::LayerKind;
+
+use super::guest::{blame, is_on};
+use super::pieces::{HARD, off};
+use super::start::say_what_is_free;
+use crate::context::Findings;
+use crate::wording::both_ways;
+use crate::{Code, Context, Finding, Page, Rule, Status};
+
+pub(crate) static RULE: Rule = Rule {
+    code: Code(414),
+    name: "guest-aligned-host-off",
+    summary: "a guest's partition is aligned in its virtual disk, but the host's partition below is not",
+    status: Status::Stable,
+    page: Page {
+        checks: "Guest partitions that begin on the grid inside their virtual disk and yet miss it, because the partition or volume of the host that the virtual \
+                 disk lies on does not begin on it.",
+        why: "Every tool that looks inside the guest says that all is well. What the guest sends to byte 1,048,576 of its disk arrives on the host's disk \
+              behind the start of the host's partition, and that start is added to every request of every guest on it.",
+        evidence: "The guest's table, the container's block table, the place of the file in the host's filesystem and the host's own table, composed.",
+        example: "Host partition at sector 63, qcow2 on it, guest partition at 1 MiB: 1,048,576 = 256 × 4,096, but 32,256 = 7 × 4,096 + 3,584. Every 4 KiB write of \
+                  the guest rewrites two sectors.",
+        fix: "Move the host's partition: see the finding on it. The guests need no change.",
+        fix_safety: "Move the virtual disks to other storage first; moving a partition under running guests is not possible.",
+        references: &[
+            "VMware, Recommendations for Aligning VMFS Partitions",
+            "NetApp TR-3747: guest and host must both be aligned",
+        ],
+    },
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.data_partitions() {
+        for grid in HARD.into_iter().flat_map(|role| context.below(id, role)) {
+            let Some(blame) = blame(context, id, grid) else {
+                continue;
+            };
+            let Some(host) = blame.host else {
+                continue;
+            };
+            if blame.guest || blame.container || blame.file || is_on(&grid.seen) {
+                continue;
+            }
+            let unit = grid.fact.value.unit();
+            let name = grid.role.name();
+            let below = context.stack.layer(host);
+            let title = format!(
+                "{} of the guest is aligned in its disk; {} of the host is off the {name} of {unit}",
+                layer.name, below.name
+            );
+            let mut finding = Finding::priced(RULE.code, id, title, context.prices(grid));
+            if let Some(placement) = &below.placement {
+                let label = format!("the host's start = {}", both_ways(placement.value.start()));
+                finding = finding.evidence(&placement.source, label);
+            }
+            finding = finding.evidence(&grid.fact.source, format!("{name} = {unit}"));
+            if let Some(line) = off(&grid.seen) {
+                finding = finding.arithmetic(line);
+            }
+            let what = match below.kind {
+                LayerKind::Partition => "partition",
+                other => other.name(),
+            };
+            let finding = finding.help(format!(
+                "leave the guest alone; move the host's {what} {} (see the finding on it)",
+                below.name
+            ));
+            findings.push(say_what_is_free(finding));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+    use straddle_stack::LayerKind;
+
+    fn nested(host: u64, guest: u64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        let partition = lab.partition(disk, host);
+        let file = lab.upper(LayerKind::File, "", partition, 1 << 20);
+        let entries = [3_u64, 1, 2, 4].map(|n| n * 65_536);
+        let container = lab.container("qcow2", file, 65_536, &entries);
+        let guest = lab.upper(LayerKind::Partition, "", container, guest * 512);
+        lab.size(guest, 131_072);
+        lab
+    }
+
+    #[test]
+    fn the_hosts_partition_is_named() {
+        nested(63, 128).one(
+            &RULE,
+            Severity::Error,
+            "131,072 of 131,072 bytes = 100% lie in pieces that are off the grid",
+        );
+    }
+
+    #[test]
+    fn an_aligned_host_and_a_guest_that_is_off_itself_are_silent() {
+        nested(2048, 128).none(&RULE);
+        nested(63, 63).none(&RULE);
+    }
+}
