@@ -373,7 +373,7 @@ sum() {
     put $(($1 + $3)) 00000000
     put $(($1 + $3)) "$(tail -c +$(($1 + 1)) "$image" | head -c "$2" | od -An -v -tu1 -w1 | awk '{ n += $1 } END { printf "%08x", 4294967295 - n }')"
 }
-small() { vhd; put 544 00001000; put 48 000000000000c800; put 1536 00000010000000190000002effffffff; put 8192 f0; put 12800 ff; sum 0 512 64; }
+small() { vhd; put 544 00001000; put 540 00000004; put 48 0000000000003800; put 1536 00000010000000190000002effffffff; put 8192 f0; put 12800 ff; sum 0 512 64; }
 vhd -o subformat=fixed; tail -c 4608 "$image" >"$image.out"; mv "$image.out" "$image"; put 4144 0000000000001000; put 4120 00000000; put 4164 11111111222233334444555555555555; sum 4096 512 64; keep vhd fixed
 head -c 4607 "$image" >"$image.out"; mv "$image.out" "$image"; keep vhd fixed-511
 put 4144 ffffffffffffffff; keep vhd fixed-size-max

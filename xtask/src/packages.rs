@@ -34,6 +34,10 @@ const TESTS: &[(&str, &str)] = &[
         "qemu-img and qemu-io: oracle for virtual disk containers",
     ),
     (
+        "python3-libvhdi",
+        "pyvhdi: reads chains of differencing VHD and VHDX",
+    ),
+    (
         "strace",
         "proves that targets are opened read-only and how much is read",
     ),

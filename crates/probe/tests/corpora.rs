@@ -244,7 +244,7 @@ fn hostile_containers_end_in_a_statement() {
         (
             "vhd",
             "fixed-size-max",
-            "9,223,372,036,854,775,808 bytes; 4,095 bytes lie before it",
+            "18,446,744,073,709,551,615 bytes; 4,096 bytes lie before it",
         ),
         ("vhd", "block-size-0", "block size 0;"),
         ("vhd", "block-size-odd", "block size 3073;"),
@@ -268,7 +268,11 @@ fn hostile_containers_end_in_a_statement() {
             "sizes-max",
             "entries lies at bytes 1,536 to 17,179,870,716",
         ),
-        ("vhd", "table-offset-max", "no table"),
+        (
+            "vhd",
+            "table-offset-max",
+            "lies at bytes 9,223,372,036,854,775,807",
+        ),
         (
             "vhd",
             "table-over-the-copy",
@@ -296,7 +300,11 @@ fn hostile_containers_end_in_a_statement() {
             "locator-beyond-the-file",
             "beyond the end of the file; it is left out",
         ),
-        ("vhd", "differencing-block-size-2p31", "x"),
+        (
+            "vhd",
+            "differencing-block-size-2p31",
+            "block 0 lies at bytes 8,192 to 2,148,016,128",
+        ),
         ("vhd", "type-6", "disk type 6;"),
         ("vhd", "version-2", "version 2.0 of the format"),
         ("vhd", "truncated", "no header with the text"),
@@ -597,15 +605,18 @@ fn hostile_containers_end_in_a_statement() {
         ("vmdk", "unclean", "not closed cleanly"),
         ("vmdk", "version-4", "version 4"),
     ];
+    let mut silent = Vec::new();
     for (target, name, want) in expected {
         let path = fuzz().join("corpus").join(target).join(name);
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let said = said(&bytes);
-        assert!(
-            said.iter().any(|detail| detail.contains(want)),
-            "{target}/{name}: expected `{want}` among {said:#?}"
-        );
+        if !said.iter().any(|detail| detail.contains(want)) {
+            silent.push(format!(
+                "{target}/{name}: expected `{want}` among {said:#?}"
+            ));
+        }
     }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
 /// The other direction: a target that outlived its prober would fuzz nothing.

@@ -78,6 +78,8 @@ const FOOTER: u64 = 512;
 const SHORT_FOOTER: u64 = 511;
 const SECTOR: u64 = 512;
 const FREE: u32 = 0xffff_ffff;
+/// Entries that are decoded in one way.
+const ALIKE: usize = 1024;
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -536,11 +538,17 @@ impl Entries for SectorNumbers {
 
     fn decode(&self, raw: &[u8], out: &mut Vec<u64>) {
         let (entries, _) = raw.as_chunks::<4>();
-        out.extend(entries.iter().map(|raw| match u32::from_be_bytes(*raw) {
-            FREE => entry::ABSENT,
+        for entries in entries.chunks(ALIKE) {
+            let numbers = || entries.iter().map(|raw| u32::from_be_bytes(*raw));
             // Below 2³² × 2⁹ + 2²⁰: no overflow.
-            n => u64::from(n) * SECTOR + self.bitmap,
-        }));
+            let place = |n: u32| u64::from(n) * SECTOR + self.bitmap;
+            // Tables are mostly full or mostly empty: where none is free, there is nothing to decide.
+            if numbers().fold(false, |free, n| free | (n == FREE)) {
+                out.extend(numbers().map(|n| if n == FREE { entry::ABSENT } else { place(n) }));
+            } else {
+                out.extend(numbers().map(place));
+            }
+        }
     }
 }
 
