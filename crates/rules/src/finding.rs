@@ -35,6 +35,10 @@ pub struct Evidence {
     pub source: Source,
     /// What it says: `first sector = 63`.
     pub label: String,
+    /// The layer whose bytes they are, when it is another than the finding's: the file that a virtual disk lies in, its
+    /// parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<LayerId>,
 }
 
 impl Finding {
@@ -75,6 +79,23 @@ impl Finding {
         self.evidence.push(Evidence {
             source: source.clone(),
             label: label.into(),
+            layer: None,
+        });
+        self
+    }
+
+    /// The same for a fact whose bytes lie in another layer than the finding's.
+    #[must_use]
+    pub fn evidence_in(
+        mut self,
+        layer: Option<LayerId>,
+        source: &Source,
+        label: impl Into<String>,
+    ) -> Finding {
+        self.evidence.push(Evidence {
+            source: source.clone(),
+            label: label.into(),
+            layer: layer.filter(|layer| *layer != self.layer),
         });
         self
     }

@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use straddle_geometry::{Family, Ratio};
 use straddle_rules::{Finding, PriceRow, Prices};
-use straddle_stack::{LayerId, Source};
+use straddle_stack::{LayerId, LayerKind, Source};
 
 use super::page::folded;
 use super::snippet::{self, WIDTH, aside, sanitise};
@@ -32,11 +32,10 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
     if shown.is_empty() {
         let _ = writeln!(out, "  {} {place}", paint(FRAME, "-->"));
     }
-    for evidence in shown {
-        snippet::render(&place, &evidence.source, &evidence.label, style, out);
-    }
-    for evidence in said {
-        snippet::render(&place, &evidence.source, &evidence.label, style, out);
+    for evidence in shown.into_iter().chain(said) {
+        let other = evidence.layer.map(|layer| self::place(checked, layer));
+        let place = other.as_ref().unwrap_or(&place);
+        snippet::render(place, &evidence.source, &evidence.label, style, out);
     }
     aside(out, "arithmetic", &finding.arithmetic);
     if let Some(prices) = &finding.prices {
@@ -67,7 +66,7 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
 fn place(checked: &Checked, layer: LayerId) -> String {
     let mut names: Vec<&str> = vec![&checked.stack.layer(layer).name];
     let mut here = layer;
-    while let Some(below) = checked.stack.only_below(here) {
+    while let Some(below) = under(checked, here) {
         names.push(&checked.stack.layer(below).name);
         here = below;
     }
@@ -75,10 +74,21 @@ fn place(checked: &Checked, layer: LayerId) -> String {
     let joined = names.join(", ");
     let joined = sanitise(&joined);
     let name = sanitise(&checked.name);
+    let is_other_file = checked.stack.layer(here).kind == LayerKind::File;
     match joined.strip_prefix(&*name) {
+        None if is_other_file => joined.into_owned(),
         Some("") => name.into_owned(),
         Some(rest) => format!("{name}: {}", rest.trim_start_matches(", ")),
         None => format!("{name}: {joined}"),
+    }
+}
+
+/// The layer that this one lies in: of a virtual disk its own file, which is the first, not its parent.
+fn under(checked: &Checked, layer: LayerId) -> Option<LayerId> {
+    let stack = &checked.stack;
+    match stack.layer(layer).kind {
+        LayerKind::Container => stack.layer(layer).below.first().copied(),
+        _ => stack.only_below(layer),
     }
 }
 
