@@ -54,6 +54,7 @@ pub static RULES: &[&Rule] = &[
     &rules::guest_host_off::RULE,
     &rules::guest_cancels::RULE,
     &rules::guest_and_below::RULE,
+    &rules::vhd_size::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

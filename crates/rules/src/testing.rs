@@ -4,12 +4,48 @@ use std::sync::Arc;
 use straddle_geometry::{
     BlockTable, Blocks, Bytes, Extent, Gap, Grid, Map, Place, Segment, Sink, Striping, TableError,
     Unit, entry,
+    Unit,
 };
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Survey, Value,
 };
 
 use crate::{Context, Finding, Options, Rule, Severity};
+
+/// A table of 1 GiB in which every block is absent.
+#[derive(Debug)]
+struct NoBlocks {
+    block: Unit,
+    parent: Option<usize>,
+}
+
+impl NoBlocks {
+    const SIZE: Bytes = Bytes::mib(1024);
+}
+
+impl BlockTable for NoBlocks {
+    fn block(&self) -> Unit {
+        self.block
+    }
+
+    fn size(&self) -> Bytes {
+        NoBlocks::SIZE
+    }
+
+    fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+
+    fn locate(&self, offset: Bytes) -> Result<Place, TableError> {
+        let run = NoBlocks::SIZE.checked_sub(offset).unwrap_or(Bytes::ZERO);
+        Ok(Place::Absent { run })
+    }
+
+    fn stream(&self, range: Extent, sink: &mut dyn Sink) -> Result<(), TableError> {
+        sink.gap(range, Gap::Absent);
+        Ok(())
+    }
+}
 
 /// A stack under construction, and the questions that tests ask of it.
 pub(crate) struct Lab {
@@ -181,6 +217,39 @@ impl Lab {
         self.stack.layer_mut(id).format = Some(format.into());
         self.size(id, size);
         id
+    }
+
+    /// A virtual disk of 1 GiB whose table has no block yet. It lies in the first of `below`; its parent is the second.
+    pub(crate) fn blocks(
+        &mut self,
+        format: &'static str,
+        below: &[LayerId],
+        block: u64,
+    ) -> LayerId {
+        let table = Blocks(Arc::new(NoBlocks {
+            block: unit(block),
+            parent: (below.len() > 1).then_some(1),
+        }));
+        let id = self.over(LayerKind::Container, below, Map::Blocks(table));
+        self.stack.layer_mut(id).format = Some(format.into());
+        self.grid(id, GridRole::ContainerBlock, block);
+        self.size(id, NoBlocks::SIZE.get());
+        id
+    }
+
+    /// What a pass over the table of a virtual disk of 1 GiB found.
+    pub(crate) fn surveyed(&mut self, id: LayerId, mapped: u64, in_parent: u64, packed: u64) {
+        self.stack.layer_mut(id).survey = Some(Arc::new(Survey {
+            mapped: Bytes::new(mapped),
+            absent: Bytes::new(NoBlocks::SIZE.get() - mapped - packed),
+            zero: Bytes::ZERO,
+            packed: Bytes::new(packed),
+            in_parent: Bytes::new(in_parent),
+            runs: 1,
+            period: unit(4096),
+            bases: Vec::new(),
+            windows: Vec::new(),
+        }));
     }
 
     pub(crate) fn grid(&mut self, id: LayerId, role: GridRole, size: u64) {

@@ -53,6 +53,8 @@ mod start;
 pub(crate) mod stripe_unit_physical_sector;
 pub(crate) mod stripe_unit_unknown;
 pub(crate) mod vhd_drift;
+pub(crate) mod vhd_size;
+mod virtual_disk;
 pub(crate) mod volume_start;
 pub(crate) mod xfs_geometry;
 pub(crate) mod xfs_sector;
