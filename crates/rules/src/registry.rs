@@ -56,6 +56,7 @@ pub static RULES: &[&Rule] = &[
     &rules::guest_and_below::RULE,
     &rules::vhd_size::RULE,
     &rules::guest_512_on_4k::RULE,
+    &rules::guest_4k_on_512::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,
