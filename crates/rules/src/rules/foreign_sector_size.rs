@@ -1,4 +1,4 @@
-use straddle_stack::OddityKind;
+use straddle_stack::{LayerKind, OddityKind};
 
 use super::oddities::report;
 use crate::context::Findings;
@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     page: Page {
         checks: "Whether the partition table counts in the device's own logical sectors. A GPT's header lies in sector 1: at byte 512 when \
-                 it was written for 512-byte sectors, at byte 4,096 for 4,096-byte ones.",
+                 it was written for 512-byte sectors, at byte 4,096 for 4,096-byte ones. Tables in virtual disks are the matter of STR408.",
         why: "A table holds sector numbers, not bytes. Read with the other sector size, every start and length is wrong by a factor of \
               eight, or the table is not seen at all: the disk looks empty, and an installer offers to use it.",
         evidence: "The place where the table's signature was found, and the logical sector size of the device (sysfs \
@@ -32,14 +32,18 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
+    let mut found = Findings::new();
     report(
         RULE.code,
         context,
-        findings,
+        &mut found,
         &[(OddityKind::ForeignSectorSize, Severity::Error)],
         "the operating system reads the table with the device's sectors, and finds other partitions or none",
         "attach it with the table's sector size (losetup --sector-size), or rewrite the table with the same positions in bytes",
     );
+    // Virtual disks have other remedies: STR408.
+    found.retain(|finding| context.stack.layer(finding.layer).kind != LayerKind::Container);
+    findings.append(&mut found);
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod guest;
 pub(crate) mod guest_and_below;
 pub(crate) mod guest_cancels;
 pub(crate) mod guest_host_off;
+pub(crate) mod gpt_foreign_sector_in_guest;
 pub(crate) mod guest_4k_on_512;
 pub(crate) mod guest_512_on_4k;
 pub(crate) mod hidden_sectors;
