@@ -58,6 +58,7 @@ pub static RULES: &[&Rule] = &[
     &rules::guest_512_on_4k::RULE,
     &rules::guest_4k_on_512::RULE,
     &rules::gpt_foreign_sector_in_guest::RULE,
+    &rules::parent_block_size::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

@@ -42,6 +42,7 @@ pub(crate) mod odd_but_right;
 mod oddities;
 pub(crate) mod optimal_io_implausible;
 pub(crate) mod optimal_io_lie;
+pub(crate) mod parent_block_size;
 pub(crate) mod partition_size_sector;
 pub(crate) mod partition_start_flash_unit;
 pub(crate) mod partition_start_full_stripe;
