@@ -59,6 +59,7 @@ pub static RULES: &[&Rule] = &[
     &rules::guest_4k_on_512::RULE,
     &rules::gpt_foreign_sector_in_guest::RULE,
     &rules::parent_block_size::RULE,
+    &rules::stream_optimized::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

@@ -54,6 +54,7 @@ pub(crate) mod physical_sector_implausible;
 mod pieces;
 mod smaller_than_sector;
 mod start;
+pub(crate) mod stream_optimized;
 pub(crate) mod stripe_unit_physical_sector;
 pub(crate) mod stripe_unit_unknown;
 pub(crate) mod vhd_drift;
