@@ -60,6 +60,7 @@ pub static RULES: &[&Rule] = &[
     &rules::gpt_foreign_sector_in_guest::RULE,
     &rules::parent_block_size::RULE,
     &rules::stream_optimized::RULE,
+    &rules::compressed_clusters::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

@@ -11,6 +11,7 @@ pub(crate) mod cluster_heap;
 pub(crate) mod cluster_stripe;
 pub(crate) mod coarse_indirection_unit;
 pub(crate) mod container_data_offset;
+pub(crate) mod compressed_clusters;
 pub(crate) mod damaged_structure;
 pub(crate) mod database_page;
 pub(crate) mod encryption_sector;
