@@ -61,6 +61,7 @@ pub static RULES: &[&Rule] = &[
     &rules::parent_block_size::RULE,
     &rules::stream_optimized::RULE,
     &rules::compressed_clusters::RULE,
+    &rules::discard_granularity::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

@@ -14,6 +14,7 @@ pub(crate) mod container_data_offset;
 pub(crate) mod compressed_clusters;
 pub(crate) mod damaged_structure;
 pub(crate) mod database_page;
+pub(crate) mod discard_granularity;
 pub(crate) mod encryption_sector;
 pub(crate) mod ext_geometry;
 pub(crate) mod file_extents;
