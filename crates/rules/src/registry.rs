@@ -62,6 +62,7 @@ pub static RULES: &[&Rule] = &[
     &rules::stream_optimized::RULE,
     &rules::compressed_clusters::RULE,
     &rules::discard_granularity::RULE,
+    &rules::backing_chain::RULE,
     &rules::optimal_io_lie::RULE,
     &rules::optimal_io_implausible::RULE,
     &rules::kernel_says_misaligned::RULE,

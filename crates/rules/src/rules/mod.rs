@@ -6,6 +6,7 @@ pub(crate) mod array_optimal_io;
 pub(crate) mod atomic_write_page;
 pub(crate) mod atomic_writes_lost;
 pub(crate) mod block_smaller_than_grid;
+pub(crate) mod backing_chain;
 pub(crate) mod block_smaller_than_sector;
 pub(crate) mod cluster_heap;
 pub(crate) mod cluster_stripe;
