@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
                      the first and last MiB. Filesystems made with 4,096-byte sectors may refuse 512 (XFS) and the reverse.",
         references: &[
             "UEFI 2.10, 5.3.2 GPT header: in logical block 1",
-            "\\[MS-VHDX\\] 2.6.2.4 Logical Sector Size",
+            "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size",
             "https://github.com/cloud-hypervisor/cloud-hypervisor/issues/8477",
             "https://github.com/cloud-hypervisor/cloud-hypervisor/pull/8595",
         ],

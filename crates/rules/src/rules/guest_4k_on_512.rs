@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
                      own sectors are 4,096 bytes (XFS with sectsz=4096, NTFS made there) mount on 512-byte sectors only where their driver \
                      allows it.",
         references: &[
-            "\\[MS-VHDX\\] 2.6.2.4 Logical Sector Size",
+            "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size",
             "https://learn.microsoft.com/en-us/troubleshoot/windows-server/backup-and-storage/support-policy-4k-sector-hard-drives",
             "UEFI 2.10, 5.3.2 GPT header: in logical block 1",
         ],

@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
                      be changed at any time while the machine is off; SQL Server and ReFS read it when they create files.",
         references: &[
             "https://learn.microsoft.com/en-us/previous-versions/windows/it-pro/windows-server-2012-R2-and-2012/hh831459(v=ws.11): Hyper-V support for large sector disks",
-            "\\[MS-VHDX\\] 2.6.2.4 Logical Sector Size, 2.6.2.5 Physical Sector Size",
+            "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size, 2.6.2.5 Physical Sector Size",
             "https://libvirt.org/formatdomain.html: blockio",
         ],
     },

@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
                      the file are not converted.",
         references: &[
             "QEMU docs/interop/qcow2.txt: cluster allocation, extended L2 entries",
-            "\\[MS-VHDX\\] 2.5.1 BAT: payload blocks, sector bitmap blocks",
+            "Microsoft MS-VHDX 2.5.1 BAT: payload blocks, sector bitmap blocks",
         ],
     },
     check,

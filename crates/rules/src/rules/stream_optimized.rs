@@ -14,9 +14,10 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether a VMDK is of the subformat streamOptimized: its grains are compressed and lie one behind the other, each with a marker in \
                  front. It is how OVA files carry disks.",
         why: "Such a file is meant to be read once from front to end. Read at random, every request unpacks a whole grain. No grain can be \
-              rewritten in place, since what is compressed anew has another length; ESXi does not run a machine from one, and what \
-              runs it (QEMU, Workstation) reads only, or writes somewhere else. Grains start at any multiple of 512 bytes, so there is \
-              no alignment to speak of: no place in the file can be given for a place in the disk.",
+              rewritten in place, since what is compressed anew has another length: QEMU answers a write to a grain that exists with an \
+              error, ESXi does not start a machine from it (`Unsupported or invalid disk type 7. Ensure that the disk has been \
+              imported`). Grains start at any multiple of 512 bytes, so there is no alignment to speak of: no place in the file can be \
+              given for a place in the disk.",
         evidence: "`createType` in the descriptor, the flag for compressed grains (bit 16) and the algorithm in the header; how much of the disk is \
                    compressed from one pass over its tables.",
         example: "A read of 4,096 bytes unpacks a grain of 65,536: 16 times as much. The next read elsewhere unpacks another.",
@@ -77,7 +78,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         let new = renamed(file, "-disk.vmdk");
         findings.push(
             finding
-                .note("as an archive or inside an OVA it is right; ESXi refuses to run from it, and nothing can rewrite a grain in place")
+                .note("as an archive or inside an OVA it is right; ESXi does not start from it, QEMU cannot write to what it holds")
                 .help(format!(
                     "qemu-img convert -f vmdk -O vmdk -o subformat=monolithicSparse {file} {new}"
                 ))
