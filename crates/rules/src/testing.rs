@@ -4,7 +4,6 @@ use std::sync::Arc;
 use straddle_geometry::{
     BlockTable, Blocks, Bytes, Extent, Gap, Grid, Map, Place, Segment, Sink, Striping, TableError,
     Unit, entry,
-    Unit,
 };
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Survey, Value,

@@ -1,6 +1,6 @@
 use straddle_stack::GridRole;
 
-use super::guest::disks_and_grids;
+use super::guest::{disks_and_grids, holder};
 use super::start::say_what_is_free;
 use crate::context::Findings;
 use crate::wording::Correlation;
@@ -46,11 +46,12 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         if size >= unit {
             continue;
         }
+        let file = holder(context.stack, disk.id);
         let name = disk.grid.role.name();
         let title = format!("blocks of {size} are smaller than the {name} of {unit}");
         let ratio = Correlation::new("grid ÷ block", unit.bytes(), size);
         let finding = Finding::priced(RULE.code, disk.id, title, context.prices(disk.grid))
-            .evidence(&block.source, format!("block = {size}"))
+            .evidence_in(file, &block.source, format!("block = {size}"))
             .evidence(&disk.grid.fact.source, format!("{name} = {unit}"))
             .arithmetic(ratio.arithmetic())
             .help("convert it into larger blocks: qemu-img convert -o cluster_size=64k");

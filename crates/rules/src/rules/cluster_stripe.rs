@@ -1,6 +1,6 @@
 use straddle_stack::GridRole;
 
-use super::guest::{disks_and_grids, fits, is_on};
+use super::guest::{disks_and_grids, fits, holder, is_on};
 use super::start::say_what_is_free;
 use crate::context::Findings;
 use crate::wording::Correlation;
@@ -41,6 +41,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         if fits || is_on(&disk.grid.seen) {
             continue;
         }
+        let file = holder(context.stack, disk.id);
         let name = disk.grid.role.name();
         let title = format!("blocks of {size} do not fit the {name} of {unit}");
         let (a, b) = if size > unit {
@@ -49,7 +50,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             (unit, size)
         };
         let finding = Finding::priced(RULE.code, disk.id, title, context.prices(disk.grid))
-            .evidence(&block.source, format!("block = {size}"))
+            .evidence_in(file, &block.source, format!("block = {size}"))
             .evidence(&disk.grid.fact.source, format!("{name} = {unit}"))
             .arithmetic(Correlation::new("larger ÷ smaller", a.bytes(), b).arithmetic())
             .help(

@@ -1,7 +1,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, Layer, Seen};
 
-use super::guest::{Below, disks_and_grids, fits, is_on, phases};
+use super::guest::{Below, disks_and_grids, fits, holder, is_on, phases};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
@@ -63,6 +63,7 @@ fn has_a_rule_of_its_own(layer: &Layer) -> bool {
 
 fn finding(context: &Context<'_>, disk: &Below<'_>, layer: &Layer) -> Finding {
     let unit = disk.grid.fact.value.unit();
+    let file = holder(context.stack, disk.id);
     let name = disk.grid.role.name();
     let format = layer.format.as_deref().unwrap_or("virtual disk");
     let title = format!("data of the {format} begins off the {name} of {unit}");
@@ -70,7 +71,7 @@ fn finding(context: &Context<'_>, disk: &Below<'_>, layer: &Layer) -> Finding {
     let start = layer.bytes(Key::DataOffset);
     if let Some(start) = &start {
         let label = format!("data offset = {}", both_ways(start.value));
-        finding = finding.evidence(&start.source, label);
+        finding = finding.evidence_in(file, &start.source, label);
     }
     finding = finding.evidence(&disk.grid.fact.source, format!("{name} = {unit}"));
     if let (Some(start), Seen::Uniform(grid)) = (start, &disk.from_file.seen)

@@ -153,7 +153,7 @@ pub(crate) fn blame(context: &Context<'_>, layer: LayerId, grid: &SeenGrid<'_>) 
                 Seen::Pieces(_) => false,
             })
         })
-        .last();
+        .next_back();
     Some(Blame {
         guest: !start.is_multiple_of(unit),
         container: container_off,

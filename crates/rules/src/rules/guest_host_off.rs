@@ -1,5 +1,3 @@
-use straddle_stack::LayerKind;
-
 use super::guest::{blame, is_on};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
@@ -52,18 +50,14 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             let mut finding = Finding::priced(RULE.code, id, title, context.prices(grid));
             if let Some(placement) = &below.placement {
                 let label = format!("the host's start = {}", both_ways(placement.value.start()));
-                finding = finding.evidence(&placement.source, label);
+                finding = finding.evidence_in(Some(host), &placement.source, label);
             }
             finding = finding.evidence(&grid.fact.source, format!("{name} = {unit}"));
             if let Some(line) = off(&grid.seen) {
                 finding = finding.arithmetic(line);
             }
-            let what = match below.kind {
-                LayerKind::Partition => "partition",
-                other => other.name(),
-            };
             let finding = finding.help(format!(
-                "leave the guest alone; move the host's {what} {} (see the finding on it)",
+                "leave the guest alone; move {} of the host (see the finding on it)",
                 below.name
             ));
             findings.push(say_what_is_free(finding));

@@ -47,7 +47,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         let title = format!("{}: the file lies off the {name} of {unit}", layer.name);
         let mut finding = Finding::priced(RULE.code, disk.id, title, context.prices(disk.grid));
         if let Some(placement) = &layer.placement {
-            finding = finding.evidence(&placement.source, "extents of the file");
+            finding = finding.evidence_in(Some(file), &placement.source, "extents of the file");
         }
         finding = finding
             .evidence(&disk.grid.fact.source, format!("{name} = {unit}"))

@@ -1,6 +1,6 @@
 use straddle_stack::{GridRole, Key};
 
-use super::guest::{disks_and_grids, is_on, phases};
+use super::guest::{disks_and_grids, holder, is_on, phases};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
@@ -49,6 +49,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         if !drifts || is_on(&disk.grid.seen) {
             continue;
         }
+        let file = holder(context.stack, disk.id);
         let name = disk.grid.role.name();
         let title = format!("blocks of the VHD drift off the {name} of {unit}");
         let bitmap = stride
@@ -56,7 +57,8 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             .checked_sub(block.value.unit().bytes())
             .unwrap_or(stride.value);
         let mut finding = Finding::priced(RULE.code, disk.id, title, context.prices(disk.grid))
-            .evidence(
+            .evidence_in(
+                file,
                 &block.source,
                 format!("block size = {}", block.value.unit()),
             )
