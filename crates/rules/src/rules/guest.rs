@@ -145,15 +145,12 @@ pub(crate) fn blame(context: &Context<'_>, layer: LayerId, grid: &SeenGrid<'_>) 
     let host = below_file
         .into_iter()
         .flat_map(|below| std::iter::once(below).chain(stack.foundations(below)));
-    let host = host
-        .filter(|id| *id > grid.layer)
-        .filter(|id| {
-            in_view(context, *id, grid).is_some_and(|seen| match seen.seen {
-                Seen::Uniform(grid) => !grid.contains(Bytes::ZERO),
-                Seen::Pieces(_) => false,
-            })
+    let host = host.filter(|id| *id > grid.layer).rfind(|id| {
+        in_view(context, *id, grid).is_some_and(|seen| match seen.seen {
+            Seen::Uniform(grid) => !grid.contains(Bytes::ZERO),
+            Seen::Pieces(_) => false,
         })
-        .next_back();
+    });
     Some(Blame {
         guest: !start.is_multiple_of(unit),
         container: container_off,
