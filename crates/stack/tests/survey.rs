@@ -359,7 +359,7 @@ fn what_a_table_says_wrongly_is_counted_and_named() {
                 "1 of its blocks start beyond the end of the file at byte 10,000; the first, at byte 6,144 of the disk, is said to start at byte 20,000"
             ),
             (
-                OddityKind::Overlap,
+                OddityKind::Damaged,
                 "1 of its blocks share bytes of the file with another block; the first found, at byte 4,096 of the disk, starts at byte 4,608"
             ),
         ]

@@ -11,7 +11,8 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     page: Page {
         checks: "Whether what was read agrees with itself: checksums and limits, the two copies of a GPT or superblock, chains of tables that \
-                 loop, run backwards or never end, superblocks that were found but not where they belong.",
+                 loop, run backwards or never end, superblocks that were found but not where they belong, block tables of virtual disks whose \
+                 entries overlap or lie beyond the file.",
         why: "Facts from a damaged structure may be wrong, so every other finding that rests on them is less certain. The damage itself may be \
               a greater worry than any misalignment.",
         evidence: "The structure's own bytes, shown with the value found and the value expected.",

@@ -11,7 +11,8 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     page: Page {
         checks: "What is missing from the picture: parts of a device that gave an error, lists longer than the limit, facts that the system does \
-                 not give to this user or this kernel.",
+                 not give to this user or this kernel, parents of a virtual disk that were not found, parts of a file inside a guest that \
+                 lie nowhere by themselves (holes, compressed or encrypted parts).",
         why: "Silence about a layer that was not read is no verdict. This says which layers the report has no opinion about, and what would \
               supply it.",
         evidence: "The error of the read, the limit that was reached, or the file that is absent.",
@@ -35,6 +36,14 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             (OddityKind::Unreadable, Severity::Warning),
             (OddityKind::LimitReached, Severity::Note),
             (OddityKind::Missing, Severity::Note),
+            // Parts of a file that have no place of their own, or none that says what a program reads there.
+            (OddityKind::Inline, Severity::Note),
+            (OddityKind::Sparse, Severity::Note),
+            (OddityKind::Compressed, Severity::Note),
+            (OddityKind::Encrypted, Severity::Note),
+            (OddityKind::Unwritten, Severity::Note),
+            (OddityKind::Pending, Severity::Note),
+            (OddityKind::Elsewhere, Severity::Note),
         ],
         "",
         "",

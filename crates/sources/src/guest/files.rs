@@ -1,7 +1,7 @@
 //! Files inside the filesystems of a guest.
 
 use std::sync::Arc;
-use straddle_geometry::{Extent, Map};
+use straddle_geometry::{Bytes, Extent, Map, Segment};
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::{FoundFile, Window, find_file};
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Value};
@@ -107,7 +107,7 @@ impl Guests<'_> {
         let count = Value::Count(u64::try_from(count).unwrap_or(u64::MAX));
         layer.set(Key::Extents, found.size.clone().map(|_| count));
         layer.map = map;
-        let segments = found.segments;
+        let segments = written(found.segments, &found.unwritten);
         let layer = self.stack().push(layer);
         let volume: Arc<dyn ReadAt> = Arc::new(Part::linear(&contents.bytes, extent));
         let bytes = Arc::new(Part::segments(&volume, segments, found.size.value));
@@ -117,5 +117,56 @@ impl Guests<'_> {
             path: None,
         };
         self.inspect(&file, depth + 1);
+    }
+}
+
+/// The parts of `segments` that were written: the others have a place, but read as zeroes. Both are sorted.
+fn written(segments: Vec<Segment>, unwritten: &[Extent]) -> Vec<Segment> {
+    let mut out = Vec::with_capacity(segments.len());
+    for segment in segments {
+        let mut at = segment.upper.start();
+        let end = segment.upper.end();
+        let first = unwritten.partition_point(|gap| gap.end() <= at);
+        let gaps = unwritten.get(first..).unwrap_or(&[]);
+        for gap in gaps.iter().take_while(|gap| gap.start() < end) {
+            out.extend(part_of(segment, at, gap.start()));
+            at = gap.end().min(end).max(at);
+        }
+        out.extend(part_of(segment, at, end));
+    }
+    out
+}
+
+/// The part of `segment` from `from` to `to`, addresses above.
+fn part_of(segment: Segment, from: Bytes, to: Bytes) -> Option<Segment> {
+    let len = to.checked_sub(from).filter(|len| *len > Bytes::ZERO)?;
+    let skip = from.checked_sub(segment.upper.start())?;
+    Some(Segment {
+        upper: Extent::new(from, len)?,
+        lower: segment.lower.checked_add(skip)?,
+        ..segment
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwritten_parts_are_cut_out() {
+        let extent = |start, len| Extent::new(Bytes::new(start), Bytes::new(len)).expect("small");
+        let segment = |start, len, lower| Segment {
+            upper: extent(start, len),
+            target: 0,
+            lower: Bytes::new(lower),
+        };
+        let cut = written(
+            vec![segment(0, 10, 100), segment(20, 10, 200)],
+            &[extent(3, 2), extent(8, 14), extent(29, 5)],
+        );
+        assert_eq!(
+            cut,
+            [segment(0, 3, 100), segment(5, 3, 105), segment(22, 7, 202)]
+        );
     }
 }

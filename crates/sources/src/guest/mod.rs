@@ -1,5 +1,6 @@
 //! What lies in a file: a disk image, or a virtual disk with everything inside it, to any depth within bounds.
 
+mod concatenated;
 mod disk;
 mod files;
 mod references;
@@ -7,9 +8,9 @@ mod references;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment};
+use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
 use straddle_io::{ReadAt, Reader};
-use straddle_probe::container::{Container, Content, Disk, ExtentOf, Format, recognise};
+use straddle_probe::container::{Container, Content, Disk, ExtentOf, Format, Role, recognise};
 use straddle_probe::{Limits, inspect};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
@@ -17,6 +18,7 @@ use straddle_stack::{
 
 use crate::SourceError;
 use crate::image::logical_sector_of;
+use concatenated::{Concatenated, Lies, Piece};
 use disk::{GuestDisk, Part};
 use files::Wanted;
 
@@ -198,9 +200,13 @@ impl<'a> Guests<'a> {
             }
         }
         chain.truncate(depth);
+        let mut disk = disk;
+        self.join_under_parent(&layer, &mut disk);
         let readable = place(&mut layer, &disk);
+        // What is encrypted has its places, but says nothing about partitions.
+        let encrypted = layer.attribute(Key::Encryption).is_some();
         let id = self.stack().push(layer);
-        if !readable {
+        if !readable || encrypted {
             return None;
         }
         let bytes: Arc<dyn ReadAt> = Arc::new(GuestDisk::new(disk, targets));
@@ -209,6 +215,47 @@ impl<'a> Guests<'a> {
             bytes,
             path: None,
         })
+    }
+
+    /// Gives a disk of several parts that has a parent one table for all: what its parts lack lies in the parent.
+    fn join_under_parent(&mut self, layer: &Layer, disk: &mut Disk) {
+        let parent = disk
+            .references
+            .iter()
+            .position(|reference| reference.role == Role::Parent);
+        let (Some(parent), Content::Extents(extents)) = (parent, &disk.content) else {
+            return;
+        };
+        let mut at = Bytes::ZERO;
+        let mut block = None;
+        let mut pieces = Vec::new();
+        for extent in extents {
+            let Some(upper) = Extent::new(at, extent.len) else {
+                return;
+            };
+            let lies = match extent.lies {
+                None => Lies::Zeroes,
+                Some((target, start)) => {
+                    let below = layer.below.get(target).copied();
+                    match below.map(|below| &self.stack().layer(below).map) {
+                        Some(Map::Blocks(Blocks(table))) if start == Bytes::ZERO => {
+                            block = Some(table.block());
+                            let table = Arc::clone(table);
+                            Lies::Sparse { target, table }
+                        }
+                        _ => Lies::Flat { target, start },
+                    }
+                }
+            };
+            pieces.push(Piece { upper, lies });
+            at = upper.end();
+        }
+        disk.content = Content::Blocks(Arc::new(Concatenated {
+            pieces,
+            size: at,
+            block: block.unwrap_or(Unit::B4096),
+            parent: parent + 1,
+        }));
     }
 
     fn assume_guest_sector(&mut self, id: LayerId) {
