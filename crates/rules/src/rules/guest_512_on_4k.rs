@@ -127,7 +127,7 @@ fn physical(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Finding
 fn advice(layer: &Layer, sector: Unit) -> String {
     match layer.format.as_deref() {
         Some("vhd" | "vhdx") => format!(
-            "new disks: New-VHD -LogicalSectorSizeBytes {}; this one: keep the guest to requests of whole {sector}",
+            "new disks: New-VHD -Path NEW.vhdx -LogicalSectorSizeBytes {} …; this one: keep the guest to requests of whole {sector}",
             sector.get()
         ),
         _ => format!(

@@ -1,5 +1,5 @@
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source};
 
 use super::virtual_disk::{file_name, host_grids, renamed};
 use crate::context::Findings;
@@ -26,7 +26,7 @@ pub(crate) static RULE: Rule = Rule {
                   With `force_size=on` the disk has 3,145,728 bytes and the file 3,145,728 + 512 = 768 × 4,096 + 512.",
         fix: "Make the disk a whole number of MiB, larger and never smaller, and write it with `force_size=on`: `qemu-img convert -O raw`, \
               `qemu-img resize -f raw`, `qemu-img convert -O vpc -o subformat=fixed,force_size=on`. On Windows `Resize-VHD -SizeBytes`. An old \
-              footer of 511 bytes is replaced by any conversion.",
+              footer of 511 bytes is replaced by any conversion that is told the format (`qemu-img convert -f vpc`).",
         fix_safety: "Work on a copy. After growing, the backup GPT is no longer at the end: `sgdisk -e` in the guest or on the raw image moves it. \
                      Never cut a disk down to the MiB below: its last sectors hold that backup, and perhaps a filesystem's end.",
         references: &[
@@ -49,13 +49,21 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let file = file_name(context.stack, id);
-        if layer.text(Key::Subformat) == Some("fixed") {
+        let fixed = layer.text(Key::Subformat) == Some("fixed");
+        if fixed && let Some(finding) = cut_short(id, layer, file) {
+            // What the sizes are is not known then.
+            findings.push(finding);
+            continue;
+        }
+        let old = is_old(context, layer);
+        if fixed {
             findings.extend(whole_mib(id, layer, file));
             findings.extend(end_of_file(context, id, layer, file));
-            findings.extend(cut_short(id, layer, file));
         }
         findings.extend(geometry(id, layer, file));
-        findings.extend(old_footer(context, id, layer, file));
+        if let Some((footer, length)) = old {
+            findings.push(old_footer(id, layer, file, &footer, length));
+        }
     }
 }
 
@@ -181,20 +189,38 @@ fn geometry(id: LayerId, layer: &Layer, file: &str) -> Option<Finding> {
     Some(finding)
 }
 
-/// The footer of versions before Virtual PC 2004.
-fn old_footer(context: &Context<'_>, id: LayerId, layer: &Layer, file: &str) -> Option<Finding> {
+/// The footer of versions before Virtual PC 2004, where it starts, and the length of the file.
+fn is_old(context: &Context<'_>, layer: &Layer) -> Option<(Fact<Bytes>, Bytes)> {
     let footer = layer.bytes(Key::FooterOffset)?;
     let length = file_size(context, layer)?;
-    if length.checked_sub(footer.value)? != Bytes::new(511) {
-        return None;
-    }
+    let own = length.checked_sub(footer.value)?;
+    (own == Bytes::new(511)).then_some((footer, length))
+}
+
+fn old_footer(
+    id: LayerId,
+    layer: &Layer,
+    file: &str,
+    footer: &Fact<Bytes>,
+    length: Bytes,
+) -> Finding {
     let title = format!("{file}: the footer is the old one of 511 bytes");
-    let finding = Finding::new(RULE.code, Severity::Note, id, title)
-        .evidence_in(layer.below.first().copied(), &footer.source, format!("footer at byte {}", footer.value.grouped()))
-        .arithmetic(format!("{} − {} = 511", length.grouped(), footer.value.grouped()))
-        .note("the file is no whole number of sectors; readers that look for 512 bytes at the end take it for a raw disk")
-        .help("convert it: Convert-VHD, or qemu-img convert from a reader that knows it");
-    Some(finding)
+    Finding::new(RULE.code, Severity::Note, id, title)
+        .evidence_in(
+            layer.below.first().copied(),
+            &footer.source,
+            format!("footer at byte {}", footer.value.grouped()),
+        )
+        .arithmetic(format!(
+            "{} − {} = 511",
+            length.grouped(),
+            footer.value.grouped()
+        ))
+        .note("the file is no whole number of sectors; a reader that looks exactly 512 bytes before its end takes it for a raw disk")
+        .help(format!(
+            "qemu-img finds it when told the format: qemu-img convert -f vpc -O vhdx {file} {}",
+            renamed(file, ".vhdx")
+        ))
 }
 
 fn file_size(context: &Context<'_>, layer: &Layer) -> Option<Bytes> {
@@ -280,7 +306,9 @@ mod tests {
         lab.one(&RULE, Severity::Note, "3,146,239 − 3,145,728 = 511");
         let (mut lab, id) = vhd("fixed", 3 << 20, 512);
         lab.odd(id, OddityKind::SizeDiffers, "the footer records more");
+        lab.bytes(id, Key::GeometrySize, 5 << 20);
         let found = lab.findings(&RULE);
+        assert_eq!(found.len(), 1, "{found:#?}");
         assert_eq!(found[0].severity, Severity::Warning);
     }
 
