@@ -491,6 +491,20 @@ pending; put $((65536 + 72)) 0000000000000100; sparse log-beyond-the-file
 pending; put $((65536 + 68)) ffffffff; sparse log-length-max
 pending; put $((65536 + 64)) 0100; sparse log-version-1
 
+# Guests: a partition table and a filesystem inside each container, and a container inside a partition.
+guest() {
+    blank 256K; printf 'label: dos\nlabel-id: 0x57524144\nstart=%s,type=83\n' "$1" | sfdisk -q --no-reread "$image" >/dev/null 2>&1
+    truncate -s 128K "$work/fs"; mke2fs -q -F -t ext2 -b 1024 -U $uuid "$work/fs"
+    dd if="$work/fs" of="$image" bs=512 seek="$1" conv=notrunc,sparse status=none; rm "$work/fs"
+}
+into() { qemu-img convert -f raw -O "$@" "$image" "$work/out"; mv "$work/out" "$image"; }
+guest 63; into qcow2 -o cluster_size=4k; keep check qcow2-63
+guest 64; into qcow2 -c -o cluster_size=4k; keep check qcow2-compressed
+guest 63; into vmdk; keep check vmdk-63
+guest 64; into qcow2 -c -o cluster_size=4k; mv "$image" "$work/inner"
+blank 64K; printf 'label: dos\nlabel-id: 0x57524144\nstart=8,type=83\n' | sfdisk -q --no-reread "$image" >/dev/null 2>&1
+dd if="$work/inner" of="$image" bs=512 seek=8 conv=notrunc status=none; keep check qcow2-in-a-partition
+
 # Anything
 : >"$image"; keep 'inspect gpt mbr' empty
 blank 64K; keep inspect zeroes 4096

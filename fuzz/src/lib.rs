@@ -2,7 +2,6 @@
 //! given.
 
 mod files;
-
 mod sparse;
 
 use std::sync::Arc;
@@ -10,6 +9,9 @@ use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::container::{Content, recognise};
 use straddle_probe::{Limits, Window, inspect, registry};
+use straddle_report::Checked;
+use straddle_rules::{Context, Options, check};
+use straddle_sources::Settings;
 use straddle_stack::{Layer, LayerKind, Stack};
 
 #[doc(hidden)]
@@ -74,6 +76,36 @@ pub fn fuzz_container(name: &str, data: &[u8]) {
 /// Looks for files in the image that `data` describes.
 pub fn fuzz_files(format: &str, data: &[u8]) {
     files::find_all(format, data, BUDGET);
+}
+
+/// Everything that `check` does to an image: opens virtual disks and what is inside them, surveys their tables, applies
+/// all rules, and writes both reports.
+pub fn fuzz_check(data: &[u8]) {
+    let bytes: Arc<dyn ReadAt> = Arc::new(sparse::unpacked(data));
+    let options = Options::default();
+    let settings = Settings {
+        io: options.io.clone(),
+        guest_files: vec!["/a".to_owned()],
+        ..Settings::default()
+    };
+    // Once with a file that is hardly ever there, which is an error, and once without.
+    let _ = straddle_sources::bytes("fuzz", Arc::clone(&bytes), &settings);
+    let settings = Settings {
+        guest_files: Vec::new(),
+        ..settings
+    };
+    let Ok(stack) = straddle_sources::bytes("fuzz", bytes, &settings) else {
+        return;
+    };
+    let findings = check(&Context::new(&stack, &options));
+    let checked = Checked {
+        name: "fuzz".to_owned(),
+        stack,
+        findings,
+        at: Bytes::new(u64::from(data.first().copied().unwrap_or(0)) << 9),
+    };
+    let _ = straddle_report::text::report(&checked);
+    let _ = checked.document();
 }
 
 /// Inspects `data` as the whole of a target.

@@ -24,7 +24,8 @@ cargo xtask TASK
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
   bench                measure check beside other tools, and archive the figures under benches/
-  soak fuzz [MINUTES]  fuzz every target in turn, MINUTES in total (30), and archive what was run
+  soak fuzz [MINUTES [containers]]
+                       fuzz every target, or those of virtual disks, in turn, MINUTES in total (30), and archive what was run
 ";
 
 fn main() -> ExitCode {
@@ -68,8 +69,11 @@ fn task(args: &[&str]) -> Result<()> {
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),
         ["dist", "--smoke"] => dist::build(true),
-        ["soak", "fuzz"] => soak::fuzz(30),
-        ["soak", "fuzz", minutes] => soak::fuzz(minutes.parse()?),
+        ["soak", "fuzz"] => soak::fuzz(30, soak::Group::All),
+        ["soak", "fuzz", minutes] => soak::fuzz(minutes.parse()?, soak::Group::All),
+        ["soak", "fuzz", minutes, "containers"] => {
+            soak::fuzz(minutes.parse()?, soak::Group::Containers)
+        }
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

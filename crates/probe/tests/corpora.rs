@@ -61,7 +61,10 @@ fn containers() -> impl Iterator<Item = &'static str> {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    formats().into_iter().chain(containers()).chain(["inspect"])
+    formats()
+        .into_iter()
+        .chain(containers())
+        .chain(["inspect", "check"])
 }
 
 /// The formats in which files are looked for.
@@ -102,6 +105,7 @@ fn every_prober_has_a_fuzz_target_and_seeds() {
             .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
         let call = match name {
             "inspect" => "fuzz_inspect(data)".to_owned(),
+            "check" => "fuzz_check(data)".to_owned(),
             container if containers().any(|known| known == container) => {
                 format!("container!(\"{container}\")")
             }

@@ -36,6 +36,22 @@ pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceE
     inspect_image(bytes, path, layer, settings)
 }
 
+/// An image that is no file: bytes in memory, or whatever else can be read. Files that a virtual disk refers to are not
+/// looked for.
+///
+/// # Errors
+/// As [`image`].
+pub fn bytes(
+    name: &str,
+    bytes: Arc<dyn ReadAt>,
+    settings: &Settings,
+) -> Result<Stack, SourceError> {
+    let mut layer = Layer::new(LayerKind::Device, name);
+    let size = bytes.size();
+    layer.size = Some(Fact::derived(size, "number of bytes given"));
+    inspect_image(bytes, None, layer, settings)
+}
+
 /// True when a file is recognised as a virtual disk container.
 #[must_use]
 pub fn is_container(target: &Arc<Target>) -> bool {
