@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
