@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::Layer;
+use straddle_stack::{Layer, LayerKind, Stack};
 
 use super::snippet::sanitise;
 use super::style::{FAINT, STRONG, paint};
@@ -47,7 +47,7 @@ fn table(checked: &Checked, place: &Place, out: &mut String) {
     rows.extend(place.steps.iter().map(|step| {
         let layer = checked.stack.layer(step.layer);
         [
-            sanitise(&named(layer)).into_owned(),
+            sanitise(&named(&checked.stack, layer)).into_owned(),
             step.offset.grouped().to_string(),
             sector(step.offset),
             step.offset.div_rem(Unit::B4096).1.grouped().to_string(),
@@ -79,13 +79,17 @@ fn table(checked: &Checked, place: &Place, out: &mut String) {
     }
 }
 
-/// `partition 1`, `disk.vhd (file)`.
-fn named(layer: &Layer) -> String {
+/// `partition 1`, `disk.vhd (file)`, `vhd (container in disk.vhd)`.
+fn named(stack: &Stack, layer: &Layer) -> String {
     let kind = layer.kind.name();
-    if layer.name.starts_with(kind) {
-        layer.name.clone()
-    } else {
-        format!("{} ({kind})", layer.name)
+    let holder = layer.below.first().map(|below| stack.layer(*below));
+    match holder {
+        Some(file) if layer.kind == LayerKind::Container && file.kind == LayerKind::File => {
+            let name = file.name.rsplit('/').next().unwrap_or(&file.name);
+            format!("{} ({kind} in {name})", layer.name)
+        }
+        _ if layer.name.starts_with(kind) => layer.name.clone(),
+        _ => format!("{} ({kind})", layer.name),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, ReadAt, Reader, Target};
 use straddle_probe::Limits;
+use straddle_probe::container::recognise;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::answer::{Question, word};
@@ -52,7 +53,7 @@ impl Host<'_> {
         for (name, id) in names {
             let path = format!("/dev/{}", name.replace('!', "/"));
             match Target::open(Path::new(&path)) {
-                Ok(target) => self.inspect(id, &target),
+                Ok(target) => self.inspect(id, target),
                 Err(error) => not_opened(self.stack.layer_mut(id), &error),
             }
         }
@@ -115,8 +116,23 @@ impl Host<'_> {
         self.push(layer);
     }
 
-    fn inspect(&mut self, id: LayerId, target: &Target) {
-        let reader = Reader::new(target);
+    fn inspect(&mut self, id: LayerId, target: Target) {
+        let path = target.path().to_owned();
+        let bytes: Arc<dyn ReadAt> = Arc::new(target);
+        let reader = Reader::new(&*bytes);
+        // A virtual disk on a bare volume: the kernel knows nothing of what is in it.
+        if self.stack.above(id).next().is_none()
+            && matches!(recognise(&reader, &bytes), Ok(Some(_)))
+        {
+            let contents = Contents {
+                layer: id,
+                bytes: Arc::clone(&bytes),
+                path: Some(path),
+            };
+            // Only a file that was asked for can be missing.
+            let _ = Guests::new(self, None).look_into(&contents);
+            return;
+        }
         let own = self.stack.layer(id);
         let told = crate::image::logical_sector_of(own);
         // What is found goes into a stack of its own first: the kernel's partitions are there already.
@@ -258,7 +274,7 @@ sys/block/sda/sda1/size = 20000
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        host.inspect(disk, &Target::open(image.path()).expect("opens"));
+        host.inspect(disk, Target::open(image.path()).expect("opens"));
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda1", "partition 2"]);
@@ -285,7 +301,7 @@ sys/block/md0/md/dev-sda/offset = 0
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        host.inspect(disk, &Target::open(image.path()).expect("opens"));
+        host.inspect(disk, Target::open(image.path()).expect("opens"));
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "md0"]);

@@ -44,7 +44,9 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
                 detail: "it is a block device that sysfs does not list".into(),
             });
         };
-        return Ok(part_of(&host.into_stack(), id));
+        let mut stack = part_of(&host.into_stack(), id);
+        stack.survey(&settings.io);
+        return Ok(stack);
     }
     let id = host.file_layer(path);
     if host.stack.layer(id).below.is_empty() {

@@ -35,7 +35,9 @@ use host::Host;
 pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
     let mut host = Host::read(root, &settings.overrides)?;
     host.build_all();
-    Ok(host.into_stack())
+    let mut stack = host.into_stack();
+    stack.survey(&settings.io);
+    Ok(stack)
 }
 
 /// One file on a mounted filesystem, its extents, and what they rest on down to the disks; on top, the pages of a
