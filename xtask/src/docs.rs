@@ -117,6 +117,28 @@ fn formats() -> String {
         };
         let _ = writeln!(text, "| {} | {class} | {} |", prober.name, prober.min_size);
     }
+    text.push_str(
+        "\n## Virtual disks\n\nOpened before anything else is tried, block by block, with everything inside them.\n\n\
+         | format | what is read | what is named and not followed |\n|---|---|---|\n",
+    );
+    for format in registry::CONTAINERS {
+        let reads = if format.reads.is_empty() {
+            "nothing"
+        } else {
+            format.reads
+        };
+        let _ = writeln!(text, "| {} | {reads} | {} |", format.name, format.refuses);
+    }
+    let with_files: Vec<&str> = registry::FILESYSTEMS
+        .iter()
+        .filter(|prober| prober.find.is_some())
+        .map(|prober| prober.name)
+        .collect();
+    let _ = writeln!(
+        text,
+        "\nFiles inside a guest (`--guest-file`) are found in these filesystems: {}.",
+        with_files.join(", ")
+    );
     text
 }
 

@@ -26,6 +26,10 @@ use crate::{Detected, Magic, Window};
 pub struct Format {
     /// Its usual name: `qcow2`, `vhd`.
     pub name: &'static str,
+    /// What of it is read, for the documentation; empty when it is only named.
+    pub reads: &'static str,
+    /// What of it is named and not followed.
+    pub refuses: &'static str,
     /// Any one of these must match, or one of `tail`, before [`Format::open`] is called.
     pub magics: &'static [Magic],
     /// The same, with offsets counted back from the end of the file.

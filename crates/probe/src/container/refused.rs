@@ -20,6 +20,8 @@ const EXTENDED: &[u8] = b"WithouFreSpacExt";
 
 pub(crate) static QED: Format = Format {
     name: "qed",
+    reads: "",
+    refuses: "all of it: convert it with qemu-img",
     magics: &[Magic {
         offset: 0,
         bytes: b"QED\0",
@@ -30,6 +32,8 @@ pub(crate) static QED: Format = Format {
 
 pub(crate) static PARALLELS: Format = Format {
     name: "parallels",
+    reads: "",
+    refuses: "all of it: convert it with qemu-img",
     magics: &[
         Magic {
             offset: 0,

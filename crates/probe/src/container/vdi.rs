@@ -34,6 +34,8 @@ use crate::{Magic, Window};
 
 pub(crate) static FORMAT: Format = Format {
     name: "vdi",
+    reads: "dynamic, fixed, differencing, undo; the parent is sought by its UUID beside the file and in the folder above",
+    refuses: "version 1.0 and older",
     magics: &[Magic {
         offset: 0x40,
         bytes: &[0x7f, 0x10, 0xda, 0xbe],

@@ -56,6 +56,8 @@ const COOKIE: &[u8; 8] = b"conectix";
 
 pub(crate) static FORMAT: Format = Format {
     name: "vhd",
+    reads: "fixed, dynamic, differencing with its sector bitmaps; footers of 512 and 511 bytes",
+    refuses: "parents that only a Windows drive letter names and that lie elsewhere",
     magics: &[Magic {
         offset: 0,
         bytes: COOKIE,

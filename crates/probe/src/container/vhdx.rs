@@ -43,6 +43,8 @@ use crate::{Detected, Magic, Window};
 
 pub(crate) static FORMAT: Format = Format {
     name: "vhdx",
+    reads: "fixed, dynamic, differencing with its sector bitmaps; sectors of 512 and 4,096 bytes; a pending log is replayed in memory",
+    refuses: "logs that cannot be replayed; unknown required regions and metadata",
     magics: &[Magic {
         offset: 0,
         bytes: b"vhdxfile",

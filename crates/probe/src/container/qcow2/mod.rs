@@ -46,6 +46,8 @@ use crate::{Magic, Window};
 
 pub(crate) static FORMAT: Format = Format {
     name: "qcow2",
+    reads: "versions 2 and 3; any cluster size; extended L2 entries; external data file, raw or not; backing files; zero and compressed clusters (deflate, zstd)",
+    refuses: "what is inside an encrypted image (its map is read); unknown incompatible features; backing files that are no file (json:, nbd://)",
     magics: &[Magic {
         offset: 0,
         bytes: b"QFI\xfb",

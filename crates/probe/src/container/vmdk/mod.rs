@@ -35,6 +35,8 @@ const SE_SPARSE: &[u8] = &[0xbe, 0xba, 0xfe, 0xca, 0, 0, 0, 0];
 
 pub(crate) static FORMAT: Format = Format {
     name: "vmdk",
+    reads: "monolithicSparse, monolithicFlat, twoGbMaxExtentSparse and -Flat, vmfs, vmfsSparse, streamOptimized; descriptors of many parts; snapshots and clones",
+    refuses: "seSparse; raw device mappings and parts that are devices; streams cut short",
     magics: &[
         Magic {
             offset: 0,
