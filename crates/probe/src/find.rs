@@ -270,6 +270,24 @@ pub(crate) enum NodeKind {
     Other(&'static str),
 }
 
+impl NodeKind {
+    /// By the upper bits of a mode, as all filesystems of Unix have them. `target` says where a link leads.
+    pub(crate) fn of_mode(
+        mode: u16,
+        target: impl FnOnce() -> Result<String, FindError>,
+    ) -> Result<NodeKind, FindError> {
+        Ok(match mode >> 12 {
+            0x8 => NodeKind::File,
+            0x4 => NodeKind::Directory,
+            0xa => NodeKind::Link(target()?),
+            0x2 | 0x6 => NodeKind::Other("a device"),
+            0x1 => NodeKind::Other("a named pipe"),
+            0xc => NodeKind::Other("a socket"),
+            _ => NodeKind::Other("of no known type"),
+        })
+    }
+}
+
 /// An entry of a directory.
 pub(crate) struct Entry<N> {
     pub(crate) node: N,

@@ -27,15 +27,7 @@ impl Tree for Volume<'_> {
     }
 
     fn kind(&self, node: &Inode) -> Result<NodeKind, FindError> {
-        Ok(match node.mode >> 12 {
-            0x8 => NodeKind::File,
-            0x4 => NodeKind::Directory,
-            0xa => NodeKind::Link(self.target(node)?),
-            0x2 | 0x6 => NodeKind::Other("a device"),
-            0x1 => NodeKind::Other("a named pipe"),
-            0xc => NodeKind::Other("a socket"),
-            _ => NodeKind::Other("of no known type"),
-        })
+        NodeKind::of_mode(node.mode, || self.target(node))
     }
 
     fn look_up(
