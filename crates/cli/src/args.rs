@@ -33,9 +33,9 @@ pub(crate) enum Command {
 
 /// Is it aligned, layer by layer, and what does it cost?
 ///
-/// Without a target, checks this machine. A target is a raw disk image, a block device, a file on a mounted filesystem
-/// (a database file: its own extents are followed down to the disks), or a directory of images. Everything is opened
-/// read-only.
+/// Without a target, checks this machine. A target is a disk image (raw, or a virtual disk: qcow2, VHD, VHDX, VMDK, VDI),
+/// a block device, a file on a mounted filesystem (a database file: its own extents are followed down to the disks), or a
+/// directory of images. Everything is opened read-only.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Images, devices, files or directories; this machine when none is given
@@ -101,7 +101,8 @@ pub(crate) struct Check {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum As {
-    /// A disk image when one is recognised in it, else a file
+    /// A disk image when one is recognised in it, else a file; a virtual disk that is named is followed
+    /// to this machine's disks too, where they are known
     Auto,
     /// A disk image by itself
     Image,

@@ -63,7 +63,8 @@ pub fn rows(checked: &Checked, out: impl Write) -> csv::Result<()> {
     Ok(writer.flush()?)
 }
 
-/// The findings about each layer and everything that rests on it.
+/// The findings about each layer and everything that rests on it; of a virtual disk, and the files and virtual disks that
+/// it needs, also for what lies in it, since it has no line of its own.
 fn by_subject(checked: &Checked) -> BTreeMap<LayerId, Vec<&Finding>> {
     let mut out: BTreeMap<LayerId, Vec<&Finding>> = BTreeMap::new();
     for finding in &checked.findings {
@@ -71,8 +72,29 @@ fn by_subject(checked: &Checked) -> BTreeMap<LayerId, Vec<&Finding>> {
         for id in below.into_iter().chain([finding.layer]) {
             out.entry(id).or_default().push(finding);
         }
+        if holds_a_guest(checked, finding.layer) {
+            for (id, layer) in checked.stack.iter() {
+                if layer.kind == LayerKind::Partition
+                    && checked.stack.foundations(id).contains(&finding.layer)
+                {
+                    out.entry(id).or_default().push(finding);
+                }
+            }
+        }
     }
     out
+}
+
+/// True for virtual disks and the files that hold them.
+fn holds_a_guest(checked: &Checked, id: LayerId) -> bool {
+    let stack = &checked.stack;
+    match stack.layer(id).kind {
+        LayerKind::Container => true,
+        LayerKind::File => stack
+            .above(id)
+            .any(|above| stack.layer(above).kind == LayerKind::Container),
+        _ => false,
+    }
 }
 
 fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.len()] {

@@ -70,7 +70,7 @@ fn place(checked: &Checked, id: LayerId) -> Place {
 }
 
 /// Why the way down ends at a layer that has others below it.
-fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static str> {
+pub(crate) fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static str> {
     let layer = checked.stack.layer(id);
     if layer.below.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 //! A request that *straddles* a boundary of something below it (a stripe unit, a physical sector, a flash page) costs
 //! more than one that does not. Three steps answer where that happens:
 //!
-//! 1. A source makes a [`Stack`](stack::Stack): [`sources::image`] from a raw disk image or device,
+//! 1. A source makes a [`Stack`](stack::Stack): [`sources::image`] from a disk image, raw or virtual, or a device,
 //!    [`sources::linux::host`] from a machine, live or captured, [`sources::linux::file`] from one file on it.
 //! 2. [`rules::check`] gives [`Finding`](rules::Finding)s, worst first, each with its evidence, arithmetic and price.
 //! 3. [`report`] turns both into text, JSON or CSV.

@@ -5,7 +5,7 @@ use straddle_rules::{Finding, PriceRow, Prices};
 use straddle_stack::{LayerId, LayerKind, Source};
 
 use super::page::folded;
-use super::snippet::{self, WIDTH, aside, sanitise};
+use super::snippet::{self, WIDTH, aside, prose, sanitise};
 use super::style::{FRAME, STRONG, paint, severity_style};
 use crate::Checked;
 
@@ -42,7 +42,7 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
         aside(out, "cost", &cost_lines(prices));
     }
     for note in &finding.notes {
-        aside(out, "note", &folded(&sanitise(note), WIDTH));
+        prose(out, "note", note);
     }
     for advice in &finding.help {
         for (index, line) in folded(&sanitise(advice), WIDTH).iter().enumerate() {

@@ -5,6 +5,7 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Layer, LayerKind, Stack};
 
 use super::snippet::sanitise;
+use super::stack::file_name;
 use super::style::{FAINT, STRONG, paint};
 use crate::Checked;
 use crate::places::{Place, places};
@@ -85,7 +86,7 @@ fn named(stack: &Stack, layer: &Layer) -> String {
     let holder = layer.below.first().map(|below| stack.layer(*below));
     match holder {
         Some(file) if layer.kind == LayerKind::Container && file.kind == LayerKind::File => {
-            let name = file.name.rsplit('/').next().unwrap_or(&file.name);
+            let name = file_name(&file.name);
             format!("{} ({kind} in {name})", layer.name)
         }
         _ if layer.name.starts_with(kind) => layer.name.clone(),

@@ -58,25 +58,71 @@ pub(super) fn render(
     }
 }
 
-/// Width of prose under a finding; arithmetic and prices are never cut.
+/// Width of prose under a finding.
 pub(super) const WIDTH: usize = 92;
+/// Width of the terminal that lines of a finding are made for.
+const TERMINAL: usize = 100;
 
-/// Writes lines behind `=`, the name in front of the first.
+/// A line of arithmetic or of prices that is longer than the terminal by no more than this stays in one piece: the commonest
+/// price, of a sector that is cut, is.
+const TOLERATED: usize = 4;
+
+/// Writes lines behind `=`, the name in front of the first. What is too long for a terminal goes on in the next, further
+/// in.
 pub(super) fn aside(out: &mut String, name: &str, lines: &[String]) {
-    for (index, line) in lines.iter().enumerate() {
-        let name = if index == 0 {
-            format!("{name}:")
-        } else {
-            " ".repeat(name.len() + 1)
-        };
-        let _ = writeln!(out, "   {} {name} {}", paint(FRAME, "="), sanitise(line));
+    const MARGIN: usize = "   = ".len();
+    const HANG: &str = "  ";
+    let width = TERMINAL.saturating_sub(MARGIN + name.len() + ": ".len());
+    let mut head = format!("{name}:");
+    for line in lines {
+        let mut rest = vec![sanitise(line).into_owned()];
+        if rest[0].chars().count() > width + TOLERATED {
+            rest = clauses(&rest[0], width - HANG.len());
+        }
+        for (index, part) in rest.iter().enumerate() {
+            let hang = if index == 0 { "" } else { HANG };
+            let _ = writeln!(out, "   {} {head} {hang}{part}", paint(FRAME, "="));
+            head = " ".repeat(name.len() + 1);
+        }
     }
+}
+
+/// `text` cut into lines of at most `width` characters, behind a colon, a semicolon or a comma where that is possible.
+fn clauses(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut clause = String::new();
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if !clause.is_empty() {
+            clause.push(' ');
+        }
+        clause.push_str(word);
+        if !word.ends_with([':', ';', ',']) && words.peek().is_some() {
+            continue;
+        }
+        let len = clause.chars().count();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + len <= width => {
+                line.push(' ');
+                line.push_str(&clause);
+            }
+            _ => lines.extend(folded(&clause, width)),
+        }
+        clause.clear();
+    }
+    lines
+}
+
+/// Writes prose behind `=`, in lines that fit a terminal.
+pub(super) fn prose(out: &mut String, name: &str, text: &str) {
+    const MARGIN: usize = "   = ".len();
+    let width = WIDTH.min(TERMINAL.saturating_sub(MARGIN + name.len() + ": ".len()));
+    aside(out, name, &folded(&sanitise(text), width));
 }
 
 /// A fact that was not read anywhere has no place to show.
 fn said(how: &str, label: &str, why: &str, out: &mut String) {
-    let lines = folded(&sanitise(&format!("{label}: {why}")), WIDTH);
-    aside(out, how, &lines);
+    prose(out, how, &format!("{label}: {why}"));
 }
 
 type Marked = (String, Option<(usize, usize)>);
@@ -165,6 +211,21 @@ mod tests {
             "  --> mbr, byte 0x1c6\n   |\n   | 000001c0  01 00 07 fe ff ff 3f 00  00 00 82 3e 5d 05 00 00\n   \
              |                             ^^^^^^^^^^^^ first sector = 63\n"
         );
+    }
+
+    #[test]
+    fn long_lines_go_on_further_in() {
+        let mut out = String::new();
+        let long = vec!["1,024 B (12.5%)"; 12].join(", ");
+        aside(&mut out, "arithmetic", &["1 = 1".to_owned(), long]);
+        let text = without_styles(&out);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "   = arithmetic: 1 = 1");
+        let first = "   =             1,024 B (12.5%), 1,024 B (12.5%), ";
+        assert!(lines[1].starts_with(first), "{text}");
+        assert!(lines[2].starts_with("   =               1,024 B (12.5%), 1,"));
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= TERMINAL));
     }
 
     #[test]

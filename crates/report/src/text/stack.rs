@@ -14,9 +14,13 @@ use crate::Checked;
 use crate::document::{
     allocation_unit_above, correlations, first_correlation, has_correlations, start_below,
 };
+use crate::places::ends;
 
 /// Stripe units that arrays use; what is printed when the stripe unit is not known.
 const PLAUSIBLE_STRIPE_UNITS: [u64; 7] = [16, 32, 64, 128, 256, 512, 1024];
+
+/// Said of what lies in pieces, all of them well.
+const EVERY_PIECE: &str = "every piece starts on a boundary";
 
 /// Writes every root with what rests on it.
 pub(super) fn render(checked: &Checked, out: &mut String) {
@@ -39,12 +43,12 @@ impl Tree<'_> {
         let above: Vec<LayerId> = stack.above(id).collect();
         // A layer over several others (an array) is told in full below the first of them only.
         let repeated = from.is_some_and(|below| layer.below.first() != Some(&below));
-        let _ = writeln!(
-            self.out,
-            "{}{}",
-            paint(FRAME, first),
+        let headline = if repeated && layer.kind == LayerKind::Container {
+            self.reference(layer)
+        } else {
             self.headline(id, layer)
-        );
+        };
+        let _ = writeln!(self.out, "{}{headline}", paint(FRAME, first));
         if repeated {
             return;
         }
@@ -66,6 +70,17 @@ impl Tree<'_> {
                 &format!("{rest}{stem}"),
             );
         }
+    }
+
+    /// `qcow2 of top.qcow2  told above`: a virtual disk below one of the other files that it needs.
+    fn reference(&self, layer: &Layer) -> String {
+        let file = layer.below.first().map(|id| self.checked.stack.layer(*id));
+        let of = file.map_or_else(String::new, |file| format!(" of {}", file_name(&file.name)));
+        format!(
+            "{}  {}",
+            paint(STRONG, sanitise(&format!("{}{of}", layer.name))),
+            paint(FAINT, "told above")
+        )
     }
 
     /// `partition 1  type 07, 20 GiB, starts at 31.5 KiB = 63 sectors = 32,256 B`.
@@ -160,7 +175,11 @@ impl Tree<'_> {
             .filter(|(id, _)| kind(*id) == LayerKind::Device);
         places.extend(bottom.map(told));
         if places.is_empty() {
-            return Some("its first byte has no place in a file".to_owned());
+            let why = path
+                .last()
+                .and_then(|(id, at)| ends(self.checked, *id, *at))
+                .unwrap_or("no place below is known");
+            return Some(format!("its first byte lies in no file: {why}"));
         }
         Some(format!("its first byte is {}", places.join(", ")))
     }
@@ -178,18 +197,28 @@ impl Tree<'_> {
             )
         };
         let mut lines = Vec::new();
-        for seen in stack
-            .grids_seen_from(id)
+        let all = stack.grids_seen_from(id);
+        let all: Vec<&SeenGrid<'_>> = all
             .iter()
             .filter(|g| g.layer != id && told(g.role))
-        {
+            .collect();
+        // The files of a chain have each a grid of their own.
+        let of = |seen: &SeenGrid<'_>| {
+            let layer = stack.layer(seen.layer);
+            let alone = all.iter().filter(|g| g.role == seen.role).count() == 1;
+            if alone || layer.kind != LayerKind::File {
+                return String::new();
+            }
+            format!(" of {}", sanitise(file_name(&layer.name)))
+        };
+        for seen in &all {
             let up_here = match &seen.seen {
                 Seen::Uniform(grid) => *grid,
                 pieces @ Seen::Pieces(_) => {
                     lines.extend(
                         pieces
                             .off_grid(Bytes::ZERO)
-                            .map(|(off, all)| in_pieces(seen, off, all)),
+                            .map(|(off, all)| in_pieces(seen, &of(seen), off, all)),
                     );
                     continue;
                 }
@@ -200,15 +229,17 @@ impl Tree<'_> {
             } else {
                 paint(ERROR, "off")
             };
-            let start = stack.start_in(id, seen.layer).unwrap_or(Bytes::ZERO);
-            let line = match Some(start).filter(|_| seen.fact.value.contains(start) == on) {
+            let start = stack.start_in(id, seen.layer);
+            let line = match start.filter(|start| seen.fact.value.contains(*start) == on) {
                 Some(start) => division(start, seen.fact.value),
+                None if on => EVERY_PIECE.to_owned(),
                 None => format!("first boundary {} inside", up_here.phase()),
             };
             lines.push(format!(
-                "{mark} {} {}: {line}{}",
+                "{mark} {} {}{}: {line}{}",
                 seen.role.name(),
                 seen.fact.value.unit(),
+                of(seen),
                 trust(seen.fact)
             ));
         }
@@ -222,15 +253,20 @@ impl Tree<'_> {
             return known.iter().map(correlation).collect();
         }
         let mut lines = Vec::new();
-        if let Some(start) = start_below(stack, id) {
+        // In a virtual disk the offset says nothing about what lies below its file.
+        let in_guest = |below: &LayerId| stack.layer(*below).kind == LayerKind::Container;
+        let start = start_below(stack, id);
+        if let Some(start) = start.filter(|_| !stack.foundations(id).iter().any(in_guest)) {
             let integer =
                 |kib: &u64| Unit::new(kib * 1024).is_some_and(|unit| start.is_multiple_of(unit));
-            let list = |which: Vec<&u64>| {
-                which
-                    .iter()
-                    .map(|kib| format!("{kib}K"))
-                    .collect::<Vec<_>>()
-                    .join(" ")
+            let list = |which: Vec<&u64>| match which.as_slice() {
+                [first, .., last] if which.len() == PLAUSIBLE_STRIPE_UNITS.len() => {
+                    format!("{first}K to {last}K")
+                }
+                _ => {
+                    let each: Vec<String> = which.iter().map(|kib| format!("{kib}K")).collect();
+                    each.join(" ")
+                }
             };
             let (yes, no): (Vec<_>, Vec<_>) =
                 PLAUSIBLE_STRIPE_UNITS.iter().partition(|kib| integer(kib));
@@ -264,12 +300,9 @@ impl Tree<'_> {
 }
 
 /// How much of a layer in pieces starts off a grid.
-fn in_pieces(seen: &SeenGrid<'_>, off: Bytes, all: Bytes) -> String {
+fn in_pieces(seen: &SeenGrid<'_>, of: &str, off: Bytes, all: Bytes) -> String {
     let (mark, how_much) = if off == Bytes::ZERO {
-        (
-            paint(GOOD, "on "),
-            "every piece starts on a boundary".to_owned(),
-        )
+        (paint(GOOD, "on "), EVERY_PIECE.to_owned())
     } else {
         (
             paint(ERROR, "off"),
@@ -277,7 +310,7 @@ fn in_pieces(seen: &SeenGrid<'_>, off: Bytes, all: Bytes) -> String {
         )
     };
     format!(
-        "{mark} {} {}: {how_much}{}",
+        "{mark} {} {}{of}: {how_much}{}",
         seen.role.name(),
         seen.fact.value.unit(),
         trust(seen.fact)
@@ -334,6 +367,8 @@ fn shown(key: Key) -> bool {
             | Key::MftOffset
             | Key::Serial
             | Key::MountOptions
+            | Key::ToolsVersion
+            | Key::HardwareVersion
     )
 }
 
@@ -355,6 +390,11 @@ fn attribute(key: Key, fact: &Fact<Value>) -> String {
         sanitise(&fact.value.to_string()),
         trust(fact)
     )
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Joins items with semicolons into lines that fit a terminal.

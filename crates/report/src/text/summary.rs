@@ -37,7 +37,7 @@ fn count_list(counts: Counts) -> String {
 pub fn line(checked: &Checked) -> String {
     let name = sanitise(&checked.name);
     let Some(worst) = checked.findings.first() else {
-        return format!("{}        {:>8}  {name}", paint(GOOD, "ok"), "");
+        return format!("{}        {:>9}  {name}", paint(GOOD, "ok"), "");
     };
     let price = worst.worst_price();
     let extra = if price.is_zero() {
@@ -51,7 +51,7 @@ pub fn line(checked: &Checked) -> String {
         n => format!(" (and {} more)", n - 1),
     };
     format!(
-        "{}{padding}{extra:>8}  {}  {} {}{}",
+        "{}{padding}{extra:>9}  {}  {} {}{}",
         paint(severity_style(worst.severity), worst.severity.name()),
         paint(STRONG, name),
         worst.code,
