@@ -81,7 +81,9 @@ pub(crate) fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static
     }
     let table = match &layer.map {
         Map::Blocks(table) => table,
-        Map::Segments(segments) if !segments.is_empty() => return Some("in a hole of the file"),
+        Map::Segments(segments) if !segments.is_empty() => {
+            return Some("in a hole of the file, or not yet written out");
+        }
         _ => return Some("no place below is known"),
     };
     Some(match table.0.locate(at) {
