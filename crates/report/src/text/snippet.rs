@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn long_lines_go_on_further_in() {
         let mut out = String::new();
-        let long = vec!["1,024 B (12.5%)"; 12].join(", ");
+        let long = ["1,024 B (12.5%)"; 12].join(", ");
         aside(&mut out, "arithmetic", &["1 = 1".to_owned(), long]);
         let text = without_styles(&out);
         let lines: Vec<&str> = text.lines().collect();
