@@ -118,7 +118,8 @@ fn formats() -> String {
         let _ = writeln!(text, "| {} | {class} | {} |", prober.name, prober.min_size);
     }
     text.push_str(
-        "\n## Virtual disks\n\nOpened before anything else is tried, block by block, with everything inside them.\n\n\
+        "\n## Virtual disks\n\nOpened before anything else is tried, block by block, with everything inside them.\n\
+         [Virtual machines](../virtual-machines.md) has the limits, and where parents are sought.\n\n\
          | format | what is read | what is named and not followed |\n|---|---|---|\n",
     );
     for format in registry::CONTAINERS {
