@@ -101,6 +101,22 @@ fn many_targets_get_a_line_each_and_a_summary() {
 }
 
 #[test]
+fn a_line_of_csv_about_a_guests_partition_has_what_its_virtual_disk_costs() {
+    let here = scratch();
+    let image = unpack_image("vhd-dynamic", here.path());
+    let args = ["check", "--as", "image", "--format", "csv", &image];
+    let text = straddle(here.path(), &args).transcript();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|l| l.contains(",partition 1,"))
+        .collect();
+    let [line] = lines.as_slice() else {
+        panic!("one line about one partition is expected: {text}");
+    };
+    assert!(line.contains(",error,STR401,262.50,"), "{line}");
+}
+
+#[test]
 fn the_exit_status_follows_fail_on() {
     let here = scratch();
     let image = unpack_image("mbr-63", here.path());
