@@ -14,6 +14,9 @@ pub struct Prices {
     pub rows: Vec<PriceRow>,
     /// Requests of exactly one unit, when that size was not asked for: the worst case, not counted in the severity.
     pub at_unit: Option<PriceRow>,
+    /// Request sizes asked for whose price is not known: an exact figure exceeds 64 bits, or the blocks of a virtual disk
+    /// were not counted for so odd a size.
+    pub left_out: Vec<Unit>,
 }
 
 /// The price for one request size.
@@ -66,16 +69,24 @@ impl PriceRow {
 impl Prices {
     /// Prices requests of the sizes `ios` that lie end to end from `start` of the layer that sees the grid as `seen`.
     ///
-    /// Sizes whose exact price does not fit in 64 bits are left out.
     #[must_use]
     pub fn of(role: GridRole, unit: Unit, seen: &Seen, start: Bytes, ios: &[Unit]) -> Prices {
         let row = |io| PriceRow::of(role, unit, seen, start, io);
         let at_unit = if ios.contains(&unit) { None } else { row(unit) };
+        let mut rows = Vec::with_capacity(ios.len());
+        let mut left_out = Vec::new();
+        for io in ios {
+            match row(*io) {
+                Some(row) => rows.push(row),
+                None => left_out.push(*io),
+            }
+        }
         Prices {
             role,
             unit,
-            rows: ios.iter().filter_map(|io| row(*io)).collect(),
+            rows,
             at_unit,
+            left_out,
         }
     }
 
@@ -114,6 +125,7 @@ impl Prices {
             unit: seen.unit(),
             rows: rows.filter_map(|io| row(*io)).collect(),
             at_unit: None,
+            left_out: Vec::new(),
         }
     }
 

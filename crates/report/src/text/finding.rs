@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use straddle_geometry::{Family, Ratio};
+use straddle_geometry::{Family, Ratio, Unit};
 use straddle_rules::{Finding, PriceRow, Prices};
 use straddle_stack::{LayerId, LayerKind, Source};
 
@@ -103,6 +103,13 @@ pub(super) fn cost_lines(prices: &Prices) -> Vec<String> {
         let sizes: Vec<String> = free.iter().map(|row| row.io.to_string()).collect();
         out.push(format!(
             "nothing extra for requests of {}, lying end to end from its start",
+            sizes.join(", ")
+        ));
+    }
+    if !prices.left_out.is_empty() {
+        let sizes: Vec<String> = prices.left_out.iter().map(Unit::to_string).collect();
+        out.push(format!(
+            "not counted for requests of {}: they fit the blocks of the virtual disk too oddly",
             sizes.join(", ")
         ));
     }

@@ -209,7 +209,12 @@ impl<'a> Guests<'a> {
         if !readable || encrypted {
             return None;
         }
+        let is_whole = targets.iter().all(Option::is_some);
         let bytes: Arc<dyn ReadAt> = Arc::new(GuestDisk::new(disk, targets));
+        // Without its parent a disk often lacks its first sector: the parent was named, and every prober would fail alike.
+        if !is_whole && bytes.read_at(Bytes::ZERO, &mut [0; 512]).is_err() {
+            return None;
+        }
         Some(Contents {
             layer: id,
             bytes,

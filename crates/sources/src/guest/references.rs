@@ -48,7 +48,7 @@ impl Guests<'_> {
         reference: &Reference,
         chain: &mut Vec<PathBuf>,
     ) -> Result<Contents, (OddityKind, String)> {
-        let missing = |why: String| (OddityKind::Missing, why);
+        let missing = |why: String| (OddityKind::Unreadable, why);
         let Some(here) = &from.path else {
             return Err(missing(
                 "the file that names it lies inside another disk".to_owned(),

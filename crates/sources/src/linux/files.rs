@@ -49,12 +49,13 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
         return Ok(stack);
     }
     let id = host.file_layer(path);
-    if host.stack.layer(id).below.is_empty() {
-        if settings.only_when_followed {
-            return Err(SourceError::NotFollowed {
-                path: path.to_owned(),
-            });
-        }
+    let layer = host.stack.layer(id);
+    if settings.only_when_followed && layer.map == nowhere() {
+        return Err(SourceError::NotFollowed {
+            path: path.to_owned(),
+        });
+    }
+    if layer.below.is_empty() {
         crate::image::assume_sectors(&mut host.stack, id);
         overrides.apply(host.stack.layer_mut(id));
     }
