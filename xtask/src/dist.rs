@@ -85,7 +85,19 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
         Ok((output.status.code(), String::from_utf8(output.stdout)?))
     };
     std::fs::copy("tests/hosts/sata-512e-63.tree", folder.join("host.tree"))?;
-    let cases: [(&[&str], i32); 7] = [
+    for fixture in ["vhd-dynamic", "nested-host-63", "qcow2-chain"] {
+        let archive = format!("tests/images/{fixture}.tgz");
+        run(Command::new("tar")
+            .args(["-xzf", &archive, "-C"])
+            .arg(&folder))?;
+    }
+    let cases: [(&[&str], i32); 10] = [
+        (&["check", "--as", "image", "vhd-dynamic.img"], 1),
+        (
+            &["check", "--guest-file", "/vm.qcow2", "nested-host-63.img"],
+            1,
+        ),
+        (&["check", "--as", "image", "--json", "qcow2-chain.img"], 0),
         (&["check", "legacy.img"], 1),
         (&["check", "--json", "legacy.img"], 1),
         (&["check", "--sysroot", "host.tree"], 1),

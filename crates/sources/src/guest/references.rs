@@ -59,7 +59,9 @@ impl Guests<'_> {
             names => by_name(here, names),
         };
         let path = path.map_err(missing)?;
-        if chain.contains(&path) {
+        // Only the real path tells two ways to one file.
+        let real = std::fs::canonicalize(&path).map_err(|e| missing(e.to_string()))?;
+        if chain.contains(&real) {
             return Err((
                 OddityKind::Chain,
                 format!("{} leads back to itself", path.display()),
@@ -156,8 +158,8 @@ fn by_name(here: &Path, names: &[String]) -> Result<PathBuf, String> {
     let as_named = names.iter().map(|name| folder.join(name));
     let mut first_error = None;
     for path in as_named.chain(beside) {
-        match std::fs::canonicalize(&path) {
-            Ok(found) => return Ok(found),
+        match std::fs::metadata(&path) {
+            Ok(_) => return Ok(path),
             Err(error) => {
                 first_error.get_or_insert(format!("{}: {error}", path.display()));
             }
@@ -188,7 +190,7 @@ fn by_identity(here: &Path, reference: &Reference) -> Result<PathBuf, String> {
             && let Some(disk) = container.disk
             && disk.identities.iter().any(|identity| identity == wanted)
         {
-            return std::fs::canonicalize(&path).map_err(|e| format!("{}: {e}", path.display()));
+            return Ok(path);
         }
     }
     let what = match reference.role {

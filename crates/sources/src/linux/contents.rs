@@ -25,6 +25,8 @@ impl Ground for Host<'_> {
 
     fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String> {
         let target = Target::open(path).map_err(|error| error.to_string())?;
+        // The mount table knows real paths only.
+        let path = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
         let name = path.to_str().ok_or("its name is not valid UTF-8")?;
         let id = self.file_layer(name);
         if self.stack.layer(id).below.is_empty() {
