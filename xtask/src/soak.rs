@@ -50,7 +50,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
             .args(["+nightly", "fuzz", "run", target, &found, &format!("fuzz/corpus/{target}"), "--"])
             .arg(format!("-max_total_time={}", each.as_secs()))
             // Time and memory are part of what is promised for hostile input.
-            .args(["-timeout=1", "-rss_limit_mb=512", "-max_len=262144", "-print_final_stats=1"])
+            .args(["-timeout=5", "-rss_limit_mb=512", "-max_len=262144", "-print_final_stats=1"])
             .stdin(Stdio::null())
             .output()
             .context("cannot run cargo-fuzz; install it with `cargo install --locked cargo-fuzz`, and a nightly toolchain")?;
@@ -81,7 +81,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
     }
     let text = format!(
         "# Last run of `cargo xtask soak fuzz {minutes}{name}`\n\nDate {}, commit {}, {}; {} s of wall time for {} targets. \
-         Seeds: `fuzz/corpus/`. A run that is slower than 1 s or needs more than 512 MiB counts as a crash.\n\n\
+         Seeds: `fuzz/corpus/`. A run that is slower than 5 s or needs more than 512 MiB counts as a crash.\n\n\
          | target | seconds | inputs run | peak MiB | crashes |\n|---|---|---|---|---|\n{rows}",
         command("date", &["--utc", "+%Y-%m-%d"])?,
         command("git", &["describe", "--always", "--dirty"])?,
