@@ -6,6 +6,7 @@
 mod archive;
 mod images;
 mod measure;
+mod tables;
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -18,6 +19,7 @@ use crate::run::{cargo, repository, run};
 use archive::Archive;
 use images::{Images, Read};
 use measure::Series;
+pub(crate) use tables::tables;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Rounds of the whole-process comparison: cheap, so many.
