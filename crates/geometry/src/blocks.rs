@@ -103,6 +103,66 @@ pub trait Sink {
 
     /// A part, of any length, that has no place in this table.
     fn gap(&mut self, upper: Extent, gap: Gap);
+
+    /// Whole blocks that lie at even distances below, as a writer leaves them who allocates in the disk's order: the same
+    /// as [`Sink::blocks`] with their addresses, which is what happens unless a sink knows better.
+    fn row(&mut self, row: Row) {
+        let mut left = row;
+        while left.count > 0 {
+            let mut lower = [0; 256];
+            let count = left.count.min(256);
+            let (now, rest) = left.split(count);
+            for (index, place) in (0..count).zip(&mut lower) {
+                *place = now.at(index);
+            }
+            let len = usize::try_from(count).unwrap_or(0);
+            self.blocks(now.first, now.target, &lower[..len]);
+            left = rest;
+        }
+    }
+}
+
+/// See [`Sink::row`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Address of the first block in the disk.
+    pub first: Bytes,
+    /// Size of a block.
+    pub block: Unit,
+    /// Which of the layers below.
+    pub target: usize,
+    /// Address of the first block there.
+    pub lower: Bytes,
+    /// From the start of a block there to the start of the next. The start of the last is no mark of [`entry`].
+    pub stride: Unit,
+    /// How many blocks.
+    pub count: u64,
+}
+
+impl Row {
+    /// Where block `index` lies below.
+    #[must_use]
+    pub fn at(&self, index: u64) -> u64 {
+        let behind = index.saturating_mul(self.stride.get());
+        self.lower
+            .get()
+            .saturating_add(behind)
+            .min(entry::FIRST_MARK - 1)
+    }
+
+    /// The first `count` blocks, and the others.
+    #[must_use]
+    pub fn split(self, count: u64) -> (Row, Row) {
+        let count = count.min(self.count);
+        let skipped = count.saturating_mul(self.block.get());
+        let rest = Row {
+            first: Bytes::new(self.first.get().saturating_add(skipped)),
+            lower: Bytes::new(self.at(count)),
+            count: self.count - count,
+            ..self
+        };
+        (Row { count, ..self }, rest)
+    }
 }
 
 /// The table of a virtual disk that says for each block where it lies in the layers below.

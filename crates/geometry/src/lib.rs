@@ -25,7 +25,7 @@ mod serialize;
 mod short_text;
 mod totals;
 
-pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Sink, TableError, entry};
+pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Row, Sink, TableError, entry};
 pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit};
 pub use cost::{Family, Price};
 pub use error::Error;

@@ -13,7 +13,6 @@ mod fact;
 mod grids;
 mod layer;
 mod oddity;
-mod overlap;
 mod seen;
 mod survey;
 

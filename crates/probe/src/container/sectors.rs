@@ -1,9 +1,9 @@
 //! Differencing disks whose blocks are present sector by sector: a bitmap says which sectors are here and which are in
 //! the parent. VHD and VHDX share this.
 
-use straddle_geometry::{Bytes, Extent, Gap, Segment, Sink, TableError, entry};
+use straddle_geometry::{Bytes, Extent, Gap, Segment, Sink, TableError, Unit, entry};
 
-use super::table::TableFile;
+use super::table::{Even, TableFile};
 
 /// Bytes of a bitmap that are held at once.
 const CHUNK: u64 = 64 << 10;
@@ -161,6 +161,15 @@ impl<'a> Batch<'a> {
     /// The next blocks, decoded by `fill`, which appends one value for each.
     pub(crate) fn extend(&mut self, fill: impl FnOnce(&mut Vec<u64>)) {
         fill(&mut self.lower);
+    }
+
+    /// The next blocks, of `block` bytes each.
+    pub(crate) fn even(&mut self, even: Even, block: Unit) -> Result<(), TableError> {
+        self.flush();
+        let at = Bytes::new(self.first.saturating_mul(self.block));
+        even.send(at, block, self.sink)?;
+        self.first = self.first.saturating_add(u64::try_from(even.count)?);
+        Ok(())
     }
 
     /// The next block, which starts at `data` and of which `bitmap` says what is here.

@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use straddle_geometry::{
-    BlockTable, Bytes, Extent, Gap, Place, Segment, Sink, TableError, Unit, entry,
+    BlockTable, Bytes, Extent, Gap, Place, Row, Segment, Sink, TableError, Unit, entry,
 };
 use straddle_io::ReadAt;
 
 /// Bytes of a table that are read at once when it is streamed: a few times a level-2 cache would only be slower.
 const CHUNK: u64 = 256 << 10;
+/// Entries that are decoded and sent at once, so that they stay in the level-1 cache.
+pub(crate) const BATCH: usize = 1024;
 /// Bytes that are read and kept when one entry is asked for.
 const PAGE: u64 = 4096;
 
@@ -174,7 +176,90 @@ pub(crate) trait Entries: std::fmt::Debug + Send + Sync {
 
     /// Appends for each entry in `raw` the address of its block in the container's file, or a mark of [`entry`].
     fn decode(&self, raw: &[u8], out: &mut Vec<u64>);
+
+    /// What the first entries in `raw` stand for, as long as one follows the other evenly. It need not be found.
+    fn even(&self, raw: &[u8]) -> Option<Even> {
+        let _ = raw;
+        None
+    }
 }
+
+/// Entries that follow each other evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Even {
+    /// Where the block of the first lies, or a mark of [`entry`] that all of them stand for.
+    pub(crate) lower: u64,
+    /// From one block to the next; 0 for a mark.
+    pub(crate) stride: u64,
+    /// How many entries.
+    pub(crate) count: usize,
+}
+
+impl Even {
+    /// Sends it to `sink` as the blocks from address `first` on.
+    pub(crate) fn send(
+        self,
+        first: Bytes,
+        block: Unit,
+        sink: &mut dyn Sink,
+    ) -> Result<(), TableError> {
+        let count = u64::try_from(self.count)?;
+        match (entry::gap(self.lower), Unit::new(self.stride)) {
+            (Some(gap), _) => {
+                let upper = Extent::new(first, Bytes::new(count.saturating_mul(block.get())));
+                sink.gap(upper.ok_or("a virtual disk beyond 2⁶⁴ bytes")?, gap);
+            }
+            (None, Some(stride)) => sink.row(Row {
+                first,
+                block,
+                target: 0,
+                lower: Bytes::new(self.lower),
+                stride,
+                count,
+            }),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+}
+
+/// How many of `entries` follow each other at one distance, and that distance; `None` when they are too few to be worth
+/// it. `value` must not depend on anything but the entry, so that the comparison can be done on several at once.
+macro_rules! evenly {
+    ($entries:expr, $value:expr) => {{
+        let entries = $entries;
+        let value = $value;
+        match entries {
+            [first, second, ..] => {
+                let first = value(first);
+                let step = value(second).wrapping_sub(first);
+                let (mut count, mut expected) = (0, first);
+                // Where the order is random the first few tell.
+                let mut part = crate::container::table::FEWEST;
+                while count < entries.len() {
+                    let end = entries.len().min(count + part);
+                    let mut next = expected;
+                    let differs = entries[count..end].iter().fold(0, |differs, entry| {
+                        let differs = differs | (value(entry) ^ next);
+                        next = next.wrapping_add(step);
+                        differs
+                    });
+                    if differs != 0 {
+                        break;
+                    }
+                    (count, expected) = (end, next);
+                    part = count.min(crate::container::table::BATCH);
+                }
+                (count >= crate::container::table::FEWEST).then_some((first, step, count))
+            }
+            _ => None,
+        }
+    }};
+}
+pub(crate) use evenly;
+
+/// Fewest entries that are looked at as one.
+pub(crate) const FEWEST: usize = 16;
 
 /// A flat table in one file: dynamic VHD, VDI.
 #[derive(Debug)]
@@ -277,15 +362,23 @@ impl<E: Entries> BlockTable for Flat<E> {
         if !cut.whole.is_empty() {
             let mut lower = Vec::new();
             let mut first = cut.whole.start;
-            self.chunks(cut.whole, |raw| {
-                lower.clear();
-                self.format.decode(raw, &mut lower);
-                sink.blocks(
-                    Bytes::new(first.saturating_mul(self.block.get())),
-                    0,
-                    &lower,
-                );
-                first = first.saturating_add(u64::try_from(lower.len())?);
+            let width = usize::try_from(E::WIDTH)?;
+            self.chunks(cut.whole, |mut raw| {
+                while !raw.is_empty() {
+                    let at = Bytes::new(first.saturating_mul(self.block.get()));
+                    let count = if let Some(even) = self.format.even(raw) {
+                        even.send(at, self.block, sink)?;
+                        even.count
+                    } else {
+                        lower.clear();
+                        let most = raw.len().min(BATCH * width);
+                        self.format.decode(&raw[..most], &mut lower);
+                        sink.blocks(at, 0, &lower);
+                        lower.len()
+                    };
+                    first = first.saturating_add(u64::try_from(count)?);
+                    raw = raw.get(count.max(1) * width..).unwrap_or(&[]);
+                }
                 Ok(())
             })?;
         }

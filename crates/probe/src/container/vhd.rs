@@ -47,7 +47,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 use super::head::{Head, LOOKED_AT, Lying};
 use super::names::uuid;
 use super::sectors::{Batch, Bitmap, Bitmaps, FirstBit};
-use super::table::{Cut, Entries, Flat, TableFile, send_part};
+use super::table::{BATCH, Cut, Entries, Even, Flat, TableFile, evenly, send_part};
 use super::{Container, Content, Disk, Format, Opening};
 use crate::record::{Place, Recorder, place};
 use crate::{Magic, Window};
@@ -80,8 +80,6 @@ const FOOTER: u64 = 512;
 const SHORT_FOOTER: u64 = 511;
 const SECTOR: u64 = 512;
 const FREE: u32 = 0xffff_ffff;
-/// Entries that are decoded in one way.
-const ALIKE: usize = 1024;
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -540,7 +538,7 @@ impl Entries for SectorNumbers {
 
     fn decode(&self, raw: &[u8], out: &mut Vec<u64>) {
         let (entries, _) = raw.as_chunks::<4>();
-        for entries in entries.chunks(ALIKE) {
+        for entries in entries.chunks(BATCH) {
             let numbers = || entries.iter().map(|raw| u32::from_be_bytes(*raw));
             // Below 2³² × 2⁹ + 2²⁰: no overflow.
             let place = |n: u32| u64::from(n) * SECTOR + self.bitmap;
@@ -551,6 +549,25 @@ impl Entries for SectorNumbers {
                 out.extend(numbers().map(place));
             }
         }
+    }
+
+    fn even(&self, raw: &[u8]) -> Option<Even> {
+        let entries = raw.as_chunks::<4>().0;
+        let (first, step, count) = evenly!(entries, |raw: &[u8; 4]| u32::from_be_bytes(*raw))?;
+        if first == FREE && step == 0 {
+            return Some(Even {
+                lower: entry::ABSENT,
+                stride: 0,
+                count,
+            });
+        }
+        // The sums were made modulo 2³².
+        let last = u64::from(step) * u64::try_from(count - 1).ok()? + u64::from(first);
+        (step > 0 && last < u64::from(FREE)).then(|| Even {
+            lower: u64::from(first) * SECTOR + self.bitmap,
+            stride: u64::from(step) * SECTOR,
+            count,
+        })
     }
 }
 

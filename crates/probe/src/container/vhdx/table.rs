@@ -20,7 +20,7 @@ use super::regions::Regions;
 use crate::Window;
 use crate::container::head::{Head, LOOKED_AT, Lying};
 use crate::container::sectors::{Batch, Bitmap, Bitmaps, FirstBit};
-use crate::container::table::{Cut, TableFile, send_part};
+use crate::container::table::{BATCH, Cut, Even, TableFile, evenly, send_part};
 use crate::record::{Place, Recorder};
 
 const STATE: u64 = 7;
@@ -171,6 +171,31 @@ fn decode(raw: &[[u8; 8]], out: &mut Vec<u64>) -> bool {
         }));
     }
     closer & 1 == 1
+}
+
+/// What entries of payload blocks stand for, as long as one follows the other evenly.
+fn even(raw: &[[u8; 8]]) -> Option<Even> {
+    let (first, step, count) = evenly!(raw, |raw: &[u8; 8]| u64::from_le_bytes(*raw))?;
+    let mark = match first & STATE {
+        NOT_PRESENT => entry::ABSENT,
+        UNDEFINED | ZERO | UNMAPPED | UNMAPPED_095 => entry::ZERO,
+        PRESENT => {
+            // The sums were made modulo 2⁶⁴. What is no offset is the same in all when the step has none of it.
+            let behind = step.checked_mul(u64::try_from(count - 1).ok()?)?;
+            (first & OFFSET).checked_add(behind)?;
+            return (step != 0 && step & !OFFSET == 0).then_some(Even {
+                lower: first & OFFSET,
+                stride: step,
+                count,
+            });
+        }
+        _ => return None,
+    };
+    (step == 0).then_some(Even {
+        lower: mark,
+        stride: 0,
+        count,
+    })
 }
 
 impl Table {
@@ -325,12 +350,13 @@ impl Table {
                 }
                 let run =
                     usize::try_from(left).map_or(entries.len(), |left| left.min(entries.len()));
-                let (now, rest) = entries.split_at(run);
-                let mut closer = false;
-                batch.extend(|lower| closer = decode(now, lower));
-                if closer {
-                    self.closely(block, now, &mut batch)?;
-                }
+                let run = if let Some(even) = even(&entries[..run]) {
+                    batch.even(even, shape.block)?;
+                    even.count
+                } else {
+                    self.some(block, &entries[..run.min(BATCH)], &mut batch)?
+                };
+                let rest = &entries[run..];
                 let run = u64::try_from(run)?;
                 (index, block, entries) = (index + run, block + run, rest);
             }
@@ -344,6 +370,22 @@ impl Table {
             self.entry(end - 1)?;
         }
         Ok(())
+    }
+
+    /// Sends entries that are one by one; the number of them.
+    fn some(
+        &self,
+        first: u64,
+        entries: &[[u8; 8]],
+        batch: &mut Batch<'_>,
+    ) -> Result<usize, TableError> {
+        let mut closer = false;
+        batch.extend(|lower| closer = decode(entries, lower));
+        if closer {
+            self.closely(first, entries, batch)?;
+        }
+        batch.flush();
+        Ok(entries.len())
     }
 
     /// Entries of which some need more than themselves.
