@@ -4,10 +4,12 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use straddle_geometry::{
-    Access, BlockTable, Blocks, Bytes, Extent, Family, Gap, Grid, Lattice, Map, Place, Ratio,
+    Access, BlockTable, Blocks, Bytes, Extent, Family, Gap, Grid, Lattice, Map, Place, Ratio, Row,
     Segment, Sink, TableError, Unit, entry,
 };
-use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, OddityKind, Seen, Stack};
+use straddle_stack::{
+    Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
+};
 
 /// A table in memory.
 #[derive(Debug)]
@@ -16,6 +18,50 @@ struct Listed {
     size: u64,
     parent: Option<usize>,
     entries: Vec<u64>,
+    sent: Sent,
+}
+
+/// How whole blocks are sent.
+#[derive(Clone, Copy, Debug)]
+enum Sent {
+    /// At most so many at once, so that batches begin and end anywhere.
+    Batches(usize),
+    /// Those that follow each other evenly as one.
+    Rows,
+}
+
+impl Listed {
+    /// Sends some of the whole blocks `from` to `to`, at least one; how many.
+    fn send(&self, from: usize, to: usize, sink: &mut dyn Sink) -> usize {
+        let first = Bytes::new(from as u64 * self.block);
+        let entries = &self.entries[from..to];
+        let most = match self.sent {
+            Sent::Batches(most) => most,
+            Sent::Rows => 1,
+        };
+        if let (Sent::Rows, [lower, next, ..]) = (self.sent, entries)
+            && *next < entry::FIRST_MARK
+            && let Some(stride) = next.checked_sub(*lower).and_then(Unit::new)
+        {
+            let steps = entries.windows(2);
+            let even = steps.take_while(|pair| {
+                pair[1] < entry::FIRST_MARK && pair[0].checked_add(stride.get()) == Some(pair[1])
+            });
+            let count = even.count() + 1;
+            sink.row(Row {
+                first,
+                block: unit(self.block),
+                target: 0,
+                lower: Bytes::new(*lower),
+                stride,
+                count: count as u64,
+            });
+            return count;
+        }
+        let count = most.min(entries.len());
+        sink.blocks(first, 0, &entries[..count]);
+        count
+    }
 }
 
 impl BlockTable for Listed {
@@ -48,14 +94,8 @@ impl BlockTable for Listed {
             let index = at / self.block;
             let block_end = (index + 1) * self.block;
             if at % self.block == 0 && block_end <= end {
-                // Whole blocks go in batches of two, so that batches begin and end anywhere.
-                let count = if (index + 2) * self.block <= end {
-                    2
-                } else {
-                    1
-                };
-                let from = usize::try_from(index)?;
-                sink.blocks(Bytes::new(at), 0, &self.entries[from..from + count]);
+                let (from, to) = (usize::try_from(index)?, usize::try_from(end / self.block)?);
+                let count = self.send(from, to, sink);
                 at += self.block * u64::try_from(count)?;
                 continue;
             }
@@ -97,6 +137,7 @@ fn blocks(block: u64, size: u64, parent: Option<usize>, entries: Vec<u64>) -> Ma
         size,
         parent,
         entries,
+        sent: Sent::Batches(2),
     })))
 }
 
@@ -364,4 +405,131 @@ fn what_a_table_says_wrongly_is_counted_and_named() {
             ),
         ]
     );
+}
+
+/// One stretch of a table.
+#[derive(Clone, Debug)]
+enum Stretch {
+    /// Blocks at even distances: the first, in sectors; the distance in sectors from a block's length; how many.
+    Even(u64, i64, usize),
+    /// Anywhere, in sectors.
+    Anywhere(Vec<u64>),
+    /// At multiples of the block and a sector.
+    Lattice(Vec<u64>),
+    /// Marks.
+    Marks(u64, usize),
+}
+
+const BLOCK: u64 = 2048;
+/// Sectors of the file.
+const SECTORS: u64 = 16_384;
+
+fn stretches() -> impl Strategy<Value = Vec<u64>> {
+    let stretch = prop_oneof![
+        3 => (0..SECTORS, prop_oneof![2 => -3_i64..9, 1 => Just(0), 1 => 60_i64..70], 1_usize..200)
+            .prop_map(|(first, step, count)| Stretch::Even(first, step, count)),
+        1 => proptest::collection::vec(0..SECTORS + 9, 1..40).prop_map(Stretch::Anywhere),
+        2 => proptest::collection::vec(0..SECTORS / 5, 1..80).prop_map(Stretch::Lattice),
+        1 => (0_u64..3, 1_usize..20).prop_map(|(mark, count)| Stretch::Marks(mark, count)),
+    ];
+    proptest::collection::vec(stretch, 1..12).prop_map(|stretches| {
+        let mut entries = Vec::new();
+        for stretch in stretches {
+            match stretch {
+                Stretch::Even(first, step, count) => {
+                    let stride = BLOCK.saturating_add_signed(step * 512);
+                    entries.extend((0..count as u64).map(|n| first * 512 + n * stride));
+                }
+                Stretch::Anywhere(all) => entries.extend(all.iter().map(|n| n * 512)),
+                Stretch::Lattice(all) => entries.extend(all.iter().map(|n| n * (BLOCK + 512))),
+                Stretch::Marks(mark, count) => {
+                    entries.extend(std::iter::repeat_n(entry::ABSENT - mark, count));
+                }
+            }
+        }
+        entries
+    })
+}
+
+/// A disk with partitions in it, surveyed.
+fn surveyed(
+    entries: &[u64],
+    sent: Sent,
+    stride: Option<u64>,
+    grids: &[u64],
+    steps: &[u64],
+    parts: &[(u64, u64)],
+) -> Layer {
+    let mut stack = Stack::new();
+    let file = layer(
+        &mut stack,
+        LayerKind::File,
+        &[],
+        Map::IDENTITY,
+        SECTORS * 512,
+    );
+    for (role, grid) in [GridRole::PhysicalSector, GridRole::StripeUnit]
+        .into_iter()
+        .zip(grids)
+    {
+        let grid = Grid::new(unit(*grid));
+        stack
+            .layer_mut(file)
+            .add_grid(role, Fact::stated(grid, "--p", ""));
+    }
+    let size = entries.len() as u64 * BLOCK;
+    let table = Listed {
+        block: BLOCK,
+        size,
+        parent: None,
+        entries: entries.to_vec(),
+        sent,
+    };
+    let map = Map::Blocks(Blocks(Arc::new(table)));
+    let disk = layer(&mut stack, LayerKind::Container, &[file], map, size);
+    if let Some(stride) = stride {
+        let stride = Value::Bytes(Bytes::new(stride));
+        stack
+            .layer_mut(disk)
+            .set(Key::BlockStride, Fact::stated(stride, "--s", ""));
+    }
+    for (start, len) in parts {
+        let map = Map::Linear {
+            start: Bytes::new(start * 512),
+        };
+        layer(&mut stack, LayerKind::Partition, &[disk], map, len * 512);
+    }
+    stack.survey(&steps.iter().map(|step| unit(*step)).collect::<Vec<_>>());
+    stack.layer(disk).clone()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn blocks_are_counted_alike_however_they_are_sent(
+        entries in stretches(),
+        physical in prop_oneof![Just(512_u64), Just(4096), Just(3072)],
+        stripe in prop_oneof![Just(8192_u64), Just(65_536), Just(512)],
+        step in prop_oneof![Just(512_u64), Just(4096), Just(8192), Just(6144)],
+        parts in proptest::collection::vec((0_u64..2000, 1_u64..2000), 0..4),
+        stride in prop_oneof![Just(None), Just(Some(BLOCK)), Just(Some(BLOCK + 512)), Just(Some(100))],
+    ) {
+        let grids = [physical, stripe];
+        let survey = |sent| surveyed(&entries, sent, stride, &grids, &[step], &parts);
+        // Batches of three are too short for anything but a look at each.
+        let one_by_one = survey(Sent::Batches(3));
+        for sent in [Sent::Batches(7), Sent::Batches(2000), Sent::Rows] {
+            let layer = survey(sent);
+            prop_assert_eq!(&layer.survey, &one_by_one.survey, "{:?}", sent);
+            prop_assert_eq!(&layer.oddities, &one_by_one.oddities, "{:?}", sent);
+        }
+        let without = surveyed(&entries, Sent::Batches(3), None, &grids, &[step], &parts);
+        prop_assert_eq!(&without.oddities, &one_by_one.oddities);
+        // Every pair of blocks that begin in the file.
+        let mut starts: Vec<u64> = entries.iter().copied().filter(|e| *e < SECTORS * 512).collect();
+        starts.sort_unstable();
+        let overlap = starts.windows(2).any(|pair| pair[1] - pair[0] < BLOCK);
+        let said = one_by_one.oddities.iter().any(|odd| odd.detail.contains("share bytes"));
+        prop_assert_eq!(said, overlap);
+    }
 }

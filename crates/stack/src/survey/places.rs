@@ -238,7 +238,7 @@ impl Places {
                 Bytes::new(upper).grouped(),
                 Bytes::new(start).grouped()
             );
-            return Some(Oddity::new(OddityKind::Overlap, detail));
+            return Some(Oddity::new(OddityKind::Damaged, detail));
         }
         (self.unchecked > 0).then(|| {
             let detail = format!(
