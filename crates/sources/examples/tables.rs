@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tables make vhd|vhdx ENTRIES sequential|permuted FILE   writes a sparse file: headers and a full table
-//! tables time FILE ROUNDS                                 a line for each round: analysis and sum, both in µs
+//! tables time FILE ROUNDS                                 a line for each round: analysis and sum in µs, then their time on a processor
 //! tables peak FILE                                        most memory resident after one analysis, in KiB
 //! ```
 //!
@@ -10,12 +10,13 @@
 //! the same bytes in the same pieces and adds them up as integers of the machine, as wide as an entry.
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::error::Error;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::{ReadAt, Target};
 use straddle_sources::{Overrides, Settings, image};
@@ -259,13 +260,13 @@ fn time(path: &Path, rounds: usize) -> Result<()> {
     for _ in 0..rounds {
         let mut fresh = stack.clone();
         fresh.layer_mut(container).survey = None;
-        let begun = Instant::now();
+        let begun = Moment::now();
         fresh.survey(&settings.io);
         let analysed = begun.elapsed();
         if fresh != stack {
             return Err("two analyses differ".into());
         }
-        let begun = Instant::now();
+        let begun = Moment::now();
         let sum = if width == 4 {
             sum(&target, at, entries * 4, |piece| {
                 let entries = piece.as_chunks::<4>().0.iter();
@@ -281,12 +282,30 @@ fn time(path: &Path, rounds: usize) -> Result<()> {
         let summed = begun.elapsed();
         std::hint::black_box(sum);
         println!(
-            "{:.1} {:.1}",
-            analysed.as_secs_f64() * 1e6,
-            summed.as_secs_f64() * 1e6
+            "{:.1} {:.1} {:.1} {:.1}",
+            analysed.0, summed.0, analysed.1, summed.1
         );
     }
     Ok(())
+}
+
+/// Two clocks: that of the wall, and that of the processor, which stands still while other programs run.
+struct Moment(Instant, Timespec);
+
+impl Moment {
+    fn now() -> Moment {
+        Moment(Instant::now(), clock_gettime(ClockId::ThreadCPUTime))
+    }
+
+    /// What went by on both, in µs.
+    fn elapsed(&self) -> (f64, f64) {
+        let worked = clock_gettime(ClockId::ThreadCPUTime) - self.1;
+        let worked = Duration::try_from(worked).unwrap_or_default();
+        (
+            self.0.elapsed().as_secs_f64() * 1e6,
+            worked.as_secs_f64() * 1e6,
+        )
+    }
 }
 
 /// Adds up `len` bytes from `at` on.

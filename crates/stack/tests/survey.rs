@@ -416,6 +416,8 @@ enum Stretch {
     Anywhere(Vec<u64>),
     /// At multiples of the block and a sector.
     Lattice(Vec<u64>),
+    /// Right behind the block before.
+    On(usize),
     /// Marks.
     Marks(u64, usize),
 }
@@ -430,6 +432,7 @@ fn stretches() -> impl Strategy<Value = Vec<u64>> {
             .prop_map(|(first, step, count)| Stretch::Even(first, step, count)),
         1 => proptest::collection::vec(0..SECTORS + 9, 1..40).prop_map(Stretch::Anywhere),
         2 => proptest::collection::vec(0..SECTORS / 5, 1..80).prop_map(Stretch::Lattice),
+        2 => (1_usize..4).prop_map(Stretch::On),
         1 => (0_u64..3, 1_usize..20).prop_map(|(mark, count)| Stretch::Marks(mark, count)),
     ];
     proptest::collection::vec(stretch, 1..12).prop_map(|stretches| {
@@ -442,6 +445,14 @@ fn stretches() -> impl Strategy<Value = Vec<u64>> {
                 }
                 Stretch::Anywhere(all) => entries.extend(all.iter().map(|n| n * 512)),
                 Stretch::Lattice(all) => entries.extend(all.iter().map(|n| n * (BLOCK + 512))),
+                Stretch::On(count) => {
+                    let last = entries
+                        .last()
+                        .copied()
+                        .filter(|last| *last < entry::FIRST_MARK);
+                    let after = last.map_or(0, |last: u64| last + BLOCK);
+                    entries.extend((0..count as u64).map(|n| after + n * BLOCK));
+                }
                 Stretch::Marks(mark, count) => {
                     entries.extend(std::iter::repeat_n(entry::ABSENT - mark, count));
                 }

@@ -45,20 +45,27 @@ pub(crate) fn tables() -> Result<()> {
     for (format, what, entries, rounds, small) in TABLES {
         for (order, said) in ORDERS {
             let path = make(format, entries, order)?;
-            let mut sum = Series::new("plain sum");
-            let mut analysis = Series::new("analysis");
             let words = ["time", &path, &rounds.to_string()];
             let lines = output(Command::new(&*tables).args(words))?;
+            let mut series = ["analysis", "plain sum", "analysis", "plain sum"].map(Series::new);
             for line in lines.lines() {
-                let (a, s) = line.split_once(' ').context("two figures a line")?;
-                analysis.push(a.parse()?);
-                sum.push(s.parse()?);
+                let mut figures = line.split(' ');
+                for one in &mut series {
+                    let figure = figures.next().context("four figures a line")?;
+                    one.push(figure.parse()?);
+                }
             }
+            let [analysis, sum, worked, worked_sum] = series;
+            let note = format!(
+                "{entries} entries, all blocks allocated, the file in the page cache; sum and analysis in turn in one process"
+            );
+            let title = format!("{what}, {said}");
+            archive.section(&title, "µs", &note, &[sum, analysis]);
             archive.section(
-                &format!("{what}, {said}"),
+                &format!("{title}: time on a processor"),
                 "µs",
-                &format!("{entries} entries, all blocks allocated, the file in the page cache; sum and analysis in turn in one process"),
-                &[sum, analysis],
+                "the same rounds by the clock of the thread, which stands still while other programs run; there is one thread",
+                &[worked_sum, worked],
             );
             let few = make(format, small, order)?;
             let mut memory = [

@@ -388,3 +388,56 @@ fn entries_that_share_a_bitmap_do_not_read_it_for_ever() {
         "the bitmaps of the blocks are longer than the file: blocks share the bitmap at byte 25,600"
     );
 }
+
+/// What a table says of each block when it is asked for it, beside what it sends.
+#[test]
+fn entries_that_follow_each_other_evenly_are_what_they_are_one_by_one() {
+    let mut entries: Vec<u32> = (0..60).map(|n| 10 + n * 9).collect();
+    entries.extend([FREE; 30]);
+    // Contiguous with its bitmap left out, downwards, and with a break.
+    entries.extend((0..40).map(|n| 5000 + n * 8));
+    entries.extend((0..40).map(|n| 9000 - n * 9));
+    entries.extend((0..17).map(|n| 20_000 + n * 9));
+    entries.extend((0..20).map(|n| 20_001 + n * 9));
+    // All the same, and beyond what 32 bits hold: the sums go on from the other end, over the mark.
+    entries.extend([77; 20]);
+    entries.extend((0..40).map(|n: u32| (u32::MAX - 20).wrapping_add(n)));
+    let count = u32::try_from(entries.len()).expect("small");
+    let image = sparse(
+        3,
+        u64::from(count) * 4096,
+        4096,
+        &entries,
+        1,
+        header(count, 4096),
+    );
+    let disk = open(&FORMAT, &image).disk.expect("a disk");
+    let listing = listed(&disk);
+    let mut asked = Vec::new();
+    for (index, number) in (0_u64..).zip(&entries) {
+        let one = match *number {
+            FREE => absent(index * 4096, 4096),
+            n => piece(index * 4096, 4096, u64::from(n) * 512 + 512),
+        };
+        let whole = extent(index * 4096, 4096);
+        let table = crate::container::testing::table(&disk);
+        let alone = Listing::of(table, whole, 4).expect("readable");
+        assert_eq!(alone.parts(), [one], "block {index}");
+        asked.push(one);
+    }
+    // Neighbours that continue each other are joined in a listing.
+    let covers = |one: &Listed| {
+        let part = listing
+            .iter()
+            .find(|part| part.upper().end() >= one.upper().end());
+        match (part, one) {
+            (Some(Listed::Gap(_, a)), Listed::Gap(_, b)) => a == b,
+            (Some(Listed::Piece(a)), Listed::Piece(b)) => {
+                let skip = b.upper.start().checked_sub(a.upper.start());
+                skip.and_then(|skip| a.lower.checked_add(skip)) == Some(b.lower)
+            }
+            _ => false,
+        }
+    };
+    assert!(asked.iter().all(covers));
+}

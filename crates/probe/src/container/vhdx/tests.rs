@@ -241,6 +241,48 @@ fn the_entries_of_bitmaps_are_passed_over() {
 }
 
 #[test]
+fn entries_that_follow_each_other_evenly_are_what_they_are_one_by_one() {
+    let mut states: Vec<u64> = (0..60).map(|n| at(10 + n)).collect();
+    states.extend([0; 30]);
+    states.extend([3; 20]);
+    states.extend((0..40).map(|n| at(500 + n * 2)));
+    states.extend((0..40).map(|n| at(900 - n)));
+    // Bits that mean nothing, in all of them and in some.
+    states.extend((0..20).map(|n| at(1000 + n) | 0x7_fff8));
+    states.extend((0..20).map(|n| at(1100 + n) + n * 8));
+    // At even distances, but each in another state; all in one place; and from the largest offset on to the smallest.
+    states.extend((0..20).map(|n| 2000 << 20 | (n % 4)));
+    states.extend([at(77); 20]);
+    states.extend((0..32).map(|n: u64| at((1 << 44) - 16).wrapping_add(n << 20)));
+    let count = states.len() as u64;
+    let items = items(MIB64 as u32, 0, count * MIB64, 512);
+    let container = open(&FORMAT, &image(4, metadata(&items), &states));
+    let disk = container.disk.expect("a disk");
+    let mut want: Vec<Listed> = Vec::new();
+    for (index, entry) in (0..).zip(&states) {
+        let (start, place) = (index * MIB64, entry & !0xf_ffff);
+        let one = match entry & 7 {
+            6 => piece(start, MIB64, place),
+            0 => gap(start, MIB64, Gap::Absent),
+            _ => gap(start, MIB64, Gap::Zero),
+        };
+        // Neighbours that continue each other are joined in a listing.
+        match (want.last_mut(), one) {
+            (Some(Listed::Gap(upper, a)), Listed::Gap(_, b)) if *a == b => {
+                *upper = extent(upper.start().get(), upper.len().get() + MIB64);
+            }
+            (Some(Listed::Piece(a)), Listed::Piece(b))
+                if a.lower.checked_add(a.upper.len()) == Some(b.lower) =>
+            {
+                a.upper = extent(a.upper.start().get(), a.upper.len().get() + MIB64);
+            }
+            _ => want.push(one),
+        }
+    }
+    assert_eq!(listed(&disk), want);
+}
+
+#[test]
 fn bitmaps_of_a_differencing_disk_decide_for_each_sector() {
     // Blocks of 128 MiB in sectors of 512: 32 to a chunk, 32 KiB of bitmap each; the 33rd entry is that of the bitmap.
     let block = 128 * MIB64;
