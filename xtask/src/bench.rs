@@ -21,6 +21,7 @@ use images::{Images, Read};
 use measure::Series;
 pub(crate) use tables::tables;
 
+const OTHER: &str = "straddle check, the other build";
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Rounds of the whole-process comparison: cheap, so many.
 const ROUNDS_ONE: usize = 60;
@@ -31,8 +32,9 @@ const IMAGES: usize = 10_000;
 /// Images of them that sfdisk is run on, one process each, in every round.
 const SAMPLE: usize = 200;
 
-/// Builds the release binary, measures, and archives the figures under benches/.
-pub(crate) fn check() -> Result<()> {
+/// Builds the release binary, measures, and archives the figures under benches/. `other` is another build of it that is
+/// measured in the same rounds.
+pub(crate) fn check(other: Option<&str>) -> Result<()> {
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
     // The usual binary, and one that needs no dynamic linker, whose work is a good part of so short a process.
     run(cargo()
@@ -54,16 +56,28 @@ pub(crate) fn check() -> Result<()> {
     let scratch = Scratch::new()?;
     let images = Images::make(&scratch.0, IMAGES, &straddle)?;
     let mut archive = Archive::new();
-    one_image(&straddle, &linked, &images, &mut archive)?;
-    many_images(&straddle, &images, &mut archive)?;
-    archive.write("check", "cargo xtask bench")
+    one_image(&straddle, &linked, other, &images, &mut archive)?;
+    many_images(&straddle, other, &images, &mut archive)?;
+    match other {
+        None => archive.write("check", "cargo xtask bench"),
+        Some(other) => archive.write(
+            "check-against",
+            &format!("cargo xtask bench against {other}"),
+        ),
+    }
 }
 
 /// One image, a process each.
-fn one_image(straddle: &Path, linked: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
+fn one_image(
+    straddle: &Path,
+    linked: &Path,
+    other: Option<&str>,
+    images: &Images,
+    archive: &mut Archive,
+) -> Result<()> {
     let image = images.one.to_string_lossy();
     let (straddle, linked) = (straddle.to_string_lossy(), linked.to_string_lossy());
-    let tools: [(&str, Vec<&str>); 6] = [
+    let mut tools = vec![
         ("blkid -p", vec!["blkid", "-p", &image]),
         ("straddle check", vec![&straddle, "check", &image]),
         ("straddle check -q", vec![&straddle, "check", "-q", &image]),
@@ -77,6 +91,9 @@ fn one_image(straddle: &Path, linked: &Path, images: &Images, archive: &mut Arch
             vec!["parted", "-ms", &image, "unit", "s", "print"],
         ),
     ];
+    if let Some(other) = other {
+        tools.push((OTHER, vec![other, "check", &image]));
+    }
     let mut times: Vec<Series> = tools.iter().map(|(name, _)| Series::new(name)).collect();
     let mut memory = times.clone();
     for round in 0..ROUNDS_ONE {
@@ -104,10 +121,15 @@ fn one_image(straddle: &Path, linked: &Path, images: &Images, archive: &mut Arch
 }
 
 /// A directory of small images that are in the page cache.
-fn many_images(straddle: &Path, images: &Images, archive: &mut Archive) -> Result<()> {
+fn many_images(
+    straddle: &Path,
+    other: Option<&str>,
+    images: &Images,
+    archive: &mut Archive,
+) -> Result<()> {
     let directory = images.directory.to_string_lossy();
     let straddle = straddle.to_string_lossy();
-    let ways: [(&str, Vec<&str>); 3] = [
+    let mut ways = vec![
         ("straddle check DIR", vec![&straddle, "check", &directory]),
         (
             "straddle check -q DIR",
@@ -118,6 +140,9 @@ fn many_images(straddle: &Path, images: &Images, archive: &mut Archive) -> Resul
             vec![&straddle, "check", "--json", &directory],
         ),
     ];
+    if let Some(other) = other {
+        ways.push((OTHER, vec![other, "check", &directory]));
+    }
     let mut times: Vec<Series> = ways.iter().map(|(name, _)| Series::new(name)).collect();
     let mut floor = Series::new("floor: open, fstat, the same reads, close, on as many threads");
     let mut sfdisk = Series::new("sfdisk -J, one process an image");

@@ -24,6 +24,7 @@ cargo xtask TASK
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
   bench                measure check beside other tools, and archive the figures under benches/
+  bench against PATH   the same with another build of straddle in the same rounds
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   soak fuzz [MINUTES [containers]]
                        fuzz every target, or those of virtual disks, in turn, MINUTES in total (30), and archive what was run
@@ -65,7 +66,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["test", rest @ ..] => test::all(rest),
         ["layers"] => layers::check(),
         ["budgets"] => budgets::check(),
-        ["bench"] => bench::check(),
+        ["bench"] => bench::check(None),
+        ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

@@ -178,7 +178,7 @@ fn vhdx(file: &File, blocks: &[u32]) -> Result<()> {
     for chunk in blocks.chunks(RATIO) {
         let mut table = Vec::with_capacity(RATIO * 8 + 8);
         for block in chunk {
-            table.extend((data + u64::from(*block) * MIB | 6).to_le_bytes());
+            table.extend(((data + u64::from(*block) * MIB) | 6).to_le_bytes());
         }
         // The entry of the bitmap, which a disk without a parent does not need.
         if chunk.len() == RATIO {

@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
-use straddle_io::{ReadAt, Reader, Target, TargetKind};
-use straddle_probe::container::recognise;
+use straddle_io::{ReadAt, Target, TargetKind};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use crate::guest::{Contents, Ground, Guests};
@@ -20,6 +19,21 @@ const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logica
 /// # Errors
 /// [`SourceError::GuestFile`] when a file that [`Settings::guest_files`] asks for is nowhere in it.
 pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceError> {
+    let (bytes, path, layer) = opened(target);
+    inspect_image(bytes, path, layer, settings)
+}
+
+/// As [`image`], when it is no virtual disk. `None` when it is one.
+///
+/// # Errors
+/// As [`image`].
+pub fn raw_image(target: &Arc<Target>, settings: &Settings) -> Result<Option<Stack>, SourceError> {
+    let (bytes, path, layer) = opened(target);
+    inspect_as(bytes, path, layer, settings, true)
+}
+
+/// A target's bytes, its path where it is a file, and its layer.
+fn opened(target: &Arc<Target>) -> (Arc<dyn ReadAt>, Option<PathBuf>, Layer) {
     let call = match target.kind() {
         TargetKind::File => "fstat",
         TargetKind::Device => "lseek",
@@ -33,7 +47,7 @@ pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceE
         TargetKind::Device => None,
     };
     let bytes: Arc<dyn ReadAt> = target.clone();
-    inspect_image(bytes, path, layer, settings)
+    (bytes, path, layer)
 }
 
 /// An image that is no file: bytes in memory, or whatever else can be read. Files that a virtual disk refers to are not
@@ -50,14 +64,6 @@ pub fn bytes(
     let size = bytes.size();
     layer.size = Some(Fact::derived(size, "number of bytes given"));
     inspect_image(bytes, None, layer, settings)
-}
-
-/// True when a file is recognised as a virtual disk container.
-#[must_use]
-pub fn is_container(target: &Arc<Target>) -> bool {
-    let bytes: Arc<dyn ReadAt> = target.clone();
-    let reader = Reader::new(&*bytes);
-    matches!(recognise(&reader, &bytes), Ok(Some(_)))
 }
 
 fn layer_of(path: &Path, size: Bytes, call: &'static str) -> Layer {
@@ -91,6 +97,17 @@ fn inspect_image(
     layer: Layer,
     settings: &Settings,
 ) -> Result<Stack, SourceError> {
+    inspect_as(bytes, path, layer, settings, false).map(Option::unwrap_or_default)
+}
+
+/// The same; `None` when only a raw image is wanted, and it is none.
+fn inspect_as(
+    bytes: Arc<dyn ReadAt>,
+    path: Option<PathBuf>,
+    layer: Layer,
+    settings: &Settings,
+    only_raw: bool,
+) -> Result<Option<Stack>, SourceError> {
     let overrides = &settings.overrides;
     let mut ground = ByItself {
         stack: Stack::new(),
@@ -100,9 +117,12 @@ fn inspect_image(
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
     let told = told.or_else(|| logical_sector_of(ground.stack.layer(layer)));
     let contents = Contents { layer, bytes, path };
-    Guests::new(&mut ground, told)
-        .with_files(&settings.guest_files)
-        .look_into(&contents)?;
+    let mut guests = Guests::new(&mut ground, told).with_files(&settings.guest_files);
+    if !only_raw {
+        guests.look_into(&contents)?;
+    } else if !guests.look_into_raw(&contents)? {
+        return Ok(None);
+    }
     let ByItself { mut stack, files } = ground;
     // A virtual disk is a file on some disk; a raw image is the disk.
     let above = stack.above(layer).next();
@@ -114,7 +134,7 @@ fn inspect_image(
         overrides.apply(stack.layer_mut(base));
     }
     stack.survey(&settings.io);
-    Ok(stack)
+    Ok(Some(stack))
 }
 
 /// Files by themselves: what they lie on is not looked at.

@@ -13,6 +13,6 @@ mod overrides;
 mod settings;
 
 pub use error::SourceError;
-pub use image::{bytes, image, is_container};
+pub use image::{bytes, image, raw_image};
 pub use overrides::Overrides;
 pub use settings::Settings;

@@ -140,14 +140,22 @@ impl Checker {
         // A virtual disk that was named is in use here as a rule, so it is followed to the disks where the kernel knows
         // them. A raw image may as well be the copy of a disk from elsewhere.
         let follow = self.take_as == As::Auto && origin == Origin::Named;
-        if follow && sources::is_container(&target) {
+        let raw = if follow {
+            sources::raw_image(&target, &self.settings)?
+        } else {
+            None
+        };
+        if follow && raw.is_none() {
             match self.file_on_host(path, true) {
                 Ok(stack) => return Ok(Some(stack)),
                 Err(error) if is_about_following(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        let stack = sources::image(&target, &self.settings)?;
+        let stack = match raw {
+            Some(stack) => stack,
+            None => sources::image(&target, &self.settings)?,
+        };
         if self.take_as == As::Image || is_disk_image(&stack) {
             return Ok(Some(stack));
         }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
-use straddle_io::{ReadAt, Reader};
+use straddle_io::{ReadAt, ReadError, Reader};
 use straddle_probe::container::{Container, Content, Disk, ExtentOf, Format, Role, recognise};
 use straddle_probe::{Limits, inspect};
 use straddle_stack::{
@@ -85,14 +85,40 @@ impl<'a> Guests<'a> {
     /// [`SourceError::GuestFile`] when a file that was asked for is nowhere.
     pub(crate) fn look_into(&mut self, contents: &Contents) -> Result<(), SourceError> {
         self.inspect(contents, 0);
+        self.all_found(contents)
+    }
+
+    fn all_found(&mut self, contents: &Contents) -> Result<(), SourceError> {
         let target = self.stack().layer(contents.layer).name.clone();
         let missing = self.wanted.iter().find(|wanted| !wanted.found);
         missing.map_or(Ok(()), |wanted| Err(wanted.error(target)))
     }
 
+    /// The same, unless it is a virtual disk; then false. What has been read to tell is not read again.
+    pub(crate) fn look_into_raw(&mut self, contents: &Contents) -> Result<bool, SourceError> {
+        let reader = Reader::new(&*contents.bytes);
+        let found = recognise(&reader, &contents.bytes);
+        if matches!(found, Ok(Some(_))) {
+            return Ok(false);
+        }
+        self.inspect_found(contents, &reader, found, 0);
+        self.all_found(contents).map(|()| true)
+    }
+
     fn inspect(&mut self, contents: &Contents, depth: usize) {
         let reader = Reader::new(&*contents.bytes);
-        match recognise(&reader, &contents.bytes) {
+        let found = recognise(&reader, &contents.bytes);
+        self.inspect_found(contents, &reader, found, depth);
+    }
+
+    fn inspect_found(
+        &mut self,
+        contents: &Contents,
+        reader: &Reader<'_>,
+        found: Result<Option<(&'static Format, Container)>, ReadError>,
+        depth: usize,
+    ) {
+        match found {
             Ok(Some((format, container))) if depth < DEEPEST => {
                 let opened = self.container(contents, format, container, &mut Vec::new());
                 if let Some(guest) = opened {
@@ -107,10 +133,10 @@ impl<'a> Guests<'a> {
                 );
                 self.odd(contents.layer, OddityKind::LimitReached, detail);
             }
-            Ok(None) => self.inspect_disk(contents, &reader, depth),
+            Ok(None) => self.inspect_disk(contents, reader, depth),
             Err(error) => {
                 // A footer that cannot be read says nothing about the partition table at the other end.
-                self.inspect_disk(contents, &reader, depth);
+                self.inspect_disk(contents, reader, depth);
                 let base = self.stack().layer(contents.layer);
                 let said = |oddity: &Oddity| oddity.kind == OddityKind::Unreadable;
                 if !base.oddities.iter().any(said) {

@@ -64,7 +64,7 @@ impl Tally<'_> {
             return false;
         }
         let look = Look::at(places, self.block, self.overlap.last_start());
-        if !look.usual || look.touching || (look.differ | first) % GRAIN != 0 {
+        if !look.usual || look.touching || !(look.differ | first).is_multiple_of(GRAIN) {
             return false;
         }
         self.flush_absent();
