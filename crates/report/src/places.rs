@@ -38,9 +38,10 @@ pub(crate) fn places(checked: &Checked) -> Vec<Place> {
             .iter()
             .any(|below| stack.layer(*below).kind == LayerKind::Container)
     };
+    let is_guest = |id: LayerId| stack.layer(id).kind == LayerKind::Container || in_guest(id);
     let tops: Vec<LayerId> = stack
         .iter()
-        .filter(|(id, _)| stack.above(*id).next().is_none() && in_guest(*id))
+        .filter(|(id, _)| stack.above(*id).next().is_none() && is_guest(*id))
         .map(|(id, _)| id)
         .collect();
     let has_file = |id: &LayerId| {
@@ -52,7 +53,9 @@ pub(crate) fn places(checked: &Checked) -> Vec<Place> {
     };
     let files: Vec<LayerId> = tops.iter().copied().filter(has_file).collect();
     let chosen = if files.is_empty() { tops } else { files };
-    let place = |id| Some(place(checked, id)).filter(|place| place.steps.len() > 1);
+    // One that leads nowhere and has a reason for it is an answer too.
+    let is_told = |place: &Place| place.steps.len() > 1 || place.ends.is_some();
+    let place = |id| Some(place(checked, id)).filter(is_told);
     chosen.into_iter().take(MOST).filter_map(place).collect()
 }
 
