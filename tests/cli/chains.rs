@@ -137,7 +137,7 @@ impl Bench {
             self.path(),
             ["convert", "-f", format, "-O", "raw", name, "expected.raw"],
         );
-        let found = self.compare_with(name, &raw, 24);
+        let found = self.compare_with(name, &raw, 36);
         self.assert_files(&found, files);
     }
 
