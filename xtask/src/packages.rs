@@ -29,6 +29,7 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
+    ("perl-base", "perl: writes the database of a lab case"),
     (
         "qemu-utils",
         "qemu-img and qemu-io: oracle for virtual disk containers",
@@ -47,7 +48,10 @@ const TESTS: &[(&str, &str)] = &[
         "util-linux",
         "blkid, lsblk: oracle for signatures and for the live host",
     ),
-    ("wimtools", "fills NTFS images without mounting them"),
+    (
+        "wimtools",
+        "fills NTFS images without mounting them, in the lab too",
+    ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
 ];
 
