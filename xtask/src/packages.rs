@@ -53,6 +53,7 @@ const TESTS: &[(&str, &str)] = &[
         "fills NTFS images without mounting them, in the lab too",
     ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
+    ("zstd", "makes a decompression bomb"),
 ];
 
 /// Packages that the static and the Windows build need.

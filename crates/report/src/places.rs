@@ -76,7 +76,10 @@ fn place(checked: &Checked, id: LayerId) -> Place {
 pub(crate) fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static str> {
     let layer = checked.stack.layer(id);
     if layer.below.is_empty() {
-        return None;
+        // What stands for a file that is missing has neither size nor map.
+        let nothing = matches!(&layer.map, Map::Segments(segments) if segments.is_empty());
+        let is_lost = layer.kind == LayerKind::File && layer.size.is_none() && nothing;
+        return is_lost.then_some("in a file that could not be opened");
     }
     let beyond = layer.size.as_ref().is_some_and(|size| at >= size.value);
     if beyond {

@@ -440,10 +440,15 @@ impl Stack {
             }
             Map::Segments(segments) => {
                 let mut pieces = Lifted::default();
+                // By target, lest every one of thousands looks through all segments.
+                let mut of_target: BTreeMap<usize, Vec<&Segment>> = BTreeMap::new();
+                for segment in segments.iter() {
+                    of_target.entry(segment.target).or_default().push(segment);
+                }
                 for (target, id) in here.below.iter().enumerate() {
                     for grid in below(*id) {
                         let lifted = pieces.of(grid);
-                        for segment in segments.iter().filter(|s| s.target == target) {
+                        for segment in of_target.get(&target).into_iter().flatten().copied() {
                             if lifted.len() < MOST_PIECES {
                                 grid.seen.through_segment(segment, lifted);
                             }

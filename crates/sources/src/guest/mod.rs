@@ -6,11 +6,14 @@ mod files;
 mod references;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
 use straddle_io::{ReadAt, ReadError, Reader};
-use straddle_probe::container::{Container, Content, Disk, ExtentOf, Format, Role, recognise};
+use straddle_probe::container::{
+    Container, Content, Disk, ExtentOf, Format, OpensAs, Role, recognise,
+};
 use straddle_probe::{Limits, inspect};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
@@ -212,22 +215,48 @@ impl<'a> Guests<'a> {
         let depth = chain.len();
         chain.extend(real);
         let mut targets: Vec<Option<Arc<dyn ReadAt>>> = vec![Some(Arc::clone(&file.bytes))];
+        // Where each reference is among the targets: parts that name one flat file share it, and those beyond a limit
+        // share what stands for all of them.
+        let mut places = vec![0];
+        let mut flat: HashMap<&[String], usize> = HashMap::new();
+        let mut beyond = None;
+        let in_parts = matches!(disk.content, Content::Extents(_));
         for reference in &disk.references {
+            let may_share = in_parts && reference.role == Role::Part;
+            let is_flat = may_share && reference.opens_as == OpensAs::Raw;
+            let known = flat.get(reference.names.as_slice()).filter(|_| is_flat);
+            if let Some(place) = known.copied().or(beyond).filter(|_| may_share) {
+                places.push(place);
+                continue;
+            }
+            let place = targets.len();
+            places.push(place);
             match self.refer(file, reference, chain) {
                 Ok(found) => {
                     layer.below.push(found.layer);
                     targets.push(Some(found.bytes));
+                    if is_flat {
+                        flat.insert(&reference.names, place);
+                    }
                 }
                 Err(missing) => {
+                    if missing.oddity.kind == OddityKind::LimitReached {
+                        beyond = Some(place);
+                    }
                     layer.below.push(missing.layer);
                     layer.oddities.push(missing.oddity);
                     targets.push(None);
                 }
             }
         }
-        chain.truncate(depth);
         let mut disk = disk;
-        self.join_under_parent(&layer, &mut disk);
+        if let Content::Extents(extents) = &mut disk.content {
+            for (target, _) in extents.iter_mut().filter_map(|extent| extent.lies.as_mut()) {
+                *target = places.get(*target).copied().unwrap_or(*target);
+            }
+        }
+        chain.truncate(depth);
+        self.join_under_parent(&layer, &places, &mut disk);
         let readable = place(&mut layer, &disk);
         // What is encrypted has its places, but says nothing about partitions.
         let encrypted = layer.attribute(Key::Encryption).is_some();
@@ -248,8 +277,9 @@ impl<'a> Guests<'a> {
         })
     }
 
-    /// Gives a disk of several parts that has a parent one table for all: what its parts lack lies in the parent.
-    fn join_under_parent(&mut self, layer: &Layer, disk: &mut Disk) {
+    /// Gives a disk of several parts that has a parent one table for all: what its parts lack lies in the parent. Reference
+    /// n is at `places[n + 1]` among the targets.
+    fn join_under_parent(&mut self, layer: &Layer, places: &[usize], disk: &mut Disk) {
         let parent = disk
             .references
             .iter()
@@ -285,7 +315,7 @@ impl<'a> Guests<'a> {
             pieces,
             size: at,
             block: block.unwrap_or(Unit::B4096),
-            parent: parent + 1,
+            parent: places.get(parent + 1).copied().unwrap_or(parent + 1),
         }));
     }
 

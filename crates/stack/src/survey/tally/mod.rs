@@ -17,6 +17,8 @@ use crate::{Key, LayerId, Oddity, OddityKind, Stack};
 const LARGEST_MODULUS: u64 = 1 << 26;
 /// Most periods of blocks: request sizes that would need more are left out.
 const MOST_PHASES: u64 = 64;
+/// Most blocks that are looked at one by one: 64 TiB in blocks of 64 KiB. A table of more is hostile, or has no use.
+const MOST_BLOCKS: u64 = 1 << 30;
 /// Most counters of whole blocks; beyond, they are counted like runs of any other shape.
 const MOST_COUNTERS: u64 = 1 << 16;
 /// Longest zone at either end of a window in which runs are kept one by one.
@@ -106,6 +108,15 @@ impl<'a> Tally<'a> {
         };
         let table = &**table;
         let size = table.size();
+        let count = size.get() / table.block().get();
+        if count > MOST_BLOCKS {
+            let detail = format!(
+                "a table of {} blocks; where they lie is looked at up to {} blocks",
+                Bytes::new(count).grouped(),
+                Bytes::new(MOST_BLOCKS).grouped()
+            );
+            return (None, vec![Oddity::new(OddityKind::LimitReached, detail)]);
+        }
         let mut bases: Vec<Base> = Vec::new();
         let mut ways = Vec::new();
         let mut wanted: Vec<Unit> = steps.to_vec();
