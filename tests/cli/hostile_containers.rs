@@ -15,8 +15,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use support::tool;
 
-/// Seconds after which a run has failed.
-const HANG: &str = "20";
+/// Seconds after which a run has failed. All but one take well below a second; a tree of files ends at the 4,096th, which
+/// takes ten seconds or so in a build without optimisation.
+const HANG: &str = "60";
 /// Most memory that a run may have resident at any time.
 const MEMORY: u64 = 300 << 20;
 const MIB: u64 = 1 << 20;
@@ -234,7 +235,7 @@ fn thousands_of_extents_in_one_file() {
     bench.expect("flats.vmdk", 0, &["extents 30000", "/flat  file, 1 MiB"]);
     bench.write(
         "sparses.vmdk",
-        descriptor("", &lines(5000, "RW 2048 SPARSE \"sparse.vmdk\"")).as_bytes(),
+        descriptor("", &lines(1500, "RW 2048 SPARSE \"sparse.vmdk\"")).as_bytes(),
     );
     bench.expect("sparses.vmdk", 1, &["sparses.vmdk"]);
     bench.write(
