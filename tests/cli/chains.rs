@@ -361,6 +361,22 @@ fn vmdk_of_several_files() {
             .extend([END / SECTOR - 1, END / SECTOR, END / SECTOR + 100_001]);
         let files: Vec<&str> = files.iter().copied().chain(["child.vmdk"]).collect();
         bench.compare("vmdk", "child.vmdk", &files);
+        // A child of several parts: what they lack lies in the parent of the whole.
+        let option = "subformat=twoGbMaxExtentSparse";
+        let options = ["-o", option, "-b", "disk.vmdk", "-F", "vmdk"];
+        bench.create("vmdk", "split.vmdk", &options, 0);
+        let mut commands = Vec::new();
+        bench.command(92, END / SECTOR - 60, 100, &mut commands);
+        bench.command(93, 5000, 700, &mut commands);
+        qemu_io(bench.path(), "vmdk", "split.vmdk", &commands);
+        let raw = bench.path().join("expected.raw");
+        let args = ["convert", "-f", "vmdk", "-O", "raw"];
+        qemu_img(
+            bench.path(),
+            args.into_iter().chain(["split.vmdk", "expected.raw"]),
+        );
+        let found = bench.compare_with("split.vmdk", &raw, 36);
+        assert!(found.len() >= 2, "{subformat}: {found:?}");
     }
 }
 

@@ -137,24 +137,24 @@ fn parents_that_lead_back() {
         &[
             "STR9",
             "its parent is not followed",
-            "/one leads back to itself",
+            "one leads back to itself",
         ],
     );
     child("two-a", "two-b");
     child("two-b", "two-a");
-    bench.expect("two-a", 1, &["/two-a leads back to itself"]);
+    bench.expect("two-a", 1, &["two-a leads back to itself"]);
     child("three-a", "three-b");
     child("three-b", "three-c");
     child("three-c", "three-a");
-    bench.expect("three-b", 1, &["/three-b leads back to itself"]);
+    bench.expect("three-b", 1, &["three-b leads back to itself"]);
     // The same file by another name, and a folder that leads back.
     symlink("linked", bench.path().join("link")).expect("a link");
     child("linked", "link");
-    bench.expect("linked", 1, &["/linked leads back to itself"]);
-    bench.expect("link", 1, &["/linked leads back to itself"]);
+    bench.expect("linked", 1, &["link leads back to itself"]);
+    bench.expect("link", 1, &["link leads back to itself"]);
     symlink(".", bench.path().join("again")).expect("a link");
     child("far", "again/again/again/far");
-    bench.expect("far", 1, &["/far leads back to itself"]);
+    bench.expect("far", 1, &["far leads back to itself"]);
     // Links that lead to each other are no file.
     symlink("loop-b", bench.path().join("loop-a")).expect("a link");
     symlink("loop-a", bench.path().join("loop-b")).expect("a link");
@@ -177,7 +177,7 @@ fn parents_that_lead_back() {
     bytes[at..at + 7].copy_from_slice(b"./.data");
     symlink("data", bench.path().join(".data")).expect("a link");
     bench.write("data", &bytes);
-    bench.expect("data", 1, &["/data leads back to itself"]);
+    bench.expect("data", 1, &["data leads back to itself"]);
 }
 
 fn descriptor(parent: &str, extents: &str) -> String {
@@ -204,12 +204,12 @@ fn vmdks_that_lead_back() {
         "own.vmdk",
         descriptor("own.vmdk", "RW 2048 FLAT \"flat\" 0").as_bytes(),
     );
-    bench.expect("own.vmdk", 1, &["/own.vmdk leads back to itself"]);
+    bench.expect("own.vmdk", 1, &["own.vmdk leads back to itself"]);
     bench.write(
         "extent.vmdk",
         descriptor("", "RW 2048 SPARSE \"extent.vmdk\"").as_bytes(),
     );
-    bench.expect("extent.vmdk", 1, &["/extent.vmdk leads back to itself"]);
+    bench.expect("extent.vmdk", 1, &["extent.vmdk leads back to itself"]);
     bench.write(
         "a.vmdk",
         descriptor("", "RW 2048 SPARSE \"b.vmdk\"").as_bytes(),
@@ -232,12 +232,12 @@ fn thousands_of_extents_in_one_file() {
         "flats.vmdk",
         descriptor("", &lines(30_000, "RW 2048 FLAT \"flat\" 0")).as_bytes(),
     );
-    bench.expect("flats.vmdk", 0, &["extents 30000", "/flat  file, 1 MiB"]);
+    bench.expect("flats.vmdk", 0, &["extents 30000", "flat  file, 1 MiB"]);
     bench.write(
         "sparses.vmdk",
         descriptor("", &lines(1500, "RW 2048 SPARSE \"sparse.vmdk\"")).as_bytes(),
     );
-    bench.expect("sparses.vmdk", 1, &["sparses.vmdk"]);
+    bench.expect("sparses.vmdk", 0, &["extents 1500"]);
     bench.write(
         "tree-0.vmdk",
         descriptor("", &lines(1000, "RW 2048 FLAT \"flat\" 0")).as_bytes(),
@@ -326,6 +326,8 @@ fn parents_that_cannot_be_read() {
             "/dev/null",
             "-P",
             parent,
+            "-P",
+            "parent",
             "-e",
             &inject,
         ];
@@ -438,7 +440,7 @@ fn sizes_without_end() {
 #[test]
 fn tables_beyond_the_file() {
     let bench = Bench::new();
-    for at in [1 << 40, u64::MAX & !0xffff] {
+    for at in [1 << 40, !0xffff_u64] {
         usual(&bench);
         bench.patch("a.qcow2", &[(0x28, &be64(at))]);
         bench.expect("a.qcow2", 1, &["STR9", "a.qcow2"]);
@@ -481,7 +483,7 @@ fn tables_that_point_at_each_other_and_blocks_that_overlap() {
     bench.expect(
         "a.qcow2",
         1,
-        &["error[STR107]", "share bytes of the file", "a.qcow2"],
+        &["warning[STR901]", "share bytes of the file", "a.qcow2"],
     );
     let vmdk = bench.read("a.vmdk");
     let directory = u64::from_le_bytes(vmdk[0x38..0x40].try_into().expect("eight"));
@@ -494,13 +496,13 @@ fn tables_that_point_at_each_other_and_blocks_that_overlap() {
     bench.expect(
         "a.vhd",
         1,
-        &["error[STR107]", "share bytes of the file", "a.vhd"],
+        &["warning[STR901]", "share bytes of the file", "a.vhd"],
     );
     bench.patch("a.vdi", &[(0x200, &[0; 80])]);
     bench.expect(
         "a.vdi",
         1,
-        &["error[STR107]", "share bytes of the file", "a.vdi"],
+        &["warning[STR901]", "share bytes of the file", "a.vdi"],
     );
 }
 
