@@ -544,3 +544,51 @@ proptest! {
         prop_assert_eq!(said, overlap);
     }
 }
+
+#[test]
+fn thousands_of_layers_over_each_other_are_not_priced_and_not_kept() {
+    let mut stack = Stack::new();
+    let count = 4096_u64;
+    let file = layer(
+        &mut stack,
+        LayerKind::File,
+        &[],
+        Map::IDENTITY,
+        count * 8192,
+    );
+    stack.layer_mut(file).add_grid(
+        GridRole::PhysicalSector,
+        Fact::stated(Grid::new(Unit::B4096), "--p", ""),
+    );
+    // No two runs are alike in place and none continues another.
+    let table: Vec<u64> = (0..count)
+        .map(|i| (i * 4093 % count) * 8192 + 512)
+        .collect();
+    let map = blocks(4096, count * 4096, None, table);
+    let disk = layer(&mut stack, LayerKind::Container, &[file], map, count * 4096);
+    let mut over = |start: u64| {
+        let start = Bytes::new(start * 512);
+        let size = count * 4096 - start.get();
+        layer(
+            &mut stack,
+            LayerKind::Partition,
+            &[disk],
+            Map::Linear { start },
+            size,
+        )
+    };
+    let layers: Vec<LayerId> = (1..3000).map(&mut over).collect();
+    stack.survey(&[Unit::B4096]);
+    let survey = stack.layer(disk).survey.clone().expect("surveyed");
+    let incomplete = survey.windows.iter().filter(|w| w.incomplete).count();
+    assert!(incomplete > 2900, "{incomplete}");
+    let requests = Lattice::back_to_back(Bytes::ZERO, Unit::B4096);
+    let price = |id: LayerId| {
+        stack.grids_seen_from(id)[0]
+            .seen
+            .price(Family::ReadModifyWrite, requests, Access::Write)
+    };
+    // The disk itself comes first, and is priced all the same.
+    assert!(price(disk).is_some());
+    assert!(price(*layers.last().expect("many")).is_none());
+}

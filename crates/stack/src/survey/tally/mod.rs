@@ -15,8 +15,10 @@ use crate::{Key, LayerId, Oddity, OddityKind, Stack};
 
 /// Largest modulus of a base: grids with larger units are left out of a survey.
 const LARGEST_MODULUS: u64 = 1 << 26;
-/// Most periods of blocks: request sizes that would need more are left out.
-const MOST_PHASES: u64 = 64;
+/// Most periods of blocks: request sizes that would need more are left out, unless the period is short.
+const MOST_PHASES: u64 = 1 << 10;
+/// A period that is no longer is kept however many blocks it has.
+const SHORT_PERIOD: u64 = 1 << 26;
 /// Most blocks that are looked at one by one: 64 TiB in blocks of 64 KiB. A table of more is hostile, or has no use.
 const MOST_BLOCKS: u64 = 1 << 30;
 /// Most counters of whole blocks; beyond, they are counted like runs of any other shape.
@@ -38,9 +40,12 @@ enum Way {
 struct Counters {
     /// Whole blocks: one counter for each (block modulo the period, place modulo the modulus).
     blocks: Vec<u64>,
-    /// Everything else: (base, offset from the start of the disk modulo the period, length, place) → number.
-    others: HashMap<(usize, u64, u64, u64), u64>,
+    /// Everything else.
+    others: HashMap<Kind, u64>,
 }
+
+/// Base, position in the disk modulo the period, length, place below modulo the modulus.
+type Kind = (usize, u64, u64, u64);
 
 /// A pass over one table.
 pub(super) struct Tally<'a> {
@@ -59,6 +64,8 @@ pub(super) struct Tally<'a> {
     zone: u64,
     calm: std::ops::Range<u64>,
     current: Counters,
+    /// Kinds and edges that all windows together keep.
+    kept: usize,
     pending: Pending,
     absent_run: Option<Extent>,
     mapped: u64,
@@ -91,7 +98,7 @@ struct Pending {
 
 struct Building {
     extent: Extent,
-    counters: Counters,
+    kinds: HashMap<Kind, u64>,
     edges: Vec<Run>,
     incomplete: bool,
 }
@@ -163,7 +170,7 @@ impl<'a> Tally<'a> {
                 .into_iter()
                 .map(|extent| Building {
                     extent,
-                    counters: Counters::default(),
+                    kinds: HashMap::new(),
                     edges: Vec::new(),
                     incomplete: false,
                 })
@@ -173,6 +180,7 @@ impl<'a> Tally<'a> {
             zone: zone.min(LONGEST_ZONE),
             calm: 0..0,
             current: Counters::default(),
+            kept: 0,
             pending: Pending::default(),
             absent_run: None,
             mapped: 0,
@@ -203,31 +211,15 @@ impl<'a> Tally<'a> {
         self.flush();
         self.settle();
         let windows = self.windows.into_iter().map(|building| {
-            let mut classes = Vec::new();
             let start = building.extent.start().get() % self.period;
-            let offset = |at: u64| Bytes::new((at + self.period - start) % self.period);
-            if let Some(quick) = self.quick {
-                let counted = building.counters.blocks.iter().enumerate();
-                for (index, count) in counted.filter(|(_, count)| **count > 0) {
-                    let index = u64::try_from(index).unwrap_or(0);
-                    classes.push(Class {
-                        base: quick.base,
-                        offset: offset(index / quick.slots * self.block),
-                        len: Bytes::new(self.block),
-                        lower: Bytes::new(index % quick.slots * GRAIN),
-                        count: *count,
-                    });
-                }
-            }
-            for ((base, at, len, lower), count) in building.counters.others {
-                classes.push(Class {
-                    base,
-                    offset: offset(at),
-                    len: Bytes::new(len),
-                    lower: Bytes::new(lower),
-                    count,
-                });
-            }
+            let class = |((base, at, len, lower), count)| Class {
+                base,
+                offset: Bytes::new((at + self.period - start) % self.period),
+                len: Bytes::new(len),
+                lower: Bytes::new(lower),
+                count,
+            };
+            let mut classes: Vec<Class> = building.kinds.into_iter().map(class).collect();
             classes.sort_unstable();
             Window {
                 extent: building.extent,
@@ -385,7 +377,8 @@ fn base_of(stack: &Stack, layer: LayerId, bases: &mut Vec<Base>, wanted: &mut Ve
 fn period_of(block: u64, wanted: &[Unit]) -> u64 {
     let mut period = block;
     for unit in wanted {
-        if let Some(both) = lcm(period, unit.get()).filter(|both| both / block <= MOST_PHASES) {
+        let fits = |both: &u64| both / block <= MOST_PHASES || *both <= SHORT_PERIOD;
+        if let Some(both) = lcm(period, unit.get()).filter(fits) {
             period = both;
         }
     }

@@ -2,13 +2,29 @@
 
 use straddle_geometry::{Bytes, Extent};
 
-use super::{Pending, Tally, counters};
+use super::{Building, Counters, Kind, Pending, Tally, counters};
 use crate::survey::{GRAIN, Run};
 
-/// Most kinds of runs in one window.
-const MOST_CLASSES: usize = 1 << 18;
-/// Most runs that are kept one by one.
-const MOST_EDGES: usize = 1 << 16;
+/// Most kinds of runs that are counted before windows get them.
+const MOST_KINDS: usize = 1 << 18;
+/// Most kinds, and runs that are kept one by one, in all windows together. A window that would need more is incomplete.
+const MOST_KEPT: usize = 1 << 20;
+/// Most windows that one place may lie in. Partitions in volumes in files are a handful deep; thousands that overlap are
+/// not meant to be priced.
+const MOST_ACTIVE: usize = 64;
+
+impl Building {
+    fn add(&mut self, kind: Kind, count: u64, kept: &mut usize) {
+        if let Some(sum) = self.kinds.get_mut(&kind) {
+            *sum += count;
+        } else if *kept < MOST_KEPT {
+            *kept += 1;
+            self.kinds.insert(kind, count);
+        } else {
+            self.incomplete = true;
+        }
+    }
+}
 
 impl Tally<'_> {
     /// Counts a run that lies well inside of all windows that it lies in.
@@ -37,7 +53,7 @@ impl Tally<'_> {
         }
         let key = self.key(run);
         *self.current.others.entry(key).or_default() += 1;
-        if self.current.others.len() > MOST_CLASSES {
+        if self.current.others.len() > MOST_KINDS {
             self.settle();
         }
     }
@@ -54,24 +70,20 @@ impl Tally<'_> {
 
     /// Gives what was counted to all windows that it lies in.
     pub(super) fn settle(&mut self) {
-        let current = std::mem::take(&mut self.current);
+        let Counters { blocks, others } = std::mem::take(&mut self.current);
+        let mut counted: Vec<(Kind, u64)> = others.into_iter().collect();
+        if let Some(quick) = self.quick {
+            let slots = blocks.iter().enumerate().filter(|(_, count)| **count > 0);
+            counted.extend(slots.map(|(slot, count)| {
+                let slot = u64::try_from(slot).unwrap_or(0);
+                let at = slot / quick.slots * self.block;
+                let lower = slot % quick.slots * GRAIN;
+                ((quick.base, at, self.block, lower), *count)
+            }));
+        }
         for index in &self.active {
-            let window = &mut self.windows[*index];
-            if window.counters.blocks.is_empty() {
-                window.counters.blocks.clone_from(&current.blocks);
-            } else {
-                for (sum, more) in window.counters.blocks.iter_mut().zip(&current.blocks) {
-                    *sum += more;
-                }
-            }
-            for (key, count) in &current.others {
-                if window.counters.others.len() < MOST_CLASSES
-                    || window.counters.others.contains_key(key)
-                {
-                    *window.counters.others.entry(*key).or_default() += count;
-                } else {
-                    window.incomplete = true;
-                }
+            for (kind, count) in &counted {
+                self.windows[*index].add(*kind, *count, &mut self.kept);
             }
         }
     }
@@ -112,7 +124,8 @@ impl Tally<'_> {
             let near = !(inner.start < part.upper && to < inner.end);
             let key = self.key(part);
             let window = &mut self.windows[index];
-            if near && window.edges.len() < MOST_EDGES {
+            if near && self.kept < MOST_KEPT {
+                self.kept += 1;
                 window.edges.extend(
                     Extent::new(Bytes::new(part.upper), Bytes::new(part.len)).map(|upper| Run {
                         base: part.base,
@@ -123,7 +136,7 @@ impl Tally<'_> {
             } else if near {
                 window.incomplete = true;
             } else {
-                *window.counters.others.entry(key).or_default() += 1;
+                window.add(key, 1, &mut self.kept);
             }
         }
         self.find_calm(end);
@@ -143,6 +156,9 @@ impl Tally<'_> {
         let windows = &self.windows;
         self.active
             .retain(|index| windows[*index].extent.end().get() > at);
+        for index in self.active.drain(MOST_ACTIVE.min(self.active.len())..) {
+            self.windows[index].incomplete = true;
+        }
         for index in &self.active {
             let inner = self.inner(self.windows[*index].extent);
             calm.start = calm.start.max(inner.start);
