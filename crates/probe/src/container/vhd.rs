@@ -34,11 +34,12 @@
 //! `block/vpc.c` for the creators (facts only).
 
 mod parent;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
-use straddle_geometry::{BlockTable, Bytes, Extent, Place as Lies, Sink, TableError, Unit, entry};
+use straddle_geometry::{BlockTable, Bytes, Extent, Unit};
 use straddle_io::ReadError;
 use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::big_endian::{U16, U32, U64};
@@ -46,11 +47,12 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use super::head::{Head, LOOKED_AT, Lying};
 use super::names::uuid;
-use super::sectors::{Batch, Bitmap, Bitmaps, FirstBit};
-use super::table::{BATCH, Cut, Entries, Even, Flat, TableFile, evenly, send_part};
+use super::sectors::{Bitmaps, FirstBit};
+use super::table::{Flat, TableFile};
 use super::{Container, Content, Disk, Format, Opening};
 use crate::record::{Place, Recorder, place};
 use crate::{Magic, Window};
+use table::{Differencing, SectorNumbers};
 
 const COOKIE: &[u8; 8] = b"conectix";
 
@@ -524,132 +526,5 @@ impl Shape {
             },
             file: opening.window.size(),
         })
-    }
-}
-
-/// What an entry of the table stands for.
-#[derive(Debug)]
-struct SectorNumbers {
-    bitmap: u64,
-}
-
-impl Entries for SectorNumbers {
-    const WIDTH: u64 = 4;
-
-    fn decode(&self, raw: &[u8], out: &mut Vec<u64>) {
-        let (entries, _) = raw.as_chunks::<4>();
-        for entries in entries.chunks(BATCH) {
-            let numbers = || entries.iter().map(|raw| u32::from_be_bytes(*raw));
-            // Below 2³² × 2⁹ + 2²⁰: no overflow.
-            let place = |n: u32| u64::from(n) * SECTOR + self.bitmap;
-            // Tables are mostly full or mostly empty: where none is free, there is nothing to decide.
-            if numbers().fold(false, |free, n| free | (n == FREE)) {
-                out.extend(numbers().map(|n| if n == FREE { entry::ABSENT } else { place(n) }));
-            } else {
-                out.extend(numbers().map(place));
-            }
-        }
-    }
-
-    fn even(&self, raw: &[u8]) -> Option<Even> {
-        let entries = raw.as_chunks::<4>().0;
-        let (first, step, count) = evenly!(entries, |raw: &[u8; 4]| u32::from_be_bytes(*raw))?;
-        if first == FREE && step == 0 {
-            return Some(Even {
-                lower: entry::ABSENT,
-                stride: 0,
-                count,
-            });
-        }
-        // The sums were made modulo 2³².
-        let last = u64::from(step) * u64::try_from(count - 1).ok()? + u64::from(first);
-        (step > 0 && last < u64::from(FREE)).then(|| Even {
-            lower: u64::from(first) * SECTOR + self.bitmap,
-            stride: u64::from(step) * SECTOR,
-            count,
-        })
-    }
-}
-
-/// The table of a differencing disk: of an allocated block only those sectors are here that its bitmap says.
-#[derive(Debug)]
-struct Differencing {
-    flat: Flat<SectorNumbers>,
-    bitmaps: Bitmaps,
-    file: Bytes,
-}
-
-impl Differencing {
-    /// The bitmap of the block whose data is at `data`.
-    fn bitmap(&self, data: u64) -> Bitmap {
-        Bitmap {
-            start: data - self.flat.format.bitmap,
-            sectors: self.flat.block.get() / SECTOR,
-        }
-    }
-}
-
-impl BlockTable for Differencing {
-    fn block(&self) -> Unit {
-        self.flat.block
-    }
-
-    fn size(&self) -> Bytes {
-        self.flat.size
-    }
-
-    fn parent(&self) -> Option<usize> {
-        self.flat.parent
-    }
-
-    fn locate(&self, offset: Bytes) -> Result<Lies, TableError> {
-        let place = self.flat.locate(offset)?;
-        let Lies::At { offset: below, .. } = place else {
-            return Ok(place);
-        };
-        let (_, within) = offset.div_rem(self.flat.block);
-        let data = below.checked_sub(within).ok_or("a block before its file")?;
-        let (sector, into) = (within.get() / SECTOR, within.get() % SECTOR);
-        let (here, sectors) = self.bitmaps.locate(self.bitmap(data.get()), sector)?;
-        let run = Bytes::new(sectors * SECTOR - into);
-        Ok(if here {
-            Lies::At {
-                target: 0,
-                offset: below,
-                run,
-            }
-        } else {
-            Lies::Absent { run }
-        })
-    }
-
-    fn stream(&self, range: Extent, sink: &mut dyn Sink) -> Result<(), TableError> {
-        let flat = &self.flat;
-        let cut = Cut::new(range, flat.block, flat.size);
-        if let Some(head) = cut.head {
-            send_part(self, head, sink)?;
-        }
-        if !cut.whole.is_empty() {
-            let mut batch = Batch::new(sink, cut.whole.start, flat.block.get(), SECTOR, self.file);
-            let mut lower = Vec::new();
-            let done = flat.chunks(cut.whole.clone(), |raw| {
-                lower.clear();
-                flat.format.decode(raw, &mut lower);
-                for place in &lower {
-                    match *place {
-                        entry::ABSENT => batch.push(entry::ABSENT),
-                        data => batch.divided(&self.bitmaps, self.bitmap(data), data)?,
-                    }
-                }
-                batch.flush();
-                Ok(())
-            });
-            batch.flush();
-            done?;
-        }
-        match cut.tail {
-            Some(tail) => send_part(self, tail, sink),
-            None => Ok(()),
-        }
     }
 }
