@@ -87,8 +87,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 
 /// The disk and what it rests on, down to the base.
 fn chain(stack: &Stack, top: LayerId) -> Vec<LayerId> {
-    // Layers rest on lower ones only, so this ends.
-    std::iter::successors(Some(top), |link| parent(stack, *link)).collect()
+    // Layers rest on lower ones only, so this ends. What stands for a file that was not found has no size.
+    std::iter::successors(Some(top), |link| parent(stack, *link))
+        .filter(|link| stack.layer(*link).size.is_some())
+        .collect()
 }
 
 /// What a file holds itself.
