@@ -251,6 +251,20 @@ impl Lab {
         }));
     }
 
+    /// A partition of a guest at sector `guest` of a qcow2, whose clusters are out of order, on a partition of the host at
+    /// sector `host` of a 4K disk.
+    pub(crate) fn nested(host: u64, guest: u64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        let partition = lab.partition(disk, host);
+        let file = lab.upper(LayerKind::File, "", partition, 1 << 20);
+        let entries = [3_u64, 1, 2, 4].map(|n| n * 65_536);
+        let container = lab.container("qcow2", file, 65_536, &entries);
+        let guest = lab.upper(LayerKind::Partition, "", container, guest * 512);
+        lab.size(guest, 131_072);
+        lab
+    }
+
     pub(crate) fn grid(&mut self, id: LayerId, role: GridRole, size: u64) {
         let fact = reported(Grid::new(unit(size)), role.name());
         self.stack.layer_mut(id).add_grid(role, fact);

@@ -80,23 +80,10 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::LayerKind;
-
-    fn nested(host: u64, guest: u64) -> Lab {
-        let mut lab = Lab::new();
-        let disk = lab.disk(4096);
-        let partition = lab.partition(disk, host);
-        let file = lab.upper(LayerKind::File, "", partition, 1 << 20);
-        let entries = [1_u64, 2, 3, 4].map(|n| n * 65_536);
-        let container = lab.container("qcow2", file, 65_536, &entries);
-        let guest = lab.upper(LayerKind::Partition, "", container, guest * 512);
-        lab.size(guest, 131_072);
-        lab
-    }
 
     #[test]
     fn two_wrongs_that_make_a_right_are_named() {
-        nested(63, 65).one(
+        Lab::nested(63, 65).one(
             &RULE,
             Severity::Note,
             "in the virtual disk: 33,280 = 8 × 4,096 + 512",
@@ -105,8 +92,8 @@ mod tests {
 
     #[test]
     fn one_wrong_and_no_wrong_are_silent() {
-        nested(63, 128).none(&RULE);
-        nested(2048, 65).none(&RULE);
-        nested(2048, 128).none(&RULE);
+        Lab::nested(63, 128).none(&RULE);
+        Lab::nested(2048, 65).none(&RULE);
+        Lab::nested(2048, 128).none(&RULE);
     }
 }

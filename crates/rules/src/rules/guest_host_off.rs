@@ -70,23 +70,10 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::LayerKind;
-
-    fn nested(host: u64, guest: u64) -> Lab {
-        let mut lab = Lab::new();
-        let disk = lab.disk(4096);
-        let partition = lab.partition(disk, host);
-        let file = lab.upper(LayerKind::File, "", partition, 1 << 20);
-        let entries = [3_u64, 1, 2, 4].map(|n| n * 65_536);
-        let container = lab.container("qcow2", file, 65_536, &entries);
-        let guest = lab.upper(LayerKind::Partition, "", container, guest * 512);
-        lab.size(guest, 131_072);
-        lab
-    }
 
     #[test]
     fn the_hosts_partition_is_named() {
-        nested(63, 128).one(
+        Lab::nested(63, 128).one(
             &RULE,
             Severity::Error,
             "131,072 of 131,072 bytes = 100% lie in pieces that are off the grid",
@@ -95,7 +82,7 @@ mod tests {
 
     #[test]
     fn an_aligned_host_and_a_guest_that_is_off_itself_are_silent() {
-        nested(2048, 128).none(&RULE);
-        nested(63, 63).none(&RULE);
+        Lab::nested(2048, 128).none(&RULE);
+        Lab::nested(63, 63).none(&RULE);
     }
 }

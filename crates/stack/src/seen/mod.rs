@@ -6,7 +6,7 @@ use straddle_geometry::{
     Access, Bytes, Extent, Family, Grid, Lattice, Map, Price, Ratio, Segment, Totals, Unit,
 };
 
-use crate::survey::cut;
+use crate::survey::{cut, segments_of};
 use crate::{Fact, GridRole, LayerId, Stack, Survey};
 
 pub use pieces::{Piece, Surveyed};
@@ -262,19 +262,14 @@ impl Stack {
         let first = here.below.first().map_or(&[][..], |id| below(*id));
         match &here.map {
             Map::Linear { start } => {
-                let rest = Bytes::MAX.checked_sub(*start).unwrap_or(Bytes::ZERO);
-                let len = here.size.as_ref().map_or(rest, |size| size.value.min(rest));
-                let whole = Segment {
-                    upper: Extent::whole(len),
-                    target: 0,
-                    lower: *start,
-                };
                 out.extend(first.iter().map(|grid| {
                     let seen = match &grid.seen {
                         Seen::Uniform(g) => Seen::Uniform(g.seen_from(*start)),
                         pieces @ Seen::Pieces(_) => {
                             let mut lifted = Vec::new();
-                            pieces.through_segment(&whole, &mut lifted);
+                            for whole in segments_of(here, 0) {
+                                pieces.through_segment(&whole, &mut lifted);
+                            }
                             Seen::Pieces(lifted)
                         }
                     };

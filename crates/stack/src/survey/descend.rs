@@ -157,7 +157,7 @@ pub(super) fn is_kept(role: GridRole, trust: Trust) -> bool {
 }
 
 /// The pieces of `layer` that lie in its `target`-th layer below; a linear map as one piece.
-fn segments_of(layer: &Layer, target: usize) -> impl Iterator<Item = Segment> + '_ {
+pub(crate) fn segments_of(layer: &Layer, target: usize) -> impl Iterator<Item = Segment> + '_ {
     let linear = match layer.map {
         Map::Linear { start } if target == 0 => {
             let rest = Bytes::MAX.checked_sub(start).unwrap_or(Bytes::ZERO);

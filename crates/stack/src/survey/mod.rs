@@ -14,7 +14,7 @@ use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Map, Unit};
 
 use crate::{LayerId, Stack};
-pub(crate) use descend::cut;
+pub(crate) use descend::{cut, segments_of};
 pub(crate) use document::SurveyDocument;
 use tally::Tally;
 
