@@ -7,6 +7,8 @@ use straddle_stack::{LayerId, LayerKind};
 
 use crate::Checked;
 
+/// Said of a layer that rests on others when it is not known where.
+const NOWHERE: &str = "no place below is known";
 /// Most layers of one target whose ways down are told.
 const MOST: usize = 64;
 
@@ -53,8 +55,9 @@ pub(crate) fn places(checked: &Checked) -> Vec<Place> {
     };
     let files: Vec<LayerId> = tops.iter().copied().filter(has_file).collect();
     let chosen = if files.is_empty() { tops } else { files };
-    // One that leads nowhere and has a reason for it is an answer too.
-    let is_told = |place: &Place| place.steps.len() > 1 || place.ends.is_some();
+    // One that leads nowhere and has a reason for it is an answer too; a disk that could not be followed has none.
+    let is_told =
+        |place: &Place| place.steps.len() > 1 || place.ends.is_some_and(|why| why != NOWHERE);
     let place = |id| Some(place(checked, id)).filter(is_told);
     chosen.into_iter().take(MOST).filter_map(place).collect()
 }
@@ -90,13 +93,13 @@ pub(crate) fn ends(checked: &Checked, id: LayerId, at: Bytes) -> Option<&'static
         Map::Segments(segments) if !segments.is_empty() => {
             return Some("in a hole of the file, or not yet written out");
         }
-        _ => return Some("no place below is known"),
+        _ => return Some(NOWHERE),
     };
     Some(match table.0.locate(at) {
         Ok(Answer::Packed { .. }) => "compressed with its neighbours",
         Ok(Answer::Zero { .. }) => "recorded as zeroes",
         Ok(Answer::Absent { .. }) => "not allocated",
-        Ok(Answer::At { .. }) => "no place below is known",
+        Ok(Answer::At { .. }) => NOWHERE,
         Err(_) => "its entry in the block table cannot be read",
     })
 }
