@@ -139,3 +139,28 @@ macro_rules! files {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_files($name, data));
     };
 }
+
+/// Reads `data` as the output of one tool, and takes what it says through the joining, the rules and the report.
+pub fn fuzz_captured(name: &str, data: &[u8]) {
+    use straddle_sources::captured::{TOOLS, read_with, stack};
+    let at = TOOLS.iter().position(|tool| tool.name == name);
+    let Some(tools) = at.and_then(|at| TOOLS.get(at..=at)) else {
+        panic!("no tool is called {name}");
+    };
+    let capture = read_with(tools, "capture.txt", data, false, 0);
+    let options = Options::default();
+    let settings = Settings {
+        io: options.io.clone(),
+        ..Settings::default()
+    };
+    let stack = stack(vec![capture], &settings);
+    let _ = check(&Context::new(&stack, &options));
+}
+
+/// The output of one tool, in captured text.
+#[macro_export]
+macro_rules! captured {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_captured($name, data));
+    };
+}

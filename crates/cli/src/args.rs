@@ -108,6 +108,8 @@ pub(crate) enum As {
     Image,
     /// A file on this machine: its extents, and what they rest on
     File,
+    /// Captured text: what tools printed about the storage of some machine
+    Text,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

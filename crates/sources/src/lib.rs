@@ -5,9 +5,11 @@
 //! serves all three. [`linux::file`] follows one file through its extents down to the disks. [`linux::capture`] writes
 //! what those two read.
 
+pub mod captured;
 mod error;
 mod guest;
 mod image;
+pub mod inventory;
 pub mod linux;
 mod overrides;
 mod settings;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use straddle_geometry::Bytes;
 
-use crate::Fact;
+use crate::{Fact, Interval};
 
 /// A fact about a layer that is not a grid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,6 +29,8 @@ pub enum Value {
     Text(Cow<'static, str>),
     /// Yes or no.
     Flag(bool),
+    /// A number of bytes that was rounded: what it can have been.
+    Between(Interval),
 }
 
 impl fmt::Display for Value {
@@ -39,6 +41,7 @@ impl fmt::Display for Value {
             Value::Count(n) => n.fmt(f),
             Value::Text(text) => f.pad(text),
             Value::Flag(flag) => f.pad(if *flag { "yes" } else { "no" }),
+            Value::Between(interval) => interval.fmt(f),
         }
     }
 }
@@ -245,6 +248,24 @@ keys! {
     ToolsVersion = "tools version",
     /// Space is taken from the storage below only when it is written.
     ThinProvisioned = "thin provisioned",
+    /// Start of a partition, where it is known only from a rounded figure.
+    StartShown = "start",
+    /// Size, where it is known only from a rounded figure.
+    SizeShown = "size",
+    /// System whose tools printed what is known: `windows`, `linux`, `esxi`.
+    Platform = "platform",
+    /// What a RAID controller does with writes: `write-back`, `write-through`.
+    WriteCache = "write cache",
+    /// What a RAID controller reads in advance.
+    ReadAhead = "read-ahead",
+    /// Protection information on every sector.
+    ProtectionInformation = "protection information",
+    /// State of an array: `optimal`, `degraded`.
+    State = "state",
+    /// LVM physical extent.
+    ExtentSize = "extent size",
+    /// LVM volume group.
+    VolumeGroup = "volume group",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
 }

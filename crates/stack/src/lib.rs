@@ -11,6 +11,7 @@
 mod attribute;
 mod fact;
 mod grids;
+mod interval;
 mod layer;
 mod oddity;
 mod seen;
@@ -19,6 +20,7 @@ mod survey;
 pub use attribute::{Attribute, Key, Value};
 pub use fact::{Fact, ImageBytes, Source, Trust};
 pub use grids::{GridFact, GridRole};
+pub use interval::Interval;
 pub use layer::{Layer, LayerId, LayerKind, Stack};
 pub use oddity::{Oddity, OddityKind};
 pub use seen::{Piece, Seen, SeenGrid, Surveyed};

@@ -12,6 +12,9 @@ pub struct Oddity {
     pub detail: String,
     /// Where, when there is a place to show.
     pub source: Option<Source>,
+    /// The other side, when two things that were read do not agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Source>,
 }
 
 impl Oddity {
@@ -22,6 +25,7 @@ impl Oddity {
             kind,
             detail: detail.into(),
             source: None,
+            against: None,
         }
     }
 
@@ -32,6 +36,21 @@ impl Oddity {
             kind,
             detail: detail.into(),
             source: Some(source),
+            against: None,
+        }
+    }
+
+    /// An oddity that takes two places to show.
+    #[must_use]
+    pub fn between(
+        kind: OddityKind,
+        detail: impl Into<String>,
+        source: Source,
+        against: Source,
+    ) -> Oddity {
+        Oddity {
+            against: Some(against),
+            ..Oddity::at(kind, detail, source)
         }
     }
 }
@@ -78,6 +97,18 @@ pub enum OddityKind {
     Pending,
     /// A file's data is kept by something other than the filesystem, such as a deduplication store.
     Elsewhere,
+    /// Two captures say different things about the same thing.
+    Contradiction,
+    /// A number in captured text cannot be right, or is a known slip of the pen.
+    Misprint,
+    /// Two captures describe different disks in the same place: one was taken before a disk was replaced.
+    Stale,
+    /// A number in captured text without its unit, or in a unit that nothing tells.
+    UnitUnclear,
+    /// Captured text that ends in the middle.
+    Truncated,
+    /// Two disks with one identity.
+    SameIdentity,
 }
 
 impl OddityKind {
@@ -104,6 +135,12 @@ impl OddityKind {
             OddityKind::Unwritten => "unwritten",
             OddityKind::Pending => "pending",
             OddityKind::Elsewhere => "elsewhere",
+            OddityKind::Contradiction => "contradiction",
+            OddityKind::Misprint => "misprint",
+            OddityKind::Stale => "stale",
+            OddityKind::UnitUnclear => "unit unclear",
+            OddityKind::Truncated => "truncated",
+            OddityKind::SameIdentity => "same identity",
         }
     }
 }

@@ -10,6 +10,7 @@ use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::Checked;
 use straddle::rules::{self, Context, Options};
+use straddle::sources::captured;
 use straddle::sources::linux::{self, Root};
 use straddle::sources::{self, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
@@ -67,6 +68,23 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         (false, false) => CLEAN,
     })
 }
+
+/// The first `len` bytes of a target, or as many as there are.
+fn read(target: &Target, len: u64) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len)?];
+    let mut had = 0;
+    while had < bytes.len() {
+        match target.read_at(Bytes::new(u64::try_from(had)?), &mut bytes[had..])? {
+            0 => break,
+            n => had += n,
+        }
+    }
+    bytes.truncate(had);
+    Ok(bytes)
+}
+
+/// As much of a file as tells whether it can be text.
+const HEAD: u64 = 4096;
 
 /// What one job came to.
 enum Outcome {
@@ -131,6 +149,12 @@ impl Checker {
                 ),
             };
         }
+        if matches!(self.take_as, As::Auto | As::Text)
+            && target.kind() == TargetKind::File
+            && let Some(stack) = self.captured_text(path, &target)?
+        {
+            return Ok(Some(stack));
+        }
         if self.take_as == As::File
             || (self.take_as == As::Auto && target.kind() == TargetKind::Device)
         {
@@ -164,6 +188,32 @@ impl Checker {
             Origin::Listed if !is_database_file(&stack) => Ok(None),
             Origin::Listed | Origin::Named => self.on_host(path).map(Some),
         }
+    }
+
+    /// The stack that a file of captured text describes; `None` when it is something else.
+    fn captured_text(&self, path: &Path, target: &Target) -> anyhow::Result<Option<Stack>> {
+        let most = u64::try_from(captured::MOST_BYTES).unwrap_or(u64::MAX);
+        let size = target.size().get();
+        let head = read(target, size.min(HEAD))?;
+        if captured::looks_like_text(&head) {
+            let bytes = if size <= HEAD {
+                head
+            } else {
+                read(target, size.min(most))?
+            };
+            let name = path.display().to_string();
+            let capture = captured::read(&name, &bytes, size > most, 0);
+            if !capture.tools.is_empty() {
+                return Ok(Some(captured::stack(vec![capture], &self.settings)));
+            }
+        }
+        if self.take_as == As::Text {
+            bail!(
+                "{}: the output of no tool that is known was found in it; see `docs/reference/captures.md` for those that are",
+                path.display()
+            );
+        }
+        Ok(None)
     }
 
     fn on_host(&self, path: &Path) -> anyhow::Result<Stack> {

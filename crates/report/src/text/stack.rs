@@ -379,6 +379,7 @@ fn tells(value: &Value) -> bool {
         Value::SignedBytes(n) => *n != 0,
         Value::Text(text) => text != "none",
         Value::Flag(flag) => *flag,
+        Value::Between(_) => true,
         Value::Count(_) => true,
     }
 }

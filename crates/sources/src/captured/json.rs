@@ -1,0 +1,285 @@
+//! JSON in which every value knows its line.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+use super::text::Line;
+
+/// A value in a JSON text. Nothing below it is looked at before it is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Json<'t> {
+    raw: &'t str,
+    place: Place<'t>,
+}
+
+/// The whole text that a value is part of, and the lines that it came from.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    whole: &'t str,
+    lines: &'t [Line<'t>],
+}
+
+/// The members of a JSON object, in their order.
+pub(crate) struct Object<'t> {
+    /// The line it begins in.
+    pub(crate) line: Line<'t>,
+    members: Vec<(String, Json<'t>)>,
+}
+
+struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    members.push(entry);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+impl<'t> Json<'t> {
+    /// The value that `whole` is. `lines` are those it was made of, joined by newlines; what was added behind their end to
+    /// close it belongs to the last one.
+    pub(crate) fn new(whole: &'t str, lines: &'t [Line<'t>]) -> Option<Json<'t>> {
+        let raw: &RawValue = serde_json::from_str(whole).ok()?;
+        Some(Json {
+            raw: raw.get(),
+            place: Place { whole, lines },
+        })
+    }
+
+    fn at(&self, raw: &'t RawValue) -> Json<'t> {
+        Json {
+            raw: raw.get(),
+            place: self.place,
+        }
+    }
+
+    /// The members of an object.
+    pub(crate) fn object(&self) -> Option<Object<'t>> {
+        let Members(members) = serde_json::from_str(self.raw).ok()?;
+        Some(Object {
+            line: self.line(),
+            members: members
+                .into_iter()
+                .map(|(key, raw)| (key, self.at(raw)))
+                .collect(),
+        })
+    }
+
+    /// The elements of a list; empty for anything else.
+    pub(crate) fn items(&self) -> Vec<Json<'t>> {
+        let items: Vec<&RawValue> = serde_json::from_str(self.raw).unwrap_or_default();
+        items.into_iter().map(|raw| self.at(raw)).collect()
+    }
+
+    /// The objects in a list, or the one object that it is.
+    pub(crate) fn objects(&self) -> Vec<Object<'t>> {
+        match self.object() {
+            Some(object) => vec![object],
+            None => self.items().iter().filter_map(Json::object).collect(),
+        }
+    }
+
+    /// A string, number or flag as text; `None` for null, lists and objects.
+    pub(crate) fn text(&self) -> Option<Cow<'t, str>> {
+        match self.raw.as_bytes().first()? {
+            b'"' => serde_json::from_str::<String>(self.raw)
+                .ok()
+                .map(Cow::Owned),
+            b'{' | b'[' | b'n' => None,
+            _ => Some(Cow::Borrowed(self.raw)),
+        }
+    }
+
+    /// A whole number, also when it stands in quotes.
+    pub(crate) fn number(&self) -> Option<u64> {
+        super::number::whole(&self.text()?)
+    }
+
+    /// A flag: `true`, `1`, `"1"`, `"yes"`.
+    pub(crate) fn flag(&self) -> Option<bool> {
+        match &*self.text()? {
+            "true" | "1" | "yes" => Some(true),
+            "false" | "0" | "no" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The line it begins in.
+    pub(crate) fn line(&self) -> Line<'t> {
+        let whole = self.place.whole;
+        let offset = (self.raw.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
+        let before = whole.as_bytes().get(..offset).unwrap_or_default();
+        let index = before.iter().filter(|byte| **byte == b'\n').count();
+        let lines = self.place.lines;
+        let line = lines.get(index).or(lines.last()).copied();
+        line.unwrap_or(Line {
+            number: 1,
+            text: "",
+        })
+    }
+}
+
+impl<'t> Object<'t> {
+    /// A member by its name.
+    pub(crate) fn get(&self, key: &str) -> Option<Json<'t>> {
+        let found = self.members.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| *value)
+    }
+
+    /// True when it has a member of this name.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// A member that is text, a number or a flag.
+    pub(crate) fn text(&self, key: &str) -> Option<Cow<'t, str>> {
+        self.get(key)?.text()
+    }
+
+    /// A member that is a whole number.
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
+        self.get(key)?.number()
+    }
+
+    /// All members in their order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, Json<'t>)> {
+        self.members
+            .iter()
+            .map(|(key, value)| (key.as_str(), *value))
+    }
+}
+
+/// How many of `lines` the value that begins in the first of them takes, and whether it ends there.
+pub(crate) fn extent(lines: &[Line<'_>]) -> (usize, bool) {
+    let mut scan = Scan::default();
+    for (index, line) in lines.iter().enumerate() {
+        scan.line(line.text);
+        if scan.open.is_empty() {
+            return (index + 1, true);
+        }
+    }
+    (lines.len(), false)
+}
+
+/// `text`, the beginning of a JSON value, cut after its last whole part and closed.
+pub(crate) fn mended(text: &str) -> Option<String> {
+    // Where a value may end: after a bracket, and before a comma.
+    let mut ends: Vec<(usize, Vec<u8>)> = Vec::new();
+    let mut scan = Scan::default();
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b',' && !scan.in_string {
+            ends.push((at, scan.open.clone()));
+        }
+        scan.byte(byte);
+        if matches!(byte, b'}' | b']' | b'{' | b'[') && !scan.in_string {
+            ends.push((at + 1, scan.open.clone()));
+        }
+        // Only the last few matter.
+        if ends.len() > 64 {
+            ends.drain(..32);
+        }
+    }
+    ends.into_iter().rev().find_map(|(end, open)| {
+        let mut closed = text.get(..end)?.to_owned();
+        closed.extend(open.iter().rev().map(|b| match b {
+            b'{' => '}',
+            _ => ']',
+        }));
+        let sound = serde_json::from_str::<&RawValue>(&closed).is_ok();
+        sound.then_some(closed)
+    })
+}
+
+/// What brackets are open.
+#[derive(Default)]
+struct Scan {
+    open: Vec<u8>,
+    in_string: bool,
+    escaped: bool,
+}
+
+/// Brackets nested deeper than this are no tool's output.
+const DEEPEST: usize = 128;
+
+impl Scan {
+    fn line(&mut self, line: &str) {
+        for byte in line.bytes() {
+            self.byte(byte);
+        }
+        self.byte(b'\n');
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if self.in_string {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_string = false,
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' if self.open.len() < DEEPEST => self.open.push(byte),
+            b'}' | b']' => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::text::Text;
+
+    #[test]
+    fn values_know_their_lines() {
+        let text = Text::new(
+            b"{\n \"a\": [1,\n  {\"b\": \"2\"}],\n \"c\": null\n}\n",
+            false,
+        );
+        let lines = text.lines();
+        let whole = "{\n \"a\": [1,\n  {\"b\": \"2\"}],\n \"c\": null\n}";
+        let json = Json::new(whole, &lines).expect("sound");
+        let object = json.object().expect("an object");
+        let list = object.get("a").expect("there").items();
+        let inner = list[1].object().expect("an object");
+        assert_eq!(inner.number("b"), Some(2));
+        assert_eq!(inner.get("b").expect("there").line().number, 3);
+        assert_eq!(object.get("c").and_then(|c| c.text()), None);
+        assert_eq!(extent(&lines), (5, true));
+    }
+
+    #[test]
+    fn a_value_that_was_cut_off_is_closed_after_its_last_whole_part() {
+        let whole = r#"{"a":[{"b":1,"c":"x{"},{"b":2,"c":"y"}],"d":3}"#;
+        for cut in 1..whole.len() {
+            let mended = mended(&whole[..cut]).expect("an open bracket can be closed");
+            let value: serde_json::Value = serde_json::from_str(&mended).expect("sound");
+            assert!(value.is_object(), "{mended}");
+        }
+        assert_eq!(
+            mended(r#"{"a":1,"b":"unfinis"#).as_deref(),
+            Some(r#"{"a":1}"#)
+        );
+        assert_eq!(mended("no json"), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! Tools of Linux.
+
+pub(super) mod sfdisk;

@@ -1,0 +1,98 @@
+//! Captured text: what tools print about storage, saved to files, mailed, pasted.
+//!
+//! [`read`] takes one file: it decodes it, finds the outputs in it and notes what they say in an
+//! [`Inventory`](crate::inventory::Inventory). Files of one machine are joined there. A tool is one file in `windows/`,
+//! `linux/`, `raid/` or `esxi/` and one line in the registry.
+
+mod json;
+mod linux;
+mod number;
+mod records;
+mod registry;
+mod section;
+mod text;
+mod tool;
+mod windows;
+
+pub use registry::TOOLS;
+pub use text::MOST_BYTES;
+pub use tool::Tool;
+
+use straddle_stack::{Oddity, OddityKind, Stack};
+
+use crate::Settings;
+use crate::inventory::Inventory;
+use text::Text;
+use tool::Notes;
+
+/// What one file says.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// The file's name.
+    pub file: String,
+    /// Names of the tools whose output was found in it.
+    pub tools: Vec<&'static str>,
+    /// What they say.
+    pub inventory: Inventory,
+}
+
+/// True for the beginning of a file (a few kilobytes are enough) that can be text.
+#[must_use]
+pub fn looks_like_text(head: &[u8]) -> bool {
+    // The text part of a VMDK is the description of a virtual disk, and read as one.
+    text::looks_like_text(head) && !head.starts_with(b"# Disk DescriptorFile")
+}
+
+/// Reads a file of captured text. `bytes` are its beginning, at most [`MOST_BYTES`]; `cut` says that there is more.
+/// `number` tells the files of one machine apart.
+///
+/// A text in which no tool's output is recognised gives a capture without tools.
+#[must_use]
+pub fn read(file: &str, bytes: &[u8], cut: bool, number: u32) -> Capture {
+    read_with(TOOLS, file, bytes, cut, number)
+}
+
+/// As [`read`], when only some tools are looked for.
+#[must_use]
+pub fn read_with(
+    tools: &'static [&'static Tool],
+    file: &str,
+    bytes: &[u8],
+    cut: bool,
+    number: u32,
+) -> Capture {
+    let text = Text::new(bytes, cut);
+    let lines = text.lines();
+    let mut notes = Notes {
+        file,
+        number,
+        inventory: Inventory::default(),
+    };
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let tools = section::read(tools, &lines, stem, &mut notes);
+    let mut inventory = notes.inventory;
+    if text.cut {
+        inventory.remarks.push(Oddity::new(
+            OddityKind::LimitReached,
+            format!("{file} is longer than {MOST_BYTES} bytes; the rest was not read"),
+        ));
+    }
+    Capture {
+        file: file.to_owned(),
+        tools: tools.into_iter().map(|tool| tool.name).collect(),
+        inventory,
+    }
+}
+
+/// The stack that captures of one machine describe.
+#[must_use]
+pub fn stack(captures: Vec<Capture>, settings: &Settings) -> Stack {
+    let mut all = Inventory::default();
+    for capture in captures {
+        all.append(capture.inventory);
+    }
+    let mut stack = all.stack(&settings.overrides);
+    stack.survey(&settings.io);
+    stack
+}

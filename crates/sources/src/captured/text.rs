@@ -1,0 +1,335 @@
+//! From the bytes of a file to lines: encodings, what mail and terminals did to them.
+
+use std::borrow::Cow;
+
+/// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
+pub const MOST_BYTES: usize = 4 << 20;
+/// Where consoles of old wrap.
+const COLUMNS: usize = 80;
+
+/// A text, and where its lines are.
+pub(crate) struct Text {
+    body: String,
+    /// Start and end in `body`, and the line's number in the file.
+    lines: Vec<(usize, usize, u64)>,
+    /// The file is longer than what was read.
+    pub(crate) cut: bool,
+}
+
+/// A line of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'t> {
+    /// Its number in the file, from 1; the first one when a line was wrapped.
+    pub(crate) number: u64,
+    /// The line, without blanks at its end. Blanks at its beginning are kept: they may mean something.
+    pub(crate) text: &'t str,
+}
+
+impl Line<'_> {
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+/// True for the beginning of a file that can be text in any encoding that is read here.
+pub(crate) fn looks_like_text(head: &[u8]) -> bool {
+    if head.is_empty() {
+        return false;
+    }
+    if utf16(head).is_some() {
+        return true;
+    }
+    head.iter().all(|byte| match byte {
+        b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
+        byte => *byte >= 0x20 && *byte != 0x7f,
+    })
+}
+
+/// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.
+fn utf16(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match bytes {
+        [0xff, 0xfe, ..] => return Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return Some(u16::from_be_bytes),
+        _ => {}
+    }
+    let pairs = bytes.chunks_exact(2).take(128);
+    let (mut little, mut big, mut all) = (0, 0, 0);
+    for pair in pairs {
+        all += 1;
+        little += usize::from(pair[1] == 0 && pair[0] != 0);
+        big += usize::from(pair[0] == 0 && pair[1] != 0);
+    }
+    if all >= 8 && little * 10 >= all * 7 {
+        Some(u16::from_le_bytes)
+    } else if all >= 8 && big * 10 >= all * 7 {
+        Some(u16::from_be_bytes)
+    } else {
+        None
+    }
+}
+
+/// Code page 437, upper half: what an English console of Windows writes. Most letters are the same in code page 850.
+const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+/// Code page 1252, 0x80 to 0x9f; the rest is Latin-1.
+const CP1252: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
+
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    if let Some(order) = utf16(bytes) {
+        let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
+        let text: String = char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        return Cow::Owned(text.trim_start_matches('\u{feff}').to_owned());
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        // Cut in the middle of a character at the end.
+        Err(error) if error.error_len().is_none() => String::from_utf8_lossy(bytes),
+        Err(_) => Cow::Owned(one_byte(bytes)),
+    }
+}
+
+/// Letters of code page 437 lie where 1252 has signs that no tool prints.
+fn one_byte(bytes: &[u8]) -> String {
+    let console = bytes.iter().filter(|b| (0x80..0xa0).contains(*b)).count();
+    let windows = bytes.iter().filter(|b| **b >= 0xc0).count();
+    let table: Vec<char> = if console >= windows {
+        CP437.chars().collect()
+    } else {
+        CP1252.chars().chain('\u{a0}'..='\u{ff}').collect()
+    };
+    bytes
+        .iter()
+        .map(|byte| match byte.checked_sub(0x80) {
+            None => char::from(*byte),
+            Some(upper) => table.get(usize::from(upper)).copied().unwrap_or('?'),
+        })
+        .collect()
+}
+
+impl Text {
+    /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
+    pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
+        let decoded = decode(bytes);
+        let quoted = is_quoted(&decoded);
+        let mut text = Text {
+            body: String::with_capacity(decoded.len()),
+            lines: Vec::new(),
+            cut,
+        };
+        let plain = !decoded.contains(['\x1b', '\u{a0}', '\u{202f}', '\r', '\x08', '\t', '\x0c']);
+        for (index, line) in decoded.split('\n').enumerate() {
+            let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
+            let line = if quoted { unquoted(line) } else { line };
+            if plain {
+                text.add(line.trim_end(), number);
+            } else {
+                // A lone carriage return starts the line again, or ends it on old systems.
+                for part in line.trim_end_matches('\r').split('\r') {
+                    text.add(clean(part).trim_end(), number);
+                }
+            }
+        }
+        text.unwrap_console();
+        text
+    }
+
+    fn add(&mut self, line: &str, number: u64) {
+        let start = self.body.len();
+        self.body.push_str(line);
+        self.lines.push((start, self.body.len(), number));
+        self.body.push('\n');
+    }
+
+    /// Joins lines that a console of 80 columns broke: they have exactly 80 characters, and no line has more.
+    fn unwrap_console(&mut self) {
+        let width = |(start, end, _): &(usize, usize, u64)| match self.body.get(*start..*end) {
+            Some(line) if line.len() >= COLUMNS => line.chars().count(),
+            _ => 0,
+        };
+        let longest = self.lines.iter().map(width).max();
+        if longest != Some(COLUMNS) {
+            return;
+        }
+        let full: Vec<bool> = self
+            .lines
+            .iter()
+            .map(|line| width(line) == COLUMNS)
+            .collect();
+        let mut body = String::with_capacity(self.body.len());
+        let mut lines: Vec<(usize, usize, u64)> = Vec::with_capacity(self.lines.len());
+        let mut goes_on = false;
+        for (line, full) in self.lines.iter().zip(full) {
+            let text = &self.body[line.0..line.1];
+            let starts_anew = text.trim().is_empty() || begins_with_label(text);
+            if goes_on
+                && !starts_anew
+                && let Some(last) = lines.last_mut()
+            {
+                body.pop();
+                body.push_str(text);
+                last.1 = body.len();
+            } else {
+                let start = body.len();
+                body.push_str(text);
+                lines.push((start, body.len(), line.2));
+            }
+            body.push('\n');
+            goes_on = full;
+        }
+        (self.body, self.lines) = (body, lines);
+    }
+
+    /// The lines.
+    pub(crate) fn lines(&self) -> Vec<Line<'_>> {
+        let line = |&(start, end, number): &(usize, usize, u64)| Line {
+            number,
+            text: &self.body[start..end],
+        };
+        self.lines.iter().map(line).collect()
+    }
+}
+
+/// `Key : value` and `Key=value` stand at the beginning of a line, not at its end.
+fn begins_with_label(line: &str) -> bool {
+    let Some(at) = line.find([':', '=']) else {
+        return false;
+    };
+    let key = line[..at].trim();
+    !key.is_empty()
+        && at < 40
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || " _-.()#".contains(c))
+}
+
+/// Mail puts `> ` before each line that it quotes.
+fn is_quoted(text: &str) -> bool {
+    let mut lines = 0;
+    let mut quoted = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(64) {
+        lines += 1;
+        quoted += usize::from(line.trim_start().starts_with('>'));
+    }
+    lines > 0 && quoted * 2 > lines
+}
+
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(inner) = rest.trim_start().strip_prefix('>') {
+        rest = inner;
+    }
+    if rest.len() < line.len() {
+        rest.strip_prefix(' ').unwrap_or(rest)
+    } else {
+        line
+    }
+}
+
+/// Without escape sequences; special blanks become plain ones.
+fn clean(line: &str) -> Cow<'_, str> {
+    if !line.contains(['\x1b', '\u{a0}', '\u{202f}', '\x08', '\t', '\x0c']) {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' => {
+                if chars.next_if_eq(&'[').is_some() {
+                    while chars.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
+                    chars.next();
+                }
+            }
+            '\x08' => {
+                out.pop();
+            }
+            '\t' => {
+                let to = out.chars().count() / 8 * 8 + 8;
+                while out.chars().count() < to {
+                    out.push(' ');
+                }
+            }
+            '\x0c' => {}
+            '\u{a0}' | '\u{202f}' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(u64, String)> {
+        let text = Text::new(bytes, false);
+        text.lines()
+            .iter()
+            .map(|line| (line.number, line.text.to_owned()))
+            .collect()
+    }
+
+    fn only(bytes: &[u8]) -> String {
+        lines(bytes).remove(0).1
+    }
+
+    #[test]
+    fn all_encodings_of_windows_say_the_same() {
+        let expected = "Datenträger 0";
+        assert_eq!(only(expected.as_bytes()), expected);
+        assert_eq!(only("\u{feff}Datenträger 0".as_bytes()), expected);
+        let utf16 = |text: &str, big: bool| -> Vec<u8> {
+            text.encode_utf16()
+                .flat_map(|unit| {
+                    if big {
+                        unit.to_be_bytes()
+                    } else {
+                        unit.to_le_bytes()
+                    }
+                })
+                .collect()
+        };
+        for mark in ["", "\u{feff}"] {
+            let text = format!("{mark}{expected}");
+            assert_eq!(only(&utf16(&text, false)), expected);
+            assert_eq!(only(&utf16(&text, true)), expected);
+        }
+        assert_eq!(only(b"Datentr\x84ger 0"), expected);
+        assert_eq!(only(b"Datentr\xe4ger 0"), expected);
+    }
+
+    #[test]
+    fn line_numbers_are_those_of_the_file() {
+        let found = lines(b"a\r\n\r\nb\r\n");
+        let expected = [(1, "a"), (2, ""), (3, "b"), (4, "")];
+        assert_eq!(found, expected.map(|(n, t)| (n, t.to_owned())));
+    }
+
+    #[test]
+    fn quote_marks_of_mail_are_taken_off() {
+        let found = lines(b"> > Disk 0\n> >   32 KB\n>\n");
+        assert_eq!(found[0].1, "Disk 0");
+        assert_eq!(found[1].1, "  32 KB");
+    }
+
+    #[test]
+    fn a_line_that_a_console_broke_is_one_again() {
+        let whole = format!("{}and the rest of it", "x".repeat(79));
+        let (head, tail) = whole.split_at(80);
+        let found = lines(format!("{head}\n{tail}\nnext\n").as_bytes());
+        assert_eq!(found[0], (1, whole));
+        assert_eq!(found[1], (3, "next".to_owned()));
+    }
+
+    #[test]
+    fn text_is_told_from_images() {
+        assert!(looks_like_text(b"DISKPART> list disk\r\n"));
+        assert!(looks_like_text(b"\xff\xfeD\0i\0s\0k\0"));
+        assert!(looks_like_text(b"Gr\x94\xe1e"));
+        assert!(!looks_like_text(b"\x33\xc0\x8e\xd0\xbc\x00\x7c"));
+        assert!(!looks_like_text(&[0; 512]));
+        assert!(!looks_like_text(b""));
+    }
+}

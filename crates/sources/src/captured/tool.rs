@@ -1,0 +1,153 @@
+//! What a tool's output is, and what its readers are given.
+
+use straddle_stack::{Fact, Oddity, OddityKind, Source, Trust};
+
+use super::json::{Json, Object};
+use super::records::Record;
+use super::text::Line;
+use crate::inventory::{Inventory, Thing};
+
+/// A tool whose output is read.
+pub struct Tool {
+    /// Name, as in the documentation and of its fuzz target: `diskpar`, `fsutil-ntfsinfo`.
+    pub name: &'static str,
+    /// System it runs on: `windows`, `linux`, `esxi`, `raid`.
+    pub platform: &'static str,
+    /// The commands that print what is read, for the page of formats.
+    pub commands: &'static [&'static str],
+    /// The shapes in which it prints.
+    pub(crate) readers: &'static [Reader],
+}
+
+/// One shape of output.
+pub(crate) enum Reader {
+    /// Lines.
+    Text {
+        /// Where it can begin. `begins` is asked for no other line.
+        anchors: &'static [Anchor],
+        /// True when it begins in the first of these lines.
+        begins: fn(&[Line<'_>]) -> bool,
+        /// Notes what it says. The section goes up to where the next one begins.
+        read: fn(&Section<'_>, &mut Notes<'_>),
+    },
+    /// A JSON document.
+    Json {
+        /// True for this tool's document: the object, or the first object of the list that it is.
+        is: fn(&Object<'_>) -> bool,
+        /// Notes what it says.
+        read: fn(&Json<'_>, &Context<'_>, &mut Notes<'_>),
+    },
+    /// Objects with these fields, in any of the shapes of [`super::records`].
+    Records {
+        /// Fields that none of its objects lacks, and that tell it from other tools.
+        keys: &'static [&'static str],
+        /// Notes what they say.
+        read: fn(&[Record<'_>], &Context<'_>, &mut Notes<'_>),
+    },
+}
+
+/// What a line must have to be asked about.
+pub(crate) enum Anchor {
+    /// It begins with this, blanks aside.
+    Start(&'static str),
+    /// It contains this.
+    Within(&'static str),
+}
+
+/// The output of one tool.
+pub(crate) struct Section<'t> {
+    /// Its lines.
+    pub(crate) lines: &'t [Line<'t>],
+    /// What surrounds it.
+    pub(crate) context: Context<'t>,
+}
+
+/// What is known of an output besides the output.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Context<'t> {
+    /// The command that was typed to get it, where it can be seen.
+    pub(crate) command: Option<Command<'t>>,
+    /// Name of the file without its folder and its ending: `ntfsinfo-C`.
+    pub(crate) file_stem: &'t str,
+}
+
+/// A command as it was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Command<'t> {
+    /// The line it stands in.
+    pub(crate) line: Line<'t>,
+    /// Its words, the program first, without quotes.
+    pub(crate) words: Vec<&'t str>,
+}
+
+impl<'t> Command<'t> {
+    /// The program without its folder, `.exe` or `sudo`, in lower case.
+    pub(crate) fn program(&self) -> String {
+        let word = self.words.iter().find(|word| **word != "sudo");
+        let word = word.copied().unwrap_or_default();
+        let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+        name.to_ascii_lowercase()
+            .trim_end_matches(".exe")
+            .to_owned()
+    }
+
+    /// The first word that begins like this: `/dev/`.
+    pub(crate) fn word(&self, prefix: &str) -> Option<&'t str> {
+        let mut words = self.words.iter().skip(1);
+        words.find(|word| word.starts_with(prefix)).copied()
+    }
+
+    /// The last word, when there is more than the program.
+    pub(crate) fn last(&self) -> Option<&'t str> {
+        (self.words.len() > 1).then(|| self.words.last().copied())?
+    }
+}
+
+/// Where readers put what a text says.
+pub(crate) struct Notes<'f> {
+    /// The file's name.
+    pub(crate) file: &'f str,
+    /// Its number among those of the same machine.
+    pub(crate) number: u32,
+    /// What was said so far.
+    pub(crate) inventory: Inventory,
+}
+
+impl Notes<'_> {
+    /// A value as said in `line`.
+    pub(crate) fn said<T>(&self, line: &Line<'_>, value: T) -> Fact<T> {
+        Fact {
+            value,
+            source: self.source(line),
+            trust: Trust::Reported,
+        }
+    }
+
+    /// The place of a line.
+    pub(crate) fn source(&self, line: &Line<'_>) -> Source {
+        Source::Captured {
+            file: self.file.to_owned(),
+            line: line.number,
+            text: line.text.trim().chars().take(LONGEST_LINE).collect(),
+        }
+    }
+
+    /// Notes a thing.
+    pub(crate) fn add(&mut self, mut thing: Thing) {
+        thing.file = self.number;
+        self.inventory.add(thing);
+    }
+
+    /// Notes what is odd about the text itself.
+    pub(crate) fn remark(&mut self, kind: OddityKind, detail: impl Into<String>, line: &Line<'_>) {
+        let oddity = Oddity::at(kind, detail, self.source(line));
+        if self.inventory.remarks.len() < MOST_REMARKS {
+            self.inventory.remarks.push(oddity);
+        }
+    }
+}
+
+/// Most of a line that is kept as evidence.
+const LONGEST_LINE: usize = 240;
+/// Most remarks about one text.
+const MOST_REMARKS: usize = 64;

@@ -1,0 +1,191 @@
+//! From joined things to layers.
+
+use straddle_geometry::{Bytes, Extent, Map, Segment, Striping};
+use straddle_stack::{
+    Fact, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
+};
+
+use super::merge::Joined;
+use super::{Name, Placing, Thing};
+use crate::Overrides;
+use crate::image::assume_sectors;
+
+/// Deepest chain of things on things; a forged text may make a loop.
+const DEEPEST: usize = 32;
+
+pub(super) fn stack(joined: Joined, overrides: &Overrides) -> Stack {
+    let mut builder = Builder {
+        placed: vec![Placed::No; joined.things.len()],
+        joined,
+        stack: Stack::new(),
+        strangers: Vec::new(),
+    };
+    for index in 0..builder.joined.things.len() {
+        builder.place(index, 0);
+    }
+    builder.finish(overrides)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Placed {
+    No,
+    Now,
+    As(LayerId),
+}
+
+struct Builder {
+    joined: Joined,
+    placed: Vec<Placed>,
+    stack: Stack,
+    /// Layers for what is only named as what something else lies on.
+    strangers: Vec<(Name, LayerId)>,
+}
+
+impl Builder {
+    fn place(&mut self, index: usize, depth: usize) -> Option<LayerId> {
+        match self.placed[index] {
+            Placed::As(id) => return Some(id),
+            Placed::Now => return None,
+            Placed::No if depth > DEEPEST => return None,
+            Placed::No => {}
+        }
+        self.placed[index] = Placed::Now;
+        let thing = self.joined.things[index].clone();
+        let below: Vec<LayerId> = self.joined.on[index]
+            .clone()
+            .into_iter()
+            .zip(&thing.on)
+            .filter_map(|(found, name)| match found {
+                Some(found) => self.place(found, depth + 1),
+                None => Some(self.stranger(name)),
+            })
+            .collect();
+        let layer = layer_of(thing, below);
+        let id = self.stack.push(layer);
+        self.placed[index] = Placed::As(id);
+        Some(id)
+    }
+
+    /// The layer of something that is named and nowhere described.
+    fn stranger(&mut self, name: &Name) -> LayerId {
+        if let Some((_, id)) = self.strangers.iter().find(|(other, _)| other == name) {
+            return *id;
+        }
+        let title = format!("{} {}", name.space.word(), name.text);
+        let mut layer = Layer::new(LayerKind::Device, title);
+        layer.oddities.push(Oddity::new(
+            OddityKind::Missing,
+            "it is only named: no capture describes it",
+        ));
+        let id = self.stack.push(layer);
+        self.strangers.push((name.clone(), id));
+        id
+    }
+
+    fn finish(mut self, overrides: &Overrides) -> Stack {
+        if self.stack.layers().is_empty() && !self.joined.remarks.is_empty() {
+            self.stack
+                .push(Layer::new(LayerKind::Device, "unknown disk"));
+        }
+        let roots: Vec<LayerId> = self.stack.roots().collect();
+        for root in &roots {
+            if self.stack.layer(*root).kind == LayerKind::Device {
+                assume_sectors(&mut self.stack, *root);
+            }
+            let layer = self.stack.layer_mut(*root);
+            overrides.apply(layer);
+            if let Some(platform) = self.joined.platform {
+                let fact = Fact::derived(
+                    Value::Text(platform.into()),
+                    "the system whose tools print such text",
+                );
+                layer.set(Key::Platform, fact);
+            }
+        }
+        if let Some(first) = roots.first() {
+            let layer = self.stack.layer_mut(*first);
+            layer.oddities.extend(self.joined.remarks);
+        }
+        self.stack
+    }
+}
+
+fn layer_of(thing: Thing, below: Vec<LayerId>) -> Layer {
+    let mut layer = Layer::new(thing.kind, thing.title);
+    layer.format = thing.format.map(|fact| fact.value);
+    layer.grids = thing.grids;
+    layer.attributes = thing.attributes;
+    layer.oddities = thing.remarks;
+    let size = thing.size;
+    layer.size = size.as_ref().and_then(known);
+    if let Some(shown) = &size
+        && layer.size.is_none()
+    {
+        layer.set(Key::SizeShown, shown.clone().map(Value::Between));
+    }
+    if !below.is_empty() {
+        place(&mut layer, thing.placing, thing.start, &below);
+        layer.below = below;
+    }
+    layer
+}
+
+fn known(fact: &Fact<Interval>) -> Option<Fact<Bytes>> {
+    let bytes = fact.value.known()?;
+    Some(fact.clone().map(|_| bytes))
+}
+
+/// Sets the map of a layer.
+fn place(layer: &mut Layer, placing: Placing, start: Option<Fact<Interval>>, below: &[LayerId]) {
+    let nowhere = Map::Segments(Vec::new());
+    layer.map = match placing {
+        Placing::Unknown => nowhere,
+        Placing::Striped { unit, mut starts } => {
+            starts.resize(below.len(), Bytes::ZERO);
+            Map::Striped(Striping { unit, starts })
+        }
+        Placing::Segments(pieces) => {
+            let segments = pieces
+                .into_iter()
+                .filter(|(_, _, target, _)| *target < below.len())
+                .filter_map(|(at, len, target, lower)| {
+                    let upper = Extent::new(at, len)?;
+                    Some(Segment {
+                        upper,
+                        target,
+                        lower,
+                    })
+                });
+            Map::segments(segments.collect()).unwrap_or(nowhere)
+        }
+        Placing::Linear => match (start, layer.kind) {
+            (Some(fact), _) => match known(&fact) {
+                Some(start) => {
+                    let size = layer.size.as_ref().map_or(Bytes::ZERO, |size| size.value);
+                    layer.placement =
+                        Extent::new(start.value, size).map(|extent| start.clone().map(|_| extent));
+                    Map::Linear { start: start.value }
+                }
+                None => {
+                    layer.set(Key::StartShown, fact.map(Value::Between));
+                    nowhere
+                }
+            },
+            (None, LayerKind::Partition | LayerKind::Container | LayerKind::File) => nowhere,
+            (None, _) => Map::IDENTITY,
+        },
+    };
+    if layer.placement.is_none() && layer.map == Map::IDENTITY {
+        let extent = Extent::new(
+            Bytes::ZERO,
+            layer.size.as_ref().map_or(Bytes::ZERO, |size| size.value),
+        );
+        layer.placement = extent.map(|extent| Fact {
+            value: extent,
+            source: Source::Assumption {
+                reason: "it starts where what it lies on starts".into(),
+            },
+            trust: straddle_stack::Trust::Assumed,
+        });
+    }
+}

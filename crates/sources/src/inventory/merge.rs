@@ -1,0 +1,447 @@
+//! Which things are one, and what is said about one thing twice.
+
+use std::collections::HashMap;
+use straddle_stack::{
+    Attribute, Fact, Interval, Key, LayerKind, Oddity, OddityKind, Source, Trust, Value,
+};
+
+use super::{Inventory, Name, Space, Thing, partitions};
+
+/// An inventory in which every thing occurs once and knows the others that it lies on by their index.
+pub(super) struct Joined {
+    pub(super) platform: Option<&'static str>,
+    pub(super) things: Vec<Thing>,
+    /// For each thing, what it lies on; `None` for what nothing else describes.
+    pub(super) on: Vec<Vec<Option<usize>>>,
+    pub(super) remarks: Vec<Oddity>,
+}
+
+/// Names mean different things for what holds data and for what is held: `C:` is a partition and its filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Class {
+    Storage,
+    Filesystem,
+    File,
+}
+
+const fn class_of(kind: LayerKind) -> Class {
+    match kind {
+        LayerKind::Filesystem => Class::Filesystem,
+        LayerKind::File | LayerKind::DatabasePage => Class::File,
+        _ => Class::Storage,
+    }
+}
+
+/// Things under joining: those that are one have become one.
+pub(super) struct Groups {
+    pub(super) things: Vec<Option<Thing>>,
+    by_name: HashMap<(Class, Name), Vec<usize>>,
+    /// Where a thing went that another absorbed.
+    gone_to: HashMap<usize, usize>,
+}
+
+/// Joins what is one.
+pub(super) fn joined(inventory: Inventory) -> Joined {
+    let mut groups = Groups {
+        things: Vec::new(),
+        by_name: HashMap::new(),
+        gone_to: HashMap::new(),
+    };
+    for thing in inventory.things {
+        groups.take(thing);
+    }
+    partitions::join(&mut groups);
+    groups.join_contents();
+    groups.finish(inventory.platform, inventory.remarks)
+}
+
+impl Groups {
+    /// Adds a thing to the one it is, or as a new one.
+    fn take(&mut self, mut thing: Thing) {
+        let class = class_of(thing.kind);
+        let mut into = None;
+        let candidates = self.candidates(class, &thing);
+        for index in candidates {
+            let Some(other) = self.things[index].as_mut() else {
+                continue;
+            };
+            match relation(&thing, other) {
+                Relation::Same => {
+                    into = Some(index);
+                    break;
+                }
+                Relation::Other => {}
+                Relation::Replaced(space) => {
+                    let remark = replaced(&thing, other, space);
+                    thing.remarks.push(remark);
+                }
+                Relation::Twin(space) => {
+                    let remark = twin(&thing, other, space);
+                    thing.remarks.push(remark);
+                }
+            }
+        }
+        match into {
+            Some(index) => self.absorb(index, thing),
+            None => {
+                let index = self.things.len();
+                for name in &thing.names {
+                    self.enter(class, name.clone(), index);
+                }
+                self.things.push(Some(thing));
+            }
+        }
+    }
+
+    fn enter(&mut self, class: Class, name: Name, index: usize) {
+        let entry = self.by_name.entry((class, name)).or_default();
+        if !entry.contains(&index) {
+            entry.push(index);
+        }
+    }
+
+    /// Things that share a name with `thing`: identities first, then those of the same file.
+    fn candidates(&self, class: Class, thing: &Thing) -> Vec<usize> {
+        let mut names: Vec<&Name> = thing.names.iter().collect();
+        names.sort_by_key(|name| !name.space.is_identity());
+        let mut found: Vec<usize> = Vec::new();
+        for name in names {
+            for index in self
+                .by_name
+                .get(&(class, name.clone()))
+                .into_iter()
+                .flatten()
+            {
+                let index = self.now(*index);
+                if !found.contains(&index) {
+                    found.push(index);
+                }
+            }
+        }
+        found.sort_by_key(|index| {
+            self.things[*index]
+                .as_ref()
+                .is_none_or(|other| other.file != thing.file)
+        });
+        found
+    }
+
+    /// Where the thing `index` is now.
+    fn now(&self, mut index: usize) -> usize {
+        while let Some(next) = self.gone_to.get(&index) {
+            index = *next;
+        }
+        index
+    }
+
+    /// The thing that `name` means to a thing of `file`.
+    pub(super) fn find(&self, name: &Name, file: u32) -> Option<usize> {
+        let all = self.by_name.get(&(Class::Storage, name.clone()))?;
+        let same_file = all.iter().map(|index| self.now(*index)).find(|index| {
+            self.things[*index]
+                .as_ref()
+                .is_some_and(|thing| thing.file == file)
+        });
+        same_file.or_else(|| all.first().map(|index| self.now(*index)))
+    }
+
+    /// Adds what `from` says to the thing `into`.
+    fn absorb(&mut self, into: usize, from: Thing) {
+        let class = class_of(from.kind);
+        for name in &from.names {
+            self.enter(class, name.clone(), into);
+        }
+        if let Some(thing) = self.things[into].as_mut() {
+            add(thing, from);
+        }
+    }
+
+    /// Joins the thing `from` to the thing `into`.
+    pub(super) fn unite(&mut self, into: usize, from: usize) {
+        if into == from {
+            return;
+        }
+        if let Some(thing) = self.things[from].take() {
+            self.gone_to.insert(from, into);
+            self.absorb(into, thing);
+        }
+    }
+
+    /// The filesystems and encryptions that are said to lie on one thing are one: there is room for one.
+    fn join_contents(&mut self) {
+        for kind in [LayerKind::Encryption, LayerKind::Filesystem] {
+            let mut first: HashMap<usize, usize> = HashMap::new();
+            for index in 0..self.things.len() {
+                let Some(thing) = &self.things[index] else {
+                    continue;
+                };
+                let [only] = thing.on.as_slice() else {
+                    continue;
+                };
+                if thing.kind != kind {
+                    continue;
+                }
+                let Some(base) = self.find(only, thing.file) else {
+                    continue;
+                };
+                match first.get(&base) {
+                    Some(other) => self.unite(*other, index),
+                    None => {
+                        first.insert(base, index);
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
+        let mut new_index = HashMap::new();
+        for (index, _) in self.things.iter().enumerate().filter(|(_, t)| t.is_some()) {
+            new_index.insert(index, new_index.len());
+        }
+        let on = self
+            .things
+            .iter()
+            .flatten()
+            .map(|thing| {
+                let below = thing.on.iter().map(|name| {
+                    let found = self.find(name, thing.file)?;
+                    new_index.get(&found).copied()
+                });
+                below.collect()
+            })
+            .collect();
+        Joined {
+            platform,
+            on,
+            things: self.things.into_iter().flatten().collect(),
+            remarks,
+        }
+    }
+}
+
+/// What two things that share a name are to each other.
+enum Relation {
+    Same,
+    /// Names of one kind that they share mean nothing.
+    Other,
+    /// They are called the same and are not the same: identities of this kind differ.
+    Replaced(Space),
+    /// They share an identity of this kind, and one text says that they are two.
+    Twin(Space),
+}
+
+fn relation(thing: &Thing, other: &Thing) -> Relation {
+    let shared = thing
+        .names
+        .iter()
+        .filter(|name| other.names.contains(name))
+        .collect::<Vec<_>>();
+    let Some(first) = shared.first() else {
+        return Relation::Other;
+    };
+    if let Some(identity) = shared.iter().find(|name| name.space.is_identity()) {
+        let two_slots = [Space::WindowsDisk, Space::Device, Space::EsxiDevice]
+            .into_iter()
+            .any(|space| differ(thing, other, space));
+        return if two_slots && thing.file == other.file && thing.kind == LayerKind::Device {
+            Relation::Twin(identity.space)
+        } else {
+            Relation::Same
+        };
+    }
+    // A partition's or volume's identity may be said in two spellings; that of a disk is told by its tools alike.
+    if first.space.is_identity() || thing.kind != LayerKind::Device {
+        return Relation::Same;
+    }
+    let other_disk = [Space::Serial, Space::TableId]
+        .into_iter()
+        .find(|space| differ(thing, other, *space));
+    match other_disk {
+        Some(space) => Relation::Replaced(space),
+        None => Relation::Same,
+    }
+}
+
+/// True when both have names in `space`, and none in common.
+fn differ(thing: &Thing, other: &Thing, space: Space) -> bool {
+    let of = |thing: &Thing| -> Vec<String> {
+        let names = thing.names.iter().filter(|name| name.space == space);
+        names.map(|name| bare(&name.text)).collect()
+    };
+    let (a, b) = (of(thing), of(other));
+    // Tools cut serial numbers, and pad them.
+    let alike = |a: &String, b: &String| a.starts_with(b.as_str()) || b.starts_with(a.as_str());
+    !a.is_empty() && !b.is_empty() && !a.iter().any(|a| b.iter().any(|b| alike(a, b)))
+}
+
+fn bare(text: &str) -> String {
+    text.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+/// A line in which a thing is spoken of, the one with its identity if there is one.
+pub(super) fn line_of(thing: &Thing) -> Option<Source> {
+    let keys = [Key::Serial, Key::TableId];
+    let identity = thing
+        .attributes
+        .iter()
+        .find(|attribute| keys.contains(&attribute.key))
+        .map(|attribute| attribute.value.source.clone());
+    identity
+        .or_else(|| thing.size.as_ref().map(|fact| fact.source.clone()))
+        .or_else(|| thing.attributes.first().map(|a| a.value.source.clone()))
+        .or_else(|| thing.grids.first().map(|grid| grid.grid.source.clone()))
+}
+
+fn remark(kind: OddityKind, detail: String, thing: &Thing, other: &Thing) -> Oddity {
+    match (line_of(thing), line_of(other)) {
+        (Some(a), Some(b)) => Oddity::between(kind, detail, a, b),
+        (Some(a), None) | (None, Some(a)) => Oddity::at(kind, detail, a),
+        (None, None) => Oddity::new(kind, detail),
+    }
+}
+
+fn name_in(thing: &Thing, space: Space) -> &str {
+    let name = thing.names.iter().find(|name| name.space == space);
+    name.map_or("", |name| &name.text)
+}
+
+fn replaced(thing: &Thing, other: &Thing, space: Space) -> Oddity {
+    let detail = format!(
+        "{} {} here, {} in another capture: not the same disk, so their facts are kept apart",
+        space.word(),
+        name_in(thing, space),
+        name_in(other, space)
+    );
+    remark(OddityKind::Stale, detail, thing, other)
+}
+
+fn twin(thing: &Thing, other: &Thing, space: Space) -> Oddity {
+    let detail = format!(
+        "has the {} {} as {} has",
+        space.word(),
+        name_in(thing, space),
+        other.title
+    );
+    remark(OddityKind::SameIdentity, detail, thing, other)
+}
+
+/// Adds what `from` says to `thing`; where both speak of the same, the more exact one stays, and a contradiction is
+/// remarked.
+fn add(thing: &mut Thing, from: Thing) {
+    for name in from.names {
+        if !thing.names.contains(&name) {
+            thing.names.push(name);
+        }
+    }
+    if thing.on.is_empty() {
+        thing.on = from.on;
+        thing.placing = from.placing;
+    } else if thing.placing == super::Placing::Unknown && from.on.len() == thing.on.len() {
+        thing.on = from.on;
+        thing.placing = from.placing;
+    }
+    let mut found = Vec::new();
+    narrow(&mut thing.size, from.size, "size", &mut found);
+    narrow(&mut thing.start, from.start, "start", &mut found);
+    if let Some(format) = from.format {
+        match &thing.format {
+            None => thing.format = Some(format),
+            Some(have) if have.value == format.value => {}
+            Some(have) => found.push(contradiction(
+                "format",
+                (&have.value, &have.source),
+                (&format.value, &format.source),
+            )),
+        }
+    }
+    for new in from.grids {
+        let have = thing.grids.iter_mut().find(|grid| grid.role == new.role);
+        match have {
+            None => thing.grids.push(new),
+            Some(have) if have.grid.value == new.grid.value => {}
+            // What was taken for granted gives way to what was read.
+            Some(have) if have.grid.trust >= Trust::Assumed => *have = new,
+            Some(_) if new.grid.trust >= Trust::Assumed => {}
+            Some(have) => found.push(contradiction(
+                new.role.name(),
+                (&have.grid.value.unit().to_string(), &have.grid.source),
+                (&new.grid.value.unit().to_string(), &new.grid.source),
+            )),
+        }
+    }
+    for new in from.attributes {
+        attribute(&mut thing.attributes, new, &mut found);
+    }
+    thing.remarks.extend(from.remarks);
+    thing.remarks.extend(found);
+}
+
+/// Keeps what both leave possible.
+fn narrow(
+    have: &mut Option<Fact<Interval>>,
+    new: Option<Fact<Interval>>,
+    what: &str,
+    found: &mut Vec<Oddity>,
+) {
+    let Some(new) = new else { return };
+    let Some(old) = have else {
+        *have = Some(new);
+        return;
+    };
+    let width = |fact: &Fact<Interval>| fact.value.to().get() - fact.value.from().get();
+    match old.value.intersect(&new.value) {
+        Some(_) if width(&new) < width(old) => *have = Some(new),
+        Some(_) => {}
+        None => {
+            found.push(contradiction(
+                what,
+                (&old.value.to_string(), &old.source),
+                (&new.value.to_string(), &new.source),
+            ));
+            // An exact figure is worth more than a rounded one, whichever came first.
+            if width(&new) < width(old) {
+                *have = Some(new);
+            }
+        }
+    }
+}
+
+/// Attributes that describe the thing itself, so that two values of one cannot both be right.
+const CANNOT_DIFFER: [Key; 8] = [
+    Key::Level,
+    Key::Layout,
+    Key::Members,
+    Key::DataMembers,
+    Key::PartitionTable,
+    Key::PartitionType,
+    Key::ExtentSize,
+    Key::Rotational,
+];
+
+fn attribute(have: &mut Vec<Attribute>, new: Attribute, found: &mut Vec<Oddity>) {
+    let same = |old: &&Attribute| old.key == new.key;
+    let Some(old) = have.iter().find(same) else {
+        have.push(new);
+        return;
+    };
+    let equal = match (&old.value.value, &new.value.value) {
+        (Value::Text(a), Value::Text(b)) => a.eq_ignore_ascii_case(b),
+        (a, b) => a == b,
+    };
+    if !equal && CANNOT_DIFFER.contains(&new.key) {
+        found.push(contradiction(
+            new.key.name(),
+            (&old.value.value.to_string(), &old.value.source),
+            (&new.value.value.to_string(), &new.value.source),
+        ));
+    }
+}
+
+fn contradiction(what: &str, a: (&str, &Source), b: (&str, &Source)) -> Oddity {
+    let detail = format!("{what} is {} in one place and {} in another", a.0, b.0);
+    Oddity::between(OddityKind::Contradiction, detail, a.1.clone(), b.1.clone())
+}

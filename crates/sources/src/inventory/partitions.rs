@@ -1,0 +1,230 @@
+//! Partitions that different tools number differently are known again by where they start.
+
+use std::collections::BTreeMap;
+use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
+
+use super::merge::Groups;
+use super::{Space, Thing};
+
+/// Joins partitions that start at the same place of one disk, volumes of RAID controllers with the disks that the system
+/// sees, and filesystems with the partitions that they fill.
+pub(super) fn join(groups: &mut Groups) {
+    raid_volumes(groups);
+    for of_one_disk in by_disk(groups).into_values() {
+        by_start(groups, &of_one_disk);
+        by_number(groups, &of_one_disk);
+    }
+    by_filesystem_size(groups);
+}
+
+/// Partitions by the disk they lie on.
+fn by_disk(groups: &Groups) -> BTreeMap<usize, Vec<usize>> {
+    let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, thing) in groups.things.iter().enumerate() {
+        let Some(thing) = thing else { continue };
+        if thing.kind == LayerKind::Partition
+            && let [disk] = thing.on.as_slice()
+            && let Some(disk) = groups.find(disk, thing.file)
+        {
+            found.entry(disk).or_default().push(index);
+        }
+    }
+    found
+}
+
+fn meet(a: Option<&Interval>, b: Option<&Interval>) -> Option<bool> {
+    Some(a?.intersect(b?).is_some())
+}
+
+fn start(thing: &Thing) -> Option<&Interval> {
+    thing.start.as_ref().map(|fact| &fact.value)
+}
+
+fn size(thing: &Thing) -> Option<&Interval> {
+    thing.size.as_ref().map(|fact| &fact.value)
+}
+
+/// Two tools' partitions are one when their starts agree and no other one's does.
+fn by_start(groups: &mut Groups, partitions: &[usize]) {
+    for (at, first) in partitions.iter().enumerate() {
+        let matches: Vec<usize> = partitions[at + 1..]
+            .iter()
+            .copied()
+            .filter(|second| {
+                let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
+                    return false;
+                };
+                !numbered_apart(a, b)
+                    && meet(start(a), start(b)) == Some(true)
+                    && meet(size(a), size(b)) != Some(false)
+            })
+            .collect();
+        let exact = |index: &usize| {
+            let thing = groups.things[*index].as_ref();
+            thing.and_then(start).is_some_and(|s| s.known().is_some())
+        };
+        // An exact start belongs to one partition; a rounded one may be that of several.
+        if exact(first) {
+            for second in matches.into_iter().filter(|m| exact(m)).collect::<Vec<_>>() {
+                groups.unite(*first, second);
+            }
+        }
+    }
+    for first in partitions {
+        let candidates: Vec<usize> = partitions
+            .iter()
+            .copied()
+            .filter(|second| {
+                let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
+                    return false;
+                };
+                second != first
+                    && !numbered_apart(a, b)
+                    && meet(start(a), start(b)) == Some(true)
+                    && meet(size(a), size(b)) != Some(false)
+            })
+            .collect();
+        if let [only] = candidates.as_slice() {
+            let (into, from) = (*first.min(only), *first.max(only));
+            groups.unite(into, from);
+        }
+    }
+}
+
+/// True when one numbering gives them different numbers.
+fn numbered_apart(a: &Thing, b: &Thing) -> bool {
+    [Space::WindowsPartition, Space::WmiPartition, Space::Device]
+        .into_iter()
+        .any(|space| {
+            let of = |thing: &Thing| {
+                let names = thing.names.iter().filter(|name| name.space == space);
+                names.cloned().collect::<Vec<_>>()
+            };
+            let (a, b) = (of(a), of(b));
+            !a.is_empty() && !b.is_empty() && !a.iter().any(|name| b.contains(name))
+        })
+}
+
+/// WMI counts from 0 where DiskPart counts from 1: two of one size under one number are the same, wherever they are said
+/// to start. That they are said to start in two places is then the contradiction.
+fn by_number(groups: &mut Groups, partitions: &[usize]) {
+    for first in partitions {
+        for second in partitions {
+            let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
+                continue;
+            };
+            let (Some(wmi), Some(windows)) = (
+                number(a, Space::WmiPartition),
+                number(b, Space::WindowsPartition),
+            ) else {
+                continue;
+            };
+            let apart = numbered_apart(a, b);
+            if !apart && windows == wmi + 1 && meet(size(a), size(b)) == Some(true) {
+                groups.unite(*first, *second);
+            }
+        }
+    }
+}
+
+fn number(thing: &Thing, space: Space) -> Option<u64> {
+    let name = thing.names.iter().find(|name| name.space == space)?;
+    name.text.rsplit('/').next()?.parse().ok()
+}
+
+/// A filesystem on a volume of which nothing says where it is fills the one partition of its size, if there is one.
+fn by_filesystem_size(groups: &mut Groups) {
+    // NTFS leaves the last sector of its partition to the copy of its boot sector.
+    const LEFT: u64 = 4096;
+    for index in 0..groups.things.len() {
+        let Some(thing) = &groups.things[index] else {
+            continue;
+        };
+        let [on] = thing.on.as_slice() else { continue };
+        if thing.kind != LayerKind::Filesystem || groups.find(on, thing.file).is_some() {
+            continue;
+        }
+        let Some(length) = size(thing).and_then(Interval::known) else {
+            continue;
+        };
+        let fitting: Vec<usize> = groups
+            .things
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| {
+                other.as_ref().is_some_and(|other| {
+                    other.kind == LayerKind::Partition
+                        && size(other).and_then(Interval::known).is_some_and(|size| {
+                            size.get() >= length.get() && size.get() - length.get() <= LEFT
+                        })
+                })
+            })
+            .map(|(index, _)| index)
+            .collect();
+        let [only] = fitting.as_slice() else { continue };
+        let name = groups.things[*only]
+            .as_ref()
+            .and_then(|partition| partition.names.first().cloned());
+        if let (Some(name), Some(thing)) = (name, groups.things[index].as_mut()) {
+            thing.on = vec![name];
+            thing.remarks.push(Oddity::new(
+                OddityKind::Missing,
+                "nothing says on which partition it lies; it is taken for the only one of its size",
+            ));
+        }
+    }
+}
+
+/// A volume of a RAID controller of which no text says what the system calls it is the disk of its size, if both are the
+/// only ones.
+fn raid_volumes(groups: &mut Groups) {
+    let seen_by_system = |thing: &Thing| {
+        thing.names.iter().any(|name| {
+            matches!(
+                name.space,
+                Space::WindowsDisk | Space::Device | Space::EsxiDevice
+            )
+        })
+    };
+    let is_volume = |thing: &Thing| {
+        let names = &thing.names;
+        names.iter().any(|name| name.space == Space::RaidVolume)
+    };
+    let of = |test: &dyn Fn(&Thing) -> bool, groups: &Groups| -> Vec<usize> {
+        let things = groups.things.iter().enumerate();
+        things
+            .filter(|(_, thing)| {
+                thing
+                    .as_ref()
+                    .is_some_and(|thing| thing.kind == LayerKind::Device && test(thing))
+            })
+            .map(|(index, _)| index)
+            .collect()
+    };
+    let volumes = of(&|thing| is_volume(thing) && !seen_by_system(thing), groups);
+    let disks = of(&|thing| seen_by_system(thing) && !is_volume(thing), groups);
+    let alike = |groups: &Groups, a: usize, b: usize| {
+        let (Some(a), Some(b)) = (&groups.things[a], &groups.things[b]) else {
+            return false;
+        };
+        meet(size(a), size(b)) == Some(true)
+    };
+    for volume in &volumes {
+        let fitting: Vec<usize> = disks
+            .iter()
+            .copied()
+            .filter(|disk| alike(groups, *volume, *disk))
+            .collect();
+        let [disk] = fitting.as_slice() else { continue };
+        let rivals = volumes.iter().filter(|other| alike(groups, **other, *disk));
+        if rivals.count() == 1 {
+            groups.unite(*disk, *volume);
+            if let Some(thing) = groups.things[*disk].as_mut() {
+                thing.remarks.push(Oddity::new(
+                    OddityKind::Missing,
+                    "nothing says which volume of the RAID controller it is; it is taken for the only one of its size",
+                ));
+            }
+        }
+    }
+}

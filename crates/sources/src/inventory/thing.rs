@@ -1,0 +1,113 @@
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{
+    Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, Value,
+};
+
+use super::Name;
+
+/// Something that a text speaks of: a disk, a partition, a filesystem, an array.
+#[derive(Clone, Debug)]
+pub struct Thing {
+    /// What it is.
+    pub kind: LayerKind,
+    /// What to call it on screen: `disk 0`, `sda1`.
+    pub title: String,
+    /// Its format: `ntfs`, `raid5`, `crypt`.
+    pub format: Option<Fact<Cow<'static, str>>>,
+    /// What it is called. Things that share one are joined.
+    pub names: Vec<Name>,
+    /// What it lies on, in the order that `placing` counts them in.
+    pub on: Vec<Name>,
+    /// How its addresses reach those.
+    pub placing: Placing,
+    /// Its length.
+    pub size: Option<Fact<Interval>>,
+    /// Where it starts in the one thing that it lies on. A partition must have one to be placed; anything else without one
+    /// starts at 0.
+    pub start: Option<Fact<Interval>>,
+    /// Its grids, in its own addresses.
+    pub grids: Vec<GridFact>,
+    /// What else is said about it.
+    pub attributes: Vec<Attribute>,
+    /// What is odd about what was said.
+    pub remarks: Vec<Oddity>,
+    /// File and order in which it was read: what is said twice in one file is not a contradiction between captures.
+    pub file: u32,
+}
+
+/// How the addresses of a thing reach what it lies on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placing {
+    /// As a whole, `start` bytes into the one below; a mirror into the first.
+    #[default]
+    Linear,
+    /// In turns of one stripe unit over all below, from these places.
+    Striped {
+        /// Stripe unit.
+        unit: Unit,
+        /// Where each one's data starts; all from 0 when it is shorter than the list below.
+        starts: Vec<Bytes>,
+    },
+    /// In pieces: place in it, length, number of the thing below, place there.
+    Segments(Vec<(Bytes, Bytes, usize, Bytes)>),
+    /// In a way that was not said, or that has no closed form.
+    Unknown,
+}
+
+impl Thing {
+    /// A thing about which nothing is known yet but one name.
+    #[must_use]
+    pub fn new(kind: LayerKind, title: impl Into<String>, name: Name) -> Thing {
+        Thing {
+            kind,
+            title: title.into(),
+            format: None,
+            names: vec![name],
+            on: Vec::new(),
+            placing: Placing::Linear,
+            size: None,
+            start: None,
+            grids: Vec::new(),
+            attributes: Vec::new(),
+            remarks: Vec::new(),
+            file: 0,
+        }
+    }
+
+    /// Adds another name of it.
+    #[must_use]
+    pub fn named(mut self, name: Name) -> Thing {
+        if !name.text.is_empty() && !self.names.contains(&name) {
+            self.names.push(name);
+        }
+        self
+    }
+
+    /// Adds what it lies on.
+    #[must_use]
+    pub fn on(mut self, name: Name) -> Thing {
+        self.on.push(name);
+        self
+    }
+
+    /// Adds a grid that starts at its beginning.
+    pub fn grid(&mut self, role: GridRole, unit: Fact<Unit>) {
+        self.grids.push(GridFact {
+            role,
+            grid: unit.map(Grid::new),
+        });
+    }
+
+    /// Adds an attribute.
+    pub fn set(&mut self, key: Key, value: Fact<Value>) {
+        self.attributes.push(Attribute { key, value });
+    }
+
+    /// Adds a text attribute, unless it is empty.
+    pub fn set_text(&mut self, key: Key, text: Fact<String>) {
+        if !text.value.is_empty() {
+            self.set(key, text.map(|text| Value::Text(text.into())));
+        }
+    }
+}
