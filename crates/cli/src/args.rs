@@ -34,11 +34,13 @@ pub(crate) enum Command {
 /// Is it aligned, layer by layer, and what does it cost?
 ///
 /// Without a target, checks this machine. A target is a disk image (raw, or a virtual disk: qcow2, VHD, VHDX, VMDK, VDI),
-/// a block device, a file on a mounted filesystem (a database file: its own extents are followed down to the disks), or a
-/// directory of images. Everything is opened read-only.
+/// a block device, a file on a mounted filesystem (a database file: its own extents are followed down to the disks), a file
+/// of captured text (what diskpart, wmic, lsblk, storcli and other tools printed on some machine; `-` reads it from standard
+/// input), or a directory of any of these. Files of captured text that are named together are of one machine.
+/// Everything is opened read-only.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Images, devices, files or directories; this machine when none is given
+    /// Images, devices, files, captured text or directories; this machine when none is given
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
 
@@ -89,6 +91,11 @@ pub(crate) struct Check {
     /// Print the whole report for every target, also when there are many
     #[arg(long)]
     pub(crate) details: bool,
+
+    /// Print only what all targets come to: the worst ten by price, what was found how often. With --format csv, a line
+    /// per target
+    #[arg(long, conflicts_with = "details")]
+    pub(crate) summary: bool,
 
     /// Least severity that makes the exit status 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]

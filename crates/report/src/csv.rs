@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, Ratio, Unit};
 use straddle_rules::Finding;
 use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, Trust};
 
-use crate::Checked;
 use crate::document::{allocation_unit_above, stripe_unit_below};
+use crate::{Checked, Counts};
 
 /// The columns, in order. New ones are only ever added at the end.
 pub const COLUMNS: [&str; 17] = [
@@ -38,6 +38,50 @@ pub const COLUMNS: [&str; 17] = [
 pub fn header(out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
+    Ok(writer.flush()?)
+}
+
+/// The columns of a line per target, in order. New ones are only ever added at the end.
+pub const TARGET_COLUMNS: [&str; 8] = [
+    "target",
+    "severity",
+    "worst_extra_percent",
+    "worst_code",
+    "worst_title",
+    "errors",
+    "warnings",
+    "notes",
+];
+
+/// Writes the header of lines per target.
+///
+/// # Errors
+/// Those of `out`.
+pub fn target_header(out: impl Write) -> csv::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(TARGET_COLUMNS)?;
+    Ok(writer.flush()?)
+}
+
+/// Writes the line of a target.
+///
+/// # Errors
+/// Those of `out`.
+pub fn target(checked: &Checked, out: impl Write) -> csv::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let counts = Counts::of(&checked.findings);
+    let worst = checked.findings.first();
+    let text = |of: fn(&Finding) -> String| worst.map_or_else(String::new, of);
+    writer.write_record([
+        checked.name.clone(),
+        text(|finding| finding.severity.name().to_owned()),
+        text(|finding| percent(finding.worst_price())),
+        text(|finding| finding.code.to_string()),
+        text(|finding| finding.title.clone()),
+        counts.errors.to_string(),
+        counts.warnings.to_string(),
+        counts.notes.to_string(),
+    ])?;
     Ok(writer.flush()?)
 }
 
@@ -95,6 +139,10 @@ fn holds_a_guest(checked: &Checked, id: LayerId) -> bool {
             .any(|above| stack.layer(above).kind == LayerKind::Container),
         _ => false,
     }
+}
+
+fn percent(ratio: Ratio) -> String {
+    format!("{:.2}", ratio.to_f64() * 100.0)
 }
 
 fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.len()] {
@@ -161,9 +209,7 @@ fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.l
             .map_or("", |s| s.name())
             .to_owned(),
         codes.join(" "),
-        worst.map_or(String::new(), |ratio| {
-            format!("{:.2}", ratio.to_f64() * 100.0)
-        }),
+        worst.map_or(String::new(), percent),
         device,
     ]
 }

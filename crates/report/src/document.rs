@@ -72,38 +72,6 @@ impl Counts {
     }
 }
 
-/// What many targets come to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Summary {
-    /// Targets looked at.
-    pub targets: usize,
-    /// Targets whose worst finding is an error.
-    pub with_errors: usize,
-    /// Targets whose worst finding is a warning.
-    pub with_warnings: usize,
-    /// Targets with notes only.
-    pub with_notes: usize,
-    /// Targets without any finding.
-    pub clean: usize,
-    /// Files in which nothing was recognised.
-    pub unrecognised: usize,
-    /// Targets that could not be read.
-    pub failed: usize,
-}
-
-impl Summary {
-    /// Adds one target, by its worst finding.
-    pub fn add(&mut self, worst: Option<Severity>) {
-        self.targets += 1;
-        match worst {
-            Some(Severity::Error) => self.with_errors += 1,
-            Some(Severity::Warning) => self.with_warnings += 1,
-            Some(Severity::Note) => self.with_notes += 1,
-            None => self.clean += 1,
-        }
-    }
-}
-
 impl Checked {
     /// The target in JSON.
     #[must_use]

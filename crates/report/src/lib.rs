@@ -5,7 +5,9 @@
 
 pub mod csv;
 mod document;
+mod fleet;
 mod places;
 pub mod text;
 
-pub use document::{Checked, Counts, SCHEMA, Summary, TargetDocument};
+pub use document::{Checked, Counts, SCHEMA, TargetDocument};
+pub use fleet::{Digest, Fleet, RuleCount, Summary, Worst};

@@ -1,6 +1,7 @@
 mod expand;
 mod parallel;
 mod sink;
+mod text;
 
 use anyhow::{Context as _, bail};
 use std::io::{ErrorKind, IsTerminal};
@@ -10,7 +11,7 @@ use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::Checked;
 use straddle::rules::{self, Context, Options};
-use straddle::sources::captured;
+use straddle::sources::captured::{self, Capture, Server};
 use straddle::sources::linux::{self, Root};
 use straddle::sources::{self, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
@@ -18,20 +19,25 @@ use straddle::stack::{Fact, Key, LayerKind, Stack};
 use crate::args::{As, Check, Format};
 use crate::{CLEAN, FAILED, FOUND};
 use expand::{Job, Origin};
-use sink::{Mode, Sink};
+use sink::{Mode, Shape, Sink};
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let root = root(args)?;
     let captured = args.sysroot.is_some();
-    let (jobs, unlisted) = expand::jobs(&args.targets, captured);
+    let texts = matches!(args.take_as, As::Auto | As::Text);
+    let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
     let many =
         jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
-    let mode = match (args.quiet, args.json, args.format) {
-        (true, ..) => Mode::Quiet,
-        (_, true, _) | (_, _, Format::Json) => Mode::Json,
-        (_, _, Format::Csv) => Mode::Csv,
-        (_, _, Format::Text) if many && !args.details => Mode::Lines,
-        (_, _, Format::Text) => Mode::Report,
+    let format = if args.json { Format::Json } else { args.format };
+    let mode = match (format, args.summary) {
+        _ if args.quiet => Mode::Quiet,
+        (Format::Text, true) => Mode::Summary(Shape::Text),
+        (Format::Json, true) => Mode::Summary(Shape::Json),
+        (Format::Csv, true) => Mode::Summary(Shape::Csv),
+        (Format::Json, false) => Mode::Json,
+        (Format::Csv, false) => Mode::Csv,
+        (Format::Text, false) if many && !args.details => Mode::Lines,
+        (Format::Text, false) => Mode::Report,
     };
     let checker = Checker {
         take_as: args.take_as,
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         at: args.at,
         options: Options {
             io: args.io.clone(),
-            in_full: !matches!(mode, Mode::Quiet | Mode::Lines),
+            in_full: !matches!(mode, Mode::Quiet | Mode::Lines | Mode::Summary(_)),
         },
         host: root.name().to_owned(),
         root: Mutex::new(root),
@@ -58,8 +64,12 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     parallel::in_order(
         &jobs,
         progress,
-        |job| sink::rendered(mode, job.name(&checker.host), checker.check(job)),
-        |piece| sink.add(piece),
+        |job| {
+            let outcomes = checker.check(job).into_iter();
+            let rendered = outcomes.map(|(name, outcome)| sink::rendered(mode, name, outcome));
+            rendered.collect::<Vec<_>>()
+        },
+        |pieces| pieces.into_iter().try_for_each(|piece| sink.add(piece)),
     )?;
     let totals = sink.close()?;
     Ok(match (totals.failed, totals.found) {
@@ -68,23 +78,6 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         (false, false) => CLEAN,
     })
 }
-
-/// The first `len` bytes of a target, or as many as there are.
-fn read(target: &Target, len: u64) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len)?];
-    let mut had = 0;
-    while had < bytes.len() {
-        match target.read_at(Bytes::new(u64::try_from(had)?), &mut bytes[had..])? {
-            0 => break,
-            n => had += n,
-        }
-    }
-    bytes.truncate(had);
-    Ok(bytes)
-}
-
-/// As much of a file as tells whether it can be text.
-const HEAD: u64 = 4096;
 
 /// What one job came to.
 enum Outcome {
@@ -106,22 +99,97 @@ struct Checker {
 }
 
 impl Checker {
-    fn check(&self, job: &Job) -> anyhow::Result<Outcome> {
-        let stack = match job {
-            Job::Host => linux::host(&self.root(), &self.settings)?,
-            Job::Path(path, _) if self.captured => self.on_host(path)?,
-            Job::Path(path, origin) => match self.path(path, *origin)? {
-                Some(stack) => stack,
-                None => return Ok(Outcome::Unrecognised),
-            },
+    /// What a job comes to: one outcome for each target, with its name.
+    fn check(&self, job: &Job) -> Vec<(String, anyhow::Result<Outcome>)> {
+        let name = job.name(&self.host);
+        let one = |stack: anyhow::Result<Option<Stack>>| {
+            let outcome = stack.map(|stack| self.judged(name.clone(), stack));
+            vec![(name.clone(), outcome)]
+        };
+        match job {
+            Job::Host => one(linux::host(&self.root(), &self.settings)
+                .map(Some)
+                .map_err(Into::into)),
+            Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
+            Job::Path(path, origin) => one(self.path(path, *origin)),
+            Job::Input => one(self.input().map(Some)),
+            Job::Together(paths) => self.together(paths),
+            Job::Folder(folder, paths) => self.folder(folder, paths),
+        }
+    }
+
+    fn judged(&self, name: String, stack: Option<Stack>) -> Outcome {
+        let Some(stack) = stack else {
+            return Outcome::Unrecognised;
         };
         let findings = rules::check(&Context::new(&stack, &self.options));
-        Ok(Outcome::Checked(Checked {
-            name: job.name(&self.host),
+        Outcome::Checked(Checked {
+            name,
             stack,
             findings,
             at: self.at,
-        }))
+        })
+    }
+
+    /// Captured text from standard input.
+    fn input(&self) -> anyhow::Result<Stack> {
+        match text::from_input()? {
+            Some(capture) => Ok(captured::stack(vec![capture], &self.settings)),
+            None => bail!("{}", nothing_known("standard input")),
+        }
+    }
+
+    /// Files that were named together.
+    fn together(&self, paths: &[PathBuf]) -> Vec<(String, anyhow::Result<Outcome>)> {
+        let (mut captures, mut outcomes) = (Vec::new(), Vec::new());
+        for (number, path) in (0_u32..).zip(paths) {
+            match text::capture(path, number) {
+                Some(capture) => captures.push(capture),
+                None => {
+                    let name = path.display().to_string();
+                    let stack = self.path(path, Origin::Named);
+                    let outcome = stack.map(|stack| self.judged(name.clone(), stack));
+                    outcomes.push((name, outcome));
+                }
+            }
+        }
+        if !captures.is_empty() {
+            let names = |captures: &[Capture]| {
+                let files = captures.iter().map(|capture| capture.file.as_str());
+                files.collect::<Vec<_>>().join(" + ")
+            };
+            for server in captured::of_one(captures) {
+                let name = names(&server.captures);
+                outcomes.push(self.server(name, server));
+            }
+        }
+        outcomes
+    }
+
+    /// Small files of one folder.
+    fn folder(&self, folder: &Path, paths: &[PathBuf]) -> Vec<(String, anyhow::Result<Outcome>)> {
+        let text::Sorted { servers, others } = text::sorted(paths);
+        let mut outcomes = Vec::new();
+        for server in servers {
+            let name = match (&server.name, server.captures.as_slice()) {
+                (_, [only]) => only.file.clone(),
+                (Some(name), _) => format!("{} ({name})", folder.display()),
+                (None, _) => folder.display().to_string(),
+            };
+            outcomes.push(self.server(name, server));
+        }
+        for path in others {
+            let name = path.display().to_string();
+            let stack = self.path(&path, Origin::Listed);
+            let outcome = stack.map(|stack| self.judged(name.clone(), stack));
+            outcomes.push((name, outcome));
+        }
+        outcomes
+    }
+
+    fn server(&self, name: String, server: Server) -> (String, anyhow::Result<Outcome>) {
+        let stack = captured::stack(server.captures, &self.settings);
+        (name.clone(), Ok(self.judged(name, Some(stack))))
     }
 
     fn root(&self) -> MutexGuard<'_, Root> {
@@ -149,11 +217,13 @@ impl Checker {
                 ),
             };
         }
-        if matches!(self.take_as, As::Auto | As::Text)
-            && target.kind() == TargetKind::File
-            && let Some(stack) = self.captured_text(path, &target)?
-        {
-            return Ok(Some(stack));
+        if matches!(self.take_as, As::Auto | As::Text) && target.kind() == TargetKind::File {
+            if let Some(capture) = text::of_target(&target, 0) {
+                return Ok(Some(captured::stack(vec![capture], &self.settings)));
+            }
+            if self.take_as == As::Text {
+                bail!("{}", nothing_known(&path.display().to_string()));
+            }
         }
         if self.take_as == As::File
             || (self.take_as == As::Auto && target.kind() == TargetKind::Device)
@@ -190,32 +260,6 @@ impl Checker {
         }
     }
 
-    /// The stack that a file of captured text describes; `None` when it is something else.
-    fn captured_text(&self, path: &Path, target: &Target) -> anyhow::Result<Option<Stack>> {
-        let most = u64::try_from(captured::MOST_BYTES).unwrap_or(u64::MAX);
-        let size = target.size().get();
-        let head = read(target, size.min(HEAD))?;
-        if captured::looks_like_text(&head) {
-            let bytes = if size <= HEAD {
-                head
-            } else {
-                read(target, size.min(most))?
-            };
-            let name = path.display().to_string();
-            let capture = captured::read(&name, &bytes, size > most, 0);
-            if !capture.tools.is_empty() {
-                return Ok(Some(captured::stack(vec![capture], &self.settings)));
-            }
-        }
-        if self.take_as == As::Text {
-            bail!(
-                "{}: the output of no tool that is known was found in it; see `docs/reference/captures.md` for those that are",
-                path.display()
-            );
-        }
-        Ok(None)
-    }
-
     fn on_host(&self, path: &Path) -> anyhow::Result<Stack> {
         self.file_on_host(path, false)
     }
@@ -247,6 +291,13 @@ fn is_device(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_device(_: &Path) -> bool {
     false
+}
+
+/// The error for a text in which nothing is known.
+fn nothing_known(name: &str) -> String {
+    format!(
+        "{name}: no output of a known tool was found in it; docs/reference/captures.md lists the commands whose output is read"
+    )
 }
 
 /// True when the host's side of a file could not be had; the file itself can still be looked at.

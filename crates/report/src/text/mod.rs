@@ -15,7 +15,7 @@ use crate::Checked;
 
 pub use page::{folklore, rule_list, rule_page};
 pub use style::{ERROR, severity_style};
-pub use summary::{line, summary};
+pub use summary::{below_lines, fleet, line};
 
 /// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler.
 #[must_use]

@@ -1,7 +1,10 @@
-use straddle_rules::Severity;
+use std::fmt::Write;
+use straddle_geometry::Ratio;
+use straddle_rules::{Severity, by_code};
 
 use super::snippet::sanitise;
 use super::style::{FAINT, GOOD, STRONG, paint, severity_style};
+use crate::fleet::NAMED;
 use crate::{Checked, Counts, Summary};
 
 /// One sentence: what the findings on one target come to.
@@ -39,20 +42,13 @@ pub fn line(checked: &Checked) -> String {
     let Some(worst) = checked.findings.first() else {
         return format!("{}        {:>9}  {name}", paint(GOOD, "ok"), "");
     };
-    let price = worst.worst_price();
-    let extra = if price.is_zero() {
-        String::new()
-    } else {
-        format!("+{price}")
-    };
-    let padding = " ".repeat(10 - worst.severity.name().len());
     let rest = match checked.findings.len() {
         1 => String::new(),
         n => format!(" (and {} more)", n - 1),
     };
     format!(
-        "{}{padding}{extra:>9}  {}  {} {}{}",
-        paint(severity_style(worst.severity), worst.severity.name()),
+        "{}  {}  {} {}{}",
+        severity_and_price(worst.severity, worst.worst_price()),
         paint(STRONG, name),
         worst.code,
         sanitise(&worst.title),
@@ -60,9 +56,64 @@ pub fn line(checked: &Checked) -> String {
     )
 }
 
-/// What many targets come to, in one line.
+/// `warning      +12.5%`, always as wide.
+fn severity_and_price(severity: Severity, price: Ratio) -> String {
+    let extra = if price.is_zero() {
+        String::new()
+    } else {
+        format!("+{price}")
+    };
+    let padding = " ".repeat(10 - severity.name().len());
+    let word = paint(severity_style(severity), severity.name());
+    format!("{word}{padding}{extra:>9}")
+}
+
+/// What comes below a line for each target: the totals, and before them the worst ones where there are too many lines to
+/// find them.
 #[must_use]
-pub fn summary(summary: &Summary) -> String {
+pub fn below_lines(summary: &Summary) -> String {
+    if summary.targets > NAMED {
+        fleet(summary)
+    } else {
+        totals(summary)
+    }
+}
+
+/// The worst of many targets, then what was found how often, then how many there are.
+#[must_use]
+pub fn fleet(summary: &Summary) -> String {
+    let mut out = String::new();
+    if !summary.worst.is_empty() {
+        let _ = writeln!(out, "{}", paint(STRONG, "Worst, by price"));
+        for worst in &summary.worst {
+            let _ = writeln!(
+                out,
+                "{}  {}  {} {}",
+                severity_and_price(worst.severity, worst.extra),
+                paint(STRONG, sanitise(&worst.target)),
+                worst.code,
+                sanitise(&worst.title)
+            );
+        }
+        let _ = writeln!(out, "\n{}", paint(STRONG, "Findings, on how many targets"));
+        for rule in &summary.rules {
+            let about = by_code(rule.code).map_or("", |rule| rule.summary);
+            let _ = writeln!(
+                out,
+                "{}  {:>7}  {} {about}",
+                severity_and_price(rule.severity, rule.extra),
+                rule.targets,
+                rule.code
+            );
+        }
+        out.push('\n');
+    }
+    let _ = write!(out, "{}", totals(summary));
+    out
+}
+
+/// How many targets there are of each kind, in one line.
+fn totals(summary: &Summary) -> String {
     let mut parts = Vec::new();
     let mut add = |n: usize, words: &str, style: anstyle::Style| {
         if n > 0 {

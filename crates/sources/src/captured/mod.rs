@@ -10,11 +10,13 @@ mod number;
 mod records;
 mod registry;
 mod section;
+mod servers;
 mod text;
 mod tool;
 mod windows;
 
 pub use registry::TOOLS;
+pub use servers::{Server, in_folder, of_one};
 pub use text::MOST_BYTES;
 pub use tool::Tool;
 

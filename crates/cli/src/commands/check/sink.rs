@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use straddle::report::{SCHEMA, Summary, csv, text};
-use straddle::rules::Severity;
+use straddle::report::{Digest, Fleet, SCHEMA, csv, text};
 
 use super::Outcome;
 use crate::args::FailOn;
@@ -22,12 +21,25 @@ pub(super) enum Mode {
     Json,
     /// One line for each partition.
     Csv,
+    /// What all targets come to.
+    Summary(Shape),
+}
+
+/// How a summary is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// For people.
+    Text,
+    /// One JSON document without the targets.
+    Json,
+    /// One line for each target.
+    Csv,
 }
 
 /// What one job came to, ready to be written.
 pub(super) enum Piece {
-    /// Checked: its text, and its worst severity for the totals. Findings stay with the thread that made them.
-    Checked(Vec<u8>, Option<Severity>),
+    /// Checked: its text, and its digest for the totals. Findings stay with the thread that made them.
+    Checked(Vec<u8>, Digest),
     /// Nothing recognised in it.
     Unrecognised,
     /// Could not be read.
@@ -43,7 +55,10 @@ pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome
     };
     let mut bytes = Vec::new();
     let written = match mode {
-        Mode::Quiet => Ok(()),
+        Mode::Quiet | Mode::Summary(Shape::Text | Shape::Json) => Ok(()),
+        Mode::Summary(Shape::Csv) => {
+            csv::target(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
+        }
         Mode::Report => bytes.write_all(text::report(&checked).as_bytes()),
         Mode::Lines => writeln!(bytes, "{}", text::line(&checked)),
         Mode::Json => {
@@ -54,7 +69,7 @@ pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome
         }
     };
     match written {
-        Ok(()) => Piece::Checked(bytes, checked.findings.iter().map(|f| f.severity).max()),
+        Ok(()) => Piece::Checked(bytes, Digest::of(&checked)),
         Err(error) => Piece::Failed(checked.name, error.to_string()),
     }
 }
@@ -65,7 +80,7 @@ pub(super) struct Sink {
     many: bool,
     fail_on: FailOn,
     out: Box<dyn Write>,
-    summary: Summary,
+    fleet: Fleet,
     failures: Vec<(String, String)>,
     found: bool,
 }
@@ -81,25 +96,28 @@ impl Sink {
     pub(super) fn open(mode: Mode, many: bool, fail_on: FailOn) -> anyhow::Result<Sink> {
         let mut out: Box<dyn Write> = match mode {
             Mode::Quiet => Box::new(io::sink()),
-            Mode::Report | Mode::Lines => output::stdout(),
-            Mode::Json | Mode::Csv => Box::new(io::BufWriter::new(io::stdout())),
+            Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => output::stdout(),
+            Mode::Json | Mode::Csv | Mode::Summary(Shape::Json | Shape::Csv) => {
+                Box::new(io::BufWriter::new(io::stdout()))
+            }
         };
         match mode {
-            Mode::Json => write!(
+            Mode::Json | Mode::Summary(Shape::Json) => write!(
                 out,
                 "{{\"schema\":{},\"straddle\":{},\"targets\":[",
                 serde_json::to_string(SCHEMA)?,
                 serde_json::to_string(env!("CARGO_PKG_VERSION"))?
             )?,
             Mode::Csv => csv::header(&mut out)?,
-            Mode::Quiet | Mode::Report | Mode::Lines => {}
+            Mode::Summary(Shape::Csv) => csv::target_header(&mut out)?,
+            Mode::Quiet | Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => {}
         }
         Ok(Sink {
             mode,
             many,
             fail_on,
             out,
-            summary: Summary::default(),
+            fleet: Fleet::default(),
             failures: Vec::new(),
             found: false,
         })
@@ -108,20 +126,21 @@ impl Sink {
     /// Writes one piece.
     pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
         match piece {
-            Piece::Checked(bytes, worst) => {
-                let first = self.summary.targets == 0;
+            Piece::Checked(bytes, digest) => {
+                let first = self.fleet.targets() == 0;
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
                     Mode::Report if !first => self.out.write_all(b"\n")?,
                     _ => {}
                 }
                 self.out.write_all(&bytes)?;
-                self.summary.add(worst);
+                let worst = digest.severity();
                 self.found |= worst.is_some_and(|worst| self.fail_on.is_reached_by(worst));
+                self.fleet.add(digest);
                 Ok(())
             }
             Piece::Unrecognised => {
-                self.summary.unrecognised += 1;
+                self.fleet.unrecognised();
                 Ok(())
             }
             Piece::Failed(target, error) => self.fail(&target, &error),
@@ -140,15 +159,16 @@ impl Sink {
                 format!("{target}: {error}")
             });
         }
-        self.summary.failed += 1;
+        self.fleet.failed();
         self.failures.push((target.to_owned(), error.to_owned()));
         Ok(())
     }
 
     /// Writes what comes after the last target.
     pub(super) fn close(mut self) -> anyhow::Result<Totals> {
+        let summary = self.fleet.summary();
         match self.mode {
-            Mode::Json => {
+            Mode::Json | Mode::Summary(Shape::Json) => {
                 let failures: Vec<_> = self
                     .failures
                     .iter()
@@ -158,17 +178,18 @@ impl Sink {
                     self.out,
                     "],\"failures\":{},\"summary\":{}}}",
                     serde_json::to_string(&failures)?,
-                    serde_json::to_string(&self.summary)?
+                    serde_json::to_string(&summary)?
                 )?;
             }
             Mode::Report | Mode::Lines if self.many => {
-                writeln!(self.out, "\n{}", text::summary(&self.summary))?
+                writeln!(self.out, "\n{}", text::below_lines(&summary))?
             }
+            Mode::Summary(Shape::Text) => writeln!(self.out, "{}", text::fleet(&summary))?,
             _ => {}
         }
         self.out.flush()?;
         Ok(Totals {
-            failed: self.summary.failed > 0,
+            failed: summary.failed > 0,
             found: self.found,
         })
     }

@@ -1,0 +1,104 @@
+//! Captured text: files in which the output of tools is found.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use straddle::geometry::Bytes;
+use straddle::io::{ReadAt, Target, TargetKind};
+use straddle::sources::captured::{self, Capture, Server};
+use straddle::sources::inventory::MOST_THINGS;
+
+/// As much of a file as tells whether it can be text.
+const HEAD: usize = 512;
+/// Most text of one folder that is held against each other; what is more is looked at file by file.
+const MOST_TOGETHER: usize = 4 * captured::MOST_BYTES;
+
+/// True for a file that begins as text does. One that cannot be read is not known to be text; whoever takes it up as
+/// something else will say why it cannot be read.
+pub(super) fn can_be(path: &Path) -> bool {
+    let head = Target::open(path)
+        .ok()
+        .and_then(|target| read(&target, HEAD).ok());
+    head.is_some_and(|head| captured::looks_like_text(&head))
+}
+
+/// The capture that a file is; `None` when it is something else.
+pub(super) fn capture(path: &Path, number: u32) -> Option<Capture> {
+    of_target(&Target::open(path).ok()?, number)
+}
+
+/// The capture that a file, already open, is.
+pub(super) fn of_target(target: &Target, number: u32) -> Option<Capture> {
+    let head = read(target, HEAD).ok()?;
+    if target.kind() != TargetKind::File || !captured::looks_like_text(&head) {
+        return None;
+    }
+    let bytes = read(target, captured::MOST_BYTES + 1).ok()?;
+    known(&target.path().display().to_string(), bytes, number)
+}
+
+/// The capture on standard input, if it is one.
+pub(super) fn from_input() -> io::Result<Option<Capture>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(captured::MOST_BYTES + 1).unwrap_or(u64::MAX);
+    io::stdin().lock().take(most).read_to_end(&mut bytes)?;
+    Ok(known("standard input", bytes, 0))
+}
+
+fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Option<Capture> {
+    let cut = bytes.len() > captured::MOST_BYTES;
+    bytes.truncate(captured::MOST_BYTES);
+    let capture = captured::read(name, &bytes, cut, number);
+    (!capture.tools.is_empty()).then_some(capture)
+}
+
+/// The first `len` bytes of a target, or as many as there are.
+fn read(target: &Target, len: usize) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; len.min(size)];
+    let mut had = 0;
+    while had < bytes.len() {
+        let at = Bytes::new(u64::try_from(had).unwrap_or(u64::MAX));
+        match target.read_at(at, &mut bytes[had..])? {
+            0 => break,
+            n => had += n,
+        }
+    }
+    bytes.truncate(had);
+    Ok(bytes)
+}
+
+/// What the files of a folder are: captures, by machine, and others.
+pub(super) struct Sorted {
+    pub(super) servers: Vec<Server>,
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// Reads the files of a folder, as many as may be held together.
+pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
+    let (mut captures, mut others) = (Vec::new(), Vec::new());
+    let (mut things, mut bytes) = (0, 0);
+    for (number, path) in (0_u32..).zip(paths) {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        bytes += usize::try_from(size)
+            .unwrap_or(usize::MAX)
+            .min(captured::MOST_BYTES);
+        let capture = if things < MOST_THINGS && bytes <= MOST_TOGETHER {
+            capture(path, number)
+        } else {
+            None
+        };
+        match capture {
+            Some(capture) => {
+                things += capture.inventory.things().len();
+                captures.push(capture);
+            }
+            None => others.push(path.clone()),
+        }
+    }
+    let servers = if captures.is_empty() {
+        Vec::new()
+    } else {
+        captured::in_folder(captures)
+    };
+    Sorted { servers, others }
+}
