@@ -4,6 +4,7 @@
 //! what is compared is the ratio within a round. Nothing here fails on a time: the figures are archived and read.
 
 mod archive;
+mod captures;
 mod images;
 mod measure;
 mod tables;
@@ -17,8 +18,9 @@ use std::time::Instant;
 
 use crate::run::{cargo, repository, run};
 use archive::Archive;
+pub(crate) use captures::captures;
 use images::{Images, Read};
-use measure::Series;
+use measure::{Series, as_f64};
 pub(crate) use tables::tables;
 
 const OTHER: &str = "straddle check, the other build";

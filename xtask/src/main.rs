@@ -25,8 +25,9 @@ cargo xtask TASK
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
   bench                measure check beside other tools, and archive the figures under benches/
   bench against PATH   the same with another build of straddle in the same rounds
+  bench captures       measure the summary of ten thousand captures beside reading them, and archive the figures
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
-  soak fuzz [MINUTES [containers]]
+  soak fuzz [MINUTES [containers|captured]]
                        fuzz every target, or those of virtual disks, in turn, MINUTES in total (30), and archive what was run
 ";
 
@@ -69,6 +70,7 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench"] => bench::check(None),
         ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
+        ["bench", "captures"] => bench::captures(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),
@@ -77,6 +79,9 @@ fn task(args: &[&str]) -> Result<()> {
         ["soak", "fuzz", minutes] => soak::fuzz(minutes.parse()?, soak::Group::All),
         ["soak", "fuzz", minutes, "containers"] => {
             soak::fuzz(minutes.parse()?, soak::Group::Containers)
+        }
+        ["soak", "fuzz", minutes, "captured"] => {
+            soak::fuzz(minutes.parse()?, soak::Group::Captured)
         }
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -23,11 +23,34 @@ const CONTAINERS: &[&str] = &[
 /// New inputs go here, not into the seed corpus; a crash becomes a fixture by hand.
 const FOUND: &str = "fuzz/found";
 
+/// Targets of captured text begin so; their seeds are the captures that the tests read.
+const CAPTURED: &str = "captured-";
+
 /// Which targets to fuzz.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     All,
     Containers,
+    Captured,
+}
+
+impl Group {
+    fn has(self, target: &str) -> bool {
+        match self {
+            Group::All => true,
+            Group::Containers => CONTAINERS.contains(&target),
+            Group::Captured => target.starts_with(CAPTURED),
+        }
+    }
+}
+
+/// The folder of a target's seeds.
+fn seeds(target: &str) -> String {
+    if target.starts_with(CAPTURED) {
+        "tests/captured".to_owned()
+    } else {
+        format!("fuzz/corpus/{target}")
+    }
 }
 
 /// Fuzzes the targets of a group in turn, `minutes` in total, and archives what was run.
@@ -36,8 +59,9 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
     let (name, archive) = match group {
         Group::All => ("", format!("{ARCHIVE}/fuzz.md")),
         Group::Containers => (" containers", format!("{ARCHIVE}/fuzz-containers.md")),
+        Group::Captured => (" captured", format!("{ARCHIVE}/fuzz-captured.md")),
     };
-    targets.retain(|target| group == Group::All || CONTAINERS.contains(&target.as_str()));
+    targets.retain(|target| group.has(target));
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
     let mut rows = String::new();
     let mut crashed = Vec::new();
@@ -47,7 +71,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
         std::fs::create_dir_all(&found)?;
         println!("soak: {target} for {} s", each.as_secs());
         let run = Command::new("cargo")
-            .args(["+nightly", "fuzz", "run", target, &found, &format!("fuzz/corpus/{target}"), "--"])
+            .args(["+nightly", "fuzz", "run", target, &found, &seeds(target), "--"])
             .arg(format!("-max_total_time={}", each.as_secs()))
             // Time and memory are part of what is promised for hostile input.
             .args(["-timeout=5", "-rss_limit_mb=512", "-max_len=262144", "-print_final_stats=1"])
@@ -81,7 +105,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
     }
     let text = format!(
         "# Last run of `cargo xtask soak fuzz {minutes}{name}`\n\nDate {}, commit {}, {}; {} s of wall time for {} targets. \
-         Seeds: `fuzz/corpus/`. A run that is slower than 5 s or needs more than 512 MiB counts as a crash.\n\n\
+         Seeds: `fuzz/corpus/`, for captured text `tests/captured/`. A run that is slower than 5 s or needs more than 512 MiB counts as a crash.\n\n\
          | target | seconds | inputs run | peak MiB | crashes |\n|---|---|---|---|---|\n{rows}",
         command("date", &["--utc", "+%Y-%m-%d"])?,
         command("git", &["describe", "--always", "--dirty"])?,

@@ -1,6 +1,6 @@
 //! JSON in which every value knows its line.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -28,7 +28,34 @@ pub(crate) struct Object<'t> {
     members: Vec<(String, Json<'t>)>,
 }
 
+/// Most members of an object and elements of a list that are looked at. Tools list hundreds.
+const MOST: usize = 1 << 14;
+
 struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+struct Elements<'t>(Vec<&'t RawValue>);
+
+impl<'de> Deserialize<'de> for Elements<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Elements<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    if elements.len() < MOST {
+                        elements.push(element);
+                    }
+                }
+                Ok(Elements(elements))
+            }
+        }
+        deserializer.deserialize_seq(Collect)
+    }
+}
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -41,7 +68,9 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(entry) = map.next_entry()? {
-                    members.push(entry);
+                    if members.len() < MOST {
+                        members.push(entry);
+                    }
                 }
                 Ok(Members(members))
             }
@@ -82,8 +111,10 @@ impl<'t> Json<'t> {
 
     /// The elements of a list; empty for anything else.
     pub(crate) fn items(&self) -> Vec<Json<'t>> {
-        let items: Vec<&RawValue> = serde_json::from_str(self.raw).unwrap_or_default();
-        items.into_iter().map(|raw| self.at(raw)).collect()
+        let Ok(Elements(elements)) = serde_json::from_str(self.raw) else {
+            return Vec::new();
+        };
+        elements.into_iter().map(|raw| self.at(raw)).collect()
     }
 
     /// The objects in a list, or the one object that it is.

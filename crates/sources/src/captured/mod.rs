@@ -77,7 +77,9 @@ pub fn read_with(
     if text.cut {
         inventory.remarks.push(Oddity::new(
             OddityKind::LimitReached,
-            format!("{file} is longer than {MOST_BYTES} bytes; the rest was not read"),
+            format!(
+                "{file} is longer than {MOST_BYTES} bytes or 200,000 lines; the rest was not read"
+            ),
         ));
     }
     Capture {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MOST_BYTES: usize = 4 << 20;
+/// Most lines that are read: what a line costs to remember is more than a short one has bytes.
+const MOST_LINES: usize = 200_000;
 /// Where consoles of old wrap.
 const COLUMNS: usize = 80;
 
@@ -12,7 +14,7 @@ pub(crate) struct Text {
     body: String,
     /// Start and end in `body`, and the line's number in the file.
     lines: Vec<(usize, usize, u64)>,
-    /// The file is longer than what was read.
+    /// The file has more bytes or lines than what was read.
     pub(crate) cut: bool,
 }
 
@@ -136,6 +138,10 @@ impl Text {
     }
 
     fn add(&mut self, line: &str, number: u64) {
+        if self.lines.len() >= MOST_LINES {
+            self.cut = true;
+            return;
+        }
         let start = self.body.len();
         self.body.push_str(line);
         self.lines.push((start, self.body.len(), number));
