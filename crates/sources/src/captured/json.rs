@@ -19,6 +19,8 @@ pub(crate) struct Json<'t> {
 struct Place<'t> {
     whole: &'t str,
     lines: &'t [Line<'t>],
+    /// Where each line begins in `whole`.
+    starts: &'t [usize],
 }
 
 /// The members of a JSON object, in their order.
@@ -80,13 +82,21 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 impl<'t> Json<'t> {
-    /// The value that `whole` is. `lines` are those it was made of, joined by newlines; what was added behind their end to
-    /// close it belongs to the last one.
-    pub(crate) fn new(whole: &'t str, lines: &'t [Line<'t>]) -> Option<Json<'t>> {
+    /// The value that `whole` is. `lines` are those that it was joined from, and `starts` where each begins in it; what was
+    /// added behind their end to close it belongs to the last one.
+    pub(crate) fn new(
+        whole: &'t str,
+        lines: &'t [Line<'t>],
+        starts: &'t [usize],
+    ) -> Option<Json<'t>> {
         let raw: &RawValue = serde_json::from_str(whole).ok()?;
         Some(Json {
             raw: raw.get(),
-            place: Place { whole, lines },
+            place: Place {
+                whole,
+                lines,
+                starts,
+            },
         })
     }
 
@@ -154,10 +164,9 @@ impl<'t> Json<'t> {
     pub(crate) fn line(&self) -> Line<'t> {
         let whole = self.place.whole;
         let offset = (self.raw.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
-        let before = whole.as_bytes().get(..offset).unwrap_or_default();
-        let index = before.iter().filter(|byte| **byte == b'\n').count();
+        let index = self.place.starts.partition_point(|start| *start <= offset);
         let lines = self.place.lines;
-        let line = lines.get(index).or(lines.last()).copied();
+        let line = lines.get(index.saturating_sub(1)).or(lines.last()).copied();
         line.unwrap_or(Line {
             number: 1,
             text: "",
@@ -193,6 +202,19 @@ impl<'t> Object<'t> {
             .iter()
             .map(|(key, value)| (key.as_str(), *value))
     }
+}
+
+/// Lines as one text, and where each begins in it.
+pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
+    let mut text = String::new();
+    let mut starts = Vec::with_capacity(lines.len());
+    for line in lines {
+        starts.push(text.len());
+        text.push_str(line.text);
+        text.push('\n');
+    }
+    text.pop();
+    (text, starts)
 }
 
 /// How many of `lines` the value that begins in the first of them takes, and whether it ends there.
@@ -288,8 +310,8 @@ mod tests {
             false,
         );
         let lines = text.lines();
-        let whole = "{\n \"a\": [1,\n  {\"b\": \"2\"}],\n \"c\": null\n}";
-        let json = Json::new(whole, &lines).expect("sound");
+        let (whole, starts) = joined(&lines);
+        let json = Json::new(&whole, &lines, &starts).expect("sound");
         let object = json.object().expect("an object");
         let list = object.get("a").expect("there").items();
         let inner = list[1].object().expect("an object");

@@ -4,6 +4,7 @@
 //! [`Inventory`](crate::inventory::Inventory). Files of one machine are joined there. A tool is one file in `windows/`,
 //! `linux/`, `raid/` or `esxi/` and one line in the registry.
 
+mod beginnings;
 mod json;
 mod linux;
 mod number;

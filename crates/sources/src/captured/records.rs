@@ -196,7 +196,7 @@ mod tests {
         let (mut from_csv, taken) = from_csv(&lines);
         assert_eq!(taken, 2);
         let whole = r#"{"DiskNumber":0,"Offset":1048576,"Guid":"{a-b}"}"#;
-        let json = Json::new(whole, &[]).expect("sound");
+        let json = Json::new(whole, &[], &[]).expect("sound");
         let mut from_json = from_json(&json);
         for record in [from_list, from_csv.remove(0), from_json.remove(0)] {
             assert_eq!(record.number("offset").map(|(n, _)| n), Some(1_048_576));

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use straddle_stack::OddityKind;
 
+use super::beginnings::Beginnings;
 use super::json::{self, Json};
 use super::records::{self, Record};
 use super::text::Line;
-use super::tool::{Anchor, Command, Context, Notes, Reader, Section, Tool};
+use super::tool::{Command, Context, Notes, Reader, Section, Tool};
 
 /// Reads all in `lines` that one of `tools` recognises. The tools whose output it was, each once.
 pub(super) fn read(
@@ -17,6 +18,7 @@ pub(super) fn read(
 ) -> Vec<&'static Tool> {
     let mut found = Found {
         tools,
+        beginnings: Beginnings::of(tools),
         seen: Vec::new(),
     };
     let mut context = Context {
@@ -50,6 +52,8 @@ pub(super) fn read(
 struct Found {
     /// Those that are asked.
     tools: &'static [&'static Tool],
+    /// Where the output of those that print lines can begin.
+    beginnings: Beginnings,
     /// Those whose output was there.
     seen: Vec<&'static Tool>,
 }
@@ -136,14 +140,13 @@ fn json_at(
     }
     let (taken, whole) = json::extent(rest);
     let lines = &rest[..taken];
-    let joined = lines.iter().map(|line| line.text).collect::<Vec<_>>();
-    let joined = joined.join("\n");
+    let (joined, starts) = json::joined(lines);
     let text: Cow<'_, str> = if whole {
         Cow::Borrowed(joined.as_str())
     } else {
         Cow::Owned(json::mended(&joined)?)
     };
-    let json = Json::new(&text, lines)?;
+    let json = Json::new(&text, lines, &starts)?;
     let known = dispatch_json(&json, context, notes, found);
     if !known {
         return None;
@@ -190,11 +193,11 @@ fn text_at(
     notes: &mut Notes<'_>,
     found: &mut Found,
 ) -> Option<usize> {
-    let (tool, read) = beginning(found.tools, rest)?;
+    let (tool, read) = found.beginnings.at(rest)?;
     let mut end = 1;
     while end < rest.len()
         && heading(&rest[end]).is_none()
-        && beginning(found.tools, &rest[end..]).is_none()
+        && found.beginnings.at(&rest[end..]).is_none()
     {
         end += 1;
     }
@@ -205,40 +208,6 @@ fn text_at(
     read(&section, notes);
     found.add(tool, notes);
     Some(end)
-}
-
-type ReadText = fn(&Section<'_>, &mut Notes<'_>);
-
-/// The tool whose output begins in the first of these lines.
-fn beginning(
-    tools: &'static [&'static Tool],
-    rest: &[Line<'_>],
-) -> Option<(&'static Tool, ReadText)> {
-    let text = rest.first()?.text;
-    let trimmed = text.trim_start();
-    if trimmed.is_empty() {
-        return None;
-    }
-    for tool in tools {
-        for reader in tool.readers {
-            let Reader::Text {
-                anchors,
-                begins,
-                read,
-            } = reader
-            else {
-                continue;
-            };
-            let anchored = anchors.iter().any(|anchor| match anchor {
-                Anchor::Start(start) => trimmed.starts_with(start),
-                Anchor::Within(part) => text.contains(part),
-            });
-            if anchored && begins(rest) {
-                return Some((tool, *read));
-            }
-        }
-    }
-    None
 }
 
 /// Objects with named fields that begin here.

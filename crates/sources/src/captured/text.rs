@@ -239,6 +239,7 @@ fn clean(line: &str) -> Cow<'_, str> {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len());
+    let mut column = 0_usize;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -248,18 +249,18 @@ fn clean(line: &str) -> Cow<'_, str> {
                     chars.next();
                 }
             }
-            '\x08' => {
-                out.pop();
-            }
+            '\x08' => column -= usize::from(out.pop().is_some()),
             '\t' => {
-                let to = out.chars().count() / 8 * 8 + 8;
-                while out.chars().count() < to {
-                    out.push(' ');
-                }
+                let to = column / 8 * 8 + 8;
+                out.extend(std::iter::repeat_n(' ', to - column));
+                column = to;
             }
             '\x0c' => {}
-            '\u{a0}' | '\u{202f}' => out.push(' '),
-            c => out.push(c),
+            c => {
+                let blank = matches!(c, '\u{a0}' | '\u{202f}');
+                out.push(if blank { ' ' } else { c });
+                column += 1;
+            }
         }
     }
     Cow::Owned(out)

@@ -50,9 +50,8 @@ impl Builder {
             Placed::No => {}
         }
         self.placed[index] = Placed::Now;
-        let thing = self.joined.things[index].clone();
-        let below: Vec<LayerId> = self.joined.on[index]
-            .clone()
+        let thing = self.joined.things[index].take()?;
+        let below: Vec<LayerId> = std::mem::take(&mut self.joined.on[index])
             .into_iter()
             .zip(&thing.on)
             .filter_map(|(found, name)| match found {

@@ -5,12 +5,13 @@ use straddle_stack::{
     Attribute, Fact, Interval, Key, LayerKind, Oddity, OddityKind, Source, Trust, Value,
 };
 
-use super::{Inventory, Name, Space, Thing, partitions};
+use super::{Inventory, Name, Placing, Space, Thing, partitions};
 
 /// An inventory in which every thing occurs once and knows the others that it lies on by their index.
 pub(super) struct Joined {
     pub(super) platform: Option<&'static str>,
-    pub(super) things: Vec<Thing>,
+    /// Each is taken when its layer is made.
+    pub(super) things: Vec<Option<Thing>>,
     /// For each thing, what it lies on; `None` for what nothing else describes.
     pub(super) on: Vec<Vec<Option<usize>>>,
     pub(super) remarks: Vec<Oddity>,
@@ -214,7 +215,7 @@ impl Groups {
         Joined {
             platform,
             on,
-            things: self.things.into_iter().flatten().collect(),
+            things: self.things.into_iter().filter(Option::is_some).collect(),
             remarks,
         }
     }
@@ -337,10 +338,8 @@ fn add(thing: &mut Thing, from: Thing) {
             thing.names.push(name);
         }
     }
-    if thing.on.is_empty() {
-        thing.on = from.on;
-        thing.placing = from.placing;
-    } else if thing.placing == super::Placing::Unknown && from.on.len() == thing.on.len() {
+    let better = thing.placing == Placing::Unknown && from.on.len() == thing.on.len();
+    if thing.on.is_empty() || better {
         thing.on = from.on;
         thing.placing = from.placing;
     }

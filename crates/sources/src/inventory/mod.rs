@@ -18,7 +18,7 @@ use straddle_stack::{Oddity, Stack};
 use crate::Overrides;
 
 /// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
-pub const MOST_THINGS: usize = 1 << 14;
+pub const MOST_THINGS: usize = 1 << 13;
 
 /// Everything said about one machine.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,79 @@
+//! Where outputs begin: all anchors of all tools, so arranged that a line is held against few of them.
+
+use super::text::Line;
+use super::tool::{Anchor, Notes, Reader, Section, Tool};
+
+pub(super) type ReadText = fn(&Section<'_>, &mut Notes<'_>);
+
+struct Candidate {
+    /// Its place in the registry: where two recognise the same text, the first has it.
+    rank: usize,
+    tool: &'static Tool,
+    anchor: &'static str,
+    begins: fn(&[Line<'_>]) -> bool,
+    read: ReadText,
+}
+
+/// The anchors of some tools.
+pub(super) struct Beginnings {
+    /// Those that a line must begin with, by their first byte.
+    starts: Vec<Vec<Candidate>>,
+    /// Those that may stand anywhere.
+    within: Vec<Candidate>,
+}
+
+impl Beginnings {
+    pub(super) fn of(tools: &'static [&'static Tool]) -> Beginnings {
+        let mut found = Beginnings {
+            starts: (0..256).map(|_| Vec::new()).collect(),
+            within: Vec::new(),
+        };
+        for (rank, tool) in tools.iter().enumerate() {
+            for reader in tool.readers {
+                let Reader::Text {
+                    anchors,
+                    begins,
+                    read,
+                } = reader
+                else {
+                    continue;
+                };
+                for anchor in *anchors {
+                    let (text, list) = match anchor {
+                        Anchor::Start(text) => {
+                            let first = text.bytes().next().unwrap_or_default();
+                            (*text, &mut found.starts[usize::from(first)])
+                        }
+                        Anchor::Within(text) => (*text, &mut found.within),
+                    };
+                    list.push(Candidate {
+                        rank,
+                        tool,
+                        anchor: text,
+                        begins: *begins,
+                        read: *read,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// The tool whose output begins in the first of these lines.
+    pub(super) fn at(&self, rest: &[Line<'_>]) -> Option<(&'static Tool, ReadText)> {
+        let text = rest.first()?.text;
+        let trimmed = text.trim_start();
+        let first = trimmed.bytes().next()?;
+        let start = self.starts[usize::from(first)]
+            .iter()
+            .find(|c| trimmed.starts_with(c.anchor) && (c.begins)(rest));
+        let before = start.map_or(usize::MAX, |c| c.rank);
+        let within = self
+            .within
+            .iter()
+            .take_while(|c| c.rank < before)
+            .find(|c| text.contains(c.anchor) && (c.begins)(rest));
+        let found = within.or(start)?;
+        Some((found.tool, found.read))
+    }
+}

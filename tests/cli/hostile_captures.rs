@@ -1,0 +1,133 @@
+//! Hostile captures: text made to cost time or memory. Each is answered soon, within 64 MiB.
+//!
+//! The limit on time guards against hangs, as in `hostile.rs`; speed is shown elsewhere.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Seconds after which a run has failed, in a build without optimisation.
+const HANG: &str = "30";
+/// Most memory that a run may have resident at any time, in KiB.
+const MEMORY: u64 = 64 << 10;
+/// As much of a file as is read, and a little.
+const LONG: usize = (4 << 20) + 4096;
+
+fn filled(pattern: &str) -> String {
+    pattern.repeat(LONG / pattern.len() + 1)
+}
+
+/// A pattern that counts: every line names another thing.
+fn counted(line: impl Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    let mut n = 0;
+    while text.len() < LONG {
+        text.push_str(&line(n));
+        n += 1;
+    }
+    text
+}
+
+/// A heading that a tool is recognised by, in front of what follows.
+const KNOWN: &str = "---- Drive 0 Geometry Infomation ----\nBytesPerSector = 512\n\n";
+
+fn captures() -> Vec<(&'static str, String)> {
+    let lsblk = |inner: &str| format!("{{\"blockdevices\": {inner}");
+    vec![
+        ("empty-lines", format!("{KNOWN}{}", filled("\n"))),
+        ("one-line", format!("{KNOWN}{}", filled("x"))),
+        ("escapes", format!("{KNOWN}{}", filled("\x1b["))),
+        ("tabs", format!("{KNOWN}{}", filled("\t"))),
+        ("returns", format!("{KNOWN}{}", filled("\r"))),
+        ("quotes", filled(">")),
+        (
+            "eighty",
+            format!("{KNOWN}{}", filled(&format!("{}\n", "y".repeat(80)))),
+        ),
+        ("headings", filled(KNOWN)),
+        (
+            "partitions",
+            counted(|n| {
+                format!(
+                    "---- Drive Partition {n} Infomation ----\nStatringOffset = {}\nPartitionNumber = {n}\n",
+                    n * 512
+                )
+            }),
+        ),
+        (
+            "disks",
+            counted(|n| format!("---- Drive {n} Geometry Infomation ----\nDiskSize = {n}\n")),
+        ),
+        (
+            "records",
+            counted(|n| format!("DiskNumber : {n}\nPartitionNumber : 1\nOffset : 512\n\n")),
+        ),
+        (
+            "one-disk",
+            counted(|n| format!("DiskNumber : 0\nPartitionNumber : {n}\nOffset : 512\n\n")),
+        ),
+        (
+            "csv",
+            format!(
+                "DiskNumber,PartitionNumber,Offset\n{}",
+                counted(|n| format!("{n},1,512\n"))
+            ),
+        ),
+        ("csv-names", format!("{}\n1,2\n", filled("a,"))),
+        ("brackets", lsblk(&filled("["))),
+        ("objects", lsblk(&filled("{\"a\":"))),
+        ("numbers", lsblk(&format!("[{}", filled("1,")))),
+        (
+            "members",
+            format!("{{{}", counted(|n| format!("\"{n}\":1,"))),
+        ),
+        ("strings", lsblk(&format!("[\"{}", filled("\\")))),
+        (
+            "json-partitions",
+            format!(
+                "{{\"partitiontable\":{{\"device\":\"/dev/sda\",\"partitions\":[{}",
+                counted(|n| format!("{{\"node\":\"/dev/sda{n}\",\"start\":{n},\"size\":1}},\n"))
+            ),
+        ),
+        ("clixml", format!("#< CLIXML\n{}", filled("<Obj><MS>"))),
+        ("prompts", filled("C:\\>x\n")),
+        ("dashes", format!("{}\n{}\n", filled("a "), filled("- "))),
+        ("colons", format!("{KNOWN}{}", filled("a:\n"))),
+    ]
+}
+
+#[test]
+fn no_capture_takes_long_or_much_memory() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let mut failures = Vec::new();
+    for (name, text) in captures() {
+        let path = folder.path().join(format!("{name}.txt"));
+        fs::write(&path, text).expect("a scratch file");
+        let used = folder.path().join("used");
+        let output = Command::new("/usr/bin/time")
+            .args(["--quiet", "--format=%M %e", "--output"])
+            .arg(&used)
+            .args(["timeout", HANG])
+            .arg(env!("CARGO_BIN_EXE_straddle"))
+            .args(["check", "--summary"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| {
+                panic!("this test needs `time` of the Debian package time: {error}")
+            });
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked"), "{name}: {said}");
+        let used = fs::read_to_string(&used).expect("what time measured");
+        let kib: u64 = used
+            .split(' ')
+            .next()
+            .and_then(|kib| kib.parse().ok())
+            .expect("kibibytes");
+        let code = output.status.code();
+        if kib > MEMORY || !matches!(code, Some(0..=2)) {
+            failures.push(format!("{name}: exit {code:?}, {kib} KiB, {used}"));
+        }
+        fs::remove_file(&path).expect("a scratch file");
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
