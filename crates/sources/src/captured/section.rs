@@ -218,37 +218,125 @@ fn records_at(
     found: &mut Found,
 ) -> Option<usize> {
     let line = rest.first()?;
+    if records::is_clixml(line) {
+        return Some(clixml_at(rest, context, notes, found));
+    }
     if records::is_csv_header(line) {
         let (records, taken) = records::from_csv(rest);
         if dispatch_records(&records, context, notes, found) {
             return Some(taken);
         }
     }
+    if let Some((records, taken)) = records::from_table(rest)
+        && dispatch_records(&records, context, notes, found)
+    {
+        return Some(taken);
+    }
     records::pair(line)?;
     let (record, taken) = records::from_list(rest);
-    dispatch_records(&[record], context, notes, found);
+    let Some(read) = reader_of(&record, found.tools) else {
+        return Some(taken);
+    };
+    let (mut records, mut taken) = (vec![record], taken);
+    while let Some((record, more)) = next_in_list(&rest[taken..], read, found) {
+        records.push(record);
+        taken += more;
+    }
+    dispatch_records(&records, context, notes, found);
     Some(taken)
 }
 
+/// The next object of a list whose objects `read` reads, and how many lines up to its end.
+fn next_in_list<'t>(
+    rest: &[Line<'t>],
+    read: RecordsReader,
+    found: &Found,
+) -> Option<(Record<'t>, usize)> {
+    let start = rest.iter().position(|line| !line.is_blank())?;
+    let rest = &rest[start..];
+    let first = rest.first()?;
+    if heading(first).is_some() || found.beginnings.at(rest).is_some() {
+        return None;
+    }
+    records::pair(first)?;
+    let (record, taken) = records::from_list(rest);
+    let same = reader_of(&record, found.tools).is_some_and(|other| other.is(read));
+    same.then_some((record, start + taken))
+}
+
+fn clixml_at(
+    rest: &[Line<'_>],
+    context: &Context<'_>,
+    notes: &mut Notes<'_>,
+    found: &mut Found,
+) -> usize {
+    let document = records::from_clixml(rest);
+    let known = dispatch_records(&document.records, context, notes, found);
+    let lines = &rest[..document.taken];
+    if let (true, false, Some(last)) = (
+        known,
+        document.whole,
+        lines.iter().rev().find(|line| !line.is_blank()),
+    ) {
+        notes.remark(
+            OddityKind::Truncated,
+            "the CLIXML document ends in the middle; what stands before was read",
+            last,
+        );
+    }
+    document.taken
+}
+
+type ReadRecords = fn(&[Record<'_>], &Context<'_>, &mut Notes<'_>);
+
+/// Who reads a record.
+#[derive(Clone, Copy)]
+struct RecordsReader {
+    tool: &'static Tool,
+    read: ReadRecords,
+}
+
+impl RecordsReader {
+    fn is(self, other: RecordsReader) -> bool {
+        std::ptr::eq(self.tool, other.tool)
+    }
+}
+
+fn reader_of(record: &Record<'_>, tools: &'static [&'static Tool]) -> Option<RecordsReader> {
+    tools.iter().find_map(|tool| {
+        let mut readers = tool.readers.iter();
+        readers.find_map(|reader| match reader {
+            Reader::Records { keys, read } if record.has(keys) => {
+                Some(RecordsReader { tool, read: *read })
+            }
+            _ => None,
+        })
+    })
+}
+
+/// Gives each run of records to the tool whose they are. False when none is known.
 fn dispatch_records(
     records: &[Record<'_>],
     context: &Context<'_>,
     notes: &mut Notes<'_>,
     found: &mut Found,
 ) -> bool {
-    let Some(first) = records.first() else {
-        return false;
-    };
-    for tool in found.tools {
-        for reader in tool.readers {
-            if let Reader::Records { keys, read } = reader
-                && first.has(keys)
-            {
-                read(records, context, notes);
-                found.add(tool, notes);
-                return true;
-            }
+    let mut known = false;
+    let mut rest = records;
+    while let Some(first) = rest.first() {
+        let reader = reader_of(first, found.tools);
+        let same = |record: &Record<'_>| match (reader_of(record, found.tools), reader) {
+            (Some(a), Some(b)) => a.is(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let end = rest.iter().position(|record| !same(record));
+        let (run, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        if let Some(reader) = reader {
+            (reader.read)(run, context, notes);
+            found.add(reader.tool, notes);
+            known = true;
         }
+        rest = behind;
     }
-    false
+    known
 }

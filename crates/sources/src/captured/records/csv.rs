@@ -1,0 +1,109 @@
+//! Export-Csv, ConvertTo-Csv, `wmic … /format:csv`.
+
+use std::borrow::Cow;
+
+use super::{Field, Record};
+use crate::captured::text::Line;
+
+/// The records in comma- or semicolon-separated lines under a line of names, up to a blank line; and how many lines they
+/// take.
+pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
+    // Windows PowerShell says of what type the objects are.
+    let skip = usize::from(
+        lines
+            .first()
+            .is_some_and(|line| line.text.starts_with("#TYPE")),
+    );
+    let Some(header) = lines.get(skip) else {
+        return (Vec::new(), skip);
+    };
+    let separator = separator(header.text);
+    let mut records = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut taken = skip;
+    for line in lines[skip..].iter().take_while(|line| !line.is_blank()) {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(separator)
+            .from_reader(line.text.as_bytes());
+        let row = reader.records().next();
+        let Some(Ok(row)) = row else { break };
+        if names.is_empty() {
+            names = row.iter().map(|name| name.trim().to_owned()).collect();
+            taken += 1;
+            continue;
+        }
+        // What comes behind the rows is something else: a prompt, another output.
+        if row.len() < 2 {
+            break;
+        }
+        // A row that ends early was cut in the middle of its last value.
+        let whole = row.len() >= names.len() && !is_open(line.text);
+        let count = if whole { row.len() } else { row.len() - 1 };
+        let fields = names
+            .iter()
+            .zip(row.iter().take(count))
+            .map(|(name, value)| Field {
+                key: Cow::Owned(name.clone()),
+                value: Cow::Owned(value.trim().to_owned()),
+                line: *line,
+            });
+        records.push(Record {
+            fields: fields.collect(),
+        });
+        taken += 1;
+    }
+    (records, taken)
+}
+
+fn separator(header: &str) -> u8 {
+    if header.contains(',') { b',' } else { b';' }
+}
+
+/// True when a quotation mark is missing.
+fn is_open(text: &str) -> bool {
+    text.bytes().filter(|byte| *byte == b'"').count() % 2 == 1
+}
+
+/// True for a line that names the fields of comma-separated lines: three names or more.
+pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
+    let text = line.text;
+    if text.starts_with("#TYPE") {
+        return true;
+    }
+    let separator = char::from(separator(text));
+    let mut names = 0;
+    for name in text.split(separator) {
+        let name = name.trim().trim_matches('"');
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return false;
+        }
+        names += 1;
+    }
+    names >= 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::text::Text;
+
+    #[test]
+    fn a_type_line_and_semicolons_are_those_of_export_csv_in_german() {
+        let text = "#TYPE Microsoft.Management.Infrastructure.CimInstance\r\n\"Number\";\"Size\";\"Model\"\r\n\
+                    \"0\";\"512110190592\";\"A;B \"\"x\"\"\"\r\n\"1\";\"5121";
+        let text = Text::new(text.as_bytes(), false);
+        let lines = text.lines();
+        assert!(is_csv_header(&lines[0]) && is_csv_header(&lines[1]));
+        let (records, taken) = from_csv(&lines);
+        assert_eq!((records.len(), taken), (2, 4));
+        assert_eq!(
+            records[0].filled("Model").map(|f| f.value.as_ref()),
+            Some("A;B \"x\"")
+        );
+        // Half a number is none.
+        assert!(records[1].get("Size").is_none());
+        assert_eq!(records[1].number("Number").map(|(n, _)| n), Some(1));
+    }
+}

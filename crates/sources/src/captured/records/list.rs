@@ -1,0 +1,48 @@
+//! `Key : value` and `KEY=value` lines: Format-List, `wmic … /format:list`.
+
+use std::borrow::Cow;
+
+use super::{Field, Record};
+use crate::captured::text::Line;
+
+/// The records in `Key : value` or `KEY=value` lines, one after the other without a blank line between them, from the
+/// beginning of `lines`; and how many lines they take. A line that begins with blanks goes on where the one before ended.
+pub(crate) fn from_list<'t>(lines: &[Line<'t>]) -> (Record<'t>, usize) {
+    let mut record = Record::default();
+    let mut taken = 0;
+    for line in lines {
+        if line.is_blank() {
+            break;
+        }
+        match pair(line) {
+            // The same key again: another object begins.
+            Some(field) if record.get(&field.key).is_some() => break,
+            Some(field) => record.fields.push(field),
+            None => match record.fields.last_mut() {
+                Some(last) if line.text.starts_with(' ') => {
+                    last.value.to_mut().push_str(line.text.trim());
+                }
+                _ => break,
+            },
+        }
+        taken += 1;
+    }
+    (record, taken)
+}
+
+/// `Key : value` or `KEY=value`.
+pub(crate) fn pair<'t>(line: &Line<'t>) -> Option<Field<'t>> {
+    if line.text.starts_with(' ') {
+        return None;
+    }
+    let at = line.text.find([':', '='])?;
+    let key = line.text[..at].trim();
+    let named = key
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-. ".contains(&b));
+    (named && !key.is_empty()).then(|| Field {
+        key: Cow::Borrowed(key),
+        value: Cow::Borrowed(line.text[at + 1..].trim()),
+        line: *line,
+    })
+}

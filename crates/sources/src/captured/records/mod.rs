@@ -1,0 +1,112 @@
+//! Objects with named fields, however they were printed: as a list, a table, JSON, CSV or CLIXML.
+
+mod clixml;
+mod csv;
+mod json;
+mod list;
+mod table;
+
+pub(crate) use clixml::{from_clixml, is_clixml};
+pub(crate) use csv::{from_csv, is_csv_header};
+pub(crate) use json::from_json;
+pub(crate) use list::{from_list, pair};
+pub(crate) use table::from_table;
+
+use std::borrow::Cow;
+
+use super::text::Line;
+
+/// One object.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record<'t> {
+    /// Its fields, in their order.
+    pub(crate) fields: Vec<Field<'t>>,
+}
+
+/// A field of a [`Record`].
+#[derive(Clone, Debug)]
+pub(crate) struct Field<'t> {
+    /// Its name.
+    pub(crate) key: Cow<'t, str>,
+    /// Its value as text; empty when there is none.
+    pub(crate) value: Cow<'t, str>,
+    /// The line that it stands in.
+    pub(crate) line: Line<'t>,
+}
+
+impl<'t> Record<'t> {
+    /// A field by its name, whatever the case of its letters.
+    pub(crate) fn get(&self, key: &str) -> Option<&Field<'t>> {
+        self.fields
+            .iter()
+            .find(|field| field.key.eq_ignore_ascii_case(key))
+    }
+
+    /// A field that is not empty.
+    pub(crate) fn filled(&self, key: &str) -> Option<&Field<'t>> {
+        self.get(key).filter(|field| !field.value.is_empty())
+    }
+
+    /// A field of text that is not empty and not cut off with `...` or `…`.
+    pub(crate) fn uncut(&self, key: &str) -> Option<&Field<'t>> {
+        self.filled(key)
+            .filter(|field| !field.value.contains(['…']) && !field.value.ends_with("..."))
+    }
+
+    /// A field that is a whole number.
+    pub(crate) fn number(&self, key: &str) -> Option<(u64, Line<'t>)> {
+        let field = self.get(key)?;
+        Some((super::number::whole(&field.value)?, field.line))
+    }
+
+    /// True when it has all these fields.
+    pub(crate) fn has(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.get(key).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::json::Json;
+    use crate::captured::text::Text;
+
+    #[test]
+    fn one_object_has_one_shape_of_record_however_it_is_printed() {
+        let list = Text::new(
+            b"DiskNumber : 0\nOffset     : 1048576\nGuid       : {a-\n             b}\n",
+            false,
+        );
+        let csv = Text::new(
+            b"\"DiskNumber\",\"Offset\",\"Guid\"\n\"0\",\"1048576\",\"{a-b}\"\n",
+            false,
+        );
+        let lines = list.lines();
+        let (from_list, taken) = from_list(&lines);
+        assert_eq!(taken, 4);
+        let lines = csv.lines();
+        assert!(is_csv_header(&lines[0]));
+        let (mut from_csv, taken) = from_csv(&lines);
+        assert_eq!(taken, 2);
+        let whole = r#"{"DiskNumber":0,"Offset":1048576,"Guid":"{a-b}"}"#;
+        let json = Json::new(whole, &[], &[]).expect("sound");
+        let mut from_json = from_json(&json);
+        for record in [from_list, from_csv.remove(0), from_json.remove(0)] {
+            assert_eq!(record.number("offset").map(|(n, _)| n), Some(1_048_576));
+            assert_eq!(
+                record.filled("Guid").map(|f| f.value.as_ref()),
+                Some("{a-b}")
+            );
+        }
+    }
+
+    #[test]
+    fn wmic_puts_one_object_after_the_other() {
+        let text = Text::new(b"Index=0\nName=\n\nIndex=1\nIndex=2\n", false);
+        let lines = text.lines();
+        let (record, taken) = from_list(&lines);
+        assert_eq!((record.fields.len(), taken), (2, 2));
+        let (record, taken) = from_list(&lines[3..]);
+        assert_eq!((record.fields.len(), taken), (1, 1));
+    }
+}

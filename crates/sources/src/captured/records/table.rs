@@ -1,0 +1,375 @@
+//! Format-Table: names, dashes below them, and one object a line.
+//!
+//! ```text
+//!    DiskPath: \\?\scsi#disk&ven_vmware&prod_virtual_disk#…         what a group has in common
+//!
+//! PartitionNumber  DriveLetter Offset                                        Size Type
+//! ---------------  ----------- ------                                        ---- ----
+//! 1                            1048576                                     350 MB IFS
+//! 2                C           368050176                                 39.66 GB IFS
+//! ```
+//!
+//! Only the dashes tell where columns are, and only how wide their names are: words to the left of the dashes belong to a
+//! column of numbers, words to the right to one of text. Names may take several lines.
+
+use std::borrow::Cow;
+
+use super::{Field, Record};
+use crate::captured::text::Line;
+
+/// Most lines that names take.
+const HEADER: usize = 4;
+/// Most columns; a line of a forged text may be all dashes.
+const MOST_COLUMNS: usize = 64;
+
+/// A column: where its dashes are, in characters.
+struct Column {
+    from: usize,
+    to: usize,
+    name: String,
+}
+
+/// The records in a table that begins in the first of these lines, and how many lines it takes.
+pub(crate) fn from_table<'t>(lines: &[Line<'t>]) -> Option<(Vec<Record<'t>>, usize)> {
+    let group = group(lines);
+    let skip = group.as_ref().map_or(0, |(_, skip)| *skip);
+    let rest = lines.get(skip..)?;
+    let dashes = rest
+        .iter()
+        .take(HEADER)
+        .take_while(|line| !line.is_blank())
+        .position(|line| is_dashes(line.text))
+        .filter(|at| *at > 0)?;
+    let columns = columns(&rest[..dashes], rest[dashes].text);
+    if columns.len() < 2 {
+        return None;
+    }
+    let mut records: Vec<Record<'t>> = Vec::new();
+    let mut taken = skip + dashes + 1;
+    for line in rest[dashes + 1..].iter().take_while(|l| !l.is_blank()) {
+        let cells = cells(&columns, line.text);
+        taken += 1;
+        match records.last_mut() {
+            Some(last) if goes_on(&cells) => join(last, &cells, &columns),
+            _ => records.push(record(&columns, cells, *line)),
+        }
+    }
+    if let Some((field, _)) = group {
+        for record in &mut records {
+            record.fields.insert(0, field.clone());
+        }
+    }
+    Some((records, taken))
+}
+
+/// What all rows have in common, `   DiskPath: …` or `   Disk Number: 0`, and how many lines up to the names. Only a table
+/// may follow.
+fn group<'t>(lines: &[Line<'t>]) -> Option<(Field<'t>, usize)> {
+    let first = lines.first()?;
+    if !first.text.starts_with("   ") {
+        return None;
+    }
+    let (key, value) = first.text.split_once(':')?;
+    let mut value = Cow::Borrowed(value.trim());
+    let mut skip = 1;
+    // A long one goes on in the next line, where the console ended.
+    if let Some(line) = lines.get(skip)
+        && !line.is_blank()
+        && !lines.get(skip + 1).is_some_and(|l| is_dashes(l.text))
+    {
+        value.to_mut().push_str(line.text.trim());
+        skip += 1;
+    }
+    while lines.get(skip).is_some_and(Line::is_blank) && skip < HEADER {
+        skip += 1;
+    }
+    let key: String = key.split_whitespace().collect();
+    let field = Field {
+        key: Cow::Owned(key),
+        value,
+        line: *first,
+    };
+    Some((field, skip))
+}
+
+/// Nothing but groups of dashes.
+fn is_dashes(text: &str) -> bool {
+    text.contains("--") && text.bytes().all(|b| b == b'-' || b == b' ')
+}
+
+fn columns(header: &[Line<'_>], dashes: &str) -> Vec<Column> {
+    let header: Vec<Vec<char>> = header.iter().map(|l| l.text.chars().collect()).collect();
+    let mut columns = Vec::new();
+    let bytes = dashes.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() && columns.len() < MOST_COLUMNS {
+        let len = bytes[at..].iter().take_while(|b| **b == b'-').count();
+        if len == 0 {
+            at += 1;
+            continue;
+        }
+        let to = at + len;
+        // The parts of a name that takes two lines are put together; blanks in it do not count.
+        let name = header
+            .iter()
+            .flat_map(|line| line.get(at..to.min(line.len())).unwrap_or_default())
+            .filter(|c| !c.is_whitespace())
+            .collect();
+        columns.push(Column { from: at, to, name });
+        at = to;
+    }
+    columns
+}
+
+struct Word<'t> {
+    from: usize,
+    to: usize,
+    text: &'t str,
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut start: Option<(usize, usize)> = None;
+    let mut column = 0;
+    for (at, char) in text.char_indices() {
+        match (char.is_whitespace(), start) {
+            (true, Some((byte, from))) => {
+                let text = &text[byte..at];
+                words.push(Word {
+                    from,
+                    to: column,
+                    text,
+                });
+                start = None;
+            }
+            (false, None) => start = Some((at, column)),
+            _ => {}
+        }
+        column += 1;
+    }
+    if let Some((byte, from)) = start {
+        let text = &text[byte..];
+        words.push(Word {
+            from,
+            to: column,
+            text,
+        });
+    }
+    words
+}
+
+/// What stands in each column of a line.
+fn cells(columns: &[Column], text: &str) -> Vec<String> {
+    let words = words(text);
+    let mut cells = vec![String::new(); columns.len()];
+    let mut last = 0;
+    for (index, word) in words.iter().enumerate() {
+        let overlaps = |column: &Column| word.from < column.to && column.from < word.to;
+        let column = match columns[last..].iter().position(overlaps) {
+            Some(at) => last + at,
+            None => between(columns, &words, index, last),
+        };
+        let cell = &mut cells[column];
+        if !cell.is_empty() {
+            cell.push(' ');
+        }
+        cell.push_str(word.text);
+        last = column;
+    }
+    cells
+}
+
+/// The column of a word that stands between the dashes of two: that of the word it keeps company with.
+fn between(columns: &[Column], words: &[Word<'_>], index: usize, last: usize) -> usize {
+    let word = &words[index];
+    let right = columns.iter().position(|column| column.from >= word.to);
+    let Some(right) = right else {
+        return columns.len() - 1;
+    };
+    let left = right.saturating_sub(1);
+    let next = words.get(index + 1).filter(|next| next.from == word.to + 1);
+    let is_number = word
+        .text
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b == b'.' || b == b',');
+    if is_number && next.is_some_and(|next| is_unit(next.text)) {
+        return right;
+    }
+    let previous = index.checked_sub(1).and_then(|at| words.get(at));
+    if previous.is_some_and(|previous| previous.to + 1 == word.from) {
+        return last.max(left.min(last));
+    }
+    if next.is_some_and(|next| columns[right].from < next.to) {
+        return right;
+    }
+    // Alone: to the nearer one.
+    let to_left = word.from.saturating_sub(columns[left].to);
+    let to_right = columns[right].from.saturating_sub(word.to);
+    if to_left <= to_right && left >= last {
+        left
+    } else {
+        right
+    }
+}
+
+fn is_unit(text: &str) -> bool {
+    matches!(
+        text,
+        "B" | "KB" | "MB" | "GB" | "TB" | "PB" | "Bytes" | "bytes"
+    )
+}
+
+/// True for the further lines of a row whose cells were wrapped: nothing in the first column, and little elsewhere.
+fn goes_on(cells: &[String]) -> bool {
+    let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
+    cells.first().is_some_and(String::is_empty) && filled > 0 && filled * 3 <= cells.len()
+}
+
+fn join(record: &mut Record<'_>, cells: &[String], columns: &[Column]) {
+    for (cell, column) in cells.iter().zip(columns).filter(|(c, _)| !c.is_empty()) {
+        let field = record.fields.iter_mut().find(|f| f.key == column.name);
+        if let Some(field) = field {
+            let value = field.value.to_mut();
+            // Text breaks at blanks, paths and numbers anywhere.
+            if value.contains(' ') || cell.contains(' ') {
+                value.push(' ');
+            }
+            value.push_str(cell);
+        }
+    }
+}
+
+fn record<'t>(columns: &[Column], cells: Vec<String>, line: Line<'t>) -> Record<'t> {
+    let fields = columns.iter().zip(cells).map(|(column, cell)| Field {
+        key: Cow::Owned(column.name.clone()),
+        value: Cow::Owned(cell),
+        line,
+    });
+    Record {
+        fields: fields.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::text::Text;
+
+    fn rows(text: &str) -> (Vec<Vec<(String, String)>>, usize) {
+        let text = Text::new(text.as_bytes(), false);
+        let (records, taken) = from_table(&text.lines()).expect("a table");
+        let pairs = |record: &Record<'_>| {
+            let fields = record.fields.iter();
+            fields
+                .map(|f| (f.key.to_string(), f.value.to_string()))
+                .collect()
+        };
+        (records.iter().map(pairs).collect(), taken)
+    }
+
+    fn values(row: &[(String, String)]) -> Vec<&str> {
+        row.iter().map(|(_, value)| value.as_str()).collect()
+    }
+
+    #[test]
+    fn numbers_lie_left_of_their_names_and_text_right() {
+        let (rows, taken) = rows(
+            "   DiskPath: \\\\?\\scsi#disk\n\n\
+             PartitionNumber  DriveLetter Offset                                        Size Type\n\
+             ---------------  ----------- ------                                        ---- ----\n\
+             1                           1048576                                     350 MB IFS\n\
+             2                C           368050176                                 39.66 GB IFS\n\nend",
+        );
+        assert_eq!(taken, 6);
+        assert_eq!(rows[0][0], ("DiskPath".into(), "\\\\?\\scsi#disk".into()));
+        assert_eq!(values(&rows[0][1..]), ["1", "", "1048576", "350 MB", "IFS"]);
+        assert_eq!(
+            values(&rows[1][1..]),
+            ["2", "C", "368050176", "39.66 GB", "IFS"]
+        );
+    }
+
+    #[test]
+    fn names_of_two_lines_and_columns_that_touch() {
+        let (rows, _) = rows(
+            "Number Friendly Name Serial Number                    HealthStatus         OperationalStatus      Total Size Partition\n\
+             \x20                                                                                                            Style\n\
+             ------ ------------- -------------                    ------------         -----------------      ---------- ----------\n\
+             0      Samsung SS... S21NNXAG123456                   Healthy              Online                  476.94 GB GPT\n",
+        );
+        let (names, row): (Vec<_>, Vec<_>) = rows[0].iter().map(|(k, v)| (&**k, &**v)).unzip();
+        assert_eq!(
+            names,
+            [
+                "Number",
+                "FriendlyName",
+                "SerialNumber",
+                "HealthStatus",
+                "OperationalStatus",
+                "TotalSize",
+                "PartitionStyle"
+            ]
+        );
+        assert_eq!(
+            row,
+            [
+                "0",
+                "Samsung SS...",
+                "S21NNXAG123456",
+                "Healthy",
+                "Online",
+                "476.94 GB",
+                "GPT"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_and_a_number_one_blank_apart() {
+        let (rows, _) = rows(
+            "DeviceId FriendlyName        MediaType Usage            Size\n\
+             -------- ------------        --------- -----            ----\n\
+             0        WDC WD4003FZEX-00Z4 HDD       Auto-Select   3.64 TB\n\
+             10       INTEL SSDSC2BB480G6 SSD       Auto-Select 447.13 GB\n",
+        );
+        assert_eq!(
+            values(&rows[0]),
+            ["0", "WDC WD4003FZEX-00Z4", "HDD", "Auto-Select", "3.64 TB"]
+        );
+        assert_eq!(
+            values(&rows[1]),
+            [
+                "10",
+                "INTEL SSDSC2BB480G6",
+                "SSD",
+                "Auto-Select",
+                "447.13 GB"
+            ]
+        );
+    }
+
+    #[test]
+    fn cells_that_were_wrapped_are_one_again() {
+        let (rows, _) = rows(
+            "Number Path        Model\n\
+             ------ ----        -----\n\
+             0      \\\\?\\scsi#di Virtual\n\
+             \x20      sk&ven\n\
+             1      \\\\?\\x       Other\n",
+        );
+        assert_eq!(values(&rows[0]), ["0", "\\\\?\\scsi#disk&ven", "Virtual"]);
+        assert_eq!(values(&rows[1]), ["1", "\\\\?\\x", "Other"]);
+    }
+
+    #[test]
+    fn lines_of_dashes_alone_are_no_table() {
+        let none = |text: &str| {
+            let text = Text::new(text.as_bytes(), false);
+            from_table(&text.lines()).is_none()
+        };
+        assert!(none("---- ----\n"));
+        assert!(none("title\n-----\n"));
+        assert!(none("   Key: value\nother\n"));
+        assert!(none(""));
+    }
+}
