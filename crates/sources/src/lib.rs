@@ -12,6 +12,7 @@ mod image;
 pub mod inventory;
 pub mod linux;
 mod overrides;
+mod raid;
 mod settings;
 
 pub use error::SourceError;

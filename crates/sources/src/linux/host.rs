@@ -6,6 +6,7 @@ use straddle_stack::{
 
 use super::Root;
 use super::answer::device_number;
+pub(super) use crate::raid::nowhere;
 use crate::{Overrides, SourceError};
 
 /// Deepest chain of block devices on block devices. The kernel stops at a handful; a forged sysfs does not.
@@ -285,9 +286,4 @@ impl<'a> Host<'a> {
         let text = self.root.text(path)?;
         Some(Fact::reported(text.clone(), path, text))
     }
-}
-
-/// The map of a layer whose addresses are known to reach the layers below, but not where.
-pub(super) fn nowhere() -> Map {
-    Map::Segments(Vec::new())
 }

@@ -12,7 +12,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, Odd
 
 use super::answer::{Question, device_number};
 use super::host::{Device, Host, nowhere};
-use super::md::Shape;
+use crate::raid::{Shape, carry_through};
 use table::{Place, Target};
 
 impl Host<'_> {
@@ -216,7 +216,7 @@ impl Host<'_> {
                 if let Some((pool, chunk)) = pool.zip(chunk) {
                     let unit = chunk.value.unit();
                     layer.add_grid(GridRole::ThinChunk, chunk);
-                    self.carry_through(layer, unit, vec![Bytes::ZERO], &[pool]);
+                    carry_through(&self.stack, layer, unit, vec![Bytes::ZERO], &[pool]);
                 }
             }
             "cache" => {
@@ -331,7 +331,7 @@ impl Host<'_> {
             }
             (_, Some(unit)) => {
                 let below = layer.below.clone();
-                self.carry_through(layer, unit, vec![start; below.len()], &below);
+                carry_through(&self.stack, layer, unit, vec![start; below.len()], &below);
             }
             _ => {}
         }

@@ -1,0 +1,285 @@
+//! RAID levels: how they deal chunks to members, and the maps and grids that follow. A live host and captured text both
+//! build arrays from this.
+//!
+//! Layouts: `md(4)` and `drivers/md/raid10.c`.
+
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, Seen, Stack, Value};
+
+/// A member of an array.
+pub(crate) struct Member {
+    /// Its place among the members, from 0.
+    pub(crate) slot: usize,
+    /// What it is.
+    pub(crate) layer: LayerId,
+    /// Where its data starts.
+    pub(crate) offset: Bytes,
+    /// How that is known.
+    pub(crate) said: Fact<Bytes>,
+    /// How much of it the array uses.
+    pub(crate) size: Option<Bytes>,
+}
+
+/// The map of a layer whose addresses are known to reach the layers below, but not where.
+pub(crate) fn nowhere() -> Map {
+    Map::Segments(Vec::new())
+}
+
+/// How a level deals chunks to members, as far as alignment is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Every chunk once, in turn.
+    Striped,
+    /// RAID 10 whose copies lie side by side in the same row; this many.
+    Near(u64),
+    /// RAID 10 whose first copies are dealt over all members like RAID 0 and whose others lie far below.
+    Far(u64),
+    /// Parity on this many members of every stripe.
+    Parity(u64),
+    /// Every member holds everything.
+    Mirror,
+    /// One member after the other.
+    Concatenated,
+    /// Something else.
+    Other,
+}
+
+impl Shape {
+    pub(crate) fn of(level: &str, layout: Option<u64>, count: u64) -> Shape {
+        match level {
+            "raid0" => Shape::Striped,
+            "raid1" => Shape::Mirror,
+            "linear" => Shape::Concatenated,
+            "raid4" | "raid5" => Shape::Parity(1),
+            "raid6" => Shape::Parity(2),
+            "raid10" => {
+                let layout = layout.unwrap_or(0x102);
+                let (near, far, offset) = (layout & 0xff, layout >> 8 & 0xff, layout >> 16 & 1);
+                match (near, far, offset) {
+                    (near, 1, _) if near > 0 && count > 0 && count.is_multiple_of(near) => {
+                        Shape::Near(near)
+                    }
+                    (1, far, 0) if far > 1 => Shape::Far(far),
+                    _ => Shape::Other,
+                }
+            }
+            _ => Shape::Other,
+        }
+    }
+
+    pub(crate) fn data_members(self, count: u64) -> Option<u64> {
+        let data = match self {
+            Shape::Striped => count,
+            Shape::Near(copies) => count / copies,
+            // Reads go to all members, writes reach each chunk's copies elsewhere.
+            Shape::Far(_) => count,
+            Shape::Parity(parity) => count.checked_sub(parity)?,
+            Shape::Mirror | Shape::Concatenated | Shape::Other => return None,
+        };
+        (data > 0).then_some(data)
+    }
+
+    fn arithmetic(self, count: u64) -> String {
+        match self {
+            Shape::Near(copies) => format!("{count} ÷ {copies} copies"),
+            Shape::Parity(parity) => format!("{count} − {parity} parity"),
+            _ => "all".to_owned(),
+        }
+    }
+}
+
+/// The members in the order of the columns of the map; copies and parity after them.
+pub(crate) fn order_of<'m>(shape: &Shape, members: &'m [Member]) -> Vec<&'m Member> {
+    let copies = match shape {
+        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    let mut columns = Vec::new();
+    let mut rest = Vec::new();
+    let mut last = None;
+    for member in members {
+        let column = member.slot / copies;
+        if last == Some(column) {
+            rest.push(member);
+        } else {
+            columns.push(member);
+            last = Some(column);
+        }
+    }
+    columns.extend(rest);
+    columns
+}
+
+pub(crate) fn map_of(shape: &Shape, chunk: Unit, count: u64, members: &[Member]) -> Map {
+    match shape {
+        Shape::Striped | Shape::Near(_) | Shape::Far(_) => {}
+        Shape::Mirror => {
+            return members.first().map_or_else(nowhere, |first| Map::Linear {
+                start: first.offset,
+            });
+        }
+        Shape::Concatenated => return concatenated(members).unwrap_or_else(nowhere),
+        Shape::Parity(_) | Shape::Other => return nowhere(),
+    }
+    let copies = match shape {
+        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    // RAID 0 over members of different sizes goes on with fewer columns once the smallest is full.
+    let rows = |member: &Member| member.size.map(|size| size.div_rem(chunk).0);
+    let even = members
+        .windows(2)
+        .all(|pair| rows(&pair[0]) == rows(&pair[1]));
+    let mut starts = Vec::new();
+    for member in members {
+        // Members are sorted by slot; the first that is present of each column stands for it.
+        if member.slot / copies == starts.len() {
+            starts.push(member.offset);
+        }
+    }
+    let columns = usize::try_from(count).map_or(0, |count| count / copies);
+    if starts.is_empty() || starts.len() != columns || (*shape == Shape::Striped && !even) {
+        return nowhere();
+    }
+    Map::Striped(Striping {
+        unit: chunk,
+        starts,
+    })
+}
+
+pub(crate) fn concatenated(members: &[Member]) -> Option<Map> {
+    let mut at = Bytes::ZERO;
+    let mut segments = Vec::new();
+    for (target, member) in members.iter().enumerate() {
+        let upper = Extent::new(at, member.size?)?;
+        at = upper.end();
+        segments.push(Segment {
+            upper,
+            target,
+            lower: member.offset,
+        });
+    }
+    Map::segments(segments)
+}
+
+pub(crate) fn layout_name(level: &str, layout: u64) -> Option<Cow<'static, str>> {
+    const PARITY: [&str; 6] = [
+        "left-asymmetric",
+        "right-asymmetric",
+        "left-symmetric",
+        "right-symmetric",
+        "parity-first",
+        "parity-last",
+    ];
+    match level {
+        "raid5" | "raid6" => {
+            let index = usize::try_from(layout).ok()?;
+            PARITY.get(index).map(|name| Cow::Borrowed(*name))
+        }
+        "raid10" => {
+            let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
+            Some(Cow::Owned(if layout >> 16 & 1 == 1 {
+                format!("offset={far}")
+            } else if far > 1 {
+                format!("far={far}")
+            } else {
+                format!("near={near}")
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// Adds the stripe unit, and for parity levels the full stripe, which is what a small write is rewritten within.
+pub(crate) fn add_stripes(layer: &mut Layer, shape: Shape, chunk: &Fact<Unit>, count: u64) {
+    if matches!(shape, Shape::Mirror | Shape::Concatenated) {
+        return;
+    }
+    layer.add_grid(GridRole::StripeUnit, chunk.clone().map(Grid::new));
+    let Some(data) = shape.data_members(count) else {
+        return;
+    };
+    let derived = |text: String| Fact::derived(Value::Count(data), text);
+    layer.set(
+        Key::DataMembers,
+        derived(format!("{} of {count} members", shape.arithmetic(count))),
+    );
+    if let Shape::Parity(_) = shape
+        && let Some(full) = chunk.value.checked_mul(data)
+    {
+        let from = format!("{data} data members × {} B", chunk.value.bytes().grouped());
+        layer.add_grid(GridRole::FullStripe, Fact::derived(Grid::new(full), from));
+    }
+}
+
+/// Where the map has no closed form, the sectors below still show through chunks that all start alike.
+pub(crate) fn carry_up(stack: &Stack, layer: &mut Layer, chunk: Unit, members: &[Member]) {
+    let starts = members.iter().map(|member| member.offset).collect();
+    let layers: Vec<LayerId> = members.iter().map(|member| member.layer).collect();
+    carry_through(stack, layer, chunk, starts, &layers);
+}
+
+/// Adds the grids of the layers below as they look through pieces of `unit` bytes that lie at multiples of `unit`
+/// from `starts`, in whatever order.
+pub(crate) fn carry_through(
+    stack: &Stack,
+    layer: &mut Layer,
+    unit: Unit,
+    starts: Vec<Bytes>,
+    below: &[LayerId],
+) {
+    let map = Map::Striped(Striping { unit, starts });
+    let Some(first) = below.first() else { return };
+    for seen in stack.grids_seen_from(*first) {
+        let Seen::Uniform(grid) = seen.seen else {
+            continue;
+        };
+        let alike = below.iter().all(|other| {
+            other == first
+                || stack
+                    .grids_seen_from(*other)
+                    .iter()
+                    .any(|g| g.role == seen.role && g.seen == Seen::Uniform(grid))
+        });
+        let role = seen.role;
+        if !alike || layer.grid(role).is_some() {
+            continue;
+        }
+        if let Some(grid) = map.project_up(grid) {
+            let name = &stack.layer(seen.layer).name;
+            let from = format!(
+                "{} of {name}, seen through pieces of {} B",
+                role.name(),
+                unit.bytes().grouped()
+            );
+            layer.add_grid(role, Fact::derived(grid, from));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_have_the_names_that_mdadm_gives_them() {
+        assert_eq!(layout_name("raid5", 2).as_deref(), Some("left-symmetric"));
+        assert_eq!(layout_name("raid10", 0x102).as_deref(), Some("near=2"));
+        assert_eq!(layout_name("raid10", 0x201).as_deref(), Some("far=2"));
+        assert_eq!(layout_name("raid10", 0x1_0201).as_deref(), Some("offset=2"));
+        assert_eq!(layout_name("raid6", 99), None);
+    }
+
+    #[test]
+    fn only_layouts_that_are_plain_stripes_are_called_so() {
+        let shape = |layout, count| Shape::of("raid10", Some(layout), count);
+        assert_eq!(shape(0x102, 6), Shape::Near(2));
+        assert_eq!(shape(0x102, 5), Shape::Other);
+        assert_eq!(shape(0x201, 5), Shape::Far(2));
+        assert_eq!(shape(0x1_0201, 6), Shape::Other);
+        assert_eq!(shape(0, 6), Shape::Other);
+        assert_eq!(Shape::of("raid6", None, 6).data_members(6), Some(4));
+        assert_eq!(Shape::of("raid6", None, 2).data_members(2), None);
+    }
+}
