@@ -264,6 +264,8 @@ keys! {
     State = "state",
     /// LVM physical extent.
     ExtentSize = "extent size",
+    /// Where the first extent of an LVM physical volume lies in it.
+    FirstExtent = "first extent",
     /// LVM volume group.
     VolumeGroup = "volume group",
     /// Replacement unit of a cache: what is written to the cache device as a whole.

@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use super::merge::Joined;
-use super::{Name, Placing, Thing};
+use super::{Name, Placing, Thing, lower};
 use crate::Overrides;
 use crate::image::assume_sectors;
 
@@ -51,15 +51,18 @@ impl Builder {
         }
         self.placed[index] = Placed::Now;
         let thing = self.joined.things[index].take()?;
-        let below: Vec<LayerId> = std::mem::take(&mut self.joined.on[index])
+        let below: Vec<(Name, LayerId)> = std::mem::take(&mut self.joined.on[index])
             .into_iter()
             .zip(&thing.on)
-            .filter_map(|(found, name)| match found {
-                Some(found) => self.place(found, depth + 1),
-                None => Some(self.stranger(name)),
+            .filter_map(|(found, name)| {
+                let id = match found {
+                    Some(found) => self.place(found, depth + 1)?,
+                    None => self.stranger(name),
+                };
+                Some((name.clone(), id))
             })
             .collect();
-        let layer = layer_of(thing, below);
+        let layer = self.layer_of(thing, &below);
         let id = self.stack.push(layer);
         self.placed[index] = Placed::As(id);
         Some(id)
@@ -79,6 +82,42 @@ impl Builder {
         let id = self.stack.push(layer);
         self.strangers.push((name.clone(), id));
         id
+    }
+
+    fn layer_of(&self, mut thing: Thing, reached: &[(Name, LayerId)]) -> Layer {
+        let placing = std::mem::take(&mut thing.placing);
+        let start = thing.start.take();
+        let mut layer = described(thing);
+        if reached.is_empty() {
+            return layer;
+        }
+        let below: Vec<LayerId> = reached.iter().map(|(_, id)| *id).collect();
+        match placing {
+            Placing::Raid(raid) => lower::place_raid(&mut layer, &raid, reached, &self.stack),
+            Placing::Chunks => {
+                lower::place_chunks(&mut layer, &below, &self.stack);
+                layer.below = below;
+            }
+            Placing::Extents(extents) => {
+                let extent = self.extent_of(&layer);
+                lower::place_extents(&mut layer, &extents, extent.as_ref(), reached, &self.stack);
+            }
+            placing => {
+                place(&mut layer, placing, start, &below);
+                layer.below = below;
+            }
+        }
+        layer
+    }
+
+    /// The length of an extent in the volume group of a volume.
+    fn extent_of(&self, layer: &Layer) -> Option<Fact<Bytes>> {
+        layer.bytes(Key::ExtentSize).or_else(|| {
+            let group = layer.text(Key::VolumeGroup)?;
+            let mut groups = self.joined.extents.iter();
+            let found = groups.find(|(name, _)| name == group);
+            found.map(|(_, size)| size.clone())
+        })
     }
 
     fn finish(mut self, overrides: &Overrides) -> Stack {
@@ -109,7 +148,8 @@ impl Builder {
     }
 }
 
-fn layer_of(thing: Thing, below: Vec<LayerId>) -> Layer {
+/// A layer with everything but its place.
+fn described(thing: Thing) -> Layer {
     let mut layer = Layer::new(thing.kind, thing.title);
     layer.format = thing.format.map(|fact| fact.value);
     layer.grids = thing.grids;
@@ -121,10 +161,6 @@ fn layer_of(thing: Thing, below: Vec<LayerId>) -> Layer {
         && layer.size.is_none()
     {
         layer.set(Key::SizeShown, shown.clone().map(Value::Between));
-    }
-    if !below.is_empty() {
-        place(&mut layer, thing.placing, thing.start, &below);
-        layer.below = below;
     }
     layer
 }
@@ -138,7 +174,7 @@ fn known(fact: &Fact<Interval>) -> Option<Fact<Bytes>> {
 fn place(layer: &mut Layer, placing: Placing, start: Option<Fact<Interval>>, below: &[LayerId]) {
     let nowhere = Map::Segments(Vec::new());
     layer.map = match placing {
-        Placing::Unknown => nowhere,
+        Placing::Unknown | Placing::Raid(_) | Placing::Extents(_) | Placing::Chunks => nowhere,
         Placing::Striped { unit, mut starts } => {
             starts.resize(below.len(), Bytes::ZERO);
             Map::Striped(Striping { unit, starts })

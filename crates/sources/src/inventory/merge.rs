@@ -1,8 +1,10 @@
 //! Which things are one, and what is said about one thing twice.
 
 use std::collections::HashMap;
+use straddle_geometry::{Bytes, Grid};
 use straddle_stack::{
-    Attribute, Fact, Interval, Key, LayerKind, Oddity, OddityKind, Source, Trust, Value,
+    Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source,
+    Trust, Value,
 };
 
 use super::{Inventory, Name, Placing, Space, Thing, partitions};
@@ -15,6 +17,8 @@ pub(super) struct Joined {
     /// For each thing, what it lies on; `None` for what nothing else describes.
     pub(super) on: Vec<Vec<Option<usize>>>,
     pub(super) remarks: Vec<Oddity>,
+    /// How long an extent is in each LVM volume group.
+    pub(super) extents: Vec<(String, Fact<Bytes>)>,
 }
 
 /// Names mean different things for what holds data and for what is held: `C:` is a partition and its filesystem.
@@ -53,7 +57,9 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
     }
     partitions::join(&mut groups);
     groups.join_contents();
-    groups.finish(inventory.platform, inventory.remarks)
+    let mut joined = groups.finish(inventory.platform, inventory.remarks);
+    joined.extents = inventory.extents;
+    joined
 }
 
 impl Groups {
@@ -215,8 +221,14 @@ impl Groups {
         Joined {
             platform,
             on,
-            things: self.things.into_iter().filter(Option::is_some).collect(),
+            things: self
+                .things
+                .into_iter()
+                .flatten()
+                .map(|thing| Some(in_bytes(thing)))
+                .collect(),
             remarks,
+            extents: Vec::new(),
         }
     }
 }
@@ -330,6 +342,89 @@ fn twin(thing: &Thing, other: &Thing, space: Space) -> Oddity {
     remark(OddityKind::SameIdentity, detail, thing, other)
 }
 
+/// Sets the grids of which only the number of sectors was said.
+fn in_bytes(mut thing: Thing) -> Thing {
+    let blocks = std::mem::take(&mut thing.in_blocks);
+    let sector = thing
+        .grids
+        .iter()
+        .find(|grid| grid.role == GridRole::LogicalSector)
+        .map(|grid| grid.grid.value.unit());
+    for block in blocks {
+        let (role, count) = (block.role, block.count.value);
+        let Some(sector) = sector else {
+            thing.remarks.push(Oddity::at(
+                OddityKind::UnitUnclear,
+                format!(
+                    "{} of {count} blocks: nothing says how long a block is",
+                    role.name()
+                ),
+                block.count.source,
+            ));
+            continue;
+        };
+        let Some(unit) = sector.checked_mul(count) else {
+            continue;
+        };
+        let phase = sector.bytes().checked_mul(block.phase).unwrap_or_default();
+        let mut one = Thing::new(thing.kind, "", Name::new(Space::Path, ""));
+        one.names.clear();
+        one.grids.push(GridFact {
+            role,
+            grid: block.count.map(|_| Grid::with_phase(unit, phase)),
+        });
+        add(&mut thing, one);
+    }
+    thing
+}
+
+/// How much the kind of a thing says: a device may turn out to be a partition, a volume or an array.
+const fn says(kind: LayerKind) -> u8 {
+    match kind {
+        LayerKind::Device => 0,
+        LayerKind::Volume => 1,
+        _ => 2,
+    }
+}
+
+/// Sets how a thing lies on others, from what two texts say.
+fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Oddity>) {
+    match (&mut thing.placing, placing) {
+        (Placing::Raid(raid), Placing::Raid(other)) => {
+            for (a, b) in raid.add(*other) {
+                found.push(contradiction(
+                    Key::DataOffset.name(),
+                    (&a.value.to_string(), &a.source),
+                    (&b.value.to_string(), &b.source),
+                ));
+            }
+            thing.on = raid.members.iter().map(|m| m.name.clone()).collect();
+        }
+        (Placing::Raid(raid), _) => {
+            raid.add_names(on);
+            thing.on = raid.members.iter().map(|m| m.name.clone()).collect();
+        }
+        (_, Placing::Raid(mut raid)) => {
+            raid.add_names(std::mem::take(&mut thing.on));
+            thing.on = raid.members.iter().map(|m| m.name.clone()).collect();
+            thing.placing = Placing::Raid(raid);
+        }
+        (Placing::Unknown | Placing::Linear, placing @ (Placing::Extents(_) | Placing::Chunks)) => {
+            thing.on = on;
+            thing.placing = placing;
+        }
+        (have, placing) if thing.on.is_empty() => {
+            thing.on = on;
+            *have = placing;
+        }
+        (have @ Placing::Unknown, placing) if on.len() == thing.on.len() => {
+            thing.on = on;
+            *have = placing;
+        }
+        _ => {}
+    }
+}
+
 /// Adds what `from` says to `thing`; where both speak of the same, the more exact one stays, and a contradiction is
 /// remarked.
 fn add(thing: &mut Thing, from: Thing) {
@@ -338,12 +433,12 @@ fn add(thing: &mut Thing, from: Thing) {
             thing.names.push(name);
         }
     }
-    let better = thing.placing == Placing::Unknown && from.on.len() == thing.on.len();
-    if thing.on.is_empty() || better {
-        thing.on = from.on;
-        thing.placing = from.placing;
+    if says(from.kind) > says(thing.kind) {
+        thing.kind = from.kind;
     }
+    thing.in_blocks.extend(from.in_blocks);
     let mut found = Vec::new();
+    place(thing, from.on, from.placing, &mut found);
     narrow(&mut thing.size, from.size, "size", &mut found);
     narrow(&mut thing.start, from.start, "start", &mut found);
     if let Some(format) = from.format {

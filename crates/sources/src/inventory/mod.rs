@@ -5,15 +5,18 @@
 //! inventory joins things that share a name, holds what is said twice against each other, and builds the stack.
 
 mod build;
+mod lower;
 mod merge;
 mod name;
 mod partitions;
 mod thing;
 
+pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
-pub use thing::{Placing, Thing};
+pub use thing::{InBlocks, Placing, Thing};
 
-use straddle_stack::{Oddity, Stack};
+use straddle_geometry::Bytes;
+use straddle_stack::{Fact, Oddity, Stack};
 
 use crate::Overrides;
 
@@ -28,6 +31,8 @@ pub struct Inventory {
     /// System whose tools spoke: `windows`, `linux`, `esxi`, `raid`.
     pub platform: Option<&'static str>,
     things: Vec<Thing>,
+    /// How long an extent is in each LVM volume group.
+    extents: Vec<(String, Fact<Bytes>)>,
     /// What is odd about the texts themselves rather than about one thing.
     pub remarks: Vec<Oddity>,
 }
@@ -42,6 +47,14 @@ impl Inventory {
         room
     }
 
+    /// Adds the length of an extent in an LVM volume group.
+    pub fn add_extent_size(&mut self, group: &str, size: Fact<Bytes>) {
+        let known = self.extents.iter().any(|(name, _)| name == group);
+        if !known && self.extents.len() < MOST_THINGS {
+            self.extents.push((group.to_owned(), size));
+        }
+    }
+
     /// What has been said so far.
     #[must_use]
     pub fn things(&self) -> &[Thing] {
@@ -54,6 +67,9 @@ impl Inventory {
         self.platform = self.platform.or(other.platform);
         for thing in other.things {
             self.add(thing);
+        }
+        for (group, size) in other.extents {
+            self.add_extent_size(&group, size);
         }
         self.remarks.extend(other.remarks);
     }

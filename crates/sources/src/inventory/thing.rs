@@ -4,7 +4,7 @@ use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, Value,
 };
 
-use super::Name;
+use super::{Extents, Name, Raid};
 
 /// Something that a text speaks of: a disk, a partition, a filesystem, an array.
 #[derive(Clone, Debug)]
@@ -28,12 +28,25 @@ pub struct Thing {
     pub start: Option<Fact<Interval>>,
     /// Its grids, in its own addresses.
     pub grids: Vec<GridFact>,
+    /// Grids of which only the number of its logical sectors was said.
+    pub in_blocks: Vec<InBlocks>,
     /// What else is said about it.
     pub attributes: Vec<Attribute>,
     /// What is odd about what was said.
     pub remarks: Vec<Oddity>,
     /// File and order in which it was read: what is said twice in one file is not a contradiction between captures.
     pub file: u32,
+}
+
+/// A grid in logical sectors: another text may say how long one is.
+#[derive(Clone, Debug)]
+pub struct InBlocks {
+    /// What the boundaries are.
+    pub role: GridRole,
+    /// The unit.
+    pub count: Fact<u64>,
+    /// Where the first boundary lies.
+    pub phase: u64,
 }
 
 /// How the addresses of a thing reach what it lies on.
@@ -51,6 +64,12 @@ pub enum Placing {
     },
     /// In pieces: place in it, length, number of the thing below, place there.
     Segments(Vec<(Bytes, Bytes, usize, Bytes)>),
+    /// As a RAID level deals chunks to members.
+    Raid(Box<Raid>),
+    /// In extents of an LVM volume group.
+    Extents(Box<Extents>),
+    /// In chunks that the one below deals out, in any order.
+    Chunks,
     /// In a way that was not said, or that has no closed form.
     Unknown,
 }
@@ -69,6 +88,7 @@ impl Thing {
             size: None,
             start: None,
             grids: Vec::new(),
+            in_blocks: Vec::new(),
             attributes: Vec::new(),
             remarks: Vec::new(),
             file: 0,

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Map, Unit};
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Key, Layer, LayerKind, Oddity, OddityKind, Value};
 
 use super::host::{Device, Host, nowhere};
 use crate::raid::{
