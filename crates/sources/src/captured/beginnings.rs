@@ -10,6 +10,8 @@ struct Candidate {
     rank: usize,
     tool: &'static Tool,
     anchor: &'static str,
+    /// Not within the output of its own tool.
+    loose: bool,
     begins: fn(&[Line<'_>]) -> bool,
     read: ReadText,
 }
@@ -40,7 +42,7 @@ impl Beginnings {
                 };
                 for anchor in *anchors {
                     let (text, list) = match anchor {
-                        Anchor::Start(text) => {
+                        Anchor::Start(text) | Anchor::Loose(text) => {
                             let first = text.bytes().next().unwrap_or_default();
                             (*text, &mut found.starts[usize::from(first)])
                         }
@@ -50,6 +52,7 @@ impl Beginnings {
                         rank,
                         tool,
                         anchor: text,
+                        loose: matches!(anchor, Anchor::Loose(_)),
                         begins: *begins,
                         read: *read,
                     });
@@ -59,14 +62,19 @@ impl Beginnings {
         found
     }
 
-    /// The tool whose output begins in the first of these lines.
-    pub(super) fn at(&self, rest: &[Line<'_>]) -> Option<(&'static Tool, ReadText)> {
+    /// The tool whose output begins in the first of these lines; `inside` is the one whose output the lines above are.
+    pub(super) fn at(
+        &self,
+        rest: &[Line<'_>],
+        inside: Option<&Tool>,
+    ) -> Option<(&'static Tool, ReadText)> {
         let text = rest.first()?.text;
         let trimmed = text.trim_start();
         let first = trimmed.bytes().next()?;
-        let start = self.starts[usize::from(first)]
-            .iter()
-            .find(|c| trimmed.starts_with(c.anchor) && (c.begins)(rest));
+        let start = self.starts[usize::from(first)].iter().find(|c| {
+            let apart = !c.loose || inside.is_none_or(|tool| tool.name != c.tool.name);
+            apart && trimmed.starts_with(c.anchor) && (c.begins)(rest)
+        });
         let before = start.map_or(usize::MAX, |c| c.rank);
         let within = self
             .within

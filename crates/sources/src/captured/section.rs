@@ -89,7 +89,8 @@ fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
     let typed = text
         .strip_prefix("DISKPART>")
         .or_else(|| windows_prompt(text))
-        .or_else(|| unix_prompt(text))?;
+        .or_else(|| unix_prompt(text))
+        .or_else(|| esxi_prompt(text))?;
     Some(Heading::Command(command(line, typed)))
 }
 
@@ -125,6 +126,18 @@ fn unix_prompt(text: &str) -> Option<&str> {
     let prompt = &text[..at];
     let ends = text[at + 1..].starts_with(' ') || at + 1 == text.len();
     (ends && prompt.len() < 160 && !prompt.contains(" : ")).then(|| &text[at + 1..])
+}
+
+/// `~ # …`, `/vmfs/volumes # …`, `[root@esx1:~] …`.
+fn esxi_prompt(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix("[root@") {
+        let (place, typed) = rest.split_once("] ")?;
+        let (host, folder) = place.split_once(':')?;
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+        return (host.bytes().all(plain) && !folder.contains(' ')).then_some(typed);
+    }
+    let (folder, typed) = text.split_once(" # ")?;
+    (folder == "~" || folder.starts_with('/') && !folder.contains(' ')).then_some(typed)
 }
 
 /// A JSON document that begins here.
@@ -193,11 +206,11 @@ fn text_at(
     notes: &mut Notes<'_>,
     found: &mut Found,
 ) -> Option<usize> {
-    let (tool, read) = found.beginnings.at(rest)?;
+    let (tool, read) = found.beginnings.at(rest, None)?;
     let mut end = 1;
     while end < rest.len()
         && heading(&rest[end]).is_none()
-        && found.beginnings.at(&rest[end..]).is_none()
+        && found.beginnings.at(&rest[end..], Some(tool)).is_none()
     {
         end += 1;
     }
@@ -255,7 +268,7 @@ fn next_in_list<'t>(
     let start = rest.iter().position(|line| !line.is_blank())?;
     let rest = &rest[start..];
     let first = rest.first()?;
-    if heading(first).is_some() || found.beginnings.at(rest).is_some() {
+    if heading(first).is_some() || found.beginnings.at(rest, None).is_some() {
         return None;
     }
     records::pair(first)?;
@@ -339,4 +352,39 @@ fn dispatch_records(
         rest = behind;
     }
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Option<Vec<&str>> {
+        let line = Line {
+            number: 1,
+            text: line,
+        };
+        match heading(&line)? {
+            Heading::Command(command) => Some(command.words),
+            Heading::Host(_) => None,
+        }
+    }
+
+    #[test]
+    fn prompts_of_all_systems() {
+        let expected = ["partedUtil", "get", "/dev/x"];
+        for prompt in [
+            "~ # ",
+            "/vmfs/volumes # ",
+            "[root@esx-1:~] ",
+            "[root@db1 ~]# ",
+            "root@db1:~# ",
+            "C:\\>",
+        ] {
+            let line = format!("{prompt}partedUtil get /dev/x");
+            assert_eq!(typed(&line).as_deref(), Some(&expected[..]), "{line}");
+        }
+        for line in ["a # b", "[root@esx 1:~] x", "no prompt"] {
+            assert_eq!(typed(line), None, "{line}");
+        }
+    }
 }

@@ -52,6 +52,9 @@ pub(crate) enum Anchor {
     Start(&'static str),
     /// It contains this.
     Within(&'static str),
+    /// It begins with this, and the lines above are not output of the same tool: there it is a part of that output, and
+    /// here the beginning of an excerpt.
+    Loose(&'static str),
 }
 
 /// The output of one tool.

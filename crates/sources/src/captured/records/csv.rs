@@ -73,6 +73,8 @@ pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
         return true;
     }
     let separator = char::from(separator(text));
+    // `esxcli --formatter=csv` ends each line with a comma.
+    let text = text.strip_suffix(separator).unwrap_or(text);
     let mut names = 0;
     for name in text.split(separator) {
         let name = name.trim().trim_matches('"');
@@ -88,6 +90,14 @@ pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::captured::text::Text;
+
+    #[test]
+    fn a_comma_at_the_end_of_the_names_is_no_name() {
+        let header = |text| is_csv_header(&Line { number: 1, text });
+        assert!(header("Device,EndSector,Partition,"));
+        assert!(!header("Device,EndSector,,"));
+        assert!(!header("one, and two,"));
+    }
 
     #[test]
     fn a_type_line_and_semicolons_are_those_of_export_csv_in_german() {
