@@ -7,7 +7,7 @@ use straddle_stack::{
     Trust, Value,
 };
 
-use super::{Inventory, Name, Placing, Space, Thing, partitions};
+use super::{Inventory, Name, Placing, Space, Thing, partitions, raid};
 
 /// An inventory in which every thing occurs once and knows the others that it lies on by their index.
 pub(super) struct Joined {
@@ -55,6 +55,7 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
     for thing in inventory.things {
         groups.take(thing);
     }
+    raid::members(&mut groups);
     partitions::join(&mut groups);
     groups.join_contents();
     let mut joined = groups.finish(inventory.platform, inventory.remarks);
@@ -160,6 +161,16 @@ impl Groups {
         }
         if let Some(thing) = self.things[into].as_mut() {
             add(thing, from);
+        }
+    }
+
+    /// Adds grids and remarks to a thing, and holds them against what it has.
+    pub(super) fn tell(&mut self, index: usize, said: (Vec<GridFact>, Vec<Oddity>)) {
+        if let Some(thing) = self.things[index].as_mut() {
+            for grid in said.0 {
+                add_grid(thing, grid);
+            }
+            thing.remarks.extend(said.1);
         }
     }
 
@@ -453,25 +464,42 @@ fn add(thing: &mut Thing, from: Thing) {
         }
     }
     for new in from.grids {
-        let have = thing.grids.iter_mut().find(|grid| grid.role == new.role);
-        match have {
-            None => thing.grids.push(new),
-            Some(have) if have.grid.value == new.grid.value => {}
-            // What was taken for granted gives way to what was read.
-            Some(have) if have.grid.trust >= Trust::Assumed => *have = new,
-            Some(_) if new.grid.trust >= Trust::Assumed => {}
-            Some(have) => found.push(contradiction(
-                new.role.name(),
-                (&have.grid.value.unit().to_string(), &have.grid.source),
-                (&new.grid.value.unit().to_string(), &new.grid.source),
-            )),
-        }
+        add_grid(thing, new);
     }
     for new in from.attributes {
         attribute(&mut thing.attributes, new, &mut found);
     }
     thing.remarks.extend(from.remarks);
     thing.remarks.extend(found);
+}
+
+/// Adds a grid, unless the thing has one of that role that is better.
+fn add_grid(thing: &mut Thing, new: GridFact) {
+    let have = thing.grids.iter_mut().find(|grid| grid.role == new.role);
+    match have {
+        None => thing.grids.push(new),
+        Some(have) if have.grid.value == new.grid.value => {
+            // What was read is better evidence than what was taken for granted.
+            if have.grid.trust >= Trust::Assumed && new.grid.trust < Trust::Assumed {
+                *have = new;
+            }
+        }
+        // What was taken for granted gives way to what was read.
+        Some(have) if have.grid.trust >= Trust::Assumed => *have = new,
+        Some(_) if new.grid.trust >= Trust::Assumed => {}
+        Some(have) => {
+            thing.remarks.push(contradiction(
+                new.role.name(),
+                (&have.grid.value.unit().to_string(), &have.grid.source),
+                (&new.grid.value.unit().to_string(), &new.grid.source),
+            ));
+            // Controllers and bridges hide large physical sectors; nothing makes them up.
+            let larger = new.grid.value.unit() > have.grid.value.unit();
+            if new.role == GridRole::PhysicalSector && larger {
+                *have = new;
+            }
+        }
+    }
 }
 
 /// Keeps what both leave possible.

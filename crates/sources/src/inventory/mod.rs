@@ -9,6 +9,7 @@ mod lower;
 mod merge;
 mod name;
 mod partitions;
+mod raid;
 mod thing;
 
 pub use lower::{Extents, Piece, Raid, RaidMember};
@@ -64,7 +65,11 @@ impl Inventory {
     /// Adds everything that another text says about the same machine.
     pub fn append(&mut self, other: Inventory) {
         self.host = self.host.take().or(other.host);
-        self.platform = self.platform.or(other.platform);
+        // A RAID controller's tool runs on any system; whatever else speaks says which.
+        self.platform = match (self.platform, other.platform) {
+            (None | Some("raid"), Some(other)) => Some(other),
+            (first, _) => first,
+        };
         for thing in other.things {
             self.add(thing);
         }
@@ -78,5 +83,33 @@ impl Inventory {
     #[must_use]
     pub fn stack(self, overrides: &Overrides) -> Stack {
         build::stack(merge::joined(self), overrides)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_is_known_whatever_file_comes_first() {
+        let platforms = |order: [Option<&'static str>; 3]| {
+            let mut all = Inventory::default();
+            for platform in order {
+                all.append(Inventory {
+                    platform,
+                    ..Inventory::default()
+                });
+            }
+            all.platform
+        };
+        assert_eq!(
+            platforms([Some("raid"), Some("linux"), Some("raid")]),
+            Some("linux")
+        );
+        assert_eq!(
+            platforms([Some("linux"), None, Some("raid")]),
+            Some("linux")
+        );
+        assert_eq!(platforms([None, Some("raid"), None]), Some("raid"));
     }
 }
