@@ -70,6 +70,7 @@ pub fn read_with(
         file,
         number,
         inventory: Inventory::default(),
+        focus: tool::Focus::default(),
     };
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

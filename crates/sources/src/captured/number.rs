@@ -70,14 +70,26 @@ pub(crate) fn leading(text: &str) -> Option<u64> {
     whole(text[..end].trim_end_matches(','))
 }
 
-/// The factor of a unit's name, in the languages of Windows: `KB`, `Ko`, `КБ`, `GiB`, `bytes`.
+/// The factor of a unit's name, in the languages of Windows: `KB`, `Ko`, `КБ`, `Кбайт`, `Gbytes`, `K octets`, `GiB`.
 fn factor(unit: &str, prefix: Prefix) -> Option<u64> {
+    const BYTES: [&str; 13] = [
+        "b",
+        "byte",
+        "bytes",
+        "octet",
+        "octets",
+        "o",
+        "б",
+        "байт",
+        "байта",
+        "bajt",
+        "bajty",
+        "bajtů",
+        "bajtów",
+    ];
     let lower = unit.to_lowercase();
     let lower = lower.trim_end_matches(['.', ',', ')']);
-    let plain = [
-        "b", "byte", "bytes", "octet", "octets", "o", "б", "байт", "bajtů", "bajtów",
-    ];
-    if plain.contains(&lower) {
+    if BYTES.contains(&lower) {
         return Some(1);
     }
     let mut letters = lower.chars();
@@ -89,9 +101,9 @@ fn factor(unit: &str, prefix: Prefix) -> Option<u64> {
         'p' | 'п' => 5,
         _ => return None,
     };
-    let base = match letters.as_str() {
+    let base = match letters.as_str().trim_start() {
         "ib" | "io" | "i" => 1024_u64,
-        "" | "b" | "o" | "б" => match prefix {
+        rest if rest.is_empty() || BYTES.contains(&rest) => match prefix {
             Prefix::Binary => 1024,
             Prefix::Decimal => 1000,
         },
@@ -110,8 +122,15 @@ pub(crate) fn shown(text: &str, prefix: Prefix, rounding: Rounding) -> Option<In
         .find(|(_, c)| !(c.is_ascii_digit() || matches!(c, '.' | ',')))
         .map_or(text.len(), |(at, _)| at);
     let (number, unit) = (&text[..end], text[end..].trim());
-    let unit = unit.split_whitespace().next()?;
-    interval(number, factor(unit, prefix)?, rounding)
+    let mut words = unit.split_whitespace();
+    let first = words.next()?;
+    // French versions of DiskPart write `32 G octets`.
+    let both = words.next().map(|second| format!("{first} {second}"));
+    let two = both.filter(|_| first.chars().count() == 1);
+    let factor = two
+        .and_then(|both| factor(&both, prefix))
+        .or_else(|| factor(first, prefix))?;
+    interval(number, factor, rounding)
 }
 
 /// What `number`, a figure in units of `factor` bytes, can have been.
@@ -215,7 +234,19 @@ mod tests {
 
     #[test]
     fn units_have_names_in_other_languages() {
-        for text in ["64 KB", "64 Ko", "64 КБ", "64K", "64 KiB", "64 kb"] {
+        for text in [
+            "64 KB",
+            "64 Ko",
+            "64 КБ",
+            "64K",
+            "64 KiB",
+            "64 kb",
+            "64 K octets",
+            "64 Kbytes",
+            "64 Кбайт",
+            "64 Kбайт",
+            "64 K free",
+        ] {
             let found = shown(text, Prefix::Binary, Rounding::Nearest).expect(text);
             assert!(found.contains(Bytes::kib(64)), "{text}");
         }

@@ -35,7 +35,10 @@ pub(super) fn read(
         }
         if let Some(heading) = heading(&line) {
             match heading {
-                Heading::Command(command) => context.command = Some(command),
+                Heading::Command(command) => {
+                    typed(tools, &command, notes);
+                    context.command = Some(command);
+                }
                 Heading::Host(host) => notes.inventory.host = Some(host.to_owned()),
             }
             at += 1;
@@ -47,6 +50,15 @@ pub(super) fn read(
         at += taken.unwrap_or(1).max(1);
     }
     found.seen
+}
+
+/// Tells the tools that want to know what was typed.
+fn typed(tools: &'static [&'static Tool], command: &Command<'_>, notes: &mut Notes<'_>) {
+    for reader in tools.iter().flat_map(|tool| tool.readers) {
+        if let Reader::Typed { read } = reader {
+            read(command, notes);
+        }
+    }
 }
 
 struct Found {

@@ -37,6 +37,11 @@ pub(crate) enum Reader {
         /// Notes what it says.
         read: fn(&Json<'_>, &Context<'_>, &mut Notes<'_>),
     },
+    /// What was typed, where it decides what later outputs are about: `select disk 1`.
+    Typed {
+        /// Notes it, if the command is one of this tool's.
+        read: fn(&Command<'_>, &mut Notes<'_>),
+    },
     /// Objects with these fields, in any of the shapes of [`super::records`].
     Records {
         /// Fields that none of its objects lacks, and that tell it from other tools.
@@ -114,6 +119,19 @@ pub(crate) struct Notes<'f> {
     pub(crate) number: u32,
     /// What was said so far.
     pub(crate) inventory: Inventory,
+    /// What outputs are about that say so only once, at their beginning.
+    pub(crate) focus: Focus,
+}
+
+/// What an interactive tool has selected, or what the last heading was about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Focus {
+    /// Windows' number of a disk, and the line that says so.
+    pub(crate) disk: Option<(u64, u64)>,
+    /// Number of a partition on that disk.
+    pub(crate) partition: Option<u64>,
+    /// Where a table stands that is a part of the description of that partition: its first line.
+    pub(crate) volumes_at: Option<u64>,
 }
 
 impl Notes<'_> {
