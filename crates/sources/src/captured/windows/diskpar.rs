@@ -8,7 +8,8 @@ use crate::captured::number;
 use crate::captured::records::pair;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
-use crate::inventory::{Name, Space, Thing};
+use crate::captured::windows;
+use crate::inventory::Thing;
 
 pub(crate) static TOOL: Tool = Tool {
     name: "diskpar",
@@ -52,7 +53,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         return;
     };
     match heading(first) {
-        Some(Heading::Disk(disk)) => geometry(disk, rest, notes),
+        Some(Heading::Disk(disk)) => geometry(disk, first, rest, notes),
         Some(Heading::Partition) => partition(section, rest, notes),
         None => {}
     }
@@ -66,12 +67,9 @@ fn value<'t>(lines: &[Line<'t>], keys: &[&str]) -> Option<(u64, Line<'t>)> {
     })
 }
 
-fn geometry(disk: u64, lines: &[Line<'_>], notes: &mut Notes<'_>) {
-    let mut thing = Thing::new(
-        LayerKind::Device,
-        format!("disk {disk}"),
-        Name::windows_disk(disk),
-    );
+fn geometry(disk: u64, heading: &Line<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
+    notes.focus.disk = Some((disk, heading.number));
+    let mut thing = windows::disk(disk);
     if let Some((size, line)) = value(lines, &["DiskSize"]) {
         thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
     }
@@ -83,21 +81,29 @@ fn geometry(disk: u64, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     notes.add(thing);
 }
 
+/// Sectors of a disk that was described.
+fn sector_of(disk: Option<u64>, notes: &Notes<'_>) -> u64 {
+    let name = windows::disk_name(disk);
+    let described = notes.inventory.things().iter().rev();
+    let mut grids = described
+        .filter(|thing| thing.kind == LayerKind::Device && thing.names.contains(&name))
+        .flat_map(|thing: &Thing| &thing.grids)
+        .filter(|grid| grid.role == GridRole::LogicalSector);
+    grids
+        .next()
+        .map_or(512, |grid| grid.grid.value.unit().get())
+}
+
 fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
-    let disk = last_disk(notes).or_else(|| disk_of_command(section));
-    let disk = disk.unwrap_or_else(|| Name::windows_disk(0));
-    let number = value(lines, &["PartitionNumber"]);
-    let title = match number {
-        Some((number, _)) => format!("disk {} partition {number}", disk.text),
-        None => format!("disk {} partition", disk.text),
+    let disk = disk_of(section, notes);
+    let sector = sector_of(disk, notes);
+    let Some((number, _)) = value(lines, &["PartitionNumber"]) else {
+        return;
     };
-    let name = match number {
-        Some((number, _)) => Name::new(Space::WindowsPartition, format!("{}/{number}", disk.text)),
-        None => return,
-    };
-    let mut thing = Thing::new(LayerKind::Partition, title, name).on(disk);
-    if let Some((start, line)) = value(lines, &["StatringOffset", "StartingOffset"]) {
-        thing.start = Some(notes.said(&line, Interval::exact(Bytes::new(start))));
+    let mut thing = windows::partition(disk, number);
+    let start = value(lines, &["StatringOffset", "StartingOffset"]);
+    if let Some((start, line)) = start {
+        windows::put_at(&mut thing, start, sector, &line, notes);
     }
     if let Some((length, line)) = value(lines, &["PartitionLength"]) {
         thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(length))));
@@ -107,27 +113,38 @@ fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
         .filter_map(pair)
         .find(|field| field.key == "PartitionType")
     {
-        let kind: Fact<String> = notes.said(&field.line, field.value.to_ascii_lowercase());
+        let digits = field.value.to_ascii_lowercase();
+        let kind: Fact<String> = notes.said(&field.line, format!("{digits:0>2}"));
+        let extended = ["05", "0f"].contains(&kind.value.as_str());
+        if kind.value == "42" {
+            windows::remark_dynamic(&mut thing, &field.line, notes);
+        }
         thing.set_text(Key::PartitionType, kind);
+        if extended {
+            let fact = notes.said(&field.line, Value::Flag(true));
+            thing.set(Key::HoldsPartitions, fact);
+        }
     }
     if let Some((hidden, line)) = value(lines, &["HiddenSectors"]) {
-        let bytes = Bytes::new(512).checked_mul(hidden);
-        if let Some(bytes) = bytes {
+        if let Some(bytes) = Bytes::new(sector).checked_mul(hidden) {
+            // The tool computes one from the other, unless the partition is logical.
+            let near = start.is_some_and(|(start, _)| bytes.get().abs_diff(start) < sector);
+            if thing.start.is_none() && near {
+                thing.start = Some(notes.said(&line, Interval::exact(bytes)));
+            }
             thing.set(Key::HiddenSectors, notes.said(&line, Value::Bytes(bytes)));
         }
     }
     notes.add(thing);
 }
 
-fn last_disk(notes: &Notes<'_>) -> Option<Name> {
-    let things = notes.inventory.things().iter().rev();
-    let mut disks = things.filter(|thing| thing.kind == LayerKind::Device);
-    let disk = disks.next()?;
-    let mut names = disk.names.iter();
-    names.find(|name| name.space == Space::WindowsDisk).cloned()
-}
-
-fn disk_of_command(section: &Section<'_>) -> Option<Name> {
-    let command = section.context.command.as_ref()?;
-    command.last()?.parse().ok().map(Name::windows_disk)
+/// The disk that was described or asked about last, or that the file is named for.
+fn disk_of(section: &Section<'_>, notes: &Notes<'_>) -> Option<u64> {
+    let command = section.context.command.as_ref();
+    let asked = command
+        .filter(|command| command.program() == "diskpar")
+        .and_then(|command| Some((command.last()?.parse().ok()?, command.line.number)));
+    let latest = [notes.focus.disk, asked].into_iter().flatten();
+    let latest = latest.max_by_key(|(_, line)| *line).map(|(disk, _)| disk);
+    latest.or_else(|| windows::disk_of_file(&section.context))
 }

@@ -2,3 +2,95 @@
 
 pub(super) mod diskpar;
 pub(super) mod get_partition;
+
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
+
+use super::text::Line;
+use super::tool::{Context, Notes};
+use crate::inventory::{Name, Space, Thing};
+
+/// The name of a disk of which nothing says the number. Nothing else has this name, so nothing is joined by it.
+fn unknown_disk() -> Name {
+    Name::new(Space::WindowsDisk, "?")
+}
+
+/// The disk that is spoken of: by its number, or an unknown one.
+fn disk_name(number: Option<u64>) -> Name {
+    number.map_or_else(unknown_disk, Name::windows_disk)
+}
+
+/// A disk by its number.
+fn disk(number: u64) -> Thing {
+    let title = format!("disk {number}");
+    Thing::new(LayerKind::Device, title, Name::windows_disk(number))
+}
+
+/// A partition by its number as DiskPart counts.
+fn partition(disk: Option<u64>, number: u64) -> Thing {
+    let on = disk_name(disk);
+    let name = Name::new(Space::WindowsPartition, format!("{}/{number}", on.text));
+    let title = format!("disk {} partition {number}", on.text);
+    Thing::new(LayerKind::Partition, title, name).on(on)
+}
+
+/// Notes an exact start. Nothing starts inside a sector: a figure that says so was mistyped, and is not used.
+fn put_at(thing: &mut Thing, start: u64, sector: u64, line: &Line<'_>, notes: &Notes<'_>) {
+    let unit = Unit::new(sector).filter(|unit| unit.get().is_power_of_two());
+    let sector = unit.unwrap_or(SECTOR);
+    let bytes = Bytes::new(start);
+    if bytes.is_multiple_of(sector) {
+        thing.start = Some(notes.said(line, Interval::exact(bytes)));
+        return;
+    }
+    let (count, _) = bytes.div_rem(sector);
+    let below = Bytes::new(count * sector.get());
+    let above = below.checked_add(sector.bytes()).unwrap_or(below);
+    let detail = format!(
+        "{} cannot be the start of a partition: sectors of {} bytes start at {} and {}",
+        bytes.grouped(),
+        sector.bytes().grouped(),
+        below.grouped(),
+        above.grouped()
+    );
+    let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
+    thing.remarks.push(oddity);
+}
+
+/// Remarks that a dynamic disk's partitions say nothing about its volumes: those are cut out of one large partition.
+fn remark_dynamic(thing: &mut Thing, line: &Line<'_>, notes: &Notes<'_>) {
+    const DETAIL: &str = "a dynamic disk: the offsets of its partitions are not those of its volumes; `diskext` lists where \
+                          those lie, `dmdiag -v` on older systems";
+    let said = thing.remarks.iter().any(|oddity| oddity.detail == DETAIL);
+    if !said {
+        let oddity = Oddity::at(OddityKind::Missing, DETAIL, notes.source(line));
+        thing.remarks.push(oddity);
+    }
+}
+
+/// The smallest sector that Windows knows.
+const SECTOR: Unit = match Unit::new(512) {
+    Some(unit) => unit,
+    None => Unit::B4096,
+};
+
+/// The volume in the name of a file: `C:` of `ntfsinfo-C`, `fsutil_c`, `sectorinfo C`.
+fn volume_of_file<'t>(context: &Context<'t>) -> Option<&'t str> {
+    let stem = context.file_stem;
+    let last = stem.rsplit(['-', '_', ' ', '.']).next()?;
+    let letter = last.trim_end_matches(':');
+    let single = letter.len() == 1 && letter.bytes().all(|b| b.is_ascii_alphabetic());
+    (single && last.len() < stem.len()).then_some(letter)
+}
+
+/// The number at the end of a file's name that speaks of a disk: 1 of `diskpart-disk1`, `diskpar-1`.
+fn disk_of_file(context: &Context<'_>) -> Option<u64> {
+    let stem = context.file_stem.to_ascii_lowercase();
+    let digits = stem.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+    let before = stem.strip_suffix(digits)?;
+    let before = before.trim_end_matches(['-', '_', ' ', '.', '#']);
+    let speaks = ["disk", "diskpar", "drive"]
+        .iter()
+        .any(|word| before.ends_with(word));
+    speaks.then(|| digits.parse().ok())?
+}
