@@ -88,6 +88,30 @@ fn captures() -> Vec<(&'static str, String)> {
                 counted(|n| format!("{{\"node\":\"/dev/sda{n}\",\"start\":{n},\"size\":1}},\n"))
             ),
         ),
+        ("keys", counted(|n| format!("Key{n} : 1\n"))),
+        (
+            "table",
+            format!(
+                "DiskNumber PartitionNumber Offset\n---------- --------------- ------\n{}",
+                counted(|n| format!("{n:<10} {n:<15} 512\n"))
+            ),
+        ),
+        (
+            "clixml-objects",
+            format!(
+                "#< CLIXML\n<Objs>{}",
+                counted(|n| format!(
+                    "<Obj><Props><U32 N=\"DiskNumber\">{n}</U32><U32 N=\"PartitionNumber\">1</U32><U64 N=\"Offset\">512</U64></Props></Obj>\n"
+                ))
+            ),
+        ),
+        (
+            "clixml-fields",
+            format!(
+                "#< CLIXML\n<Objs><Obj><Props>{}",
+                counted(|n| format!("<U32 N=\"K{n}\">1</U32>\n"))
+            ),
+        ),
         ("clixml", format!("#< CLIXML\n{}", filled("<Obj><MS>"))),
         ("prompts", filled("C:\\>x\n")),
         ("dashes", format!("{}\n{}\n", filled("a "), filled("- "))),

@@ -5,7 +5,7 @@ use straddle_stack::OddityKind;
 
 use super::beginnings::Beginnings;
 use super::json::{self, Json};
-use super::records::{self, Record};
+use super::records::{self, MOST_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
 
@@ -264,7 +264,9 @@ fn records_at(
     };
     let (mut records, mut taken) = (vec![record], taken);
     while let Some((record, more)) = next_in_list(&rest[taken..], read, found) {
-        records.push(record);
+        if records.len() < MOST_RECORDS {
+            records.push(record);
+        }
         taken += more;
     }
     dispatch_records(&records, context, notes, found);

@@ -17,12 +17,12 @@ pub use name::{Name, Space};
 pub use thing::{InBlocks, Placing, Thing};
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Oddity, Stack};
+use straddle_stack::{Fact, Oddity, OddityKind, Stack};
 
 use crate::Overrides;
 
 /// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
-pub const MOST_THINGS: usize = 1 << 13;
+pub const MOST_THINGS: usize = 6000;
 
 /// Everything said about one machine.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,8 @@ pub struct Inventory {
     /// System whose tools spoke: `windows`, `linux`, `esxi`, `raid`.
     pub platform: Option<&'static str>,
     things: Vec<Thing>,
+    /// Something was left out.
+    full: bool,
     /// How long an extent is in each LVM volume group.
     extents: Vec<(String, Fact<Bytes>)>,
     /// What is odd about the texts themselves rather than about one thing.
@@ -39,13 +41,18 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, and false is returned.
-    pub fn add(&mut self, thing: Thing) -> bool {
-        let room = self.things.len() < MOST_THINGS;
-        if room {
+    /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, which is remarked once.
+    pub fn add(&mut self, thing: Thing) {
+        if self.things.len() < MOST_THINGS {
             self.things.push(thing);
+        } else if !self.full {
+            self.full = true;
+            let detail = format!(
+                "more than {MOST_THINGS} disks, partitions and volumes; the rest was left out"
+            );
+            self.remarks
+                .push(Oddity::new(OddityKind::LimitReached, detail));
         }
-        room
     }
 
     /// Adds the length of an extent in an LVM volume group.

@@ -1,6 +1,7 @@
 //! Partitions that different tools number differently are known again by where they start.
 
 use std::collections::BTreeMap;
+use straddle_geometry::Bytes;
 use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
 
 use super::merge::Groups;
@@ -44,51 +45,57 @@ fn size(thing: &Thing) -> Option<&Interval> {
     thing.size.as_ref().map(|fact| &fact.value)
 }
 
+/// Most partitions that one is held against. Real ones lie side by side; only a forged list has more at one place.
+const MOST_NEIGHBOURS: usize = 64;
+
 /// Two tools' partitions are one when their starts agree and no other one's does.
 fn by_start(groups: &mut Groups, partitions: &[usize]) {
-    for (at, first) in partitions.iter().enumerate() {
-        let matches: Vec<usize> = partitions[at + 1..]
-            .iter()
-            .copied()
-            .filter(|second| {
-                let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
-                    return false;
-                };
-                !numbered_apart(a, b)
-                    && meet(start(a), start(b)) == Some(true)
-                    && meet(size(a), size(b)) != Some(false)
-            })
-            .collect();
-        let exact = |index: &usize| {
-            let thing = groups.things[*index].as_ref();
-            thing.and_then(start).is_some_and(|s| s.known().is_some())
-        };
-        // An exact start belongs to one partition; a rounded one may be that of several.
-        if exact(first) {
-            for second in matches.into_iter().filter(|m| exact(m)).collect::<Vec<_>>() {
-                groups.unite(*first, second);
+    // An exact start belongs to one partition; a rounded one may be that of several.
+    let mut exact: BTreeMap<Bytes, Vec<usize>> = BTreeMap::new();
+    for index in partitions {
+        let thing = groups.things[*index].as_ref();
+        if let Some(start) = thing.and_then(start).and_then(Interval::known) {
+            exact.entry(start).or_default().push(*index);
+        }
+    }
+    for of_one_start in exact.values() {
+        for (at, first) in of_one_start.iter().enumerate() {
+            for second in of_one_start[at + 1..].iter().take(MOST_NEIGHBOURS) {
+                if agree(groups, *first, *second) {
+                    groups.unite(*first, *second);
+                }
             }
         }
     }
-    for first in partitions {
-        let candidates: Vec<usize> = partitions
-            .iter()
-            .copied()
-            .filter(|second| {
-                let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
-                    return false;
-                };
-                second != first
-                    && !numbered_apart(a, b)
-                    && meet(start(a), start(b)) == Some(true)
-                    && meet(size(a), size(b)) != Some(false)
-            })
-            .collect();
-        if let [only] = candidates.as_slice() {
-            let (into, from) = (*first.min(only), *first.max(only));
+    let mut by_place: Vec<(Interval, usize)> = partitions
+        .iter()
+        .filter_map(|index| Some((*start(groups.things[*index].as_ref()?)?, *index)))
+        .collect();
+    by_place.sort_by_key(|(start, index)| (start.from(), start.to(), *index));
+    for (at, (place, first)) in by_place.iter().enumerate() {
+        let overlaps = |(other, _): &&(Interval, usize)| other.intersect(place).is_some();
+        let before = by_place[..at].iter().rev().take(MOST_NEIGHBOURS);
+        let behind = by_place[at + 1..].iter().take(MOST_NEIGHBOURS);
+        let mut candidates = before
+            .chain(behind)
+            .filter(overlaps)
+            .map(|(_, index)| *index)
+            .filter(|second| agree(groups, *first, *second));
+        if let (Some(only), None) = (candidates.next(), candidates.next()) {
+            let (into, from) = (*first.min(&only), *first.max(&only));
             groups.unite(into, from);
         }
     }
+}
+
+/// True for two partitions that can be one by all that is said of them.
+fn agree(groups: &Groups, first: usize, second: usize) -> bool {
+    let (Some(a), Some(b)) = (&groups.things[first], &groups.things[second]) else {
+        return false;
+    };
+    !numbered_apart(a, b)
+        && meet(start(a), start(b)) == Some(true)
+        && meet(size(a), size(b)) != Some(false)
 }
 
 /// True when one numbering gives them different numbers.
@@ -96,33 +103,37 @@ fn numbered_apart(a: &Thing, b: &Thing) -> bool {
     [Space::WindowsPartition, Space::WmiPartition, Space::Device]
         .into_iter()
         .any(|space| {
-            let of = |thing: &Thing| {
-                let names = thing.names.iter().filter(|name| name.space == space);
-                names.cloned().collect::<Vec<_>>()
+            let of = |thing: &'_ Thing| -> bool {
+                let mut names = thing.names.iter();
+                names.any(|name| name.space == space)
             };
-            let (a, b) = (of(a), of(b));
-            !a.is_empty() && !b.is_empty() && !a.iter().any(|name| b.contains(name))
+            let mut shared = a.names.iter().filter(|name| name.space == space);
+            of(a) && of(b) && !shared.any(|name| b.names.contains(name))
         })
 }
 
 /// WMI counts from 0 where DiskPart counts from 1: two of one size under one number are the same, wherever they are said
 /// to start. That they are said to start in two places is then the contradiction.
 fn by_number(groups: &mut Groups, partitions: &[usize]) {
+    let mut numbered: BTreeMap<u64, usize> = BTreeMap::new();
+    for index in partitions {
+        let thing = groups.things[*index].as_ref();
+        if let Some(number) = thing.and_then(|thing| number(thing, Space::WindowsPartition)) {
+            numbered.entry(number).or_insert(*index);
+        }
+    }
     for first in partitions {
-        for second in partitions {
-            let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
-                continue;
-            };
-            let (Some(wmi), Some(windows)) = (
-                number(a, Space::WmiPartition),
-                number(b, Space::WindowsPartition),
-            ) else {
-                continue;
-            };
-            let apart = numbered_apart(a, b);
-            if !apart && windows == wmi + 1 && meet(size(a), size(b)) == Some(true) {
-                groups.unite(*first, *second);
-            }
+        let thing = groups.things[*first].as_ref();
+        let wmi = thing.and_then(|thing| number(thing, Space::WmiPartition));
+        let windows = wmi.and_then(|wmi| wmi.checked_add(1));
+        let Some(second) = windows.and_then(|number| numbered.get(&number)) else {
+            continue;
+        };
+        let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
+            continue;
+        };
+        if !numbered_apart(a, b) && meet(size(a), size(b)) == Some(true) {
+            groups.unite(*first, *second);
         }
     }
 }

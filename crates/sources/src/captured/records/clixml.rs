@@ -21,7 +21,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 use std::borrow::Cow;
 
-use super::{Field, Record};
+use super::{Field, MOST_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// Objects in objects that are looked at; PowerShell goes two deep unless it is told otherwise.
@@ -237,7 +237,7 @@ impl<'t> Walk<'t> {
             // A script property has the name of the number that it explains, and comes later.
             match record.fields.iter_mut().find(|have| have.key == field.key) {
                 Some(have) => *have = field,
-                None => record.fields.push(field),
+                None => record.add(field),
             }
         }
     }
@@ -246,6 +246,7 @@ impl<'t> Walk<'t> {
     fn close(&mut self) {
         if let Some(record) = self.unfinished.pop()
             && !record.fields.is_empty()
+            && self.done.len() < MOST_RECORDS
         {
             self.done.push(record);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Field, Record};
+use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// The records in comma- or semicolon-separated lines under a line of names, up to a blank line; and how many lines they
@@ -26,11 +26,14 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
             .has_headers(false)
             .flexible(true)
             .delimiter(separator)
+            // The usual buffer of 8 KiB costs more than the line.
+            .buffer_capacity(256)
             .from_reader(line.text.as_bytes());
         let row = reader.records().next();
         let Some(Ok(row)) = row else { break };
         if names.is_empty() {
-            names = row.iter().map(|name| name.trim().to_owned()).collect();
+            let first = row.iter().take(MOST_FIELDS);
+            names = first.map(|name| name.trim().to_owned()).collect();
             taken += 1;
             continue;
         }
@@ -39,6 +42,10 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
             break;
         }
         // A row that ends early was cut in the middle of its last value.
+        taken += 1;
+        if records.len() >= MOST_RECORDS {
+            continue;
+        }
         let whole = row.len() >= names.len() && !is_open(line.text);
         let count = if whole { row.len() } else { row.len() - 1 };
         let fields = names
@@ -52,7 +59,6 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
         records.push(Record {
             fields: fields.collect(),
         });
-        taken += 1;
     }
     (records, taken)
 }
@@ -82,6 +88,9 @@ pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
             return false;
         }
         names += 1;
+        if names > MOST_FIELDS {
+            return false;
+        }
     }
     names >= 3
 }

@@ -17,7 +17,7 @@ pub(crate) fn from_list<'t>(lines: &[Line<'t>]) -> (Record<'t>, usize) {
         match pair(line) {
             // The same key again: another object begins.
             Some(field) if record.get(&field.key).is_some() => break,
-            Some(field) => record.fields.push(field),
+            Some(field) => record.add(field),
             None => match record.fields.last_mut() {
                 Some(last) if line.text.starts_with(' ') => {
                     last.value.to_mut().push_str(line.text.trim());

@@ -16,6 +16,12 @@ use std::borrow::Cow;
 
 use super::text::Line;
 
+/// Most objects of one output that are read.
+pub(crate) const MOST_RECORDS: usize = crate::inventory::MOST_THINGS;
+
+/// Most fields of one object; the objects of Windows have less than a hundred.
+const MOST_FIELDS: usize = 512;
+
 /// One object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record<'t> {
@@ -35,6 +41,13 @@ pub(crate) struct Field<'t> {
 }
 
 impl<'t> Record<'t> {
+    /// Adds a field, unless there are too many.
+    fn add(&mut self, field: Field<'t>) {
+        if self.fields.len() < MOST_FIELDS {
+            self.fields.push(field);
+        }
+    }
+
     /// A field by its name, whatever the case of its letters.
     pub(crate) fn get(&self, key: &str) -> Option<&Field<'t>> {
         self.fields

@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 
-use super::{Field, Record};
+use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// Most lines that names take.
@@ -41,7 +41,7 @@ pub(crate) fn from_table<'t>(lines: &[Line<'t>]) -> Option<(Vec<Record<'t>>, usi
         .position(|line| is_dashes(line.text))
         .filter(|at| *at > 0)?;
     let columns = columns(&rest[..dashes], rest[dashes].text);
-    if columns.len() < 2 {
+    if !(2..=MOST_FIELDS).contains(&columns.len()) {
         return None;
     }
     let mut records: Vec<Record<'t>> = Vec::new();
@@ -49,7 +49,9 @@ pub(crate) fn from_table<'t>(lines: &[Line<'t>]) -> Option<(Vec<Record<'t>>, usi
     for line in rest[dashes + 1..].iter().take_while(|l| !l.is_blank()) {
         let cells = cells(&columns, line.text);
         taken += 1;
+        let full = records.len() >= MOST_RECORDS;
         match records.last_mut() {
+            _ if full => {}
             Some(last) if goes_on(&cells) => join(last, &cells, &columns),
             _ => records.push(record(&columns, cells, *line)),
         }
