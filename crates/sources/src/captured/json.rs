@@ -3,6 +3,7 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
 
 use super::text::Line;
@@ -231,23 +232,31 @@ pub(crate) fn extent(lines: &[Line<'_>]) -> (usize, bool) {
 
 /// `text`, the beginning of a JSON value, cut after its last whole part and closed.
 pub(crate) fn mended(text: &str) -> Option<String> {
-    // Where a value may end: after a bracket, and before a comma.
-    let mut ends: Vec<(usize, Vec<u8>)> = Vec::new();
-    let mut scan = Scan::default();
-    for (at, byte) in text.bytes().enumerate() {
-        if byte == b',' && !scan.in_string {
-            ends.push((at, scan.open.clone()));
+    // Where a value may end: after a bracket, and before a comma. Only the last few places matter.
+    let mut ends = VecDeque::new();
+    scan(text, |at, byte, scan| {
+        let end = match byte {
+            b',' => Some(at),
+            b'}' | b']' | b'{' | b'[' => Some(at + 1),
+            _ => None,
+        };
+        if let (Some(end), false) = (end, scan.in_string) {
+            ends.push_back(end);
+            if ends.len() > MOST_ENDS {
+                ends.pop_front();
+            }
         }
-        scan.byte(byte);
-        if matches!(byte, b'}' | b']' | b'{' | b'[') && !scan.in_string {
-            ends.push((at + 1, scan.open.clone()));
+    });
+    // What is open there.
+    let mut open: Vec<(usize, Vec<u8>)> = Vec::with_capacity(ends.len());
+    scan(text, |at, byte, scan| {
+        let end = if byte == b',' { at } else { at + 1 };
+        if ends.front() == Some(&end) && matches!(byte, b',' | b'}' | b']' | b'{' | b'[') {
+            ends.pop_front();
+            open.push((end, scan.open.clone()));
         }
-        // Only the last few matter.
-        if ends.len() > 64 {
-            ends.drain(..32);
-        }
-    }
-    ends.into_iter().rev().find_map(|(end, open)| {
+    });
+    open.into_iter().rev().find_map(|(end, open)| {
         let mut closed = text.get(..end)?.to_owned();
         closed.extend(open.iter().rev().map(|b| match b {
             b'{' => '}',
@@ -256,6 +265,18 @@ pub(crate) fn mended(text: &str) -> Option<String> {
         let sound = serde_json::from_str::<&RawValue>(&closed).is_ok();
         sound.then_some(closed)
     })
+}
+
+/// How many places are tried. One or two are enough for what was merely cut off.
+const MOST_ENDS: usize = 16;
+
+/// Shows every byte of `text`, and what is open behind it.
+fn scan(text: &str, mut see: impl FnMut(usize, u8, &Scan)) {
+    let mut scan = Scan::default();
+    for (at, byte) in text.bytes().enumerate() {
+        scan.byte(byte);
+        see(at, byte, &scan);
+    }
 }
 
 /// What brackets are open.

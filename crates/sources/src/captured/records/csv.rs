@@ -22,6 +22,10 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
     let mut names: Vec<String> = Vec::new();
     let mut taken = skip;
     for line in lines[skip..].iter().take_while(|line| !line.is_blank()) {
+        if records.len() >= MOST_RECORDS {
+            taken += 1;
+            continue;
+        }
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -43,9 +47,6 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
         }
         // A row that ends early was cut in the middle of its last value.
         taken += 1;
-        if records.len() >= MOST_RECORDS {
-            continue;
-        }
         let whole = row.len() >= names.len() && !is_open(line.text);
         let count = if whole { row.len() } else { row.len() - 1 };
         let fields = names
