@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use super::merge::Joined;
-use super::{Name, Placing, Thing, lower};
+use super::{Name, Placing, Space, Thing, lower};
 use crate::Overrides;
 use crate::image::assume_sectors;
 
@@ -73,8 +73,22 @@ impl Builder {
         if let Some((_, id)) = self.strangers.iter().find(|(other, _)| other == name) {
             return *id;
         }
-        let title = format!("{} {}", name.space.word(), name.text);
-        let mut layer = Layer::new(LayerKind::Device, title);
+        let mut title = format!("{} {}", name.space.word(), name.text);
+        let is_partition = matches!(
+            name.space,
+            Space::WindowsVolume | Space::WindowsPartition | Space::WmiPartition
+        );
+        let mut layer = if is_partition {
+            if name.text.len() == 2 {
+                title = title.replace(&*name.text, &name.text.to_uppercase());
+            }
+            let mut layer = Layer::new(LayerKind::Partition, title);
+            // It starts somewhere on a disk, not at the beginning of one.
+            layer.map = Map::Segments(Vec::new());
+            layer
+        } else {
+            Layer::new(LayerKind::Device, title)
+        };
         layer.oddities.push(Oddity::new(
             OddityKind::Missing,
             "it is only named: no capture describes it",
@@ -89,6 +103,9 @@ impl Builder {
         let start = thing.start.take();
         let mut layer = described(thing);
         if reached.is_empty() {
+            if layer.kind == LayerKind::Partition {
+                layer.map = Map::Segments(Vec::new());
+            }
             return layer;
         }
         let below: Vec<LayerId> = reached.iter().map(|(_, id)| *id).collect();
@@ -131,6 +148,15 @@ impl Builder {
                 assume_sectors(&mut self.stack, *root);
             }
             let layer = self.stack.layer_mut(*root);
+            if layer.kind == LayerKind::Partition {
+                let known = layer.oddities.iter();
+                if !known.into_iter().any(|o| o.kind == OddityKind::Missing) {
+                    layer.oddities.push(Oddity::new(
+                        OddityKind::Missing,
+                        "nothing says on which disk it lies, nor where; capture its partition table too",
+                    ));
+                }
+            }
             overrides.apply(layer);
             if let Some(platform) = self.joined.platform {
                 let fact = Fact::derived(

@@ -43,6 +43,8 @@ pub(super) struct Groups {
     by_name: HashMap<(Class, Name), Vec<usize>>,
     /// Where a thing went that another absorbed.
     gone_to: HashMap<usize, usize>,
+    /// For each thing, which one it was in the order of the texts.
+    order: Vec<usize>,
 }
 
 /// Joins what is one.
@@ -51,9 +53,13 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
         things: Vec::new(),
         by_name: HashMap::new(),
         gone_to: HashMap::new(),
+        order: Vec::new(),
     };
-    for thing in inventory.things {
-        groups.take(thing);
+    let mut things: Vec<(usize, Thing)> = inventory.things.into_iter().enumerate().collect();
+    // Numbers of partitions and letters mean something else on another disk, so disks that bear one number come first.
+    things.sort_by_key(|(_, thing)| !has_name_in(thing, Space::WindowsDisk));
+    for (order, thing) in things {
+        groups.take(thing, order);
     }
     raid::members(&mut groups);
     partitions::join(&mut groups);
@@ -65,19 +71,23 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
 
 impl Groups {
     /// Adds a thing to the one it is, or as a new one.
-    fn take(&mut self, mut thing: Thing) {
+    fn take(&mut self, mut thing: Thing, order: usize) {
         let class = class_of(thing.kind);
         let mut into = None;
+        let mut bare: Vec<usize> = Vec::new();
         let candidates = self.candidates(class, &thing);
         for index in candidates {
-            let Some(other) = self.things[index].as_mut() else {
+            let Some(other) = self.things[index].as_ref() else {
                 continue;
             };
+            if self.stand_apart(&thing, other) {
+                continue;
+            }
             match relation(&thing, other) {
-                Relation::Same => {
-                    into = Some(index);
-                    break;
-                }
+                Relation::Same if is_bare_volume(other) => bare.push(index),
+                Relation::Same if into.is_none() => into = Some(index),
+                _ if into.is_some() => {}
+                Relation::Same => {}
                 Relation::Other => {}
                 Relation::Replaced(space) => {
                     let remark = replaced(&thing, other, space);
@@ -89,16 +99,41 @@ impl Groups {
                 }
             }
         }
-        match into {
-            Some(index) => self.absorb(index, thing),
+        // Volumes that were known by different names turn out to be this one.
+        let mut bare = bare.into_iter();
+        match into.or_else(|| bare.next()) {
+            Some(index) => {
+                self.order[index] = self.order[index].min(order);
+                self.absorb(index, thing);
+                for other in bare {
+                    self.unite(index, other);
+                }
+            }
             None => {
                 let index = self.things.len();
+                self.order.push(order);
                 for name in &thing.names {
                     self.enter(class, name.clone(), index);
                 }
                 self.things.push(Some(thing));
             }
         }
+    }
+
+    /// True when what names the two is only where they stand, and they stand on two disks.
+    fn stand_apart(&self, thing: &Thing, other: &Thing) -> bool {
+        let placed = |thing: &Thing| {
+            thing.kind == LayerKind::Partition || has_name_in(thing, Space::WindowsVolume)
+        };
+        let base = |thing: &Thing| match thing.on.as_slice() {
+            [only] => self.find(only, thing.file),
+            _ => None,
+        };
+        let mut shared = thing.names.iter().filter(|name| other.names.contains(name));
+        placed(thing)
+            && placed(other)
+            && !shared.any(|name| name.space.is_identity())
+            && matches!((base(thing), base(other)), (Some(a), Some(b)) if a != b)
     }
 
     fn enter(&mut self, class: Class, name: Name, index: usize) {
@@ -126,10 +161,15 @@ impl Groups {
                 }
             }
         }
+        // Of two disks with one signature, the one that has the number too.
         found.sort_by_key(|index| {
-            self.things[*index]
-                .as_ref()
-                .is_none_or(|other| other.file != thing.file)
+            let other = self.things[*index].as_ref();
+            let shared = other.map_or(0, |other| {
+                let names = thing.names.iter();
+                names.filter(|name| other.names.contains(name)).count()
+            });
+            let other_file = other.is_none_or(|other| other.file != thing.file);
+            (other_file, std::cmp::Reverse(shared))
         });
         found
     }
@@ -181,6 +221,7 @@ impl Groups {
         }
         if let Some(thing) = self.things[from].take() {
             self.gone_to.insert(from, into);
+            self.order[into] = self.order[into].min(self.order[from]);
             self.absorb(into, thing);
         }
     }
@@ -212,15 +253,19 @@ impl Groups {
         }
     }
 
-    fn finish(self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
-        let mut new_index = HashMap::new();
-        for (index, _) in self.things.iter().enumerate().filter(|(_, t)| t.is_some()) {
-            new_index.insert(index, new_index.len());
-        }
-        let on = self
-            .things
+    fn finish(mut self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
+        let mut in_order: Vec<usize> = (0..self.things.len())
+            .filter(|index| self.things[*index].is_some())
+            .collect();
+        in_order.sort_by_key(|index| self.order[*index]);
+        let new_index: HashMap<usize, usize> = in_order
             .iter()
-            .flatten()
+            .enumerate()
+            .map(|(new, old)| (*old, new))
+            .collect();
+        let on = in_order
+            .iter()
+            .filter_map(|index| self.things[*index].as_ref())
             .map(|thing| {
                 let below = thing.on.iter().map(|name| {
                     let found = self.find(name, thing.file)?;
@@ -232,10 +277,9 @@ impl Groups {
         Joined {
             platform,
             on,
-            things: self
-                .things
-                .into_iter()
-                .flatten()
+            things: in_order
+                .iter()
+                .filter_map(|index| self.things[*index].take())
                 .map(|thing| Some(in_bytes(thing)))
                 .collect(),
             remarks,
@@ -268,7 +312,12 @@ fn relation(thing: &Thing, other: &Thing) -> Relation {
         let two_slots = [Space::WindowsDisk, Space::Device, Space::EsxiDevice]
             .into_iter()
             .any(|space| differ(thing, other, space));
-        return if two_slots && thing.file == other.file && thing.kind == LayerKind::Device {
+        let is_device = thing.kind == LayerKind::Device;
+        // A table can be cloned to another disk, a serial number cannot.
+        let other_serial = identity.space == Space::TableId && differ(thing, other, Space::Serial);
+        return if is_device && other_serial && !two_slots && shared.len() > 1 {
+            Relation::Replaced(Space::Serial)
+        } else if is_device && (other_serial || two_slots && thing.file == other.file) {
             Relation::Twin(identity.space)
         } else {
             Relation::Same
@@ -285,6 +334,20 @@ fn relation(thing: &Thing, other: &Thing) -> Relation {
         Some(space) => Relation::Replaced(space),
         None => Relation::Same,
     }
+}
+
+/// True for a volume of which nothing but letters and the like is known.
+pub(super) fn is_bare_volume(thing: &Thing) -> bool {
+    let numbered = [Space::WindowsPartition, Space::WmiPartition];
+    thing.kind == LayerKind::Partition
+        && thing.start.is_none()
+        && !numbered.into_iter().any(|space| has_name_in(thing, space))
+        && (has_name_in(thing, Space::WindowsVolume)
+            || has_name_in(thing, Space::WindowsVolumeNumber))
+}
+
+pub(super) fn has_name_in(thing: &Thing, space: Space) -> bool {
+    thing.names.iter().any(|name| name.space == space)
 }
 
 /// True when both have names in `space`, and none in common.
@@ -446,6 +509,10 @@ fn add(thing: &mut Thing, from: Thing) {
     }
     if says(from.kind) > says(thing.kind) {
         thing.kind = from.kind;
+    }
+    // Whoever knows where a partition lies has the better name for it.
+    if thing.on.is_empty() && !from.on.is_empty() && thing.kind == LayerKind::Partition {
+        thing.title = from.title;
     }
     thing.in_blocks.extend(from.in_blocks);
     let mut found = Vec::new();

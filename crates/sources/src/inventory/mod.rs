@@ -12,6 +12,9 @@ mod partitions;
 mod raid;
 mod thing;
 
+#[cfg(test)]
+mod tests;
+
 pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
 pub use thing::{InBlocks, Placing, Thing};
@@ -63,6 +66,11 @@ impl Inventory {
         }
     }
 
+    /// Drops what is no longer so.
+    pub fn retain(&mut self, keep: impl FnMut(&Thing) -> bool) {
+        self.things.retain(keep);
+    }
+
     /// What has been said so far.
     #[must_use]
     pub fn things(&self) -> &[Thing] {
@@ -90,33 +98,5 @@ impl Inventory {
     #[must_use]
     pub fn stack(self, overrides: &Overrides) -> Stack {
         build::stack(merge::joined(self), overrides)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_system_is_known_whatever_file_comes_first() {
-        let platforms = |order: [Option<&'static str>; 3]| {
-            let mut all = Inventory::default();
-            for platform in order {
-                all.append(Inventory {
-                    platform,
-                    ..Inventory::default()
-                });
-            }
-            all.platform
-        };
-        assert_eq!(
-            platforms([Some("raid"), Some("linux"), Some("raid")]),
-            Some("linux")
-        );
-        assert_eq!(
-            platforms([Some("linux"), None, Some("raid")]),
-            Some("linux")
-        );
-        assert_eq!(platforms([None, Some("raid"), None]), Some("raid"));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
-use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind};
 
-use super::merge::Groups;
+use super::merge::{Groups, has_name_in, is_bare_volume};
 use super::{Space, Thing};
 
 /// Joins partitions that start at the same place of one disk, volumes of RAID controllers with the disks that the system
@@ -15,6 +15,7 @@ pub(super) fn join(groups: &mut Groups) {
         by_start(groups, &of_one_disk);
         by_number(groups, &of_one_disk);
     }
+    by_volume_size(groups);
     by_filesystem_size(groups);
 }
 
@@ -143,9 +144,66 @@ fn number(thing: &Thing, space: Space) -> Option<u64> {
     name.text.rsplit('/').next()?.parse().ok()
 }
 
+/// A volume of which only the size was said is the one partition of that size that no other volume is said to be, if both
+/// are the only ones.
+fn by_volume_size(groups: &mut Groups) {
+    let named = |thing: &Thing| {
+        has_name_in(thing, Space::WindowsVolume) || has_name_in(thing, Space::WindowsVolumeNumber)
+    };
+    let mut volumes: Vec<usize> = Vec::new();
+    let mut partitions: Vec<usize> = Vec::new();
+    for (index, thing) in groups.things.iter().enumerate() {
+        let Some(thing) = thing.as_ref().filter(|thing| {
+            thing.kind == LayerKind::Partition && thing.size.is_some() && !holds_partitions(thing)
+        }) else {
+            continue;
+        };
+        if is_bare_volume(thing) {
+            volumes.push(index);
+        } else if !named(thing) && thing.on.len() == 1 {
+            partitions.push(index);
+        }
+    }
+    let alike = |groups: &Groups, a: usize, b: usize| {
+        let (Some(a), Some(b)) = (&groups.things[a], &groups.things[b]) else {
+            return false;
+        };
+        let disk = |thing: &Thing| groups.find(thing.on.first()?, thing.file);
+        let one_disk = a.on.is_empty() || disk(a) == disk(b);
+        one_disk && meet(size(a), size(b)) == Some(true)
+    };
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for volume in &volumes {
+        let fitting: Vec<usize> = partitions
+            .iter()
+            .copied()
+            .filter(|partition| alike(groups, *volume, *partition))
+            .collect();
+        let [only] = fitting.as_slice() else { continue };
+        let rivals = volumes.iter().filter(|other| alike(groups, **other, *only));
+        if rivals.count() == 1 {
+            pairs.push((*only, *volume));
+        }
+    }
+    for (partition, volume) in pairs {
+        groups.unite(partition, volume);
+        if let Some(thing) = groups.things[partition].as_mut() {
+            thing.remarks.push(Oddity::new(
+                OddityKind::Missing,
+                "nothing says which volume it is; it is taken for the only one of its size",
+            ));
+        }
+    }
+}
+
+fn holds_partitions(thing: &Thing) -> bool {
+    let mut keys = thing.attributes.iter().map(|attribute| attribute.key);
+    keys.any(|key| key == Key::HoldsPartitions)
+}
+
 /// A filesystem on a volume of which nothing says where it is fills the one partition of its size, if there is one.
 fn by_filesystem_size(groups: &mut Groups) {
-    // NTFS leaves the last sector of its partition to the copy of its boot sector.
+    // NTFS leaves the last sector of its partition to the copy of its boot sector, and what remains of a last cluster.
     const LEFT: u64 = 4096;
     for index in 0..groups.things.len() {
         let Some(thing) = &groups.things[index] else {
@@ -158,6 +216,12 @@ fn by_filesystem_size(groups: &mut Groups) {
         let Some(length) = size(thing).and_then(Interval::known) else {
             continue;
         };
+        let units = thing.grids.iter();
+        let unit = units
+            .filter(|grid| grid.role == GridRole::AllocationUnit)
+            .map(|grid| grid.grid.value.unit().get())
+            .max();
+        let left = unit.unwrap_or(LEFT).max(LEFT);
         let fitting: Vec<usize> = groups
             .things
             .iter()
@@ -166,7 +230,7 @@ fn by_filesystem_size(groups: &mut Groups) {
                 other.as_ref().is_some_and(|other| {
                     other.kind == LayerKind::Partition
                         && size(other).and_then(Interval::known).is_some_and(|size| {
-                            size.get() >= length.get() && size.get() - length.get() <= LEFT
+                            size.get() >= length.get() && size.get() - length.get() <= left
                         })
                 })
             })

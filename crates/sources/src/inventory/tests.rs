@@ -1,0 +1,247 @@
+//! Which things are joined, and which are kept apart.
+
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{
+    Fact, GridRole, Interval, Layer, LayerKind, OddityKind, Source, Stack, Trust,
+};
+
+use super::{Inventory, Name, Space, Thing};
+use crate::Overrides;
+
+fn said<T>(value: T, file: u32) -> Fact<T> {
+    Fact {
+        value,
+        source: Source::Captured {
+            file: format!("{file}.txt"),
+            line: 1,
+            text: String::new(),
+        },
+        trust: Trust::Reported,
+    }
+}
+
+fn disk(file: u32, number: u64) -> Thing {
+    let mut thing = Thing::new(
+        LayerKind::Device,
+        format!("disk {number}"),
+        Name::windows_disk(number),
+    );
+    thing.file = file;
+    thing
+}
+
+/// Partition `number` of `disk`, from `start`, `size` long.
+fn partition(file: u32, disk: u64, number: u64, start: u64, size: u64) -> Thing {
+    let name = Name::new(Space::WindowsPartition, format!("{disk}/{number}"));
+    let title = format!("disk {disk} partition {number}");
+    let mut thing = Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk));
+    thing.start = Some(said(Interval::exact(Bytes::new(start)), file));
+    thing.size = Some(said(Interval::exact(Bytes::new(size)), file));
+    thing.file = file;
+    thing
+}
+
+fn volume(file: u32, letter: &'static str) -> Thing {
+    let name = Name::new(Space::WindowsVolume, letter);
+    let mut thing = Thing::new(LayerKind::Partition, letter, name);
+    thing.file = file;
+    thing
+}
+
+fn stack(things: Vec<Thing>) -> Stack {
+    let mut inventory = Inventory::default();
+    for thing in things {
+        inventory.add(thing);
+    }
+    inventory.stack(&Overrides::default())
+}
+
+fn of_kind(stack: &Stack, kind: LayerKind) -> Vec<&Layer> {
+    let layers = stack.layers().iter();
+    layers.filter(|layer| layer.kind == kind).collect()
+}
+
+fn names(layers: &[&Layer]) -> Vec<String> {
+    layers.iter().map(|layer| layer.name.clone()).collect()
+}
+
+fn kinds(stack: &Stack) -> Vec<OddityKind> {
+    let layers = stack.layers().iter();
+    layers
+        .flat_map(|layer| layer.oddities.iter().map(|oddity| oddity.kind))
+        .collect()
+}
+
+fn serial(text: &'static str) -> Name {
+    Name::new(Space::Serial, text)
+}
+
+#[test]
+fn partitions_of_a_disk_that_was_replaced_are_kept_apart() {
+    // The partition is spoken of before its disk.
+    let stack = stack(vec![
+        partition(0, 1, 1, 32_256, 1 << 30),
+        disk(0, 1).named(serial("OLD1")),
+        disk(1, 1).named(serial("NEW2")),
+        partition(1, 1, 1, 1 << 20, 1 << 31),
+    ]);
+    assert_eq!(of_kind(&stack, LayerKind::Device).len(), 2);
+    assert_eq!(of_kind(&stack, LayerKind::Partition).len(), 2);
+    assert_eq!(kinds(&stack), [OddityKind::Stale]);
+    let starts: Vec<u64> = of_kind(&stack, LayerKind::Partition)
+        .iter()
+        .filter_map(|layer| layer.placement.as_ref())
+        .map(|placement| placement.value.start().get())
+        .collect();
+    assert_eq!(starts, [32_256, 1 << 20]);
+}
+
+#[test]
+fn of_two_disks_with_one_signature_each_is_known_again_by_its_number() {
+    let table = || Name::new(Space::TableId, "1c2d3e4f");
+    let stack = stack(vec![
+        disk(0, 0).named(table()),
+        disk(0, 1).named(table()),
+        disk(1, 1).named(table()),
+    ]);
+    let disks = of_kind(&stack, LayerKind::Device);
+    assert_eq!(names(&disks), ["disk 0", "disk 1"]);
+    assert_eq!(kinds(&stack), [OddityKind::SameIdentity]);
+}
+
+#[test]
+fn a_table_that_was_cloned_does_not_make_two_serial_numbers_one_disk() {
+    let table = || Name::new(Space::TableId, "1c2d3e4f");
+    let elsewhere = stack(vec![
+        disk(0, 0).named(table()).named(serial("A")),
+        disk(1, 5).named(table()).named(serial("B")),
+    ]);
+    assert_eq!(kinds(&elsewhere), [OddityKind::SameIdentity]);
+    let in_its_place = stack(vec![
+        disk(0, 0).named(table()).named(serial("A")),
+        disk(1, 0).named(table()).named(serial("B")),
+    ]);
+    assert_eq!(kinds(&in_its_place), [OddityKind::Stale]);
+}
+
+#[test]
+fn things_come_in_the_order_of_the_texts() {
+    let stack = stack(vec![
+        disk(0, 0),
+        partition(0, 0, 1, 1 << 20, 1 << 30),
+        disk(0, 1),
+        partition(0, 1, 1, 1 << 20, 1 << 30),
+    ]);
+    let all: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
+    let expected = [
+        "disk 0",
+        "disk 0 partition 1",
+        "disk 1",
+        "disk 1 partition 1",
+    ];
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn a_letter_that_two_partitions_had_is_that_of_the_one_that_names_it_too() {
+    let lettered = partition(0, 0, 2, 1 << 20, 1 << 30).named(Name::new(Space::WindowsVolume, "c"));
+    let mut bare = volume(1, "C:").named(Name::new(Space::WindowsVolumeNumber, "1"));
+    bare.size = Some(said(Interval::exact(Bytes::new(1 << 30)), 1));
+    let stack = stack(vec![bare, disk(0, 0), lettered]);
+    let partitions = of_kind(&stack, LayerKind::Partition);
+    assert_eq!(names(&partitions), ["disk 0 partition 2"]);
+    assert_eq!(kinds(&stack), []);
+}
+
+#[test]
+fn a_volume_is_found_by_its_size_when_there_is_one_of_it() {
+    let bare = |letter, size| {
+        let mut thing = volume(0, letter);
+        thing.size = Some(said(Interval::exact(Bytes::new(size)), 0));
+        thing
+    };
+    let two = || {
+        vec![
+            disk(0, 0),
+            partition(0, 0, 1, 1 << 20, 1 << 30),
+            partition(0, 0, 2, 2 << 30, 1 << 31),
+        ]
+    };
+    let mut things = two();
+    things.push(bare("D:", 1 << 31));
+    let found = stack(things);
+    assert_eq!(of_kind(&found, LayerKind::Partition).len(), 2);
+    assert_eq!(kinds(&found), [OddityKind::Missing]);
+    // Two volumes of that size: it may be either.
+    let mut things = two();
+    things.extend([bare("D:", 1 << 31), bare("E:", 1 << 31)]);
+    let found = stack(things);
+    assert_eq!(of_kind(&found, LayerKind::Partition).len(), 4);
+}
+
+#[test]
+fn a_filesystem_lies_on_the_partition_that_leaves_less_than_a_cluster_over() {
+    let mut content = Thing::new(
+        LayerKind::Filesystem,
+        "D:",
+        Name::new(Space::WindowsVolume, "D:"),
+    )
+    .on(Name::new(Space::WindowsVolume, "D:"));
+    content.size = Some(said(Interval::exact(Bytes::new((1 << 30) - 65_536)), 0));
+    content.grid(
+        GridRole::AllocationUnit,
+        said(Unit::new(65_536).expect("not zero"), 0),
+    );
+    let stack = stack(vec![
+        disk(0, 0),
+        partition(0, 0, 1, 1 << 20, 1 << 30),
+        content,
+    ]);
+    let partition = stack
+        .iter()
+        .find(|(_, layer)| layer.kind == LayerKind::Partition)
+        .map(|(id, _)| id)
+        .expect("there");
+    let above = stack.above(partition).count();
+    assert_eq!(above, 1);
+}
+
+#[test]
+fn what_lies_on_a_letter_does_not_start_with_a_disk() {
+    let content = Thing::new(
+        LayerKind::Filesystem,
+        "C:",
+        Name::new(Space::WindowsVolume, "C:"),
+    )
+    .on(Name::new(Space::WindowsVolume, "C:"));
+    let stack = stack(vec![content]);
+    let below = &stack.layers()[0];
+    assert_eq!(
+        (below.kind, below.name.as_str()),
+        (LayerKind::Partition, "volume C:")
+    );
+    assert_eq!(of_kind(&stack, LayerKind::Device).len(), 0);
+}
+
+#[test]
+fn the_system_is_known_whatever_file_comes_first() {
+    let platforms = |order: [Option<&'static str>; 3]| {
+        let mut all = Inventory::default();
+        for platform in order {
+            all.append(Inventory {
+                platform,
+                ..Inventory::default()
+            });
+        }
+        all.platform
+    };
+    assert_eq!(
+        platforms([Some("raid"), Some("linux"), Some("raid")]),
+        Some("linux")
+    );
+    assert_eq!(
+        platforms([Some("linux"), None, Some("raid")]),
+        Some("linux")
+    );
+    assert_eq!(platforms([None, Some("raid"), None]), Some("raid"));
+}
