@@ -182,7 +182,8 @@ impl Text {
                 lines.push((start, body.len(), line.2));
             }
             body.push('\n');
-            goes_on = full;
+            // The dashes under the heading of a table may be 80 long, and their line ends there.
+            goes_on = full && !is_ruler(text);
         }
         (self.body, self.lines) = (body, lines);
     }
@@ -208,6 +209,11 @@ fn begins_with_label(line: &str) -> bool {
         && key
             .chars()
             .all(|c| c.is_alphanumeric() || " _-.()#".contains(c))
+}
+
+fn is_ruler(line: &str) -> bool {
+    line.bytes()
+        .all(|b| matches!(b, b'-' | b'=' | b' ' | b'+' | b'|'))
 }
 
 /// Mail puts `> ` before each line that it quotes.
@@ -328,6 +334,14 @@ mod tests {
         let found = lines(format!("{head}\n{tail}\nnext\n").as_bytes());
         assert_eq!(found[0], (1, whole));
         assert_eq!(found[1], (3, "next".to_owned()));
+    }
+
+    #[test]
+    fn dashes_as_wide_as_the_console_end_there() {
+        let ruler = format!("{}  {}", "-".repeat(39), "-".repeat(39));
+        let found = lines(format!("{ruler}\n  Volumen 0\n").as_bytes());
+        assert_eq!(found[0].1, ruler);
+        assert_eq!(found[1].1, "  Volumen 0");
     }
 
     #[test]
