@@ -21,6 +21,8 @@ pub(crate) enum Rounding {
     Down,
     /// Nobody knows whether up or to the nearest: N stands for anything above N − 1 and up to N + ½.
     UpOrNearest,
+    /// Nobody knows: N stands for anything between N − 1 and N + 1.
+    Any,
 }
 
 /// A whole number: `1048576`, `1,048,576`, `1 048 576`, `1.048.576`, `0x100000`.
@@ -163,6 +165,13 @@ pub(crate) fn interval(number: &str, factor: u64, rounding: Rounding) -> Option<
             twice(mantissa).div_ceil(scale),
             (twice(mantissa + 1) - 1) / scale,
         ),
+        Rounding::Any => (
+            match mantissa {
+                0 => 0,
+                _ => twice(mantissa - 1) / scale + 1,
+            },
+            (twice(mantissa + 1) - 1) / scale,
+        ),
         Rounding::UpOrNearest => (
             match mantissa {
                 0 => 0,
@@ -212,6 +221,10 @@ mod tests {
         let shown = ends("32 KB", Prefix::Binary, Rounding::UpOrNearest);
         assert_eq!(shown, Some((31 * 1024 + 1, 32 * 1024 + 512)));
         let mib = 1 << 20;
+        let shown = ends("31 KB", Prefix::Binary, Rounding::Down);
+        assert_eq!(shown, Some((31 * 1024, 32 * 1024 - 1)));
+        let shown = ends("32 KB", Prefix::Binary, Rounding::Any);
+        assert_eq!(shown, Some((31 * 1024 + 1, 33 * 1024 - 1)));
         let shown = ends("101 MB", Prefix::Binary, Rounding::UpOrNearest);
         assert_eq!(shown, Some((100 * mib + 1, 101 * mib + mib / 2)));
     }

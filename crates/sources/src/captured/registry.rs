@@ -4,6 +4,7 @@ use super::{linux, windows};
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
     &windows::diskpar::TOOL,
+    &windows::diskpart::TOOL,
     &windows::get_partition::TOOL,
     &linux::sfdisk::TOOL,
 ];

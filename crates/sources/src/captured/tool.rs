@@ -130,8 +130,10 @@ pub(crate) struct Focus {
     pub(crate) disk: Option<(u64, u64)>,
     /// Number of a partition on that disk.
     pub(crate) partition: Option<u64>,
-    /// Where a table stands that is a part of the description of that partition: its first line.
-    pub(crate) volumes_at: Option<u64>,
+    /// Windows XP or 2003 printed it, not a later version.
+    pub(crate) windows_xp: Option<bool>,
+    /// The first line of a table that is a part of the description of that disk, or of one of its partitions.
+    pub(crate) table: Option<(u64, Option<u64>)>,
 }
 
 impl Notes<'_> {

@@ -9,7 +9,7 @@ use crate::captured::records::pair;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::captured::windows;
-use crate::inventory::Thing;
+use crate::inventory::{Name, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "diskpar",
@@ -82,11 +82,10 @@ fn geometry(disk: u64, heading: &Line<'_>, lines: &[Line<'_>], notes: &mut Notes
 }
 
 /// Sectors of a disk that was described.
-fn sector_of(disk: Option<u64>, notes: &Notes<'_>) -> u64 {
-    let name = windows::disk_name(disk);
+fn sector_of(name: &Name, notes: &Notes<'_>) -> u64 {
     let described = notes.inventory.things().iter().rev();
     let mut grids = described
-        .filter(|thing| thing.kind == LayerKind::Device && thing.names.contains(&name))
+        .filter(|thing| thing.kind == LayerKind::Device && thing.names.contains(name))
         .flat_map(|thing: &Thing| &thing.grids)
         .filter(|grid| grid.role == GridRole::LogicalSector);
     grids
@@ -95,12 +94,13 @@ fn sector_of(disk: Option<u64>, notes: &Notes<'_>) -> u64 {
 }
 
 fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
-    let disk = disk_of(section, notes);
-    let sector = sector_of(disk, notes);
-    let Some((number, _)) = value(lines, &["PartitionNumber"]) else {
+    let Some((number, line)) = value(lines, &["PartitionNumber"]) else {
         return;
     };
-    let mut thing = windows::partition(disk, number);
+    let disk = disk_of(section, notes).map(Name::windows_disk);
+    let disk = disk.unwrap_or_else(|| windows::unknown_disk(&line, notes));
+    let sector = sector_of(&disk, notes);
+    let mut thing = windows::partition(&disk, number);
     let start = value(lines, &["StatringOffset", "StartingOffset"]);
     if let Some((start, line)) = start {
         windows::put_at(&mut thing, start, sector, &line, notes);

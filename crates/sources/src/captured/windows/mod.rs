@@ -1,6 +1,7 @@
 //! Tools of Windows.
 
 pub(super) mod diskpar;
+pub(super) mod diskpart;
 pub(super) mod get_partition;
 
 use straddle_geometry::{Bytes, Unit};
@@ -10,14 +11,10 @@ use super::text::Line;
 use super::tool::{Context, Notes};
 use crate::inventory::{Name, Space, Thing};
 
-/// The name of a disk of which nothing says the number. Nothing else has this name, so nothing is joined by it.
-fn unknown_disk() -> Name {
-    Name::new(Space::WindowsDisk, "?")
-}
-
-/// The disk that is spoken of: by its number, or an unknown one.
-fn disk_name(number: Option<u64>) -> Name {
-    number.map_or_else(unknown_disk, Name::windows_disk)
+/// The name of a disk of which nothing says the number: its like in another text is another disk.
+fn unknown_disk(line: &Line<'_>, notes: &Notes<'_>) -> Name {
+    let text = format!("? ({}:{})", notes.file, line.number);
+    Name::new(Space::WindowsDisk, text)
 }
 
 /// A disk by its number.
@@ -26,12 +23,11 @@ fn disk(number: u64) -> Thing {
     Thing::new(LayerKind::Device, title, Name::windows_disk(number))
 }
 
-/// A partition by its number as DiskPart counts.
-fn partition(disk: Option<u64>, number: u64) -> Thing {
-    let on = disk_name(disk);
-    let name = Name::new(Space::WindowsPartition, format!("{}/{number}", on.text));
-    let title = format!("disk {} partition {number}", on.text);
-    Thing::new(LayerKind::Partition, title, name).on(on)
+/// A partition of a disk by its number as DiskPart counts.
+fn partition(disk: &Name, number: u64) -> Thing {
+    let name = Name::new(Space::WindowsPartition, format!("{}/{number}", disk.text));
+    let title = format!("disk {} partition {number}", disk.text);
+    Thing::new(LayerKind::Partition, title, name).on(disk.clone())
 }
 
 /// Notes an exact start. Nothing starts inside a sector: a figure that says so was mistyped, and is not used.

@@ -1,0 +1,219 @@
+//! `detail partition` and `detail disk`: lines of `label: value` under a heading without one. Labels are translated, and
+//! are recognised by what stands behind them and by their order.
+
+use straddle_stack::{Key, LayerKind, OddityKind, Value};
+
+use crate::captured::number;
+use crate::captured::text::Line;
+use crate::captured::tool::{Notes, Section};
+use crate::captured::windows;
+use crate::inventory::{Name, Space, Thing};
+
+/// `label: value`.
+fn pair<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
+    let (label, value) = line.text.split_once([':', '：'])?;
+    let (label, value) = (label.trim(), value.trim());
+    let plain = label.chars().next().is_some_and(char::is_alphabetic) && label.chars().count() < 60;
+    (plain && !value.starts_with('\\')).then_some((label, value))
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// `c12a7328-f81f-11d2-ba4b-00a0c93ec93b`, in braces or not.
+fn guid(text: &str) -> Option<String> {
+    let bare = text.trim_matches(['{', '}']);
+    let parts: Vec<&str> = bare.split('-').collect();
+    let fits = parts.len() == 5
+        && parts
+            .iter()
+            .zip([8, 4, 4, 4, 12])
+            .all(|(part, length)| is_hex(part, length));
+    fits.then(|| bare.to_uppercase())
+}
+
+/// `Partition 1`, above `Type  : 07`.
+pub(super) fn is_partition(lines: &[Line<'_>]) -> bool {
+    let [heading, kind, ..] = lines else {
+        return false;
+    };
+    number_of(heading).is_some()
+        && pair(kind).is_some_and(|(_, value)| is_hex(value, 2) || guid(value).is_some())
+}
+
+fn number_of(heading: &Line<'_>) -> Option<u64> {
+    let text = heading.text.trim();
+    if text.len() > 60 || text.contains([':', '=', '.', '|']) {
+        return None;
+    }
+    let (name, number) = text.rsplit_once(' ')?;
+    let named = name.split_whitespace().count() <= 2 && name.chars().all(char::is_alphabetic);
+    let digits = number.len() <= 3 && number.bytes().all(|b| b.is_ascii_digit());
+    (named && digits).then(|| number.parse().ok())?
+}
+
+pub(super) fn partition(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let Some((heading, rest)) = section.lines.split_first() else {
+        return;
+    };
+    let Some(number) = number_of(heading) else {
+        return;
+    };
+    let disk = super::disk_of(section, notes);
+    notes.focus.partition = Some(number);
+    let name = disk.map(Name::windows_disk);
+    let name = name.unwrap_or_else(|| windows::unknown_disk(heading, notes));
+    let mut thing = windows::partition(&name, number);
+    let fields: Vec<(&str, &str, Line<'_>)> = rest
+        .iter()
+        .filter(|line| !line.is_blank())
+        .map_while(|line| pair(line).map(|(label, value)| (label, value, *line)))
+        .collect();
+    if let Some((_, value, line)) = fields.first() {
+        let kind = guid(value).unwrap_or_else(|| value.to_ascii_lowercase());
+        let extended = ["05", "0f", "85"].contains(&kind.as_str());
+        let dynamic = ["42", "AF9B60A0-1431-4F62-BC68-3311714A69AD"].contains(&kind.as_str());
+        // Only a GPT has types of this kind, and only an MBR those of the other.
+        let table = if kind.len() > 2 { "gpt" } else { "mbr" };
+        thing.set_text(Key::PartitionType, notes.said(line, kind));
+        if extended {
+            thing.set(Key::HoldsPartitions, notes.said(line, Value::Flag(true)));
+        }
+        if dynamic {
+            windows::remark_dynamic(&mut thing, line, notes);
+        }
+        if let Some(disk) = disk {
+            let mut disk = windows::disk(disk);
+            disk.set_text(Key::PartitionTable, notes.said(line, table.to_owned()));
+            notes.add(disk);
+        }
+    }
+    // The attributes of a GPT entry are 16 digits too, and never last.
+    let offset = fields.iter().skip(1).rev().find_map(|(_, value, line)| {
+        let start = number::whole(value).filter(|_| value.len() != 16)?;
+        Some((start, *line))
+    });
+    if let Some((start, line)) = offset {
+        windows::put_at(&mut thing, start, 512, &line, notes);
+    }
+    notes.add(thing);
+    let described = fields
+        .last()
+        .map_or(heading.number, |(_, _, line)| line.number);
+    notes.focus.table = table_after(rest, described).map(|line| (line, Some(number)));
+}
+
+/// The line in which the dashes of a table stand that follows after the line `described`, with nothing in between but
+/// its heading, which is the last line here.
+fn table_after(lines: &[Line<'_>], described: u64) -> Option<u64> {
+    let mut after = lines
+        .iter()
+        .filter(|line| line.number > described && !line.is_blank());
+    let heading = after.next()?;
+    let ends = after.next().is_none() && pair(heading).is_none();
+    ends.then(|| lines.last().map(|line| line.number.saturating_add(1)))?
+}
+
+/// The model, above `Disk ID: 7B5C4A2D` and `Type   : SATA`.
+pub(super) fn is_disk(lines: &[Line<'_>]) -> bool {
+    let [model, id, kind, ..] = lines else {
+        return false;
+    };
+    let names_it = |label: &str| {
+        let lower = label.to_lowercase();
+        lower.contains("id") || lower.contains("ид")
+    };
+    !model.is_blank()
+        && pair(model).is_none()
+        && pair(id).is_some_and(|(label, value)| {
+            names_it(label) && (is_hex(value, 8) || guid(value).is_some())
+        })
+        && pair(kind).is_some()
+}
+
+pub(super) fn disk(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let [model, id, kind, ..] = section.lines else {
+        return;
+    };
+    let mut thing = match super::disk_of(section, notes) {
+        Some(number) => windows::disk(number),
+        None => {
+            let detail = "nothing says which disk this is; include `select disk` in the capture";
+            notes.remark(OddityKind::Missing, detail, model);
+            let title: String = model.text.trim().chars().take(60).collect();
+            Thing::new(
+                LayerKind::Device,
+                title,
+                windows::unknown_disk(model, notes),
+            )
+        }
+    };
+    thing.set_text(Key::Model, notes.said(model, model.text.trim().to_owned()));
+    if let Some((_, value)) = pair(id) {
+        let table = if value.starts_with('{') { "gpt" } else { "mbr" };
+        let identity = guid(value).unwrap_or_else(|| value.to_ascii_lowercase());
+        // A disk without a table has no signature.
+        if identity.bytes().any(|b| b != b'0' && b != b'-') {
+            thing = thing.named(Name::new(Space::TableId, identity.clone()));
+            thing.set_text(Key::TableId, notes.said(id, identity));
+            thing.set_text(Key::PartitionTable, notes.said(id, table.to_owned()));
+        }
+    }
+    if let Some((_, value)) = pair(kind) {
+        thing.set_text(Key::Transport, notes.said(kind, value.to_lowercase()));
+    }
+    notes.add(thing);
+    let fields = section.lines.iter().skip(1);
+    let described = fields
+        .filter(|line| !line.is_blank())
+        .take_while(|line| pair(line).is_some())
+        .last()
+        .map_or(kind.number, |line| line.number);
+    notes.focus.table = table_after(section.lines, described).map(|line| (line, None));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_have_one_shape_in_all_languages() {
+        let lines = |texts: &[&'static str]| -> Vec<Line<'static>> {
+            let number = |(n, text): (usize, &&'static str)| Line {
+                number: n as u64 + 1,
+                text,
+            };
+            texts.iter().enumerate().map(number).collect()
+        };
+        assert!(is_partition(&lines(&["Partition 1", "Type  : 07"])));
+        assert!(is_partition(&lines(&["Раздел 3", "Тип         : 07"])));
+        assert!(is_partition(&lines(&[
+            "パーティション 2",
+            "種類    : ebd0a0a2-b9e5-4433-87c0-68b6b72699c7"
+        ])));
+        assert!(!is_partition(&lines(&["Partition 1", "Hidden: No"])));
+        assert!(!is_partition(&lines(&["12 34", "Type: 07"])));
+        assert!(is_disk(&lines(&[
+            "磁盘 A",
+            "磁盘 ID: 1A2B3C4D",
+            "类型   : USB"
+        ])));
+        assert!(is_disk(&lines(&[
+            "Samsung SSD 980",
+            "Datenträger-ID: {6DA2A3F5-0000-0000-0000-1234567890AB}",
+            "Typ : NVMe"
+        ])));
+        assert!(!is_disk(&lines(&["Log of", "Date: 20240101", "Type: x"])));
+    }
+
+    #[test]
+    fn guids_have_one_spelling() {
+        let upper = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B";
+        assert_eq!(
+            guid(&format!("{{{}}}", upper.to_lowercase())).as_deref(),
+            Some(upper)
+        );
+        assert_eq!(guid("c12a7328-f81f"), None);
+    }
+}
