@@ -502,6 +502,17 @@ fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Odd
 /// Adds what `from` says to `thing`; where both speak of the same, the more exact one stays, and a contradiction is
 /// remarked.
 fn add(thing: &mut Thing, from: Thing) {
+    // DiskPart's number is what an administrator types; a letter alone does not say where the partition lies.
+    let numbered = |names: &[Name]| {
+        names
+            .iter()
+            .any(|name| name.space == Space::WindowsPartition)
+    };
+    let better = thing.on.is_empty() && !from.on.is_empty()
+        || numbered(&from.names) && !numbered(&thing.names);
+    if thing.kind == LayerKind::Partition && better {
+        thing.title = from.title;
+    }
     for name in from.names {
         if !thing.names.contains(&name) {
             thing.names.push(name);
@@ -509,10 +520,6 @@ fn add(thing: &mut Thing, from: Thing) {
     }
     if says(from.kind) > says(thing.kind) {
         thing.kind = from.kind;
-    }
-    // Whoever knows where a partition lies has the better name for it.
-    if thing.on.is_empty() && !from.on.is_empty() && thing.kind == LayerKind::Partition {
-        thing.title = from.title;
     }
     thing.in_blocks.extend(from.in_blocks);
     let mut found = Vec::new();
@@ -536,8 +543,12 @@ fn add(thing: &mut Thing, from: Thing) {
     for new in from.attributes {
         attribute(&mut thing.attributes, new, &mut found);
     }
-    thing.remarks.extend(from.remarks);
-    thing.remarks.extend(found);
+    for remark in from.remarks.into_iter().chain(found) {
+        let mut said = thing.remarks.iter();
+        if !said.any(|old| (old.kind, &old.detail) == (remark.kind, &remark.detail)) {
+            thing.remarks.push(remark);
+        }
+    }
 }
 
 /// Adds a grid, unless the thing has one of that role that is better.

@@ -213,7 +213,7 @@ fn by_filesystem_size(groups: &mut Groups) {
         if thing.kind != LayerKind::Filesystem || groups.find(on, thing.file).is_some() {
             continue;
         }
-        let Some(length) = size(thing).and_then(Interval::known) else {
+        let Some(length) = size(thing).copied() else {
             continue;
         };
         let units = thing.grids.iter();
@@ -230,7 +230,8 @@ fn by_filesystem_size(groups: &mut Groups) {
                 other.as_ref().is_some_and(|other| {
                     other.kind == LayerKind::Partition
                         && size(other).and_then(Interval::known).is_some_and(|size| {
-                            size.get() >= length.get() && size.get() - length.get() <= left
+                            size >= length.from()
+                                && size.get().saturating_sub(length.to().get()) <= left
                         })
                 })
             })
