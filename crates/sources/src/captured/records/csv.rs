@@ -49,19 +49,37 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
         taken += 1;
         let whole = row.len() >= names.len() && !is_open(line.text);
         let count = if whole { row.len() } else { row.len() - 1 };
-        let fields = names
-            .iter()
-            .zip(row.iter().take(count))
-            .map(|(name, value)| Field {
-                key: Cow::Owned(name.clone()),
-                value: Cow::Owned(value.trim().to_owned()),
-                line: *line,
-            });
+        let row = without_loose_commas(row.iter().take(count), names.len());
+        let fields = names.iter().zip(row).map(|(name, value)| Field {
+            key: Cow::Owned(name.clone()),
+            value: Cow::Owned(value.trim().to_owned()),
+            line: *line,
+        });
         records.push(Record {
             fields: fields.collect(),
         });
     }
     (records, taken)
+}
+
+/// `wmic` does not quote `Disk #0, Partition #1`: where there are more cells than names, one that begins with a blank
+/// belongs to the one before.
+fn without_loose_commas<'r>(row: impl Iterator<Item = &'r str>, names: usize) -> Vec<Cow<'r, str>> {
+    let mut rest: Vec<&str> = row.take(2 * MOST_FIELDS).collect();
+    let mut loose = rest.len().saturating_sub(names);
+    let mut cells: Vec<Cow<'r, str>> = Vec::with_capacity(names);
+    for cell in rest.drain(..) {
+        match cells.last_mut() {
+            Some(last) if loose > 0 && cell.starts_with(' ') => {
+                let last = last.to_mut();
+                last.push(',');
+                last.push_str(cell);
+                loose -= 1;
+            }
+            _ => cells.push(Cow::Borrowed(cell)),
+        }
+    }
+    cells
 }
 
 fn separator(header: &str) -> u8 {
@@ -100,6 +118,20 @@ pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::captured::text::Text;
+
+    #[test]
+    fn a_comma_inside_a_value_is_no_end_of_it() {
+        let text = Text::new(
+            b"Node,Name,Size\nDB1,Disk #0, Partition #1,5\nDB1,Disk #0,6\n",
+            false,
+        );
+        let lines = text.lines();
+        let (records, _) = from_csv(&lines);
+        let name = |n: usize| records[n].filled("Name").map(|f| f.value.to_string());
+        assert_eq!(name(0).as_deref(), Some("Disk #0, Partition #1"));
+        assert_eq!(records[0].number("Size").map(|(n, _)| n), Some(5));
+        assert_eq!(records[1].number("Size").map(|(n, _)| n), Some(6));
+    }
 
     #[test]
     fn a_comma_at_the_end_of_the_names_is_no_name() {
