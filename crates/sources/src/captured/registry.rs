@@ -6,5 +6,6 @@ pub static TOOLS: &[&Tool] = &[
     &windows::diskpar::TOOL,
     &windows::diskpart::TOOL,
     &windows::get_partition::TOOL,
+    &windows::wmic::TOOL,
     &linux::sfdisk::TOOL,
 ];

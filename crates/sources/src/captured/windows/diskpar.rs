@@ -70,10 +70,12 @@ fn value<'t>(lines: &[Line<'t>], keys: &[&str]) -> Option<(u64, Line<'t>)> {
 fn geometry(disk: u64, heading: &Line<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     notes.focus.disk = Some((disk, heading.number));
     let mut thing = windows::disk(disk);
+    let sector = value(lines, &["BytesPerSector"]);
     if let Some((size, line)) = value(lines, &["DiskSize"]) {
-        thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
+        let sector = sector.map_or(512, |(sector, _)| sector);
+        thing.size = Some(notes.said(&line, windows::cylinders(size, sector)));
     }
-    if let Some((sector, line)) = value(lines, &["BytesPerSector"])
+    if let Some((sector, line)) = sector
         && let Some(unit) = Unit::new(sector)
     {
         thing.grid(GridRole::LogicalSector, notes.said(&line, unit));

@@ -3,6 +3,7 @@
 pub(super) mod diskpar;
 pub(super) mod diskpart;
 pub(super) mod get_partition;
+pub(super) mod wmic;
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
@@ -62,6 +63,36 @@ fn remark_dynamic(thing: &mut Thing, line: &Line<'_>, notes: &Notes<'_>) {
         let oddity = Oddity::at(OddityKind::Missing, DETAIL, notes.source(line));
         thing.remarks.push(oddity);
     }
+}
+
+/// The size of a disk as old interfaces give it: of whole cylinders, which leaves less than one over at its end.
+fn cylinders(size: u64, sector: u64) -> Interval {
+    let exact = Interval::exact(Bytes::new(size));
+    let Some(cylinder) = sector.checked_mul(255 * 63).filter(|n| *n > 0) else {
+        return exact;
+    };
+    if size == 0 || !size.is_multiple_of(cylinder) {
+        return exact;
+    }
+    let most = size.saturating_add(cylinder - sector);
+    Interval::new(Bytes::new(size), Bytes::new(most)).unwrap_or(exact)
+}
+
+/// A filesystem's name as Windows prints it, as it is called here; `None` for discs and for what is none.
+fn filesystem(name: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 7] = [
+        ("NTFS", "ntfs"),
+        ("ReFS", "refs"),
+        ("exFAT", "exfat"),
+        ("FAT32", "fat"),
+        ("FAT", "fat"),
+        ("CSVFS", "csvfs"),
+        ("CSVFS_NTFS", "csvfs"),
+    ];
+    let known = KNOWN
+        .iter()
+        .find(|(shown, _)| shown.eq_ignore_ascii_case(name));
+    known.map(|(_, format)| *format)
 }
 
 /// The smallest sector that Windows knows.

@@ -272,15 +272,6 @@ struct Columns {
     kind: String,
 }
 
-/// The filesystems that Windows shows, and what they are called here.
-const FILESYSTEMS: [(&str, &str); 6] = [
-    ("NTFS", "ntfs"),
-    ("ReFS", "refs"),
-    ("exFAT", "exfat"),
-    ("FAT32", "vfat"),
-    ("FAT", "vfat"),
-    ("CSVFS", "csvfs"),
-];
 /// Volumes of which nothing is asked: discs, and what has no filesystem.
 const PASSED_OVER: [&str; 3] = ["CDFS", "UDF", "RAW"];
 
@@ -301,13 +292,10 @@ fn columns(middle: &str) -> Columns {
         rest = &middle[at + 1..];
     }
     let words: Vec<&str> = rest.split_whitespace().take(32).collect();
-    let is_format = |word: &&str| {
-        FILESYSTEMS.iter().any(|(shown, _)| shown == word) || PASSED_OVER.contains(word)
-    };
+    let is_format = |word: &&str| windows::filesystem(word).is_some() || PASSED_OVER.contains(word);
     let at = words.iter().rposition(is_format);
     if let Some(at) = at {
-        let known = FILESYSTEMS.iter().find(|(shown, _)| *shown == words[at]);
-        columns.format = known.map(|(_, format)| *format);
+        columns.format = windows::filesystem(words[at]);
         columns.label = words[..at].join(" ");
         columns.kind = words[at + 1..].join(" ").to_lowercase();
     } else {
@@ -441,7 +429,7 @@ mod tests {
         };
         let expected = (Some('C'), "Daten".to_owned(), Some("ntfs"));
         assert_eq!(of("     C   Daten        NTFS   Partition    "), expected);
-        let expected = (None, "X".to_owned(), Some("vfat"));
+        let expected = (None, "X".to_owned(), Some("fat"));
         assert_eq!(of("         X            FAT32  Partition    "), expected);
         let expected = (Some('E'), String::new(), None);
         assert_eq!(

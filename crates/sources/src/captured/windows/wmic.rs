@@ -1,0 +1,502 @@
+//! `wmic`: partitions, disks, volumes and which letter is which partition, as a list, a table or comma-separated. WMI
+//! counts partitions from 0, and leaves out those that Microsoft reserves.
+
+use std::borrow::Cow;
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
+
+use crate::captured::records::{Field, Record};
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::windows;
+use crate::inventory::{Name, Space, Thing};
+
+/// Objects with these fields are read here.
+macro_rules! records {
+    ($($key:literal),+) => {
+        Reader::Records { keys: &[$($key),+], read }
+    };
+}
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "wmic",
+    platform: "windows",
+    commands: &[
+        "wmic partition list full",
+        "wmic partition get Name,StartingOffset,Size,BlockSize /format:csv",
+        "wmic diskdrive list full",
+        "wmic volume get BlockSize,Capacity,DriveLetter,FileSystem,Name /format:list",
+        "wmic logicaldisk list full",
+        "wmic path Win32_LogicalDiskToPartition get Antecedent,Dependent",
+    ],
+    readers: &[
+        records!("StartingOffset"),
+        records!("Antecedent", "Dependent"),
+        records!("Index", "InterfaceType"),
+        records!("Index", "BytesPerSector"),
+        records!("Index", "Model"),
+        records!("Index", "SerialNumber"),
+        records!("Index", "Signature"),
+        records!("DeviceID", "InterfaceType"),
+        records!("DeviceID", "BytesPerSector"),
+        records!("DeviceID", "Signature"),
+        records!("BlockSize", "Capacity"),
+        records!("BlockSize", "DriveLetter"),
+        records!("BlockSize", "FileSystem"),
+        records!("Capacity", "DriveLetter"),
+        records!("DeviceID", "FileSystem", "Size"),
+        records!("Caption", "FileSystem", "Size"),
+        records!("DriveType", "FileSystem", "VolumeSerialNumber"),
+        Reader::Text {
+            anchors: &[
+                Anchor::Within("StartingOffset"),
+                Anchor::Within("Antecedent"),
+                Anchor::Within("InterfaceType"),
+                Anchor::Within("BytesPerSector"),
+                Anchor::Within("Signature"),
+                Anchor::Within("SerialNumber"),
+                Anchor::Within("Model"),
+                Anchor::Within("BlockSize"),
+                Anchor::Within("Capacity"),
+                Anchor::Within("FileSystem"),
+            ],
+            begins: is_table,
+            read: table,
+        },
+    ],
+};
+
+/// Properties that a table is known by, when it has one of these sets.
+const SETS: [&[&str]; 11] = [
+    &["StartingOffset"],
+    &["Antecedent", "Dependent"],
+    &["Index", "InterfaceType"],
+    &["Index", "BytesPerSector"],
+    &["Index", "Model"],
+    &["Index", "SerialNumber"],
+    &["Index", "Signature"],
+    &["DeviceID", "BytesPerSector"],
+    &["BlockSize", "Capacity"],
+    &["BlockSize", "DriveLetter"],
+    &["DeviceID", "FileSystem", "Size"],
+];
+
+/// Where the columns of a table begin, and what they are called: names two blanks apart.
+fn heading<'t>(line: &Line<'t>) -> Option<Vec<(usize, &'t str)>> {
+    let mut columns: Vec<(usize, &str)> = Vec::new();
+    let mut end = 0;
+    for word in line.text.split(' ').filter(|word| !word.is_empty()) {
+        let at = (word.as_ptr() as usize).checked_sub(line.text.as_ptr() as usize)?;
+        let named = word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !named || (!columns.is_empty() && at < end + 2) || columns.len() > 64 {
+            return None;
+        }
+        columns.push((at, word));
+        end = at + word.len();
+    }
+    let has = |key: &&str| {
+        columns
+            .iter()
+            .any(|(_, name)| name.eq_ignore_ascii_case(key))
+    };
+    let known = SETS.iter().any(|set| set.iter().all(has));
+    (known && columns.len() > 1).then_some(columns)
+}
+
+fn is_table(lines: &[Line<'_>]) -> bool {
+    // Dashes below are PowerShell's.
+    let below = lines[1..].iter().take(3).find(|line| !line.is_blank());
+    heading(&lines[0]).is_some()
+        && below.is_some_and(|line| !line.text.trim_start().starts_with("--"))
+}
+
+fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let Some((first, rest)) = section.lines.split_first() else {
+        return;
+    };
+    let Some(columns) = heading(first) else {
+        return;
+    };
+    let row = |line: &Line<'_>| -> Vec<String> {
+        let chars: Vec<char> = line.text.chars().collect();
+        let cut = |from: usize, to: usize| -> String {
+            let part = chars.get(from..to.min(chars.len())).unwrap_or_default();
+            part.iter().collect::<String>().trim().to_owned()
+        };
+        let ends = columns.iter().skip(1).map(|(at, _)| *at);
+        let ends = ends.chain(std::iter::once(usize::MAX));
+        columns
+            .iter()
+            .zip(ends)
+            .map(|((from, _), to)| cut(*from, to))
+            .collect()
+    };
+    let mut records: Vec<Record<'_>> = Vec::new();
+    for line in rest.iter().filter(|line| !line.is_blank()) {
+        // The next table of a longer text.
+        if heading(line).is_some() {
+            break;
+        }
+        let fields = columns
+            .iter()
+            .zip(row(line))
+            .map(|((_, name), value)| Field {
+                key: Cow::Borrowed(*name),
+                value: Cow::Owned(value),
+                line: *line,
+            });
+        records.push(Record {
+            fields: fields.collect(),
+        });
+    }
+    read(&records, &section.context, notes);
+}
+
+fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+    for record in records {
+        if let Some(node) = record.filled("Node") {
+            notes.inventory.host = Some(node.value.to_string());
+        }
+        if record.get("StartingOffset").is_some() {
+            partition(record, notes);
+        } else if record.has(&["Antecedent", "Dependent"]) {
+            letter_of_partition(record, notes);
+        } else if let Some(number) = disk_number(record) {
+            disk(record, number, notes);
+        } else {
+            volume(record, notes);
+        }
+    }
+}
+
+/// All whole numbers in a text.
+fn numbers(text: &str) -> Vec<u64> {
+    text.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .take(4)
+        .collect()
+}
+
+/// Disk and partition of `Disk #0, Partition #1`, whatever the language.
+pub(super) fn disk_and_partition(text: &str) -> Option<(u64, u64)> {
+    match numbers(text).as_slice() {
+        [disk, partition] => Some((*disk, *partition)),
+        _ => None,
+    }
+}
+
+/// A partition as WMI counts.
+pub(super) fn wmi_partition(disk: u64, index: u64) -> Thing {
+    let name = Name::new(Space::WmiPartition, format!("{disk}/{index}"));
+    let title = format!("disk {disk} partition #{index}");
+    Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk))
+}
+
+fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
+    let by_fields = || {
+        let (disk, _) = record.number("DiskIndex")?;
+        Some((disk, record.number("Index")?.0))
+    };
+    let by_name = || {
+        let keys = ["DeviceID", "Name", "Caption"];
+        let mut fields = keys.iter().filter_map(|key| record.filled(key));
+        fields.find_map(|field| disk_and_partition(&field.value))
+    };
+    let Some((disk_number, index)) = by_fields().or_else(by_name) else {
+        return;
+    };
+    let mut thing = wmi_partition(disk_number, index);
+    let mut disk = windows::disk(disk_number);
+    let block = record
+        .number("BlockSize")
+        .filter(|(n, _)| n.is_power_of_two());
+    let sector = block.map_or(512, |(sector, _)| sector);
+    if let Some((sector, line)) = block
+        && let Some(unit) = Unit::new(sector)
+    {
+        disk.grid(GridRole::LogicalSector, notes.said(&line, unit));
+    }
+    if let Some((start, line)) = record.number("StartingOffset") {
+        windows::put_at(&mut thing, start, sector, &line, notes);
+    }
+    if let Some((size, line)) = record.number("Size") {
+        thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
+    } else if let Some((blocks, line)) = record.number("NumberOfBlocks")
+        && block.is_some()
+        && let Some(size) = Bytes::new(sector).checked_mul(blocks)
+    {
+        thing.size = Some(notes.said(&line, Interval::exact(size)));
+    }
+    if let Some((hidden, line)) = record.number("HiddenSectors")
+        && let Some(bytes) = Bytes::new(sector).checked_mul(hidden)
+    {
+        thing.set(Key::HiddenSectors, notes.said(&line, Value::Bytes(bytes)));
+    }
+    if let Some(kind) = record.filled("Type") {
+        partition_type(&mut thing, &mut disk, kind, notes);
+    }
+    notes.add(disk);
+    notes.add(thing);
+}
+
+/// WMI's words for types of partitions, and the types.
+const TYPES: [(&str, &str); 9] = [
+    ("gpt: system", "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"),
+    ("gpt: basic data", "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7"),
+    (
+        "gpt: microsoft reserved",
+        "E3C9E316-0B5C-4DB8-817D-F92DF00215AE",
+    ),
+    (
+        "gpt: logical disk manager metadata",
+        "5808C8AA-7E8F-42E0-85D2-E1E90434CFB3",
+    ),
+    (
+        "gpt: logical disk manager data",
+        "AF9B60A0-1431-4F62-BC68-3311714A69AD",
+    ),
+    ("installable file system", "07"),
+    ("extended w/extended int 13", "0f"),
+    ("extended partition", "05"),
+    ("logical disk manager", "42"),
+];
+
+pub(super) fn partition_type(
+    thing: &mut Thing,
+    disk: &mut Thing,
+    kind: &Field<'_>,
+    notes: &Notes<'_>,
+) {
+    let lower = kind.value.to_lowercase();
+    if lower.starts_with("gpt:") {
+        let gpt = notes.said(&kind.line, "gpt".to_owned());
+        disk.set_text(Key::PartitionTable, gpt);
+    }
+    if let Some((_, known)) = TYPES.iter().find(|(word, _)| *word == lower) {
+        let known = notes.said(&kind.line, (*known).to_owned());
+        thing.set_text(Key::PartitionType, known);
+    }
+    if lower.starts_with("extended") {
+        let yes = notes.said(&kind.line, Value::Flag(true));
+        thing.set(Key::HoldsPartitions, yes);
+    }
+    if lower.contains("logical disk manager") {
+        windows::remark_dynamic(disk, &kind.line, notes);
+    }
+}
+
+/// `\\DB1\root\cimv2:Win32_DiskPartition.DeviceID="Disk #0, Partition #1"`: what stands in the quotes.
+fn quoted(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('"')?;
+    Some(
+        rest.trim_end_matches(['"', '}', ' '])
+            .trim_end_matches('\\'),
+    )
+}
+
+fn letter_of_partition(record: &Record<'_>, notes: &mut Notes<'_>) {
+    let fields = ["Antecedent", "Dependent"].map(|key| record.filled(key));
+    let mut partition = None;
+    let mut letter = None;
+    for field in fields.into_iter().flatten() {
+        let Some(value) = quoted(&field.value) else {
+            continue;
+        };
+        match disk_and_partition(value) {
+            Some(found) => partition = Some(found),
+            None if value.len() == 2 && value.ends_with(':') => letter = Some(value.to_owned()),
+            None => {}
+        }
+    }
+    if let (Some((disk, index)), Some(letter)) = (partition, letter) {
+        notes.add(wmi_partition(disk, index).named(Name::new(Space::WindowsVolume, letter)));
+    }
+}
+
+/// The number of the disk that an object is, if it is one.
+fn disk_number(record: &Record<'_>) -> Option<u64> {
+    if let Some((index, _)) = record.number("Index") {
+        return Some(index);
+    }
+    let keys = ["DeviceID", "Name"];
+    let mut fields = keys.iter().filter_map(|key| record.filled(key));
+    fields.find_map(|field| {
+        let lower = field.value.to_ascii_lowercase();
+        lower.rsplit_once("physicaldrive")?.1.parse().ok()
+    })
+}
+
+fn disk(record: &Record<'_>, number: u64, notes: &mut Notes<'_>) {
+    // A reader without a card has a size that is empty.
+    if record.get("Size").is_some() && record.filled("Size").is_none() {
+        return;
+    }
+    let mut thing = windows::disk(number);
+    let sector = record.number("BytesPerSector");
+    if let Some((size, line)) = record.number("Size") {
+        let sector = sector.map_or(512, |(sector, _)| sector);
+        thing.size = Some(notes.said(&line, windows::cylinders(size, sector)));
+    }
+    if let Some((sector, line)) = sector
+        && let Some(unit) = Unit::new(sector)
+    {
+        thing.grid(GridRole::LogicalSector, notes.said(&line, unit));
+    }
+    if let Some(model) = record.filled("Model").or_else(|| record.filled("Caption")) {
+        thing.set_text(Key::Model, notes.said(&model.line, model.value.to_string()));
+    }
+    if let Some(serial) = record.filled("SerialNumber") {
+        let text = serial_number(&serial.value);
+        if text.bytes().any(|b| b != b'0') {
+            thing = thing.named(Name::new(Space::Serial, text.clone()));
+            thing.set_text(Key::Serial, notes.said(&serial.line, text));
+        }
+    }
+    if let Some((signature, line)) = record.number("Signature")
+        && signature > 0
+    {
+        let text = format!("{signature:08x}");
+        thing = thing.named(Name::new(Space::TableId, text.clone()));
+        thing.set_text(Key::TableId, notes.said(&line, text));
+    }
+    if let Some(bus) = record.filled("InterfaceType") {
+        thing.set_text(
+            Key::Transport,
+            notes.said(&bus.line, bus.value.to_lowercase()),
+        );
+    }
+    notes.add(thing);
+}
+
+/// A serial number as the drive says it. Windows Vista and 7 print that of an ATA drive as 40 hexadecimal digits, with
+/// the letters of each pair in the wrong order.
+fn serial_number(text: &str) -> String {
+    let text = text.trim();
+    let plain = || text.trim_end_matches('.').to_owned();
+    if text.len() != 40 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return plain();
+    }
+    let byte = |pair: &str| u8::from_str_radix(pair, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..40)
+        .step_by(2)
+        .map(|at| text.get(at..at + 2).and_then(byte))
+        .collect();
+    let Some(mut bytes) = bytes else {
+        return plain();
+    };
+    bytes.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    if !bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ') {
+        return plain();
+    }
+    bytes
+        .iter()
+        .map(|b| char::from(*b))
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// A volume or a logical disk: what is known of it is its filesystem.
+fn volume(record: &Record<'_>, notes: &mut Notes<'_>) {
+    let Some(format) = record.filled("FileSystem") else {
+        return;
+    };
+    // Of the network, and discs.
+    if matches!(record.number("DriveType"), Some((4 | 5, _))) {
+        return;
+    }
+    let Some(known) = windows::filesystem(&format.value) else {
+        return;
+    };
+    let keys = ["DriveLetter", "Name", "DeviceID", "Caption"];
+    let fields: Vec<&Field<'_>> = keys.iter().filter_map(|key| record.filled(key)).collect();
+    let mut names = fields
+        .iter()
+        .filter(|field| field.value.contains(':') || field.value.starts_with("\\\\?\\"))
+        .map(|field| Name::new(Space::WindowsVolume, field.value.to_string()));
+    let Some(first) = names.next() else { return };
+    let title = fields
+        .iter()
+        .find(|field| field.value.contains(':'))
+        .map_or_else(
+            || first.text.to_string(),
+            |field| field.value.trim_end_matches('\\').to_owned(),
+        );
+    let mut thing = Thing::new(LayerKind::Filesystem, title, first.clone()).on(first);
+    for name in names {
+        thing = thing.named(name);
+    }
+    thing.format = Some(notes.said(&format.line, Cow::Borrowed(known)));
+    let unit = record
+        .number("BlockSize")
+        .and_then(|(n, line)| Some((Unit::new(n)?, line)));
+    if let Some((unit, line)) = &unit {
+        thing.grid(GridRole::AllocationUnit, notes.said(line, *unit));
+        thing.set(Key::BlockSize, notes.said(line, Value::Bytes(unit.bytes())));
+    }
+    // Whole clusters: what is left of the last one is not counted.
+    let left = unit
+        .map_or(65_536, |(unit, _)| unit.get())
+        .saturating_sub(1);
+    let size = record.number("Capacity").or_else(|| record.number("Size"));
+    if let Some((size, line)) = size.filter(|(size, _)| *size > 0) {
+        let most = Bytes::new(size.saturating_add(left));
+        thing.size = Interval::new(Bytes::new(size), most).map(|size| notes.said(&line, size));
+    }
+    if let Some(label) = record
+        .filled("Label")
+        .or_else(|| record.filled("VolumeName"))
+    {
+        thing.set_text(Key::Label, notes.said(&label.line, label.value.to_string()));
+    }
+    notes.add(thing);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_numbered_alike_in_all_languages() {
+        for text in [
+            "Disk #1, Partition #2",
+            "Datenträgernr. 1, Partitionsnr. 2",
+            "Disque n° 1, partition n° 2",
+            "ディスク #1、パーティション #2",
+        ] {
+            assert_eq!(disk_and_partition(text), Some((1, 2)), "{text}");
+        }
+        assert_eq!(disk_and_partition("Disk #1"), None);
+        assert_eq!(disk_and_partition("1 2 3"), None);
+    }
+
+    #[test]
+    fn serial_numbers_of_windows_7_are_turned_round() {
+        let printed = "2020202057202d4443575856314136364c32304335";
+        assert_eq!(serial_number(&printed[..40]), "WD-WCVXA1662LC0");
+        assert_eq!(serial_number(" S3Z8NB0K123456 "), "S3Z8NB0K123456");
+        assert_eq!(serial_number("0025_38B1_11B0_1234."), "0025_38B1_11B0_1234");
+    }
+
+    #[test]
+    fn what_stands_in_quotes_is_a_key() {
+        let text = r#"\\DB1\root\cimv2:Win32_LogicalDisk.DeviceID="C:""#;
+        assert_eq!(quoted(text), Some("C:"));
+        let script = r#"{Win32_DiskPartition.DeviceID="Disk #0, Partition #0"}"#;
+        assert_eq!(quoted(script), Some("Disk #0, Partition #0"));
+        assert_eq!(quoted("C:"), None);
+    }
+
+    #[test]
+    fn a_table_is_known_by_its_columns() {
+        let of = |text| heading(&Line { number: 1, text }).map(|columns| columns.len());
+        assert_eq!(
+            of("BlockSize  Name                   Size          StartingOffset  "),
+            Some(4)
+        );
+        assert_eq!(of("Antecedent     Dependent"), Some(2));
+        assert_eq!(of("StartingOffset"), None);
+        assert_eq!(of("Index of the Model"), None);
+        assert_eq!(of("Name  Size"), None);
+    }
+}
