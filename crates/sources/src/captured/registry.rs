@@ -6,6 +6,7 @@ pub static TOOLS: &[&Tool] = &[
     &windows::diskpar::TOOL,
     &windows::diskpart::TOOL,
     &windows::get_partition::TOOL,
+    &windows::wmi_script::TOOL,
     &windows::wmic::TOOL,
     &linux::sfdisk::TOOL,
 ];

@@ -3,6 +3,7 @@
 pub(super) mod diskpar;
 pub(super) mod diskpart;
 pub(super) mod get_partition;
+pub(super) mod wmi_script;
 pub(super) mod wmic;
 
 use straddle_geometry::{Bytes, Unit};

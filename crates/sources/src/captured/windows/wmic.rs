@@ -178,7 +178,7 @@ fn numbers(text: &str) -> Vec<u64> {
 }
 
 /// Disk and partition of `Disk #0, Partition #1`, whatever the language.
-pub(super) fn disk_and_partition(text: &str) -> Option<(u64, u64)> {
+fn disk_and_partition(text: &str) -> Option<(u64, u64)> {
     match numbers(text).as_slice() {
         [disk, partition] => Some((*disk, *partition)),
         _ => None,
@@ -186,13 +186,13 @@ pub(super) fn disk_and_partition(text: &str) -> Option<(u64, u64)> {
 }
 
 /// A partition as WMI counts.
-pub(super) fn wmi_partition(disk: u64, index: u64) -> Thing {
+fn wmi_partition(disk: u64, index: u64) -> Thing {
     let name = Name::new(Space::WmiPartition, format!("{disk}/{index}"));
     let title = format!("disk {disk} partition #{index}");
     Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk))
 }
 
-fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
+pub(super) fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
     let by_fields = || {
         let (disk, _) = record.number("DiskIndex")?;
         Some((disk, record.number("Index")?.0))
@@ -261,12 +261,7 @@ const TYPES: [(&str, &str); 9] = [
     ("logical disk manager", "42"),
 ];
 
-pub(super) fn partition_type(
-    thing: &mut Thing,
-    disk: &mut Thing,
-    kind: &Field<'_>,
-    notes: &Notes<'_>,
-) {
+fn partition_type(thing: &mut Thing, disk: &mut Thing, kind: &Field<'_>, notes: &Notes<'_>) {
     let lower = kind.value.to_lowercase();
     if lower.starts_with("gpt:") {
         let gpt = notes.said(&kind.line, "gpt".to_owned());
