@@ -9,4 +9,7 @@ pub static TOOLS: &[&Tool] = &[
     &windows::wmi_script::TOOL,
     &windows::wmic::TOOL,
     &linux::sfdisk::TOOL,
+    &linux::lvm::TOOL,
+    &linux::mdadm::TOOL,
+    &linux::mdstat::TOOL,
 ];

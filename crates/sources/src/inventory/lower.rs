@@ -5,7 +5,7 @@ use straddle_stack::{
     Fact, GridRole, Interval, Key, Layer, LayerId, Oddity, OddityKind, Source, Stack, Value,
 };
 
-use super::Name;
+use super::{Name, Space};
 use crate::raid::{self, Member, Shape, nowhere};
 
 /// Most extents below one volume that are looked at.
@@ -276,10 +276,8 @@ fn begins(
     id: LayerId,
     stack: &Stack,
 ) -> Option<Result<Fact<Interval>, LayerId>> {
-    let layer = stack.layer(id);
     // Extents of an internal volume count from its beginning; only a physical volume has something in front of them.
-    let inner =
-        layer.attribute(Key::VolumeGroup).is_some() && layer.attribute(Key::FirstExtent).is_none();
+    let inner = piece.on.space == Space::LogicalVolume;
     let start = match first_extent(stack, id) {
         Some(start) => start,
         None if inner => Fact::derived(Interval::exact(Bytes::ZERO), "a volume inside a volume"),
