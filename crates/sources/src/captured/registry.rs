@@ -9,7 +9,13 @@ pub static TOOLS: &[&Tool] = &[
     &windows::wmi_script::TOOL,
     &windows::wmic::TOOL,
     &linux::sfdisk::TOOL,
+    &linux::cryptsetup::TOOL,
     &linux::lvm::TOOL,
     &linux::mdadm::TOOL,
     &linux::mdstat::TOOL,
+    &linux::zfs::TOOL,
+    &linux::nvme::TOOL,
+    &linux::smartctl::TOOL,
+    &linux::sg3_utils::TOOL,
+    &linux::hdparm::TOOL,
 ];

@@ -102,7 +102,8 @@ fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
         .strip_prefix("DISKPART>")
         .or_else(|| windows_prompt(text))
         .or_else(|| unix_prompt(text))
-        .or_else(|| esxi_prompt(text))?;
+        .or_else(|| esxi_prompt(text))
+        .or_else(|| bare_prompt(text))?;
     Some(Heading::Command(command(line, typed)))
 }
 
@@ -150,6 +151,19 @@ fn esxi_prompt(text: &str) -> Option<&str> {
     }
     let (folder, typed) = text.split_once(" # ")?;
     (folder == "~" || folder.starts_with('/') && !folder.contains(' ')).then_some(typed)
+}
+
+/// `# mdadm --detail /dev/md0`, `$ sudo lvs`: all that is left of a prompt, before a program that is known here. Comments
+/// begin with the same sign.
+fn bare_prompt(text: &str) -> Option<&str> {
+    let typed = text
+        .strip_prefix("# ")
+        .or_else(|| text.strip_prefix("$ "))?;
+    let program = typed.split_whitespace().find(|word| *word != "sudo")?;
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let mut commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
+    let known = commands.any(|command| command.split_whitespace().next() == Some(program));
+    known.then_some(typed)
 }
 
 /// A JSON document that begins here.
@@ -260,7 +274,9 @@ fn records_at(
     records::pair(line)?;
     let (record, taken) = records::from_list(rest);
     let Some(read) = reader_of(&record, found.tools) else {
-        return Some(taken);
+        // What looks like a value that goes on may be the beginning of an output that is indented.
+        let begins = |at: &usize| found.beginnings.at(&rest[*at..], None).is_some();
+        return Some((1..taken).find(begins).unwrap_or(taken));
     };
     let (mut records, mut taken) = (vec![record], taken);
     while let Some((record, more)) = next_in_list(&rest[taken..], read, found) {

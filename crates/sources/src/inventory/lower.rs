@@ -8,6 +8,9 @@ use straddle_stack::{
 use super::{Name, Space};
 use crate::raid::{self, Member, Shape, nowhere};
 
+/// Why a volume whose extents are known has no place.
+const ROUNDED: &str =
+    "where its parts begin is known only from rounded figures; `--units b` makes them exact";
 /// Most extents below one volume that are looked at.
 const MOST_PIECES: usize = 1 << 12;
 
@@ -353,6 +356,8 @@ pub(super) fn place_extents(
             places.iter().map(|(.., fact)| fact.value.known()).collect();
         if let Some(starts) = starts.filter(|starts| !starts.is_empty()) {
             layer.map = Map::Striped(Striping { unit, starts });
+        } else {
+            missing(layer, ROUNDED.into());
         }
         return;
     }
@@ -378,5 +383,8 @@ pub(super) fn place_extents(
         })
     };
     let segments: Option<Vec<Segment>> = places.iter().map(segment).collect();
-    layer.map = segments.and_then(Map::segments).unwrap_or_else(nowhere);
+    match segments.and_then(Map::segments) {
+        Some(map) => layer.map = map,
+        None => missing(layer, ROUNDED.into()),
+    }
 }

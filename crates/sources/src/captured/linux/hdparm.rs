@@ -1,0 +1,88 @@
+//! `hdparm -I`: what an ATA disk says of itself.
+
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{GridFact, GridRole, Key, Value};
+
+use super::disk::Disk;
+use crate::captured::number;
+use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
+use crate::inventory::{Name, Space};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "hdparm",
+    platform: "linux",
+    commands: &["hdparm -I DEVICE"],
+    readers: &[Reader::Text {
+        anchors: &[Anchor::Start("/dev/")],
+        begins: |lines| {
+            let ata =
+                |text: &str| text.starts_with("ATA device") || text.starts_with("CompactFlash ATA");
+            lines[0].text.trim_end().ends_with(':')
+                && lines
+                    .iter()
+                    .skip(1)
+                    .take(3)
+                    .any(|line| ata(line.text.trim_start()))
+        },
+        read,
+    }],
+};
+
+fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let Some(first) = section.lines.first() else {
+        return;
+    };
+    let path = first.text.trim().trim_end_matches(':').to_owned();
+    let mut disk = Disk::new(Some(Name::new(Space::Device, path)));
+    let (mut logical, mut physical, mut offset, mut sectors) = (None, None, 0, None);
+    for line in section.lines {
+        let Some((key, value)) = line.text.split_once(':') else {
+            continue;
+        };
+        let key: Vec<&str> = key.split_whitespace().collect();
+        let (key, value) = (key.join(" "), value.trim());
+        let number = number::leading(value);
+        match key.as_str() {
+            "Model Number" => disk.text(Key::Model, value, line, notes),
+            "Serial Number" => disk.serial(value, line, notes),
+            "Logical Unit WWN Device Identifier" => disk.name(Space::Wwn, value),
+            "Logical Sector size" => logical = number.map(|n| (n, *line)),
+            "Physical Sector size" => physical = number.map(|n| (n, *line)),
+            // Disks with one size for both.
+            "Logical/Physical Sector size" => {
+                logical = number.map(|n| (n, *line));
+                physical = logical;
+            }
+            "Logical Sector-0 offset" => offset = number.unwrap_or(0),
+            "LBA48 user addressable sectors" => sectors = number.map(|n| (n, *line)),
+            "LBA user addressable sectors" => sectors = sectors.or(number.map(|n| (n, *line))),
+            "Nominal Media Rotation Rate" => {
+                let solid = value == "Solid State Device";
+                if solid || number.is_some() {
+                    disk.set(Key::Rotational, Value::Flag(!solid), line, notes);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some((bytes, line)) = logical {
+        disk.grid(GridRole::LogicalSector, bytes, &line, notes);
+        if let Some((count, line)) = sectors {
+            disk.size(Bytes::new(bytes).checked_mul(count), &line, notes);
+        }
+    }
+    if let Some((bytes, line)) = physical
+        && let Some(unit) = Unit::new(bytes)
+    {
+        // Sector 0 lies this far inside the first physical one, so the next begins at what is left of it.
+        let phase = match offset % unit.get() {
+            0 => 0,
+            inside => unit.get() - inside,
+        };
+        disk.thing().grids.push(GridFact {
+            role: GridRole::PhysicalSector,
+            grid: notes.said(&line, Grid::with_phase(unit, Bytes::new(phase))),
+        });
+    }
+    disk.note(notes);
+}

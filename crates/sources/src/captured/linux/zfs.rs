@@ -1,0 +1,302 @@
+//! `zdb -C`, `zdb -l` and `zpool status`: pools of ZFS and what they lie on.
+//!
+//! Every top-level vdev has addresses of its own, so a pool is a filesystem on each of them. What a vdev takes for a
+//! sector, 2^ashift bytes, is what it allocates in: the allocation unit. A RAID-Z deals sectors to all its disks in turn
+//! (`vdev_raidz_map_alloc`), wherever parity then goes, so 2^ashift is its stripe unit too; it has no full stripe that a
+//! small write would have to be completed to.
+//!
+//! Places: every disk begins with two labels and a boot region, 4 MiB together (`VDEV_LABEL_START_SIZE`).
+
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Value};
+
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
+use crate::inventory::{Name, Placing, Space, Thing};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "zfs",
+    platform: "linux",
+    commands: &["zdb -C", "zdb -l DEVICE", "zpool status -P"],
+    readers: &[
+        Reader::Text {
+            anchors: &[Anchor::Start("version: ")],
+            begins: |lines| {
+                lines
+                    .iter()
+                    .take(LOOK_AHEAD)
+                    .any(|line| pair(line).is_some_and(|(k, _)| k == "name"))
+            },
+            read: configuration,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Start("pool: ")],
+            begins: |lines| {
+                lines
+                    .iter()
+                    .take(LOOK_AHEAD)
+                    .any(|line| line.text.trim_start().starts_with("state: "))
+            },
+            read: status,
+        },
+    ],
+};
+
+const LOOK_AHEAD: usize = 4;
+/// Deepest vdev tree: the pool, its vdevs, replacing and spare vdevs in them, disks.
+const DEEPEST: usize = 8;
+/// Most vdevs of one output.
+const MOST_VDEVS: usize = 1 << 12;
+/// Where allocatable space begins on a disk.
+const LABELS: Bytes = Bytes::mib(4);
+
+/// A vdev as one output describes it, with its children by their index.
+#[derive(Default)]
+struct Vdev<'t> {
+    kind: String,
+    name: Option<String>,
+    line: Option<Line<'t>>,
+    id: u64,
+    parity: Option<u64>,
+    ashift: Option<(u64, Line<'t>)>,
+    size: Option<(u64, Line<'t>)>,
+    path: Option<(String, Line<'t>)>,
+    is_log: bool,
+    children: Vec<usize>,
+}
+
+fn pair<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
+    let (key, value) = line.text.trim().split_once(':')?;
+    Some((key.trim(), value.trim().trim_matches('\'')))
+}
+
+fn indent(line: &Line<'_>) -> usize {
+    line.text.len() - line.text.trim_start().len()
+}
+
+/// A configuration as zdb prints it: `key: value`, deeper ones further in.
+fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let mut pool = None;
+    let mut vdevs: Vec<Vdev<'_>> = Vec::new();
+    // Those that the present line is in, each with the indentation of the line that begins it.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for line in section.lines {
+        let Some((key, value)) = pair(line) else {
+            continue;
+        };
+        while open.last().is_some_and(|(depth, _)| indent(line) <= *depth) {
+            open.pop();
+        }
+        if value.is_empty() && (key == "vdev_tree" || key.starts_with("children[")) {
+            if vdevs.len() >= MOST_VDEVS || open.len() >= DEEPEST {
+                return;
+            }
+            let index = vdevs.len();
+            vdevs.push(Vdev::default());
+            if let Some((_, parent)) = open.last() {
+                vdevs[*parent].children.push(index);
+            }
+            open.push((indent(line), index));
+            continue;
+        }
+        let Some((_, current)) = open.last() else {
+            if key == "name" {
+                pool = Some((value.to_owned(), *line));
+            }
+            continue;
+        };
+        let vdev = &mut vdevs[*current];
+        let number = || value.parse::<u64>().ok();
+        match key {
+            "type" => vdev.kind = value.to_owned(),
+            "id" => vdev.id = number().unwrap_or(0),
+            "nparity" => vdev.parity = number(),
+            "ashift" => vdev.ashift = number().map(|n| (n, *line)),
+            "asize" => vdev.size = number().map(|n| (n, *line)),
+            "path" => vdev.path = Some((value.to_owned(), *line)),
+            "is_log" => vdev.is_log = value == "1",
+            _ => {}
+        }
+        vdev.line.get_or_insert(*line);
+    }
+    let Some((pool, line)) = pool else { return };
+    note(&pool, &line, &vdevs, notes);
+}
+
+/// The tree under `NAME STATE READ WRITE CKSUM`: two blanks for each level. A whole disk is called by the disk's name
+/// though ZFS made a partition on it, so nothing here says where data lies.
+fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let mut pool = None;
+    let mut vdevs = vec![Vdev {
+        kind: "root".to_owned(),
+        ..Vdev::default()
+    }];
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut in_tree = false;
+    for line in section.lines {
+        let text = line.text.trim();
+        if let Some(name) = text.strip_prefix("pool: ") {
+            pool = Some((name.trim().to_owned(), *line));
+        } else if text.starts_with("NAME ") && text.contains("STATE") {
+            in_tree = true;
+        } else if text.starts_with("errors:") || (in_tree && text.is_empty()) {
+            in_tree = false;
+        } else if in_tree {
+            let name = text.split_whitespace().next().unwrap_or("");
+            while open.last().is_some_and(|(depth, _)| indent(line) <= *depth) {
+                open.pop();
+            }
+            let is_pool = pool.as_ref().is_some_and(|(pool, _)| pool == name);
+            if is_pool && open.is_empty() {
+                open.push((indent(line), 0));
+                continue;
+            }
+            // `logs`, `cache`, `spares` stand beside the pool.
+            let Some((_, parent)) = open.last().copied() else {
+                continue;
+            };
+            if vdevs.len() >= MOST_VDEVS || open.len() >= DEEPEST {
+                return;
+            }
+            let kind = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+            let group = ["mirror", "raidz", "draid", "replacing", "spare"].contains(&kind)
+                || name.starts_with("raidz")
+                || name.starts_with("draid");
+            let index = vdevs.len();
+            vdevs.push(Vdev {
+                kind: if group { kind } else { "disk" }.to_owned(),
+                name: Some(name.to_owned()),
+                line: Some(*line),
+                path: (!group).then(|| (name.to_owned(), *line)),
+                ..Vdev::default()
+            });
+            vdevs[parent].children.push(index);
+            open.push((indent(line), index));
+        }
+    }
+    let Some((pool, line)) = pool else { return };
+    note(&pool, &line, &vdevs, notes);
+}
+
+/// Notes a pool. A label has only the vdev that its disk is part of, a pool's configuration all below a root.
+fn note(pool: &str, line: &Line<'_>, vdevs: &[Vdev<'_>], notes: &mut Notes<'_>) {
+    let Some(first) = vdevs.first() else { return };
+    let tops: Vec<usize> = match first.kind.as_str() {
+        "root" => first.children.clone(),
+        _ => vec![0],
+    };
+    let data = |index: &&usize| !vdevs[**index].is_log && vdevs[**index].kind != "hole";
+    let single = first.kind == "root" && tops.iter().filter(data).count() == 1;
+    for index in tops.iter().filter(data) {
+        top(pool, line, single, vdevs, &vdevs[*index], notes);
+    }
+}
+
+/// The disk below a vdev: of one that is being replaced the new one, of a spare that has stepped in the first.
+fn leaf<'v, 't>(vdevs: &'v [Vdev<'t>], vdev: &'v Vdev<'t>) -> Option<&'v (String, Line<'t>)> {
+    let mut vdev = vdev;
+    for _ in 0..DEEPEST {
+        if vdev.path.is_some() {
+            return vdev.path.as_ref();
+        }
+        let child = match vdev.kind.as_str() {
+            "replacing" => vdev.children.last()?,
+            _ => vdev.children.first()?,
+        };
+        vdev = vdevs.get(*child)?;
+    }
+    None
+}
+
+fn labels() -> Fact<Interval> {
+    Fact::derived(
+        Interval::exact(LABELS),
+        "two labels and a boot region of ZFS, 4 MiB, stand before the data",
+    )
+}
+
+/// A top-level vdev, and the pool's filesystem on it.
+fn top(
+    pool: &str,
+    line: &Line<'_>,
+    single: bool,
+    vdevs: &[Vdev<'_>],
+    vdev: &Vdev<'_>,
+    notes: &mut Notes<'_>,
+) {
+    let sector = vdev.ashift.and_then(|(shift, line)| {
+        let bytes = 1_u64.checked_shl(u32::try_from(shift).ok()?)?;
+        Some(notes.said(&line, Unit::new(bytes)?))
+    });
+    let own_line = vdev.line.unwrap_or(*line);
+    let shown = vdev.name.is_some();
+    let name = match (&vdev.name, vdev.parity) {
+        (Some(name), _) => name.clone(),
+        (None, Some(parity)) => format!("{}{parity}-{}", vdev.kind, vdev.id),
+        (None, None) => format!("{}-{}", vdev.kind, vdev.id),
+    };
+    let full = format!("{pool}/{name}");
+    let mut on = Name::new(Space::Pool, full.clone());
+    let mut direct = false;
+    if vdev.children.is_empty() {
+        let Some((path, _)) = leaf(vdevs, vdev) else {
+            return;
+        };
+        on = Name::new(Space::Device, path.clone());
+        direct = true;
+    } else {
+        let mut thing = Thing::new(LayerKind::Array, full.clone(), on.clone());
+        let level = name.split('-').next().unwrap_or("").to_owned();
+        thing.format = Some(notes.said(&own_line, level.clone().into()));
+        thing.set_text(Key::Level, notes.said(&own_line, level.clone()));
+        let leaves = vdev
+            .children
+            .iter()
+            .filter_map(|child| leaf(vdevs, &vdevs[*child]));
+        thing.on = leaves
+            .map(|(path, _)| Name::new(Space::Device, path.clone()))
+            .collect();
+        let count = u64::try_from(vdev.children.len()).unwrap_or(u64::MAX);
+        thing.set(Key::Members, notes.said(&own_line, Value::Count(count)));
+        thing.placing = Placing::Unknown;
+        if shown {
+            // Where data lies on these is not said.
+        } else if vdev.kind == "mirror" {
+            thing.placing = Placing::Linear;
+            thing.start = Some(labels());
+        } else if vdev.kind == "raidz"
+            && let (Some(unit), Some(parity)) = (&sector, vdev.parity)
+        {
+            thing.grid(GridRole::StripeUnit, unit.clone());
+            if let Some(data) = count.checked_sub(parity) {
+                let from = format!("{count} − {parity} parity of {count} members");
+                thing.set(Key::DataMembers, Fact::derived(Value::Count(data), from));
+            }
+            thing.placing = Placing::Striped {
+                unit: unit.value,
+                starts: vec![LABELS; thing.on.len()],
+            };
+        }
+        if let Some((size, line)) = vdev.size {
+            thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
+        }
+        notes.add(thing);
+    }
+    let title = if single {
+        pool.to_owned()
+    } else {
+        full.clone()
+    };
+    let mut thing = Thing::new(LayerKind::Filesystem, title, Name::new(Space::Pool, full)).on(on);
+    thing.format = Some(notes.said(line, "zfs".into()));
+    if let Some(sector) = sector {
+        thing.grid(GridRole::AllocationUnit, sector);
+    }
+    if direct {
+        thing.start = (!shown).then(labels);
+        if shown {
+            thing.placing = Placing::Unknown;
+        }
+    }
+    notes.add(thing);
+}
