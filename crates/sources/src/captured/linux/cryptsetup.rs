@@ -6,7 +6,7 @@
 use straddle_geometry::{Bytes, SectorSize, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
 
-use super::device;
+use super::about;
 use crate::captured::json::{Json, Object};
 use crate::captured::number;
 use crate::captured::text::Line;
@@ -94,7 +94,7 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
         .find(|word| word.starts_with("/dev/"));
     let device = match named {
         Some(path) => Name::new(Space::Device, path.to_owned()),
-        None => device::or_stranger(&section.context, &PROGRAMS, notes),
+        None => about::or_stranger(&section.context, &PROGRAMS, notes),
     };
     let mut header = Header::default();
     let mut segments: Vec<Segment<'_>> = Vec::new();
@@ -173,7 +173,7 @@ fn metadata(json: &Json<'_>, context: &Context<'_>, notes: &mut Notes<'_>) {
         };
         segments.push(json_segment(number, &object, notes));
     }
-    let device = device::or_stranger(context, &PROGRAMS, notes);
+    let device = about::or_stranger(context, &PROGRAMS, notes);
     note(device, Vec::new(), &Header::default(), segments, notes);
 }
 

@@ -355,7 +355,7 @@ fn export(records: &[Record<'_>], context: &Context<'_>, notes: &mut Notes<'_>) 
             continue;
         }
         let member_of = record.get("MD_DEV_UUID").is_some();
-        if !member_of && let Some(device) = super::device::of(context, &["mdadm"]) {
+        if !member_of && let Some(device) = super::about::of(context, &["mdadm"]) {
             array.names.push(device);
         }
         if let Some((name, _)) = text("MD_DEVNAME") {

@@ -1,7 +1,7 @@
 //! Tools of Linux.
 
+mod about;
 pub(super) mod cryptsetup;
-mod device;
 mod disk;
 pub(super) mod hdparm;
 pub(super) mod lvm;

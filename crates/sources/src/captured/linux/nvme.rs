@@ -8,7 +8,7 @@
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{GridFact, GridRole, Key, Value};
 
-use super::device;
+use super::about;
 use super::disk::Disk;
 use crate::captured::json::{Json, Object};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -173,7 +173,7 @@ fn namespace(
     identities: [Option<String>; 2],
     notes: &mut Notes<'_>,
 ) {
-    let device = device::or_stranger(context, &PROGRAMS, notes);
+    let device = about::or_stranger(context, &PROGRAMS, notes);
     let mut disk = Disk::new(Some(device));
     for identity in identities.into_iter().flatten().filter(|text| is_set(text)) {
         disk.name(Space::Wwn, &identity);

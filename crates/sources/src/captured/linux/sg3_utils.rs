@@ -6,7 +6,7 @@
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{GridFact, GridRole, Key, Value};
 
-use super::device;
+use super::about;
 use super::disk::Disk;
 use crate::captured::number;
 use crate::captured::text::Line;
@@ -53,7 +53,7 @@ fn pair<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
 }
 
 fn limits(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let device = device::or_stranger(&section.context, &PROGRAMS, notes);
+    let device = about::or_stranger(&section.context, &PROGRAMS, notes);
     let mut disk = Disk::new(Some(device));
     let value = |key: &str| {
         section.lines.iter().find_map(|line| {
@@ -113,7 +113,7 @@ fn limits(section: &Section<'_>, notes: &mut Notes<'_>) {
 }
 
 fn characteristics(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let device = device::or_stranger(&section.context, &PROGRAMS, notes);
+    let device = about::or_stranger(&section.context, &PROGRAMS, notes);
     let mut disk = Disk::new(Some(device));
     for line in section.lines {
         let text = line.text.trim();
@@ -138,7 +138,7 @@ fn characteristics(section: &Section<'_>, notes: &mut Notes<'_>) {
 /// `Logical block length=512 bytes`, `Logical blocks per physical block exponent=3 [so physical block length=4096 bytes]`,
 /// `Lowest aligned LBA=7`.
 fn capacity(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let device = device::or_stranger(&section.context, &PROGRAMS, notes);
+    let device = about::or_stranger(&section.context, &PROGRAMS, notes);
     let mut disk = Disk::new(Some(device));
     let value = |key: &str| {
         section.lines.iter().find_map(|line| {

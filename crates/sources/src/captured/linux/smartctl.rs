@@ -3,7 +3,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, Value};
 
-use super::device;
+use super::about;
 use super::disk::Disk;
 use crate::captured::json::{Json, Object};
 use crate::captured::number;
@@ -151,7 +151,7 @@ fn capacity(text: &str) -> Option<Bytes> {
 fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     let command = section.context.command.as_ref();
     let behind = command.is_some_and(|command| command.words.iter().any(|word| word.contains(',')));
-    let device = device::of(&section.context, &PROGRAMS).filter(|_| !behind);
+    let device = about::of(&section.context, &PROGRAMS).filter(|_| !behind);
     let mut disk = disk_of(device);
     for line in section.lines {
         let Some((key, value)) = pair(line) else {
