@@ -5,9 +5,11 @@
 //! `linux/`, `raid/` or `esxi/` and one line in the registry.
 
 mod beginnings;
+mod esxi;
 mod json;
 mod linux;
 mod number;
+mod raid;
 mod records;
 mod registry;
 mod section;

@@ -1,5 +1,5 @@
 use super::tool::Tool;
-use super::{linux, windows};
+use super::{esxi, linux, raid, windows};
 
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
@@ -18,4 +18,15 @@ pub static TOOLS: &[&Tool] = &[
     &linux::smartctl::TOOL,
     &linux::sg3_utils::TOOL,
     &linux::hdparm::TOOL,
+    &raid::megacli::TOOL,
+    &raid::storcli::TOOL,
+    &raid::ssacli::TOOL,
+    &raid::arcconf::TOOL,
+    &raid::omreport::TOOL,
+    &esxi::parted_util::TOOL,
+    &esxi::device_list::TOOL,
+    &esxi::device_capacity::TOOL,
+    &esxi::device_partition::TOOL,
+    &esxi::vmfs_extent::TOOL,
+    &esxi::vmkfstools::TOOL,
 ];

@@ -1,0 +1,96 @@
+//! `esxcli storage core device list`: what devices there are. Sizes are MiB that are cut.
+
+use straddle_geometry::Bytes;
+use straddle_stack::{Interval, Key, Value};
+
+use super::{device, is_device};
+use crate::captured::records::{Field, Record};
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "esxcli-device-list",
+    platform: "esxi",
+    commands: &[
+        "esxcli storage core device list",
+        "esxcli --formatter=csv storage core device list",
+        "esxcli --formatter=json storage core device list",
+    ],
+    readers: &[
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("naa."),
+                Anchor::Start("eui."),
+                Anchor::Start("t10."),
+                Anchor::Start("mpx."),
+            ],
+            begins: |lines| {
+                let mut near = lines.iter().skip(1).take(6).map(|line| line.text.trim());
+                is_device(lines[0].text.trim()) && near.any(|text| text.starts_with("Device Type:"))
+            },
+            read: text,
+        },
+        Reader::Records {
+            keys: &["Device", "DevfsPath"],
+            read: records,
+        },
+    ],
+};
+
+/// One device: its name, and its properties indented below.
+fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let Some((first, rest)) = section.lines.split_first() else {
+        return;
+    };
+    let fields = rest.iter().map_while(|line: &Line<'_>| {
+        let (key, value) = line.text.trim().split_once(':')?;
+        Some(Field {
+            key: key.trim().replace(' ', "").into(),
+            value: value.trim().into(),
+            line: *line,
+        })
+    });
+    let record = Record {
+        fields: fields.collect(),
+    };
+    add(first.text.trim(), &record, notes);
+}
+
+fn records(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+    for record in records {
+        if let Some(id) = record.filled("Device") {
+            add(&id.value, record, notes);
+        }
+    }
+}
+
+fn add(id: &str, record: &Record<'_>, notes: &mut Notes<'_>) {
+    let kind = record.filled("DeviceType").map(|field| field.value.trim());
+    // CD drives and enclosures are in the list too.
+    if !is_device(id) || kind.is_some_and(|kind| kind != "Direct-Access") {
+        return;
+    }
+    let mut thing = device(id);
+    if let Some((mib, line)) = record.number("Size")
+        && mib > 0
+        && let Some(from) = Bytes::mib(1).checked_mul(mib)
+        && let Some(to) = Bytes::new((1 << 20) - 1).checked_add(from)
+    {
+        let interval = Interval::new(from, to);
+        thing.size = interval.map(|size| notes.said(&line, size));
+    }
+    if let Some(model) = record.filled("Model") {
+        thing.set_text(Key::Model, notes.said(&model.line, model.value.to_string()));
+    }
+    if let Some(ssd) = record.filled("IsSSD") {
+        let spins = ssd.value.eq_ignore_ascii_case("false");
+        thing.set(Key::Rotational, notes.said(&ssd.line, Value::Flag(spins)));
+    }
+    if let Some(thin) = record.filled("ThinProvisioningStatus")
+        && let flag @ ("yes" | "no") = &*thin.value
+    {
+        let flag = Value::Flag(flag == "yes");
+        thing.set(Key::ThinProvisioned, notes.said(&thin.line, flag));
+    }
+    notes.add(thing);
+}

@@ -1,0 +1,238 @@
+//! `partedUtil getptbl DEVICE` and `partedUtil get DEVICE` of ESXi: the kind of table, cylinders, heads, sectors of a track
+//! and the number of sectors, then partitions: number, first sector, last sector, type, its name, attributes.
+//!
+//! Sectors have 512 bytes: ESXi emulates them for disks that have larger ones. The output does not name the device.
+
+use straddle_geometry::{Bytes, SectorSize};
+use straddle_stack::{Interval, Key, Oddity, OddityKind, Value};
+
+use super::{device, device_in, guid, is_device, partition};
+use crate::captured::number;
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::inventory::Thing;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "partedutil",
+    platform: "esxi",
+    commands: &["partedUtil getptbl DEVICE", "partedUtil get DEVICE"],
+    readers: &[Reader::Text {
+        anchors: &[
+            Anchor::Loose("gpt"),
+            Anchor::Loose("msdos"),
+            Anchor::Loose("unknown"),
+            Anchor::Loose("/vmfs/devices/disks/"),
+            Anchor::Loose("Device:"),
+            Anchor::Loose("1"),
+            Anchor::Loose("2"),
+            Anchor::Loose("3"),
+            Anchor::Loose("4"),
+            Anchor::Loose("5"),
+            Anchor::Loose("6"),
+            Anchor::Loose("7"),
+            Anchor::Loose("8"),
+            Anchor::Loose("9"),
+        ],
+        begins,
+        read,
+    }],
+};
+
+const TABLES: [&str; 3] = ["gpt", "msdos", "unknown"];
+
+fn begins(lines: &[Line<'_>]) -> bool {
+    let text = lines[0].text.trim();
+    let next = |count: usize| lines.iter().skip(1).filter(|l| !l.is_blank()).take(count);
+    if TABLES.contains(&text) {
+        return next(1).any(|line| geometry(line).is_some());
+    }
+    // Scripts print the device above: `Device:  /vmfs/devices/disks/naa.…`.
+    if named(text).is_some() {
+        return next(3).any(|line| geometry(line).is_some());
+    }
+    // `get` prints no kind of table.
+    geometry(&lines[0]).is_some() && next(1).all(|line| entry(line).is_some())
+}
+
+fn named(text: &str) -> Option<&str> {
+    let path = text.strip_prefix("Device:").unwrap_or(text).trim();
+    path.starts_with("/vmfs/devices/disks/")
+        .then(|| device_in(path.trim_end_matches(':')))?
+}
+
+/// `121601 255 63 1953525168`: how many sectors there are.
+fn geometry(line: &Line<'_>) -> Option<u64> {
+    let mut numbers = line.text.split_whitespace().map(number::whole);
+    let [cylinders, heads, track, sectors] = [(); 4].map(|()| numbers.next().flatten());
+    let plausible = numbers.next().is_none()
+        && cylinders.is_some()
+        && (1..=255).contains(&heads?)
+        && (1..=63).contains(&track?);
+    plausible.then_some(sectors)?
+}
+
+struct Entry<'t> {
+    number: u64,
+    first: u64,
+    last: u64,
+    kind: &'t str,
+}
+
+/// `1 2048 1146719699 AA31E02A400F11DB9590000C2911D1B8 vmfs 0`, `1 128 209712509 251 0`.
+fn entry<'t>(line: &Line<'t>) -> Option<Entry<'t>> {
+    let words: Vec<&str> = line.text.split_whitespace().take(7).collect();
+    if !(5..=6).contains(&words.len()) {
+        return None;
+    }
+    let plain = |index: usize| words[index].parse::<u64>().ok();
+    let entry = Entry {
+        number: plain(0)?,
+        first: plain(1)?,
+        last: plain(2)?,
+        kind: words[3],
+    };
+    (entry.last >= entry.first && (1..=256).contains(&entry.number)).then_some(entry)
+}
+
+/// The device in the command, or in the name of the file.
+fn device_of<'t>(context: &Context<'t>) -> Option<&'t str> {
+    let typed = context.command.as_ref();
+    let typed = typed.and_then(|command| {
+        let mut words = command.words.iter().rev();
+        words.find_map(|word| device_in(word))
+    });
+    typed.or_else(|| {
+        let stem = context.file_stem;
+        let at = ["naa.", "eui.", "t10.", "mpx."]
+            .iter()
+            .find_map(|prefix| stem.find(prefix))?;
+        Some(stem[at..].trim_end_matches(|c: char| !c.is_ascii_alphanumeric()))
+    })
+}
+
+/// One table, as far as it was read.
+#[derive(Default)]
+struct Table<'t> {
+    device: Option<&'t str>,
+    kind: Option<Line<'t>>,
+    sectors: Option<(u64, Line<'t>)>,
+    entries: Vec<(Entry<'t>, Line<'t>)>,
+}
+
+/// A loop over devices prints one table after the other.
+fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let mut table = Table {
+        device: device_of(&section.context),
+        ..Table::default()
+    };
+    for line in section.lines {
+        let text = line.text.trim();
+        if let Some(id) = named(text) {
+            std::mem::take(&mut table).finish(notes);
+            table.device = Some(id);
+        } else if TABLES.contains(&text) {
+            if table.kind.is_some() || table.sectors.is_some() {
+                std::mem::take(&mut table).finish(notes);
+            }
+            table.kind = Some(*line);
+        } else if let Some(sectors) = geometry(line) {
+            if table.sectors.is_some() {
+                std::mem::take(&mut table).finish(notes);
+            }
+            table.sectors = Some((sectors, *line));
+        } else if let (Some(_), Some(entry)) = (table.sectors, entry(line)) {
+            table.entries.push((entry, *line));
+        }
+    }
+    table.finish(notes);
+}
+
+impl Table<'_> {
+    fn finish(self, notes: &mut Notes<'_>) {
+        let Some((sectors, geometry)) = self.sectors else {
+            return;
+        };
+        let known = self.device.filter(|id| is_device(id));
+        let id = known.unwrap_or("unnamed device");
+        let mut thing = device(id);
+        thing.size = bytes(sectors).map(|size| notes.said(&geometry, Interval::exact(size)));
+        if let Some(line) = self.kind.filter(|line| line.text.trim() != "unknown") {
+            let kind = match line.text.trim() {
+                "msdos" => "mbr",
+                other => other,
+            };
+            thing.set_text(Key::PartitionTable, notes.said(&line, kind.to_owned()));
+        }
+        if known.is_none() {
+            thing.remarks.push(Oddity::at(
+                OddityKind::Missing,
+                "nothing says which device it is: neither the command nor the name of the file",
+                notes.source(&geometry),
+            ));
+        }
+        notes.add(thing);
+        for (entry, line) in self.entries {
+            notes.add(entry.partition(id, &line, notes));
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn partition(&self, id: &str, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
+        let mut thing = partition(id, self.number);
+        let count = (self.last - self.first).checked_add(1);
+        if let (Some(start), Some(size)) = (bytes(self.first), count.and_then(bytes)) {
+            thing.start = Some(notes.said(line, Interval::exact(start)));
+            thing.size = Some(notes.said(line, Interval::exact(size)));
+        }
+        thing.set(Key::StartSector, notes.said(line, Value::Count(self.first)));
+        let kind = match self.kind.parse::<u8>() {
+            // `get` has no types of GPT.
+            Ok(0) => None,
+            Ok(kind) => Some(format!("{kind:x}")),
+            Err(_) => guid(self.kind),
+        };
+        if let Some(kind) = kind {
+            thing.set_text(Key::PartitionType, notes.said(line, kind));
+        }
+        thing
+    }
+}
+
+fn bytes(sectors: u64) -> Option<Bytes> {
+    SectorSize::B512.sectors(sectors).bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn geometry_and_entries_are_told_apart() {
+        let line = |text| Line { number: 1, text };
+        assert_eq!(
+            geometry(&line("71380 255 63 1146734896")),
+            Some(1_146_734_896)
+        );
+        assert_eq!(geometry(&line("1 2048 1146719699 0 0")), None);
+        assert_eq!(geometry(&line("10 300 63 100")), None);
+        let found = entry(&line("1 128 209712509 251 0")).expect("an entry");
+        assert_eq!((found.number, found.first, found.kind), (1, 128, "251"));
+        assert!(entry(&line("71380 255 63 1146734896")).is_none());
+        assert!(entry(&line("1 9 8 0 0")).is_none());
+    }
+
+    #[test]
+    fn the_file_may_be_named_after_the_device() {
+        let context = Context {
+            command: None,
+            file_stem: "getptbl-naa.600508b1001c",
+        };
+        assert_eq!(device_of(&context), Some("naa.600508b1001c"));
+        let context = Context {
+            command: None,
+            file_stem: "getptbl",
+        };
+        assert_eq!(device_of(&context), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! `omreport storage vdisk` of Dell OpenManage, and `racadm storage get vdisks -o` of iDRAC. They say nothing of how many
+//! members there are.
+//!
+//! Server configuration profiles of iDRAC count the stripe size in units of 512 bytes and print no unit: `256` is 128 KiB.
+
+use straddle_geometry::Bytes;
+use straddle_stack::{GridRole, Interval, Key};
+
+use super::level::Level;
+use super::volume::{Volume, field, megaraid_size, sector, set_sector};
+use crate::captured::number;
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "omreport",
+    platform: "raid",
+    commands: &[
+        "omreport storage vdisk controller=N",
+        "racadm storage get vdisks -o",
+    ],
+    readers: &[Reader::Text {
+        anchors: &[
+            Anchor::Start("List of Virtual Disks"),
+            Anchor::Start("Virtual Disk "),
+            Anchor::Loose("Disk.Virtual."),
+        ],
+        begins: |lines| {
+            let text = lines[0].text.trim();
+            text.starts_with("List of")
+                || text.contains(" on Controller ")
+                || idrac_disk(text).is_some()
+        },
+        read,
+    }],
+};
+
+/// `Disk.Virtual.0:RAID.Integrated.1-1`
+fn idrac_disk(text: &str) -> Option<u64> {
+    let (number, controller) = text.trim().strip_prefix("Disk.Virtual.")?.split_once(':')?;
+    controller
+        .starts_with("RAID.")
+        .then(|| number.parse().ok())?
+}
+
+fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let typed = section.context.command.as_ref();
+    let word = typed.and_then(|command| command.word("controller="));
+    let controller = word.and_then(|word| number::leading(word.get(11..)?));
+    let controller = controller.unwrap_or(0);
+    let mut volume: Option<Volume<'_>> = None;
+    for line in section.lines {
+        let begun = idrac_disk(line.text).or_else(|| match field(line) {
+            Some(("ID", value)) => value.parse().ok(),
+            _ => None,
+        });
+        if let Some(number) = begun {
+            if let Some(volume) = volume.take() {
+                volume.finish(notes);
+            }
+            let name = format!("c{controller}/v{number}");
+            volume = Some(Volume::new(name.clone(), name));
+        } else if let (Some(volume), Some((key, value))) = (&mut volume, field(line)) {
+            property(volume, key, value, line, notes);
+        }
+    }
+    if let Some(volume) = volume {
+        volume.finish(notes);
+    }
+}
+
+fn property<'t>(
+    volume: &mut Volume<'t>,
+    key: &str,
+    value: &str,
+    line: &Line<'t>,
+    notes: &Notes<'_>,
+) {
+    match key {
+        "Name" => volume.text(Key::Label, value, line, notes),
+        "State" | "RaidStatus" => {
+            let word = match value {
+                "Ready" => "optimal".to_owned(),
+                other => other.to_ascii_lowercase(),
+            };
+            volume.text(Key::State, word, line, notes);
+        }
+        "Layout" => volume.level = Level::parse(value).map(|level| (level, *line)),
+        "Size" => {
+            if let Some(size) = exact(value).or_else(|| megaraid_size(value)) {
+                volume.size(notes.said(line, size));
+            }
+        }
+        "Device Name" => volume.system_name(value),
+        "Stripe Element Size" | "StripeSize" => volume.strip = volume.stripe(value, line, notes),
+        "SpanDepth" => volume.spans = number::leading(value).map(|n| (n, *line)),
+        "Sector Size" | "BlockSizeInBytes" => {
+            if let Some(unit) = sector(value.trim_end_matches(" Bytes")) {
+                let fact = notes.said(line, unit);
+                set_sector(&mut volume.thing, GridRole::LogicalSector, fact);
+            }
+        }
+        "Read Policy" | "ReadPolicy" => {
+            let word = match value {
+                "No Read Ahead" => "none",
+                "Read Ahead" => "always",
+                "Adaptive Read Ahead" => "adaptive",
+                _ => return,
+            };
+            volume.text(Key::ReadAhead, word, line, notes);
+        }
+        "Write Policy" | "WritePolicy" => {
+            let word = match value {
+                "Write Back" => "write-back",
+                "Write Through" => "write-through",
+                "Force Write Back" | "Write Back Force" => {
+                    "write-back, also without a good battery"
+                }
+                _ => return,
+            };
+            volume.text(Key::WriteCache, word, line, notes);
+        }
+        _ => {}
+    }
+}
+
+/// `136.13 GB (146163105792 bytes)`
+fn exact(value: &str) -> Option<Interval> {
+    let (_, inner) = value.split_once('(')?;
+    let bytes = number::leading(inner)?;
+    inner
+        .contains("bytes")
+        .then(|| Interval::exact(Bytes::new(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_in_bytes_stand_in_brackets() {
+        let size = exact("136.13 GB (146163105792 bytes)").expect("there");
+        assert_eq!(size.known(), Some(Bytes::new(146_163_105_792)));
+        assert_eq!(exact("136.13 GB"), None);
+        assert_eq!(idrac_disk("Disk.Virtual.12:RAID.Slot.4-1"), Some(12));
+        assert_eq!(idrac_disk("Disk.Bay.1:Enclosure.Internal.0-1"), None);
+    }
+}
