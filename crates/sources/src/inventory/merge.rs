@@ -557,8 +557,8 @@ fn add_grid(thing: &mut Thing, new: GridFact) {
     match have {
         None => thing.grids.push(new),
         Some(have) if have.grid.value == new.grid.value => {
-            // What was read is better evidence than what was taken for granted.
-            if have.grid.trust >= Trust::Assumed && new.grid.trust < Trust::Assumed {
+            // What was read is better evidence than what was worked out or taken for granted.
+            if new.grid.trust < have.grid.trust {
                 *have = new;
             }
         }

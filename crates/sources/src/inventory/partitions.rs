@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind};
+use straddle_stack::{GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind};
 
 use super::merge::{Groups, has_name_in, is_bare_volume};
 use super::{Space, Thing};
@@ -302,5 +302,111 @@ fn raid_volumes(groups: &mut Groups) {
                 ));
             }
         }
+    }
+    for disk in &disks {
+        let alike_to = |all: &[usize], index: usize| -> Vec<usize> {
+            let all = all.iter().copied();
+            all.filter(|other| alike(groups, index, *other)).collect()
+        };
+        let fitting = alike_to(&volumes, *disk);
+        let [first, _, ..] = fitting.as_slice() else {
+            continue;
+        };
+        // As many disks as volumes of one size: each is one of them, and what all of them say holds for each.
+        if fitting.len() <= MOST_ALIKE && alike_to(&disks, *first).len() == fitting.len() {
+            let said = in_common(groups, &fitting);
+            groups.tell(*disk, said);
+        }
+    }
+}
+
+/// The grids that all these volumes have alike, and a remark about which of them it is.
+fn in_common(groups: &Groups, volumes: &[usize]) -> (Vec<GridFact>, Vec<Oddity>) {
+    let things = || {
+        volumes
+            .iter()
+            .filter_map(|index| groups.things[*index].as_ref())
+    };
+    let mut first = things().flat_map(|thing| &thing.grids).take(MOST_GRIDS);
+    let mut grids: Vec<GridFact> = Vec::new();
+    for grid in &mut first {
+        let new = grids.iter().all(|have| have.role != grid.role);
+        let alike = |thing: &Thing| {
+            let mut its = thing.grids.iter().filter(|other| other.role == grid.role);
+            its.any(|other| other.grid.value == grid.grid.value)
+        };
+        if new && things().all(alike) {
+            grids.push(grid.clone());
+        }
+    }
+    let names: Vec<&str> = things().take(8).map(|thing| thing.title.as_str()).collect();
+    let detail = format!(
+        "nothing says which volume of the RAID controller it is: {} are of its size; what they have in common was taken",
+        names.join(", ")
+    );
+    (grids, vec![Oddity::new(OddityKind::Missing, detail)])
+}
+
+/// Most volumes of one size: more than any controller has.
+const MOST_ALIKE: usize = 256;
+/// Grids that are looked at for what volumes have in common: those of the first few say it all.
+const MOST_GRIDS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overrides;
+    use crate::inventory::{Inventory, Name};
+    use straddle_geometry::Unit;
+    use straddle_stack::{Fact, Stack};
+
+    fn thing(name: Name, size: u64, strip: Option<u64>) -> Thing {
+        let mut thing = Thing::new(LayerKind::Device, name.text.to_string(), name);
+        let size = Interval::exact(Bytes::mib(size));
+        thing.size = Some(Fact::derived(size, "said"));
+        if let Some(unit) = strip.and_then(Unit::new) {
+            thing.grid(GridRole::StripeUnit, Fact::derived(unit, "said"));
+        }
+        thing
+    }
+
+    fn stack(sizes: [u64; 4], strips: [u64; 2]) -> Stack {
+        let mut inventory = Inventory::default();
+        for (number, size) in sizes[..2].iter().enumerate() {
+            inventory.add(thing(Name::windows_disk(number as u64), *size, None));
+        }
+        for (number, size) in sizes[2..].iter().enumerate() {
+            let name = Name::new(Space::RaidVolume, format!("c0/v{number}"));
+            inventory.add(thing(name, *size, Some(strips[number])));
+        }
+        inventory.stack(&Overrides::default())
+    }
+
+    fn strips(stack: &Stack) -> Vec<Option<u64>> {
+        let of = |grid: &Fact<straddle_geometry::Grid>| grid.value.unit().get();
+        let layers = stack.layers().iter();
+        layers
+            .map(|layer| layer.grid(GridRole::StripeUnit).map(of))
+            .collect()
+    }
+
+    #[test]
+    fn volumes_are_known_by_their_size() {
+        let joined = stack([10, 20, 20, 10], [65_536, 4096]);
+        assert_eq!(strips(&joined), [Some(4096), Some(65_536)]);
+    }
+
+    #[test]
+    fn what_volumes_of_one_size_have_in_common_holds_for_each_disk_of_that_size() {
+        let alike = stack([10, 10, 10, 10], [65_536, 65_536]);
+        assert_eq!(strips(&alike), [Some(65_536); 4]);
+        let others = stack([10, 10, 10, 10], [65_536, 4096]);
+        assert_eq!(strips(&others)[..2], [None, None]);
+        let remark = &others.layers()[0].oddities[0];
+        assert!(remark.detail.contains("c0/v0, c0/v1"), "{}", remark.detail);
+        // One of the disks may be none of the controller's.
+        let fewer = stack([10, 10, 10, 30], [65_536, 65_536]);
+        assert_eq!(strips(&fewer)[..2], [None, None]);
+        assert!(fewer.layers()[0].oddities.is_empty());
     }
 }
