@@ -1,16 +1,18 @@
 //! `omreport storage vdisk` of Dell OpenManage, and `racadm storage get vdisks -o` of iDRAC. They say nothing of how many
 //! members there are.
 //!
-//! Server configuration profiles of iDRAC count the stripe size in units of 512 bytes and print no unit: `256` is 128 KiB.
+//! Server configuration profiles of iDRAC print the stripe size without its unit, and have been seen to print twice the
+//! KiB: `256` for 128 KiB.
 
 use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Interval, Key};
 
 use super::level::Level;
 use super::volume::{Volume, field, megaraid_size, sector, set_sector};
+use crate::captured::json::Json;
 use crate::captured::number;
 use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "omreport",
@@ -18,22 +20,60 @@ pub(crate) static TOOL: Tool = Tool {
     commands: &[
         "omreport storage vdisk controller=N",
         "racadm storage get vdisks -o",
+        "racadm get -t json -f FILE (server configuration profile)",
     ],
-    readers: &[Reader::Text {
-        anchors: &[
-            Anchor::Start("List of Virtual Disks"),
-            Anchor::Start("Virtual Disk "),
-            Anchor::Loose("Disk.Virtual."),
-        ],
-        begins: |lines| {
-            let text = lines[0].text.trim();
-            text.starts_with("List of")
-                || text.contains(" on Controller ")
-                || idrac_disk(text).is_some()
+    readers: &[
+        Reader::Json {
+            is: |object| object.has("SystemConfiguration"),
+            read: profile,
         },
-        read,
-    }],
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("List of Virtual Disks"),
+                Anchor::Start("Virtual Disk "),
+                Anchor::Loose("Disk.Virtual."),
+            ],
+            begins: |lines| {
+                let text = lines[0].text.trim();
+                text.starts_with("List of")
+                    || text.contains(" on Controller ")
+                    || idrac_disk(text).is_some()
+            },
+            read,
+        },
+    ],
 };
+
+/// A server configuration profile: components within components, each with a list of attributes.
+fn profile(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
+    let root = json
+        .object()
+        .and_then(|object| object.get("SystemConfiguration"));
+    let mut open: Vec<Json<'_>> = root.into_iter().collect();
+    for at in 0..MOST_COMPONENTS {
+        let Some(component) = open.get(at).and_then(Json::object) else {
+            break;
+        };
+        open.extend(component.get("Components").iter().flat_map(Json::items));
+        let name = component.text("FQDD");
+        if let Some(number) = name.and_then(|name| idrac_disk(&name)) {
+            let name = format!("c0/v{number}");
+            let mut volume = Volume::new(name.clone(), name);
+            let attributes = component.get("Attributes");
+            for attribute in attributes.iter().flat_map(Json::objects) {
+                if let (Some(key), Some(value)) = (attribute.text("Name"), attribute.get("Value"))
+                    && let Some(text) = value.text()
+                {
+                    property(&mut volume, &key, &text, &value.line(), notes);
+                }
+            }
+            volume.finish(notes);
+        }
+    }
+}
+
+/// Most components of a profile that are looked at.
+const MOST_COMPONENTS: usize = 4096;
 
 /// `Disk.Virtual.0:RAID.Integrated.1-1`
 fn idrac_disk(text: &str) -> Option<u64> {
@@ -85,35 +125,40 @@ fn property<'t>(
             };
             volume.text(Key::State, word, line, notes);
         }
-        "Layout" => volume.level = Level::parse(value).map(|level| (level, *line)),
+        "Layout" | "RAIDTypes" => volume.level = Level::parse(value).map(|level| (level, *line)),
         "Size" => {
-            if let Some(size) = exact(value).or_else(|| megaraid_size(value)) {
+            // Profiles print bytes without a unit; 0 stands for all there is.
+            let bytes = number::whole(value).filter(|bytes| *bytes > 0);
+            let bytes = bytes.map(|bytes| Interval::exact(Bytes::new(bytes)));
+            let size = bytes.or_else(|| exact(value));
+            if let Some(size) = size.or_else(|| megaraid_size(value)) {
                 volume.size(notes.said(line, size));
             }
         }
         "Device Name" => volume.system_name(value),
         "Stripe Element Size" | "StripeSize" => volume.strip = volume.stripe(value, line, notes),
         "SpanDepth" => volume.spans = number::leading(value).map(|n| (n, *line)),
+        "SpanLength" => volume.per_span = number::leading(value).map(|n| (n, *line)),
         "Sector Size" | "BlockSizeInBytes" => {
             if let Some(unit) = sector(value.trim_end_matches(" Bytes")) {
                 let fact = notes.said(line, unit);
                 set_sector(&mut volume.thing, GridRole::LogicalSector, fact);
             }
         }
-        "Read Policy" | "ReadPolicy" => {
+        "Read Policy" | "ReadPolicy" | "RAIDdefaultReadPolicy" => {
             let word = match value {
-                "No Read Ahead" => "none",
-                "Read Ahead" => "always",
-                "Adaptive Read Ahead" => "adaptive",
+                "No Read Ahead" | "NoReadAhead" => "none",
+                "Read Ahead" | "ReadAhead" => "always",
+                "Adaptive Read Ahead" | "AdaptiveReadAhead" | "Adaptive" => "adaptive",
                 _ => return,
             };
             volume.text(Key::ReadAhead, word, line, notes);
         }
-        "Write Policy" | "WritePolicy" => {
+        "Write Policy" | "WritePolicy" | "RAIDdefaultWritePolicy" => {
             let word = match value {
-                "Write Back" => "write-back",
-                "Write Through" => "write-through",
-                "Force Write Back" | "Write Back Force" => {
+                "Write Back" | "WriteBack" => "write-back",
+                "Write Through" | "WriteThrough" => "write-through",
+                "Force Write Back" | "Write Back Force" | "WriteBackForce" => {
                     "write-back, also without a good battery"
                 }
                 _ => return,

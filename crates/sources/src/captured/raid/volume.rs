@@ -151,15 +151,16 @@ impl<'t> Volume<'t> {
         let Some((emulated, line)) = self.emulated else {
             return;
         };
-        let unit = match emulated {
-            true => Some(Unit::B4096),
-            false => logical.or(self.member_sector),
+        // Sectors of 512 bytes are emulated on sectors of 4,096 bytes and no others.
+        let (unit, trust) = match emulated {
+            true => (Some(Unit::B4096), Trust::Derived),
+            false => (logical.or(self.member_sector), Trust::Assumed),
         };
         if let (None, Some(unit)) = (has(GridRole::PhysicalSector), unit) {
             self.thing.grids.push(GridFact {
                 role: GridRole::PhysicalSector,
                 grid: Fact {
-                    trust: Trust::Assumed,
+                    trust,
                     ..notes.said(&line, Grid::new(unit))
                 },
             });
