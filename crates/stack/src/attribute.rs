@@ -228,6 +228,8 @@ keys! {
     FooterOffset = "footer offset",
     /// Distance of neighbouring blocks in a container that puts something in front of each.
     BlockStride = "distance between blocks",
+    /// What the blocks of a virtual disk container lie on in its file: 512 bytes or 4 KiB (`Get-VHD`: Alignment).
+    BlockAlignment = "blocks lie on",
     /// The virtual machine was suspended: its memory belongs to the disk as it is.
     SavedState = "saved state",
     /// What a log of changes that were not yet carried out held, and what was done about it.

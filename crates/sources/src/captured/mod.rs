@@ -2,13 +2,14 @@
 //!
 //! [`read`] takes one file: it decodes it, finds the outputs in it and notes what they say in an
 //! [`Inventory`](crate::inventory::Inventory). Files of one machine are joined there. A tool is one file in `windows/`,
-//! `linux/`, `raid/` or `esxi/` and one line in the registry.
+//! `powershell/`, `linux/`, `raid/` or `esxi/` and one line in the registry.
 
 mod beginnings;
 mod esxi;
 mod json;
 mod linux;
 mod number;
+mod powershell;
 mod raid;
 mod records;
 mod registry;

@@ -42,6 +42,8 @@ pub enum Space {
     Vmfs,
     /// A Storage Spaces virtual disk by its friendly name.
     VirtualDisk,
+    /// What Windows calls the interface of a device: `\\?\scsi#disk&ven_…#{53f56307-…}`.
+    DevicePath,
     /// A file by its path, such as a VHD.
     Path,
     /// Serial number of a device. An identity: it goes with the hardware.
@@ -82,6 +84,7 @@ impl Space {
             Space::RaidDisk => "disk of a RAID controller",
             Space::Vmfs => "VMFS volume",
             Space::VirtualDisk => "virtual disk",
+            Space::DevicePath => "device path",
             Space::Path => "file",
             Space::Serial => "serial number",
             Space::Wwn => "world-wide name",
@@ -122,6 +125,8 @@ impl Name {
                 let bare = lower.trim_start_matches("0x");
                 bare.trim_matches(['{', '}']).to_owned()
             }
+            // It has no blanks; where a console broke it, there may be some.
+            Space::DevicePath => trimmed.to_lowercase().split_whitespace().collect(),
             Space::EsxiDevice | Space::VirtualDisk | Space::Path => trimmed.to_lowercase(),
             _ => trimmed.to_owned(),
         };

@@ -2,7 +2,6 @@
 
 pub(super) mod diskpar;
 pub(super) mod diskpart;
-pub(super) mod get_partition;
 pub(super) mod wmi_script;
 pub(super) mod wmic;
 

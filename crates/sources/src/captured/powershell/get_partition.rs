@@ -1,0 +1,106 @@
+//! `Get-Partition` of PowerShell, in any shape.
+
+use straddle_geometry::Bytes;
+use straddle_stack::{Interval, Key, LayerKind};
+
+use super::{set_size, volumes};
+use crate::captured::number;
+use crate::captured::records::Record;
+use crate::captured::tool::{Context, Notes, Reader, Tool};
+use crate::inventory::{Name, Space, Thing};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "get-partition",
+    platform: "windows",
+    commands: &[
+        "Get-Partition",
+        "Get-Partition | Format-List *",
+        "Get-Partition | ConvertTo-Json",
+        "Get-Partition | Export-Csv FILE",
+        "Get-Partition | Export-Clixml FILE",
+    ],
+    readers: &[Reader::Records {
+        keys: &["PartitionNumber", "Offset"],
+        read,
+    }],
+};
+
+fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+    for record in records {
+        let Some((number, _)) = record.number("PartitionNumber") else {
+            continue;
+        };
+        let disk = record.number("DiskNumber").map(|(disk, _)| disk);
+        // Tables name the disk by its path alone, above its partitions.
+        let path = ["DiskPath", "DiskId"]
+            .iter()
+            .find_map(|key| record.uncut(key));
+        let path = path.map(|field| Name::new(Space::DevicePath, field.value.to_string()));
+        let Some(mut thing) = named(disk, path, number, record) else {
+            continue;
+        };
+        if let Some((start, line)) = record.number("Offset") {
+            thing.start = Some(notes.said(&line, Interval::exact(Bytes::new(start))));
+        }
+        set_size(&mut thing, record, &["Size"], notes);
+        for key in ["DriveLetter", "AccessPaths"] {
+            for name in record
+                .filled(key)
+                .map_or_else(Vec::new, |f| volumes(&f.value))
+            {
+                thing = thing.named(name);
+            }
+        }
+        if let Some(guid) = record.uncut("Guid").filter(|f| f.value.starts_with('{')) {
+            thing = thing.named(Name::new(Space::Uuid, guid.value.to_string()));
+        }
+        if let Some(kind) = record.uncut("GptType").filter(|f| f.value.starts_with('{')) {
+            let text = kind.value.trim_matches(['{', '}']).to_uppercase();
+            thing.set_text(Key::PartitionType, notes.said(&kind.line, text));
+        } else if let Some(kind) = record.filled("MbrType")
+            && let Some(byte) = number::whole(&kind.value).filter(|byte| *byte > 0)
+        {
+            thing.set_text(
+                Key::PartitionType,
+                notes.said(&kind.line, format!("{byte:x}")),
+            );
+        }
+        notes.add(thing);
+    }
+}
+
+/// A partition by its numbers, or by its disk's path and its number.
+fn named(disk: Option<u64>, path: Option<Name>, number: u64, record: &Record<'_>) -> Option<Thing> {
+    let by_path = path.as_ref().map(|path| {
+        let text = format!("{}/partition{number}", path.text);
+        Name::new(Space::DevicePath, text)
+    });
+    if let Some(disk) = disk {
+        let name = Name::new(Space::WindowsPartition, format!("{disk}/{number}"));
+        let title = format!("disk {disk} partition {number}");
+        let thing = Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk));
+        return Some(match by_path {
+            Some(name) => thing.named(name),
+            None => thing,
+        });
+    }
+    let letter = record.filled("DriveLetter").filter(|f| f.value.len() == 1);
+    let letter = letter.map_or_else(String::new, |f| format!(" ({}:)", f.value));
+    let path = path?;
+    let title = format!("partition {number}{letter} of {}", short(&path.text));
+    Some(Thing::new(LayerKind::Partition, title, by_path?).on(path))
+}
+
+/// The model in `\\?\scsi#disk&ven_vmware&prod_virtual_disk#5&198…#{53f56307-…}`.
+fn short(path: &str) -> String {
+    let model = path.split('#').nth(1).unwrap_or(path);
+    let words = model.split('&').filter(|part| *part != "disk");
+    let words: Vec<&str> = words
+        .map(|part| {
+            part.strip_prefix("ven_")
+                .or(part.strip_prefix("prod_"))
+                .unwrap_or(part)
+        })
+        .collect();
+    words.join(" ").replace('_', " ")
+}
