@@ -97,6 +97,8 @@ pub enum OddityKind {
     Pending,
     /// A file's data is kept by something other than the filesystem, such as a deduplication store.
     Elsewhere,
+    /// Something is named as what something else lies on, and nothing describes it.
+    OnlyNamed,
     /// Two captures say different things about the same thing.
     Contradiction,
     /// A number in captured text cannot be right, or is a known slip of the pen.
@@ -135,6 +137,7 @@ impl OddityKind {
             OddityKind::Unwritten => "unwritten",
             OddityKind::Pending => "pending",
             OddityKind::Elsewhere => "elsewhere",
+            OddityKind::OnlyNamed => "only named",
             OddityKind::Contradiction => "contradiction",
             OddityKind::Misprint => "misprint",
             OddityKind::Stale => "stale",

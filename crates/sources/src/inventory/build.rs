@@ -1,8 +1,9 @@
 //! From joined things to layers.
 
-use straddle_geometry::{Bytes, Extent, Map, Segment, Striping};
+use straddle_geometry::{Bytes, Extent, Map, SectorSize, Segment, Striping, Unit};
 use straddle_stack::{
-    Fact, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
+    Fact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack,
+    Value,
 };
 
 use super::merge::Joined;
@@ -68,29 +69,42 @@ impl Builder {
         Some(id)
     }
 
+    /// The sector that the first of these layers is said to have; 512 bytes when nothing says so.
+    fn sector_of(&self, below: &[LayerId]) -> Unit {
+        let first = below.first().map(|id| self.stack.layer(*id));
+        let sector = first.and_then(|layer| layer.grid(GridRole::LogicalSector));
+        sector.map_or(SectorSize::B512.unit(), |fact| fact.value.unit())
+    }
+
     /// The layer of something that is named and nowhere described.
     fn stranger(&mut self, name: &Name) -> LayerId {
         if let Some((_, id)) = self.strangers.iter().find(|(other, _)| other == name) {
             return *id;
         }
-        let mut title = format!("{} {}", name.space.word(), name.text);
-        let is_partition = matches!(
-            name.space,
-            Space::WindowsVolume | Space::WindowsPartition | Space::WmiPartition
-        );
-        let mut layer = if is_partition {
-            if name.text.len() == 2 {
-                title = title.replace(&*name.text, &name.text.to_uppercase());
+        let title = match name.space {
+            Space::WindowsDisk => format!("disk {}", name.text),
+            // A drive letter.
+            Space::WindowsVolume if name.text.len() == 2 => {
+                format!("volume {}", name.text.to_uppercase())
             }
-            let mut layer = Layer::new(LayerKind::Partition, title);
-            // It starts somewhere on a disk, not at the beginning of one.
-            layer.map = Map::Segments(Vec::new());
-            layer
-        } else {
-            Layer::new(LayerKind::Device, title)
+            space => format!("{} {}", space.word(), name.text),
         };
+        // These start somewhere on a disk that is not even named, not at the beginning of one.
+        let kind = match name.space {
+            Space::WindowsVolume | Space::WindowsPartition | Space::WmiPartition => {
+                LayerKind::Partition
+            }
+            Space::WindowsVolumeNumber | Space::MountPoint | Space::LogicalVolume | Space::Vmfs => {
+                LayerKind::Volume
+            }
+            _ => LayerKind::Device,
+        };
+        let mut layer = Layer::new(kind, title);
+        if kind != LayerKind::Device {
+            layer.map = Map::Segments(Vec::new());
+        }
         layer.oddities.push(Oddity::new(
-            OddityKind::Missing,
+            OddityKind::OnlyNamed,
             "it is only named: no capture describes it",
         ));
         let id = self.stack.push(layer);
@@ -120,7 +134,7 @@ impl Builder {
                 lower::place_extents(&mut layer, &extents, extent.as_ref(), reached, &self.stack);
             }
             placing => {
-                place(&mut layer, placing, start, &below);
+                place(&mut layer, placing, start, &below, self.sector_of(&below));
                 layer.below = below;
             }
         }
@@ -196,8 +210,15 @@ fn known(fact: &Fact<Interval>) -> Option<Fact<Bytes>> {
     Some(fact.clone().map(|_| bytes))
 }
 
-/// Sets the map of a layer.
-fn place(layer: &mut Layer, placing: Placing, start: Option<Fact<Interval>>, below: &[LayerId]) {
+/// Sets the map of a layer. A partition that is said to start inside a sector of what is below starts elsewhere: the figure
+/// is kept as a doubtful one, and nothing is built on it.
+fn place(
+    layer: &mut Layer,
+    placing: Placing,
+    start: Option<Fact<Interval>>,
+    below: &[LayerId],
+    sector: Unit,
+) {
     let nowhere = Map::Segments(Vec::new());
     layer.map = match placing {
         Placing::Unknown | Placing::Raid(_) | Placing::Extents(_) | Placing::Chunks => nowhere,
@@ -220,6 +241,10 @@ fn place(layer: &mut Layer, placing: Placing, start: Option<Fact<Interval>>, bel
             Map::segments(segments.collect()).unwrap_or(nowhere)
         }
         Placing::Linear => match (start, layer.kind) {
+            (Some(fact), LayerKind::Partition) if fact.value.count(sector) == 0 => {
+                layer.set(Key::StartShown, fact.doubted().map(Value::Between));
+                nowhere
+            }
             (Some(fact), _) => match known(&fact) {
                 Some(start) => {
                     let size = layer.size.as_ref().map_or(Bytes::ZERO, |size| size.value);

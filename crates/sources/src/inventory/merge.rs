@@ -1,7 +1,7 @@
 //! Which things are one, and what is said about one thing twice.
 
 use std::collections::HashMap;
-use straddle_geometry::{Bytes, Grid};
+use straddle_geometry::{Bytes, Grid, SectorSize};
 use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source,
     Trust, Value,
@@ -593,6 +593,29 @@ fn narrow(
         return;
     };
     let width = |fact: &Fact<Interval>| fact.value.to().get() - fact.value.from().get();
+    // A start inside a sector is a misprint, however exact.
+    let possible =
+        |fact: &Fact<Interval>| what != "start" || fact.value.count(SectorSize::B512.unit()) > 0;
+    if possible(&new) != possible(old) {
+        let (wrong, right) = if possible(&new) {
+            (&*old, &new)
+        } else {
+            (&new, &*old)
+        };
+        found.push(Oddity::between(
+            OddityKind::Misprint,
+            format!(
+                "{what} {} is no whole number of sectors; {} is used",
+                wrong.value, right.value
+            ),
+            wrong.source.clone(),
+            right.source.clone(),
+        ));
+        if possible(&new) {
+            *have = Some(new);
+        }
+        return;
+    }
     match old.value.intersect(&new.value) {
         Some(_) if width(&new) < width(old) => *have = Some(new),
         Some(_) => {}
