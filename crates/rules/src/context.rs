@@ -132,6 +132,15 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The system whose tools described what a layer rests on; empty for what was not captured as text.
+#[must_use]
+pub(crate) fn platform_of(stack: &Stack, layer: LayerId) -> &str {
+    std::iter::once(layer)
+        .chain(stack.foundations(layer))
+        .find_map(|id| stack.layer(id).text(Key::Platform))
+        .unwrap_or_default()
+}
+
 /// False for facts that nothing may be built on: doubtful ones, and values that contradict what they are called.
 #[must_use]
 pub(crate) fn is_believable(grid: &SeenGrid<'_>) -> bool {

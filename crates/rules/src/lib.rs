@@ -5,6 +5,7 @@
 //! mere fact of being off a grid.
 
 mod code;
+mod commands;
 mod context;
 mod finding;
 mod known_lies;
@@ -17,6 +18,7 @@ mod testing;
 mod wording;
 
 pub use code::{Code, Severity, Status};
+pub use commands::{COMMANDS, Lack, Supply};
 pub use context::{Context, Options};
 pub use finding::{Evidence, Finding};
 pub use page::{Folklore, Page};

@@ -78,6 +78,14 @@ pub static RULES: &[&Rule] = &[
     &rules::damaged_structure::RULE,
     &rules::ambiguous_signatures::RULE,
     &rules::not_read::RULE,
+    &rules::rounded_fact::RULE,
+    &rules::contradiction::RULE,
+    &rules::missing_fact::RULE,
+    &rules::misprint::RULE,
+    &rules::stale_capture::RULE,
+    &rules::unit_unclear::RULE,
+    &rules::truncated_output::RULE,
+    &rules::same_identity::RULE,
 ];
 
 /// Pages about beliefs, without a rule.

@@ -6,7 +6,8 @@ use straddle_geometry::{
     Unit, entry,
 };
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Survey, Value,
+    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Survey,
+    Value,
 };
 
 use crate::{Context, Finding, Options, Rule, Severity};
@@ -100,6 +101,15 @@ fn unit(n: u64) -> Unit {
 
 fn reported<T>(value: T, what: &str) -> Fact<T> {
     Fact::reported(value, format!("/sys/test/{what}"), "")
+}
+
+/// A line of a capture.
+pub(crate) fn captured(file: &str, line: u64, text: &str) -> Source {
+    Source::Captured {
+        file: file.to_owned(),
+        line,
+        text: text.to_owned(),
+    }
 }
 
 impl Lab {

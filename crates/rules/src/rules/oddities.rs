@@ -1,6 +1,6 @@
 //! What rules about things that probers and sources found odd share.
 
-use straddle_stack::OddityKind;
+use straddle_stack::{Layer, Oddity, OddityKind, Source};
 
 use crate::context::Findings;
 use crate::{Code, Context, Finding, Severity};
@@ -19,10 +19,13 @@ pub(crate) fn report(
             let Some((_, severity)) = kinds.iter().find(|(kind, _)| *kind == oddity.kind) else {
                 continue;
             };
-            let title = format!("{}: {}", layer.name, oddity.detail);
+            let title = format!("{}: {}", subject(layer, oddity), oddity.detail);
             let mut finding = Finding::new(code, *severity, id, title);
             if let Some(source) = &oddity.source {
                 finding = finding.evidence(source, oddity.kind.name());
+            }
+            if let Some(against) = &oddity.against {
+                finding = finding.evidence(against, "against this");
             }
             for (line, add) in [
                 (note, Finding::note as fn(Finding, String) -> Finding),
@@ -34,5 +37,13 @@ pub(crate) fn report(
             }
             findings.push(finding);
         }
+    }
+}
+
+/// What an oddity is about: of a text, the file.
+fn subject<'a>(layer: &'a Layer, oddity: &'a Oddity) -> &'a str {
+    match (&oddity.source, oddity.kind) {
+        (Some(Source::Captured { file, .. }), OddityKind::Truncated) => file,
+        _ => &layer.name,
     }
 }

@@ -41,15 +41,26 @@ const NO_ARRAY: [&str; 10] = [
     "nvme", "ata", "sata", "pata", "usb", "mmc", "loop", "zram", "ram", "pmem",
 ];
 
+/// The stripe units in use.
+pub(super) fn plausible() -> impl Iterator<Item = Unit> {
+    PLAUSIBLE
+        .into_iter()
+        .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok())
+}
+
+/// True for a device whose transport carries no array.
+pub(super) fn is_single_drive(device: &Layer) -> bool {
+    device
+        .text(Key::Transport)
+        .is_some_and(|transport| NO_ARRAY.contains(&transport))
+}
+
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.data_partitions() {
         let Some((device, start)) = hidden_array(context, id) else {
             continue;
         };
-        let units = PLAUSIBLE
-            .into_iter()
-            .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok());
-        let candidates: Vec<Unit> = units.collect();
+        let candidates: Vec<Unit> = plausible().collect();
         let off = candidates
             .iter()
             .filter(|unit| !start.is_multiple_of(**unit))
@@ -74,10 +85,7 @@ fn hidden_array(context: &Context<'_>, id: LayerId) -> Option<(LayerId, Bytes)> 
         .into_iter()
         .any(|role| context.below(id, role).next().is_some());
     let (device, layer) = context.device_of(id)?;
-    let single = layer
-        .text(Key::Transport)
-        .is_some_and(|transport| NO_ARRAY.contains(&transport));
-    if known || single || tells_its_geometry(context, id) {
+    if known || is_single_drive(layer) || tells_its_geometry(context, id) {
         return None;
     }
     Some((device, context.stack.start_in(id, device)?))
