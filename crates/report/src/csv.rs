@@ -7,11 +7,11 @@ use straddle_geometry::{Bytes, Ratio, Unit};
 use straddle_rules::Finding;
 use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, Trust};
 
-use crate::document::{allocation_unit_above, stripe_unit_below};
+use crate::document::{allocation_unit_above, between, stripe_unit_below};
 use crate::{Checked, Counts};
 
 /// The columns, in order. New ones are only ever added at the end.
-pub const COLUMNS: [&str; 17] = [
+pub const COLUMNS: [&str; 19] = [
     "target",
     "layer",
     "type",
@@ -29,6 +29,8 @@ pub const COLUMNS: [&str; 17] = [
     "codes",
     "worst_extra_percent",
     "device",
+    "start_from",
+    "start_to",
 ];
 
 /// Writes the header line.
@@ -183,6 +185,10 @@ fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.l
         .foundations(id)
         .last()
         .map_or(String::new(), |base| stack.layer(*base).name.clone());
+    // Of a start that is known only as a rounded figure: what it can be. A figure that cannot be right is left out.
+    let rounded = between(layer, Key::StartShown)
+        .filter(|(_, trust)| *trust != Trust::Doubtful)
+        .map(|(shown, _)| shown);
     [
         checked.name.clone(),
         layer.name.clone(),
@@ -211,5 +217,7 @@ fn row(checked: &Checked, id: LayerId, about: &[&Finding]) -> [String; COLUMNS.l
         codes.join(" "),
         worst.map_or(String::new(), percent),
         device,
+        number(rounded.map(|shown| shown.from())),
+        number(rounded.map(|shown| shown.to())),
     ]
 }

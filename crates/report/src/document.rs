@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Correlation, Finding, Severity};
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{GridRole, Interval, Key, Layer, LayerId, LayerKind, Stack, Trust, Value};
 
 use crate::places::{Place, places};
 
@@ -166,4 +166,13 @@ pub(crate) fn allocation_unit_above(stack: &Stack, layer: LayerId) -> Option<Uni
 pub(crate) fn start_below(stack: &Stack, layer: LayerId) -> Option<Bytes> {
     let below = stack.only_below(layer)?;
     stack.start_in(layer, below)
+}
+
+/// What a rounded figure leaves open, and how far it is trusted.
+pub(crate) fn between(layer: &Layer, key: Key) -> Option<(Interval, Trust)> {
+    let fact = layer.attribute(key)?;
+    match fact.value {
+        Value::Between(interval) => Some((interval, fact.trust)),
+        _ => None,
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) const NAMED: usize = 10;
 /// What many targets come to.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Summary {
-    /// The worst targets: those whose worst finding costs most, at most ten.
+    /// The worst targets: those whose worst finding costs most, at most ten; none with nothing but notes that cost nothing.
     pub worst: Vec<Worst>,
     /// Each rule that found something, the one that costs most first.
     pub rules: Vec<RuleCount>,
@@ -139,7 +139,9 @@ impl Fleet {
             Some(Severity::Note) => summary.with_notes += 1,
             None => summary.clean += 1,
         }
-        if let Some(worst) = digest.worst {
+        // A note that costs nothing, such as a fact that was not captured, makes no target one of the worst.
+        let tells = |worst: &Worst| worst.severity > Severity::Note || !worst.extra.is_zero();
+        if let Some(worst) = digest.worst.filter(tells) {
             let key = |w: &Worst| (w.extra, w.severity);
             let at = summary
                 .worst

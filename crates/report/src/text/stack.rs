@@ -5,14 +5,15 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_rules::{Correlation, both_ways, division};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source, Trust, Value,
+    Fact, GridFact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source,
+    Trust, Value,
 };
 
 use super::snippet::sanitise;
 use super::style::{ERROR, FAINT, FRAME, GOOD, STRONG, paint};
 use crate::Checked;
 use crate::document::{
-    allocation_unit_above, correlations, first_correlation, has_correlations, start_below,
+    allocation_unit_above, between, correlations, first_correlation, has_correlations, start_below,
 };
 use crate::places::ends;
 
@@ -102,11 +103,15 @@ impl Tree<'_> {
         }
         if let Some(size) = &layer.size {
             parts.push(size.value.rounded());
+        } else if let Some((shown, trust)) = between(layer, Key::SizeShown) {
+            parts.push(rounded(shown, trust));
         }
-        if layer.kind == LayerKind::Partition
-            && let Some(start) = start_below(&self.checked.stack, id)
-        {
-            parts.push(format!("starts at {}", both_ways(start)));
+        if layer.kind == LayerKind::Partition {
+            if let Some(start) = start_below(&self.checked.stack, id) {
+                parts.push(format!("starts at {}", both_ways(start)));
+            } else if let Some((shown, trust)) = between(layer, Key::StartShown) {
+                parts.push(format!("starts at {}", rounded(shown, trust)));
+            }
         }
         if let Some(mounted) = layer.text(Key::MountPoint) {
             parts.push(format!("on {mounted}"));
@@ -299,6 +304,38 @@ impl Tree<'_> {
     }
 }
 
+/// `31 to 32.5 KiB (rounded)`, or `131,172 B (not believed)`.
+fn rounded(shown: Interval, trust: Trust) -> String {
+    let how = match trust {
+        Trust::Doubtful => "not believed",
+        _ => "rounded",
+    };
+    format!("{} ({how})", span(shown))
+}
+
+/// Both ends in the largest unit that the upper one reaches, with two decimals at most: `31 to 32.5 KiB`.
+fn span(shown: Interval) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let (from, to) = (shown.from().get(), shown.to().get());
+    if from == to || to < 1024 {
+        return shown.to_string();
+    }
+    let shift = (to.ilog2() / 10) * 10;
+    let number = |n: u64| {
+        let hundredths = (u128::from(n) * 100 + (1 << (shift - 1))) >> shift;
+        let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let unit = UNITS.get((shift / 10 - 1) as usize).copied();
+    let (from, to) = (number(from), number(to));
+    let unit = unit.unwrap_or("EiB");
+    if from == to {
+        format!("≈{to} {unit}")
+    } else {
+        format!("{from} to {to} {unit}")
+    }
+}
+
 /// How much of a layer in pieces starts off a grid.
 fn in_pieces(seen: &SeenGrid<'_>, of: &str, off: Bytes, all: Bytes) -> String {
     let (mark, how_much) = if off == Bytes::ZERO {
@@ -369,6 +406,9 @@ fn shown(key: Key) -> bool {
             | Key::MountOptions
             | Key::ToolsVersion
             | Key::HardwareVersion
+            | Key::StartShown
+            | Key::SizeShown
+            | Key::Platform
     )
 }
 
@@ -418,4 +458,31 @@ fn wrapped(items: &[String]) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounded_figures_are_told_in_their_unit() {
+        let told = |from, to| {
+            let shown = Interval::new(Bytes::new(from), Bytes::new(to)).expect("in order");
+            rounded(shown, Trust::Reported)
+        };
+        assert_eq!(told(31 * 1024 + 1, 33_280), "31 to 32.5 KiB (rounded)");
+        assert_eq!(
+            told((32 << 30) + 1, (33 << 30) + (1 << 29)),
+            "32 to 33.5 GiB (rounded)"
+        );
+        assert_eq!(told((2 << 40) - 1024, (2 << 40) + 1024), "≈2 TiB (rounded)");
+        assert_eq!(told(1, 1 << 9), "1 to 512 B (rounded)");
+        let wrong = Interval::exact(Bytes::new(131_172));
+        assert_eq!(
+            rounded(wrong, Trust::Doubtful),
+            format!("{} (not believed)", Bytes::new(131_172))
+        );
+        let all = Interval::new(Bytes::ZERO, Bytes::new(u64::MAX)).expect("in order");
+        assert_eq!(rounded(all, Trust::Reported), "0 to 16 EiB (rounded)");
+    }
 }
