@@ -2,7 +2,7 @@
 //!
 //! In a fenced block marked `console`, lines that begin with `$ ` are commands and the lines behind each are what it
 //! prints, exactly; `...` on a line of its own stands for any number of lines. The blocks of a file share one scratch
-//! directory, in which `tests/hosts` is there as `hosts`. A block that cannot be run is marked `console,ignore`, behind a
+//! directory, in which `tests/hosts` is there as `hosts` and `tests/captured` as `captured`. A block that cannot be run is marked `console,ignore`, behind a
 //! comment that says why: `<!-- not run: needs root -->`. Commands of cargo are not run; they must be among those known
 //! here, and so must those in blocks marked `sh`.
 
@@ -144,9 +144,11 @@ fn check(path: &Path) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let blocks = blocks(&text)?;
     let scratch = tempfile::tempdir().expect("a temporary directory");
-    let hosts = repository().join("tests/hosts").canonicalize();
-    std::os::unix::fs::symlink(hosts.expect("is there"), scratch.path().join("hosts"))
-        .expect("writable");
+    for name in ["hosts", "captured"] {
+        let fixtures = repository().join("tests").join(name).canonicalize();
+        std::os::unix::fs::symlink(fixtures.expect("is there"), scratch.path().join(name))
+            .expect("writable");
+    }
     let mut ran = 0;
     for block in &blocks {
         for step in steps(block)? {
@@ -209,15 +211,31 @@ fn run(command: &str, directory: &Path) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// The README and the tutorials.
+/// The README, the page on captured text, and the tutorials.
 fn files() -> Vec<PathBuf> {
-    let mut files = vec![repository().join("README.md")];
+    let mut files = vec![repository().join("README.md"), checking_servers()];
     let tutorials = repository().join("docs/tutorials");
     let entries = std::fs::read_dir(&tutorials).expect("docs/tutorials is there");
     files.extend(entries.map(|entry| entry.expect("readable").path()));
     files.retain(|path| path.extension().is_some_and(|e| e == "md"));
     files.sort();
     files
+}
+
+fn checking_servers() -> PathBuf {
+    repository().join("docs/checking-servers.md")
+}
+
+/// What a finding asks for is on the page, as it is typed.
+#[test]
+fn every_command_that_a_finding_names_is_explained() {
+    let page = std::fs::read_to_string(checking_servers()).expect("is there");
+    let missing: Vec<&str> = straddle::rules::COMMANDS
+        .iter()
+        .map(|supply| supply.command)
+        .filter(|command| !page.contains(command))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]

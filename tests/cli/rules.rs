@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 use straddle::rules::RULES;
-use support::{repository, straddle, unpack_image};
+use support::{copy_capture, repository, straddle, unpack_image};
 
 /// One table of `tests/rules/STRnnn.toml`.
 struct Case {
@@ -20,16 +20,17 @@ impl Case {
             .unwrap_or_else(|| panic!("no table [{name}]"));
         let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
         let mut target = Vec::new();
-        match (text("image"), text("host")) {
-            (Some(image), None) => target.push(unpack_image(image, directory)),
-            (None, Some(host)) => {
+        match (text("image"), text("host"), text("capture")) {
+            (Some(image), None, None) => target.push(unpack_image(image, directory)),
+            (None, None, Some(capture)) => target.push(copy_capture(capture, directory)),
+            (None, Some(host), None) => {
                 let tree = repository().join(format!("tests/hosts/{host}.tree"));
                 std::fs::copy(&tree, directory.join(format!("{host}.tree")))
                     .unwrap_or_else(|error| panic!("{}: {error}", tree.display()));
                 target.extend(["--sysroot".to_owned(), format!("{host}.tree")]);
                 target.extend(text("file").map(str::to_owned));
             }
-            _ => panic!("[{name}] needs either an image or a host"),
+            _ => panic!("[{name}] needs either an image, a host or a capture"),
         }
         let args = table
             .get("args")
@@ -37,7 +38,7 @@ impl Case {
             .into_iter()
             .flatten();
         target.extend(args.map(|arg| arg.as_str().expect("arguments are text").to_owned()));
-        let known = ["image", "host", "file", "args"];
+        let known = ["image", "host", "capture", "file", "args"];
         assert!(
             table.keys().all(|key| known.contains(&key.as_str())),
             "[{name}] has an unknown key: {table:?}"

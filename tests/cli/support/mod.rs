@@ -82,3 +82,24 @@ pub(crate) fn unpack_image(name: &str, directory: &Path) -> String {
     );
     format!("{name}.img")
 }
+
+/// Copies the captured text `name` of `tests/captured`, a file or the folder of one machine, into `directory`; gives its
+/// name there.
+pub(crate) fn copy_capture(name: &str, directory: &Path) -> String {
+    let from = repository().join("tests/captured").join(name);
+    let short = from.file_name().expect("a name").to_os_string();
+    let to = directory.join(&short);
+    let copy = |from: &Path, to: &Path| {
+        std::fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    };
+    if from.is_dir() {
+        std::fs::create_dir(&to).expect("writable");
+        for entry in std::fs::read_dir(&from).expect("readable") {
+            let entry = entry.expect("readable");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        copy(&from, &to);
+    }
+    short.into_string().expect("UTF-8")
+}
