@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use straddle::probe::{Class, registry};
 use straddle::rules::{FOLKLORE, RULES, Rule};
+use straddle::sources::captured;
 
 use crate::run::{cargo, output, run};
 
@@ -78,6 +79,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     }
     pages.insert(PathBuf::from("docs/rules/README.md"), index);
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
+    pages.insert(PathBuf::from("docs/reference/captures.md"), captures());
     pages.insert(
         PathBuf::from("docs/reference/command-line.md"),
         command_line()?,
@@ -139,6 +141,40 @@ fn formats() -> String {
         text,
         "\nFiles inside a guest (`--guest-file`) are found in these filesystems: {}.",
         with_files.join(", ")
+    );
+    text
+}
+
+/// The tools whose captured output is read, by the system that they run on.
+fn captures() -> String {
+    const SYSTEMS: [(&str, &str); 4] = [
+        ("windows", "Windows"),
+        ("linux", "Linux"),
+        ("esxi", "ESXi"),
+        ("raid", "RAID controllers, on any system"),
+    ];
+    let mut text = String::from(
+        "# Captured text\n\nTools whose output `straddle check` reads from a file, and the commands that print it. \
+         [Checking servers](../checking-servers.md) says which of them to ask for, and what their lines mean.\n",
+    );
+    let mut tools = Vec::from(captured::TOOLS);
+    tools.sort_by_key(|tool| tool.name);
+    for (system, heading) in SYSTEMS {
+        let _ = write!(text, "\n## {heading}\n\n| tool | commands |\n|---|---|\n");
+        for tool in tools.iter().filter(|tool| tool.platform == system) {
+            let commands: Vec<String> = tool
+                .commands
+                .iter()
+                .map(|command| format!("`{}`", command.replace('|', "\\|")))
+                .collect();
+            let _ = writeln!(text, "| {} | {} |", tool.name, commands.join("<br>"));
+        }
+    }
+    let _ = write!(
+        text,
+        "\nOf a file, the first {} MiB are read. Its lines may come in any order, with prompts and other text between them; UTF-8, \
+         UTF-16 and the code pages of consoles are told apart.\n",
+        captured::MOST_BYTES >> 20
     );
     text
 }
