@@ -63,7 +63,8 @@ impl Builder {
                 Some((name.clone(), id))
             })
             .collect();
-        let layer = self.layer_of(thing, &below);
+        let mut layer = self.layer_of(thing, &below);
+        fill(&mut layer, &self.stack);
         let id = self.stack.push(layer);
         self.placed[index] = Placed::As(id);
         Some(id)
@@ -208,6 +209,22 @@ fn described(thing: Thing) -> Layer {
 fn known(fact: &Fact<Interval>) -> Option<Fact<Bytes>> {
     let bytes = fact.value.known()?;
     Some(fact.clone().map(|_| bytes))
+}
+
+/// As for images: a filesystem of which no size was said is as long as its superblock says, if it fits into what it lies
+/// on, and else as long as that.
+fn fill(layer: &mut Layer, stack: &Stack) {
+    let ([below], LayerKind::Filesystem, None) = (layer.below.as_slice(), layer.kind, &layer.size)
+    else {
+        return;
+    };
+    let volume = stack.layer(*below).size.clone();
+    let claimed = layer.bytes(Key::ClaimedSize);
+    layer.size = match (claimed, volume) {
+        (Some(claimed), Some(volume)) if claimed.value <= volume.value => Some(claimed),
+        (Some(claimed), None) => Some(claimed),
+        (_, volume) => volume,
+    };
 }
 
 /// Sets the map of a layer. A partition that is said to start inside a sector of what is below starts elsewhere: the figure

@@ -77,6 +77,9 @@ impl Groups {
         let mut bare: Vec<usize> = Vec::new();
         let candidates = self.candidates(class, &thing);
         for index in candidates {
+            if self.on_different_ground(&thing, index) {
+                continue;
+            }
             let Some(other) = self.things[index].as_ref() else {
                 continue;
             };
@@ -134,6 +137,29 @@ impl Groups {
             && placed(other)
             && !shared.any(|name| name.space.is_identity())
             && matches!((base(thing), base(other)), (Some(a), Some(b)) if a != b)
+    }
+
+    /// True for what lies on two disks that were in one place one after the other, and for two filesystems that were
+    /// mounted in one place.
+    fn on_different_ground(&self, thing: &Thing, index: usize) -> bool {
+        let Some(other) = &self.things[index] else {
+            return false;
+        };
+        let ([a], [b]) = (thing.on.as_slice(), other.on.as_slice()) else {
+            return false;
+        };
+        let (Some(a), Some(b)) = (self.find(a, thing.file), self.find(b, other.file)) else {
+            return false;
+        };
+        let (Some(first), Some(second)) = (&self.things[a], &self.things[b]) else {
+            return false;
+        };
+        let shared = |a: &Thing, b: &Thing, identity: bool| {
+            let mut names = a.names.iter();
+            names.any(|name| name.space.is_identity() >= identity && b.names.contains(name))
+        };
+        let mounted = thing.kind == LayerKind::Filesystem && !shared(thing, other, true);
+        a != b && (mounted || shared(first, second, false))
     }
 
     fn enter(&mut self, class: Class, name: Name, index: usize) {
@@ -315,12 +341,19 @@ fn relation(thing: &Thing, other: &Thing) -> Relation {
         let is_device = thing.kind == LayerKind::Device;
         // A table can be cloned to another disk, a serial number cannot.
         let other_serial = identity.space == Space::TableId && differ(thing, other, Space::Serial);
-        return if is_device && other_serial && !two_slots && shared.len() > 1 {
-            Relation::Replaced(Space::Serial)
-        } else if is_device && (other_serial || two_slots && thing.file == other.file) {
-            Relation::Twin(identity.space)
-        } else {
-            Relation::Same
+        let one_file = thing.file == other.file;
+        return match thing.kind {
+            LayerKind::Device if other_serial && !two_slots && shared.len() > 1 => {
+                Relation::Replaced(Space::Serial)
+            }
+            _ if is_device && (other_serial || two_slots && one_file) => {
+                Relation::Twin(identity.space)
+            }
+            _ if !two_slots || !one_file => Relation::Same,
+            // Those of a cloned disk have the identities of the original's; the disks say so once.
+            LayerKind::Partition => Relation::Other,
+            LayerKind::Filesystem if !spans_devices(thing) => Relation::Other,
+            _ => Relation::Same,
         };
     }
     // A partition's or volume's identity may be said in two spellings; that of a disk is told by its tools alike.
@@ -348,6 +381,12 @@ pub(super) fn is_bare_volume(thing: &Thing) -> bool {
 
 pub(super) fn has_name_in(thing: &Thing, space: Space) -> bool {
     thing.names.iter().any(|name| name.space == space)
+}
+
+/// True for a filesystem that may lie on several devices.
+fn spans_devices(thing: &Thing) -> bool {
+    let format = thing.format.as_ref().map(|format| format.value.as_ref());
+    matches!(format, Some("btrfs" | "zfs" | "bcachefs"))
 }
 
 /// True when both have names in `space`, and none in common.
@@ -530,6 +569,9 @@ fn add(thing: &mut Thing, from: Thing) {
         match &thing.format {
             None => thing.format = Some(format),
             Some(have) if have.value == format.value => {}
+            // What is often wrong contradicts nothing.
+            Some(_) if format.trust == Trust::Doubtful => {}
+            Some(have) if have.trust == Trust::Doubtful => thing.format = Some(format),
             Some(have) => found.push(contradiction(
                 "format",
                 (&have.value, &have.source),
@@ -619,6 +661,9 @@ fn narrow(
     match old.value.intersect(&new.value) {
         Some(_) if width(&new) < width(old) => *have = Some(new),
         Some(_) => {}
+        // A figure in a unit that was taken for granted contradicts nothing.
+        None if new.trust >= Trust::Assumed => {}
+        None if old.trust >= Trust::Assumed => *have = Some(new),
         None => {
             found.push(contradiction(
                 what,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
-use straddle_stack::{GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind};
+use straddle_stack::{
+    GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+};
 
 use super::merge::{Groups, has_name_in, is_bare_volume};
 use super::{Space, Thing};
@@ -11,12 +13,66 @@ use super::{Space, Thing};
 /// sees, and filesystems with the partitions that they fill.
 pub(super) fn join(groups: &mut Groups) {
     raid_volumes(groups);
+    count_in_sectors(groups);
     for of_one_disk in by_disk(groups).into_values() {
         by_start(groups, &of_one_disk);
         by_number(groups, &of_one_disk);
     }
     by_volume_size(groups);
     by_filesystem_size(groups);
+}
+
+/// Starts and sizes that a tool counted in sectors without saying how large: taken for 512 bytes, they are corrected when
+/// something else says what the disk's logical sector is. When nothing does, and it matters, that is remarked.
+fn count_in_sectors(groups: &mut Groups) {
+    for (disk, partitions) in by_disk(groups) {
+        let unclear = |index: &usize| {
+            let start = groups.things[*index].as_ref()?.start.as_ref()?;
+            (start.trust == Trust::Assumed).then(|| start.clone())
+        };
+        let first = partitions
+            .iter()
+            .filter_map(unclear)
+            .min_by_key(|fact| fact.value.from());
+        let Some(first) = first else { continue };
+        let Some(thing) = groups.things[disk].as_mut() else {
+            continue;
+        };
+        let sector = thing
+            .grids
+            .iter()
+            .find(|grid| grid.role == GridRole::LogicalSector)
+            .map(|grid| grid.grid.value.unit().get());
+        match sector {
+            None => {
+                // The usual first start, 1 MiB, in sectors of 4,096 bytes.
+                if first.value == Interval::exact(Bytes::kib(128)) {
+                    thing.remarks.push(Oddity::at(
+                        OddityKind::UnitUnclear,
+                        "starts are counted in sectors of a size that is not said: 512 bytes are assumed, but the first, 256, is 1 MiB \
+                         in sectors of 4,096",
+                        first.source,
+                    ));
+                }
+            }
+            Some(512) => {}
+            Some(sector) => {
+                for index in partitions {
+                    let Some(thing) = groups.things[index].as_mut() else {
+                        continue;
+                    };
+                    for fact in [&mut thing.start, &mut thing.size].into_iter().flatten() {
+                        if fact.trust == Trust::Assumed
+                            && let Some(bytes) = fact.value.from().get().checked_mul(sector / 512)
+                        {
+                            fact.value = Interval::exact(Bytes::new(bytes));
+                            fact.trust = Trust::Reported;
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Partitions by the disk they lie on.
@@ -209,11 +265,23 @@ fn by_filesystem_size(groups: &mut Groups) {
         let Some(thing) = &groups.things[index] else {
             continue;
         };
-        let [on] = thing.on.as_slice() else { continue };
-        if thing.kind != LayerKind::Filesystem || groups.find(on, thing.file).is_some() {
+        let placed = match thing.on.as_slice() {
+            [] => false,
+            [on] => groups.find(on, thing.file).is_some(),
+            _ => true,
+        };
+        if thing.kind != LayerKind::Filesystem || placed {
             continue;
         }
-        let Some(length) = size(thing).copied() else {
+        let claimed = || {
+            let mut keys = thing.attributes.iter();
+            let claimed = keys.find(|attribute| attribute.key == Key::ClaimedSize)?;
+            match claimed.value.value {
+                Value::Bytes(length) => Some(Interval::exact(length)),
+                _ => None,
+            }
+        };
+        let Some(length) = size(thing).copied().or_else(claimed) else {
             continue;
         };
         let units = thing.grids.iter();
