@@ -45,7 +45,7 @@ pub(super) fn read(
             continue;
         }
         let taken = json_at(rest, &context, notes, &mut found)
-            .or_else(|| text_at(rest, &context, notes, &mut found))
+            .or_else(|| text_at((&lines[..at], rest), &context, notes, &mut found))
             .or_else(|| records_at(rest, &context, notes, &mut found));
         at += taken.unwrap_or(1).max(1);
     }
@@ -225,9 +225,9 @@ fn dispatch_json(
     dispatch_records(&records::from_json(json), context, notes, found)
 }
 
-/// A text output that begins here.
+/// A text output that begins in the first line of `rest`.
 fn text_at(
-    rest: &[Line<'_>],
+    (before, rest): (&[Line<'_>], &[Line<'_>]),
     context: &Context<'_>,
     notes: &mut Notes<'_>,
     found: &mut Found,
@@ -242,12 +242,16 @@ fn text_at(
     }
     let section = Section {
         lines: &rest[..end],
+        before: &before[before.len().saturating_sub(MOST_BEFORE)..],
         context: context.clone(),
     };
     read(&section, notes);
     found.add(tool, notes);
     Some(end)
 }
+
+/// How many lines a reader can look back.
+const MOST_BEFORE: usize = 16;
 
 /// Objects with named fields that begin here.
 fn records_at(

@@ -198,8 +198,11 @@ impl Text {
     }
 }
 
-/// `Key : value` and `Key=value` stand at the beginning of a line, not at its end.
+/// `Key : value` and `Key=value` stand at the beginning of a line, not at its end; so does the path of a device.
 fn begins_with_label(line: &str) -> bool {
+    if line.starts_with('/') && line.contains(" : ") {
+        return true;
+    }
     let Some(at) = line.find([':', '=']) else {
         return false;
     };
@@ -342,6 +345,18 @@ mod tests {
         let found = lines(format!("{ruler}\n  Volumen 0\n").as_bytes());
         assert_eq!(found[0].1, ruler);
         assert_eq!(found[1].1, "  Volumen 0");
+    }
+
+    #[test]
+    fn lines_that_happen_to_have_80_characters_stay_apart() {
+        let line = |n: u32| {
+            format!(
+                "/dev/mapper/storage-{n} : start=        2048, size=     1048576, type=83, bootable"
+            )
+        };
+        let both = format!("{}\n{}\n", line(1), line(2));
+        assert_eq!(line(1).len(), 80);
+        assert_eq!(lines(both.as_bytes())[1], (2, line(2)));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(crate) enum Anchor {
 pub(crate) struct Section<'t> {
     /// Its lines.
     pub(crate) lines: &'t [Line<'t>],
+    /// The lines above it, a few at most: some tools warn before they print.
+    pub(crate) before: &'t [Line<'t>],
     /// What surrounds it.
     pub(crate) context: Context<'t>,
 }
