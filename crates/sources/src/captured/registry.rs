@@ -38,4 +38,11 @@ pub static TOOLS: &[&Tool] = &[
     &esxi::device_partition::TOOL,
     &esxi::vmfs_extent::TOOL,
     &esxi::vmkfstools::TOOL,
+    &linux::sgdisk::TOOL,
+    &linux::parted::TOOL,
+    &linux::fdisk::TOOL,
+    &linux::lsblk::TOOL,
+    &linux::ext::TOOL,
+    &linux::xfs_info::TOOL,
+    &linux::sysfs::TOOL,
 ];

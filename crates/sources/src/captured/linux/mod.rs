@@ -2,8 +2,12 @@
 
 mod about;
 pub(super) mod cryptsetup;
+mod device;
 mod disk;
+pub(super) mod ext;
+pub(super) mod fdisk;
 pub(super) mod hdparm;
+pub(super) mod lsblk;
 pub(super) mod lvm;
 mod lvm_table;
 mod lvm_volume;
@@ -11,7 +15,11 @@ mod md_array;
 pub(super) mod mdadm;
 pub(super) mod mdstat;
 pub(super) mod nvme;
+pub(super) mod parted;
 pub(super) mod sfdisk;
 pub(super) mod sg3_utils;
+pub(super) mod sgdisk;
 pub(super) mod smartctl;
+pub(super) mod sysfs;
+pub(super) mod xfs_info;
 pub(super) mod zfs;

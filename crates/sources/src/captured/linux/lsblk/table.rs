@@ -1,0 +1,169 @@
+//! The tree or table that lsblk prints for people.
+
+use std::borrow::Cow;
+
+use super::rows::{Cell, Row};
+use crate::captured::text::Line;
+
+/// Columns that no other tool with a column `NAME` has.
+const OWN: [&str; 9] = [
+    "MAJ:MIN",
+    "FSTYPE",
+    "ALIGNMENT",
+    "PHY-SEC",
+    "LOG-SEC",
+    "PKNAME",
+    "MOUNTPOINT",
+    "MOUNTPOINTS",
+    "ROTA",
+];
+/// Columns of `swapon` and `losetup`.
+const OTHERS: [&str; 2] = ["PRIO", "BACK-FILE"];
+
+/// True for the names of columns.
+pub(super) fn is_heading(line: &Line<'_>) -> bool {
+    let has = |names: &[&str]| {
+        let mut words = line.text.split_whitespace();
+        words.any(|word| names.contains(&word))
+    };
+    has(&OWN) && !has(&OTHERS)
+}
+
+/// A column's name and the characters that its heading takes.
+struct Column<'t> {
+    name: &'t str,
+    from: usize,
+    to: usize,
+}
+
+/// The words of a line with their places, counted in characters.
+fn words(text: &str) -> Vec<(usize, usize, &str)> {
+    let mut found = Vec::new();
+    let mut start: Option<(usize, usize)> = None;
+    for (place, (at, c)) in text.char_indices().enumerate() {
+        match (c.is_whitespace(), start) {
+            (false, None) => start = Some((place, at)),
+            (true, Some((from, begins))) => {
+                found.push((from, place, &text[begins..at]));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some((from, begins)) = start {
+        found.push((from, text.chars().count(), &text[begins..]));
+    }
+    found
+}
+
+/// What a tree draws before a name.
+fn is_branch(c: char) -> bool {
+    matches!(c, ' ' | '│' | '├' | '└' | '─' | '|' | '`' | '-')
+}
+
+pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
+    let Some((heading, lines)) = lines.split_first() else {
+        return Vec::new();
+    };
+    let column = |(from, to, name)| Column { name, from, to };
+    let columns: Vec<Column<'t>> = words(heading.text).into_iter().map(column).collect();
+    let mut rows: Vec<Row<'t>> = Vec::new();
+    // The last row of each depth.
+    let mut above: Vec<usize> = Vec::new();
+    for line in lines.iter().take_while(|line| !line.is_blank()) {
+        let drawn = line.text.chars().take_while(|c| is_branch(*c)).count();
+        let first = line.text.chars().nth(drawn);
+        if first.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/') {
+            break;
+        }
+        let depth = drawn / 2;
+        above.truncate(depth);
+        let parent = if depth == above.len() && depth > 0 {
+            above.last().copied()
+        } else {
+            None
+        };
+        above.resize(depth, rows.len());
+        above.push(rows.len());
+        rows.push(Row {
+            parent,
+            line: *line,
+            cells: cells(line, drawn, &columns),
+        });
+    }
+    rows
+}
+
+fn cells<'t>(line: &Line<'t>, drawn: usize, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
+    let mut cells: Vec<Cell<'t>> = Vec::new();
+    for (from, to, word) in words(line.text) {
+        let word = if cells.is_empty() {
+            word.trim_start_matches(is_branch)
+        } else {
+            word
+        };
+        if word.is_empty() || to <= drawn {
+            continue;
+        }
+        let meets = |column: &&Column<'t>| from < column.to && column.from < to;
+        let column = columns
+            .iter()
+            .find(meets)
+            .or_else(|| columns.iter().rev().find(|column| column.from <= from));
+        let Some(column) = column else { continue };
+        let name = column.name.to_lowercase();
+        match cells.last_mut() {
+            // A model has blanks in its name.
+            Some(last) if last.column == name => {
+                let text = last.text.to_mut();
+                text.push(' ');
+                text.push_str(word);
+            }
+            _ => cells.push(Cell {
+                column: Cow::Owned(name),
+                text: Cow::Borrowed(word),
+                line: *line,
+            }),
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::text::Text;
+
+    #[test]
+    fn a_tree_says_what_lies_on_what() {
+        let text = "\
+NAME        MAJ:MIN RM   SIZE RO TYPE  MOUNTPOINTS
+sda           8:0    0 465.8G  0 disk
+├─sda1        8:1    0   512M  0 part  /boot/efi
+└─sda2        8:2    0 465.3G  0 part
+  └─vg-root 254:0    0   100G  0 lvm   /
+sdb           8:16   0   1.8T  0 disk
+";
+        let text = Text::new(text.as_bytes(), false);
+        let lines = text.lines();
+        assert!(is_heading(&lines[0]));
+        let rows = rows(&lines);
+        let row = |index: usize| {
+            let row: &Row<'_> = &rows[index];
+            (
+                row.text("name").unwrap_or("").to_owned(),
+                row.parent,
+                row.text("size").unwrap_or("").to_owned(),
+                row.text("mountpoints").unwrap_or("").to_owned(),
+            )
+        };
+        let expected = |name: &str, parent, size: &str, mounted: &str| {
+            (name.to_owned(), parent, size.to_owned(), mounted.to_owned())
+        };
+        assert_eq!(row(0), expected("sda", None, "465.8G", ""));
+        assert_eq!(row(1), expected("sda1", Some(0), "512M", "/boot/efi"));
+        assert_eq!(row(3), expected("vg-root", Some(2), "100G", "/"));
+        assert_eq!(row(4), expected("sdb", None, "1.8T", ""));
+        assert_eq!(rows.len(), 5);
+    }
+}

@@ -1,0 +1,596 @@
+//! `parted … print`, for people, for machines (`-m`) and as JSON (`-j`), in any unit but cylinders.
+//!
+//! ```text
+//! BYT;
+//! /dev/sda:500GB:scsi:512:4096:gpt:ATA Samsung SSD 860:;
+//! 1:1049kB:538MB:537MB:fat32:EFI System Partition:boot, esp;
+//! ```
+//!
+//! Unless told otherwise, parted rounds to the nearest of three digits: kB, MB and GB are powers of 1,000, KiB, MiB and
+//! GiB of 1,024.
+//!
+//! Source: parted `parted/parted.c`, `libparted/unit.c`.
+
+use straddle_geometry::Bytes;
+use straddle_stack::{GridRole, Interval, Key, LayerKind, Trust, Value};
+
+use super::{device, fdisk};
+use crate::captured::json::{Json, Object};
+use crate::captured::number::{self, Prefix, Rounding};
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::inventory::{Name, Space, Thing};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "parted",
+    platform: "linux",
+    commands: &[
+        "parted -lm",
+        "parted -m DEVICE unit B print",
+        "parted -l",
+        "parted DEVICE print",
+        "parted -j DEVICE print",
+    ],
+    readers: &[
+        Reader::Text {
+            anchors: &[Anchor::Start("BYT;")],
+            begins: |lines| lines[0].text.trim() == "BYT;",
+            read: machine,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Within(": "), Anchor::Within("：")],
+            begins: |lines| heading(lines).is_some(),
+            read: people,
+        },
+        Reader::Json {
+            is: |object| {
+                let disk = object.get("disk").and_then(|disk| disk.object());
+                disk.is_some_and(|disk| disk.has("path") && disk.has("logical-sector-size"))
+            },
+            read: json,
+        },
+    ],
+};
+
+/// A disk, in whichever shape it was printed.
+struct Disk<'t> {
+    path: String,
+    size: Option<(String, Line<'t>)>,
+    sectors: Option<(u64, u64, Line<'t>)>,
+    label: Option<(String, Line<'t>)>,
+    transport: Option<(String, Line<'t>)>,
+    model: Option<(String, Line<'t>)>,
+    id: Option<(String, Line<'t>)>,
+    partitions: Vec<Partition<'t>>,
+}
+
+#[derive(Default)]
+struct Partition<'t> {
+    number: u64,
+    start: Option<(String, Line<'t>)>,
+    end: Option<(String, Line<'t>)>,
+    size: Option<(String, Line<'t>)>,
+    filesystem: Option<(String, Line<'t>)>,
+    name: Option<(String, Line<'t>)>,
+    kind: Option<(String, Line<'t>)>,
+    uuid: Option<(String, Line<'t>)>,
+    flags: Option<(String, Line<'t>)>,
+    extended: bool,
+}
+
+/// What a figure can stand for: `1049kB`, `2048s`, `1048576B`.
+fn figure(text: &str, sector: u64) -> Option<Interval> {
+    let text = text.trim();
+    if let Some(count) = text.strip_suffix('s') {
+        let bytes = Bytes::new(sector).checked_mul(count.parse().ok()?)?;
+        return Some(Interval::exact(bytes));
+    }
+    if let Some(bytes) = text.strip_suffix('B')
+        && let Ok(bytes) = bytes.parse()
+    {
+        return Some(Interval::exact(Bytes::new(bytes)));
+    }
+    // Parted prints `0.00B` for a start of zero.
+    if let Some(number) = text.strip_suffix('B')
+        && number.bytes().all(|b| matches!(b, b'0' | b'.' | b','))
+    {
+        return Some(Interval::exact(Bytes::ZERO));
+    }
+    number::shown(text, Prefix::Decimal, Rounding::Nearest)
+}
+
+/// Rounded figures leave only whole sectors.
+fn whole_sectors(interval: Interval, sector: u64) -> Interval {
+    let unit = straddle_geometry::Unit::new(sector);
+    unit.and_then(|unit| interval.multiples_of(unit))
+        .unwrap_or(interval)
+}
+
+impl Disk<'_> {
+    fn note(mut self, notes: &mut Notes<'_>) {
+        let path = std::mem::take(&mut self.path);
+        let mut thing = device::disk(&path);
+        let own = thing.kind == LayerKind::Device && !device::is_image(&path);
+        let sector = self.sectors.map_or(512, |(logical, ..)| logical);
+        if let Some((text, line)) = &self.size
+            && let Some(size) = figure(text, sector)
+        {
+            thing.size = Some(notes.said(line, whole_sectors(size, sector)));
+        }
+        if let Some((logical, physical, line)) = self.sectors {
+            device::grid(
+                &mut thing,
+                GridRole::LogicalSector,
+                logical,
+                0,
+                &line,
+                notes,
+            );
+            if own {
+                device::grid(
+                    &mut thing,
+                    GridRole::PhysicalSector,
+                    physical,
+                    0,
+                    &line,
+                    notes,
+                );
+            }
+        }
+        // A filesystem without a table is shown as one partition that fills the disk.
+        let loops = self
+            .label
+            .as_ref()
+            .is_some_and(|(label, _)| label == "loop");
+        if let Some((label, line)) = &self.label
+            && !loops
+            && label != "unknown"
+        {
+            device::table(&mut thing, label, line, notes);
+        }
+        if let Some((id, line)) = &self.id {
+            thing = device::table_id(thing, id, line, notes);
+        }
+        // A driver's name is no transport: disks of SATA and of virtual machines are `scsi` here.
+        if let Some((transport, line)) = &self.transport
+            && matches!(transport.as_str(), "nvme" | "virtblk")
+        {
+            let name = if transport == "virtblk" {
+                "virtio"
+            } else {
+                "nvme"
+            };
+            thing.set_text(Key::Transport, notes.said(line, name.to_owned()));
+        }
+        if let Some((model, line)) = &self.model
+            && own
+        {
+            thing.set_text(Key::Model, notes.said(line, model.clone()));
+        }
+        notes.add(thing);
+        if loops {
+            if let Some((kind, line)) = self.partitions.first().and_then(|p| p.filesystem.as_ref())
+                && let Some(kind) = device::filesystem(kind, None)
+            {
+                let on = device::name(&path);
+                notes.add(filesystem(&kind, &on, line, notes));
+            }
+            return;
+        }
+        self.find_extended(sector);
+        let is_gpt = self.label.as_ref().is_some_and(|(label, _)| label == "gpt");
+        for partition in &self.partitions {
+            partition.note(&path, sector, is_gpt, notes);
+        }
+    }
+
+    /// Machines are not told which partition is the extended one: it is the primary in which all logical ones start.
+    fn find_extended(&mut self, sector: u64) {
+        let is_mbr = self
+            .label
+            .as_ref()
+            .is_some_and(|(label, _)| label == "msdos");
+        if !is_mbr || self.partitions.iter().any(|partition| partition.extended) {
+            return;
+        }
+        let bytes = |text: &Option<(String, Line<'_>)>| {
+            let (text, _) = text.as_ref()?;
+            figure(text, sector)
+        };
+        let logical: Vec<Interval> = self
+            .partitions
+            .iter()
+            .filter(|partition| partition.number > 4)
+            .filter_map(|partition| bytes(&partition.start))
+            .collect();
+        let holds_all = |partition: &&mut Partition<'_>| {
+            let (Some(start), Some(end)) = (bytes(&partition.start), bytes(&partition.end)) else {
+                return false;
+            };
+            let holds = |place: &Interval| start.from() <= place.to() && place.from() <= end.to();
+            partition.number <= 4 && logical.iter().all(holds)
+        };
+        // Rounded, one may seem to end where the next begins.
+        let candidates = self.partitions.iter_mut().filter(holds_all);
+        let last = candidates.max_by_key(|partition| bytes(&partition.end).map(|end| end.to()));
+        if let (Some(partition), false) = (last, logical.is_empty()) {
+            partition.extended = true;
+        }
+    }
+}
+
+impl Partition<'_> {
+    fn note(&self, path: &str, sector: u64, is_gpt: bool, notes: &mut Notes<'_>) {
+        let Some((start, line)) = &self.start else {
+            return;
+        };
+        let mut thing = device::numbered_partition(path, self.number, line, notes);
+        if let Some(found) = figure(start, sector) {
+            let found = whole_sectors(found, sector);
+            thing.start = Some(notes.said(line, found));
+            if let Some(bytes) = found.known()
+                && let Some(first) = bytes.get().checked_div(sector)
+            {
+                thing.set(Key::StartSector, notes.said(line, Value::Count(first)));
+            }
+        }
+        if let Some((size, line)) = &self.size
+            && let Some(found) = figure(size, sector)
+        {
+            thing.size = Some(notes.said(line, whole_sectors(found, sector)));
+        }
+        if let Some((name, line)) = &self.name {
+            thing.set_text(Key::PartitionName, notes.said(line, name.clone()));
+        }
+        if let Some((kind, line)) = &self.kind {
+            device::partition_type(&mut thing, kind, line, notes);
+        }
+        if let (Some((flags, line)), None, true) = (&self.flags, &self.kind, is_gpt) {
+            for flag in flags.split(',') {
+                device::gpt_type(&mut thing, flag, line, notes);
+            }
+        }
+        if let Some((uuid, _)) = &self.uuid {
+            let name = Name::new(Space::Uuid, uuid.clone());
+            thing = thing.named(name);
+        }
+        if self.extended
+            && !thing
+                .attributes
+                .iter()
+                .any(|a| a.key == Key::HoldsPartitions)
+        {
+            device::holds_partitions(&mut thing, line, notes);
+        }
+        let on = thing.names.first().cloned();
+        notes.add(thing);
+        if let Some((kind, line)) = &self.filesystem
+            && let Some(kind) = device::filesystem(kind, None)
+            && let Some(on) = on
+        {
+            notes.add(filesystem(&kind, &on, line, notes));
+        }
+    }
+}
+
+/// A filesystem as parted calls it. It calls all of the ext family without a journal `ext2`.
+fn filesystem(kind: &str, on: &Name, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
+    let mut thing = device::filesystem_on(kind, on, line, notes);
+    if kind == "ext2"
+        && let Some(format) = &mut thing.format
+    {
+        format.trust = Trust::Doubtful;
+    }
+    thing
+}
+
+fn text<'t>(text: &str, line: &Line<'t>) -> Option<(String, Line<'t>)> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| (text.to_owned(), *line))
+}
+
+/// The fields of a line for machines. A colon in a name has a backslash before it.
+fn fields(line: &Line<'_>) -> Vec<String> {
+    let body = line.text.trim().trim_end_matches(';');
+    let mut fields = vec![String::new()];
+    let mut escaped = false;
+    for c in body.chars() {
+        match c {
+            '\\' if !escaped => {
+                escaped = true;
+                continue;
+            }
+            ':' if !escaped => fields.push(String::new()),
+            c => {
+                if let Some(last) = fields.last_mut() {
+                    last.push(c);
+                }
+            }
+        }
+        escaped = false;
+    }
+    fields
+}
+
+fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let mut lines = section.lines.iter().skip(1).filter(|line| !line.is_blank());
+    let Some(first) = lines.next() else { return };
+    let head = fields(first);
+    let [path, size, transport, logical, physical, label, rest @ ..] = head.as_slice() else {
+        return;
+    };
+    let sectors = logical.parse().ok().zip(physical.parse().ok());
+    let mut disk = Disk {
+        path: path.clone(),
+        size: text(size, first),
+        sectors: sectors.map(|(logical, physical)| (logical, physical, *first)),
+        label: text(label, first),
+        transport: text(transport, first),
+        model: rest.first().and_then(|model| text(model, first)),
+        id: None,
+        partitions: Vec::new(),
+    };
+    for line in lines {
+        let row = fields(line);
+        let [number, start, end, size, rest @ ..] = row.as_slice() else {
+            break;
+        };
+        let Ok(number) = number.parse() else { break };
+        disk.partitions.push(Partition {
+            number,
+            start: text(start, line),
+            end: text(end, line),
+            size: text(size, line),
+            filesystem: rest.first().and_then(|kind| text(kind, line)),
+            name: rest.get(1).and_then(|name| text(name, line)),
+            flags: rest.get(2).and_then(|flags| text(flags, line)),
+            ..Partition::default()
+        });
+    }
+    disk.note(notes);
+}
+
+/// `Disk /dev/sda: 500GB`, with a line soon behind it that ends in two sizes of sectors.
+fn heading<'t>(lines: &[Line<'t>]) -> Option<(&'t str, &'t str, usize)> {
+    let (path, size) = fdisk::device_line(lines.first()?)?;
+    figure(size, 512).filter(|_| path.starts_with('/') && !size.contains(' '))?;
+    let near = lines.iter().take(4).enumerate().skip(1);
+    let sectors = near.filter(|(_, line)| sector_sizes(line).is_some());
+    let (at, _) = sectors.take(1).next()?;
+    Some((path, size, at))
+}
+
+/// `Sector size (logical/physical): 512B/4096B`.
+fn sector_sizes(line: &Line<'_>) -> Option<(u64, u64)> {
+    let (_, value) = line.text.rsplit_once([':', '：'])?;
+    let (logical, physical) = value.trim().split_once('/')?;
+    let bytes = |text: &str| text.trim().strip_suffix('B')?.parse().ok();
+    Some((bytes(logical)?, bytes(physical)?))
+}
+
+/// The value behind the last colon of a line.
+fn value<'t>(line: &Line<'t>) -> Option<&'t str> {
+    let (_, value) = line.text.rsplit_once([':', '：'])?;
+    Some(value.trim())
+}
+
+fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let lines = section.lines;
+    let Some((path, size, at)) = heading(lines) else {
+        return;
+    };
+    let sectors = sector_sizes(&lines[at]).map(|(l, p)| (l, p, lines[at]));
+    let label = lines.get(at + 1);
+    let mut disk = Disk {
+        path: path.to_owned(),
+        size: text(size, &lines[0]),
+        sectors,
+        label: label.and_then(|line| text(value(line)?, line)),
+        transport: None,
+        model: None,
+        id: None,
+        partitions: Vec::new(),
+    };
+    // `Model: ATA Samsung SSD 860 (scsi)`.
+    if let Some(line) = section.before.last()
+        && let Some((_, said)) = line.text.split_once([':', '：'])
+        && let Some((model, transport)) = said.trim().trim_end_matches(')').rsplit_once('(')
+    {
+        disk.model = text(model, line);
+        disk.transport = text(transport, line);
+    }
+    let first_row = lines.iter().position(|line| row(line).is_some());
+    if let Some(first) = first_row
+        && let Some(columns) = lines[..first].iter().rev().find(|line| !line.is_blank())
+    {
+        let starts = columns_of(columns.text);
+        let typed = disk
+            .label
+            .as_ref()
+            .is_some_and(|(label, _)| label == "msdos");
+        for line in &lines[first..] {
+            let Some(words) = row(line) else { break };
+            disk.partitions
+                .push(partition(line, &words, &starts, typed));
+        }
+    }
+    disk.note(notes);
+}
+
+/// Number, start, end and size, where a line begins with these.
+fn row<'t>(line: &Line<'t>) -> Option<[&'t str; 4]> {
+    let mut words = line.text.split_whitespace();
+    let row = [words.next()?, words.next()?, words.next()?, words.next()?];
+    let number: Result<u64, _> = row[0].parse();
+    (number.is_ok() && row[1..].iter().all(|word| figure(word, 512).is_some())).then_some(row)
+}
+
+fn partition<'t>(
+    line: &Line<'t>,
+    words: &[&str; 4],
+    starts: &[usize],
+    typed: bool,
+) -> Partition<'t> {
+    let cell = |index: usize| {
+        let from = *starts.get(index)?;
+        let to = starts.get(index + 1).copied().unwrap_or(usize::MAX);
+        text(&part(line.text, from, to), line)
+    };
+    let kind = if typed { cell(4) } else { None };
+    Partition {
+        number: words[0].parse().unwrap_or(0),
+        start: text(words[1], line),
+        end: text(words[2], line),
+        size: text(words[3], line),
+        filesystem: cell(if typed { 5 } else { 4 }),
+        name: if typed { None } else { cell(5) },
+        flags: cell(6),
+        // Translations of parted's three words begin alike.
+        extended: kind.is_some_and(|(kind, _)| {
+            let lower = kind.to_lowercase();
+            ["ext", "erw", "éten", "est", "roz", "拡張", "扩展", "расш"]
+                .iter()
+                .any(|start| lower.starts_with(start))
+        }),
+        ..Partition::default()
+    }
+}
+
+/// How many columns of a terminal a character takes.
+fn width(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff00}'..='\u{ff60}' => 2,
+        _ => 1,
+    }
+}
+
+/// Where the columns of a table begin, two blanks or more between them.
+fn columns_of(text: &str) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let (mut at, mut blanks) = (0, 2);
+    for c in text.chars() {
+        if c == ' ' {
+            blanks += 1;
+        } else {
+            if blanks >= 2 {
+                starts.push(at);
+            }
+            blanks = 0;
+        }
+        at += width(c);
+    }
+    starts
+}
+
+/// The characters from one column up to another.
+fn part(text: &str, from: usize, to: usize) -> String {
+    let mut at = 0;
+    let mut found = String::new();
+    for c in text.chars() {
+        if (from..to).contains(&at) {
+            found.push(c);
+        }
+        at += width(c);
+    }
+    found
+}
+
+fn said<'t>(object: &Object<'t>, key: &str) -> Option<(String, Line<'t>)> {
+    let value = object.get(key)?;
+    text(&value.text()?, &value.line())
+}
+
+fn json_partition<'t>(object: &Object<'t>) -> Option<Partition<'t>> {
+    Some(Partition {
+        number: object.number("number")?,
+        start: said(object, "start"),
+        end: said(object, "end"),
+        size: said(object, "size"),
+        filesystem: said(object, "filesystem"),
+        name: said(object, "name"),
+        kind: said(object, "type-uuid").or_else(|| said(object, "type-id")),
+        uuid: said(object, "uuid"),
+        flags: object.get("flags").and_then(|list| {
+            let flags: Vec<_> = list.items().iter().filter_map(Json::text).collect();
+            text(&flags.join(","), &list.line())
+        }),
+        extended: object.text("type").as_deref() == Some("extended"),
+    })
+}
+
+fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
+    let disk = json
+        .object()
+        .and_then(|object| object.get("disk")?.object());
+    let Some(object) = disk else { return };
+    let said = |key: &str| said(&object, key);
+    let logical = object.get("logical-sector-size");
+    let sectors = logical.and_then(|value| {
+        let physical = object.number("physical-sector-size");
+        let logical = value.number()?;
+        Some((logical, physical.unwrap_or(0), value.line()))
+    });
+    let Some((path, _)) = said("path") else {
+        return;
+    };
+    let list = object.get("partitions").map(|list| list.items());
+    let objects: Vec<_> = list
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Json::object)
+        .collect();
+    let disk = Disk {
+        path,
+        size: said("size"),
+        sectors,
+        label: said("label"),
+        transport: said("transport"),
+        model: said("model"),
+        id: said("uuid"),
+        partitions: objects.iter().filter_map(json_partition).collect(),
+    };
+    disk.note(notes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(text: &str) -> Option<(u64, u64)> {
+        figure(text, 512).map(|found| (found.from().get(), found.to().get()))
+    }
+
+    #[test]
+    fn figures_are_exact_or_leave_open_what_rounding_leaves_open() {
+        assert_eq!(ends("2048s"), Some((1_048_576, 1_048_576)));
+        assert_eq!(ends("1048576B"), Some((1_048_576, 1_048_576)));
+        assert_eq!(ends("1049kB"), Some((1_048_500, 1_049_500)));
+        assert_eq!(ends("17,4kB"), Some((17_350, 17_450)));
+        assert_eq!(ends("1.00MiB"), Some((1_043_334, 1_053_818)));
+        assert_eq!(ends("0.00B"), Some((0, 0)));
+        assert_eq!(ends("0,1,2"), None);
+        assert_eq!(ends("12%"), None);
+    }
+
+    #[test]
+    fn a_colon_in_a_name_has_a_backslash() {
+        let line = Line {
+            number: 1,
+            text: r"2:2048s:4095s:2048s:xfs:a\:b:boot, esp;",
+        };
+        let expected = ["2", "2048s", "4095s", "2048s", "xfs", "a:b", "boot, esp"];
+        assert_eq!(fields(&line), expected);
+    }
+
+    #[test]
+    fn columns_count_as_a_terminal_shows_them() {
+        let starts = columns_of("番号  開始    終了    サイズ  ファイルシステム  名前  フラグ");
+        assert_eq!(starts, [0, 6, 14, 22, 30, 48, 54]);
+        let row = " 2    2560kB  13.0MB  10.5MB  xfs               data  lvm";
+        assert_eq!(part(row, starts[5], starts[6]).trim(), "data");
+    }
+}
