@@ -6,7 +6,8 @@
 
 set -u
 LC_ALL=C
-export LC_ALL
+LVM_SUPPRESS_FD_WARNINGS=1
+export LC_ALL LVM_SUPPRESS_FD_WARNINGS
 umask 077
 set -f
 
@@ -143,14 +144,15 @@ plan_linux() {
         add mdstat cat /proc/mdstat
     fi
 
-    add pvs pvs --readonly --reportformat json --units b -o \
+    # Without that setting LVM notes in /run which devices it looked at.
+    add pvs pvs --readonly --config devices/hints=none --reportformat json --units b -o \
         pv_name,pv_uuid,pv_size,pe_start,dev_size,pv_mda_size,vg_name,vg_extent_size
-    add vgs vgs --readonly --reportformat json --units b -o vg_name,vg_uuid,vg_size,vg_extent_size,vg_extent_count,pv_count
-    add lvs lvs --readonly --reportformat json --units b --segments -o \
+    add vgs vgs --readonly --config devices/hints=none --reportformat json --units b -o vg_name,vg_uuid,vg_size,vg_extent_size,vg_extent_count,pv_count
+    add lvs lvs --readonly --config devices/hints=none --reportformat json --units b --segments -o \
         lv_name,vg_name,lv_path,lv_uuid,lv_size,segtype,seg_start,seg_size,stripes,stripe_size,chunk_size,devices,seg_pe_ranges
     # For versions without JSON.
-    add pvs-text pvs --readonly --units b -o +pe_start
-    add lvs-text lvs --readonly --units b --segments -o +devices,stripes,stripesize
+    add pvs-text pvs --readonly --config devices/hints=none --units b -o +pe_start
+    add lvs-text lvs --readonly --config devices/hints=none --units b --segments -o +devices,stripes,stripesize
     add dmsetup-table dmsetup table
     add zdb zdb -C
     add zpool-status zpool status -P

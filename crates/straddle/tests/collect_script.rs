@@ -222,6 +222,28 @@ fn what_is_collected_is_read_again() {
     }
 }
 
+/// What system calls were made, also by the tools that the script ran: none changes a file outside `collected`.
+fn nothing_written_outside(trace: &Path, collected: &Path) {
+    const CALLS: [&str; 8] = [
+        "mkdir", "rename", "unlink", "link", "symlink", "chmod", "truncate", "mknod",
+    ];
+    const FLAGS: [&str; 4] = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"];
+    let trace = std::fs::read(trace).expect("strace wrote it");
+    let collected = collected.to_string_lossy();
+    for line in String::from_utf8_lossy(&trace).lines() {
+        let call = line.split_whitespace().nth(1).unwrap_or("");
+        let changes = (call.starts_with("open") && FLAGS.iter().any(|flag| line.contains(flag)))
+            || CALLS.iter().any(|name| call.starts_with(name));
+        if !changes || line.contains(" = -1 ") {
+            continue;
+        }
+        // Relative paths are below the folder, which is where everything runs.
+        let path = line.split('"').nth(1).unwrap_or("");
+        let inside = path.starts_with(&*collected) || !path.starts_with('/');
+        assert!(inside || matches!(path, "/dev/null" | "/dev/tty"), "{line}");
+    }
+}
+
 #[test]
 fn nothing_is_written_elsewhere() {
     for shell in SHELLS {
@@ -233,31 +255,7 @@ fn nothing_is_written_elsewhere() {
             lab.others() == before,
             "a file beside the folder is another"
         );
-        // What system calls were made, also by the tools.
-        let trace = std::fs::read_to_string(lab.path("trace")).expect("strace wrote it");
-        let collected = lab.collected().to_string_lossy().into_owned();
-        for line in trace.lines() {
-            let changes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"]
-                .iter()
-                .any(|flag| line.contains(flag))
-                || [
-                    "mkdir", "rename", "unlink", "link", "symlink", "chmod", "truncate", "mknod",
-                ]
-                .iter()
-                .any(|call| {
-                    line.split_whitespace()
-                        .nth(1)
-                        .is_some_and(|word| word.starts_with(call))
-                });
-            if !changes || line.contains(" = -1 ") {
-                continue;
-            }
-            let path = line.split('"').nth(1).unwrap_or("");
-            let inside = path.starts_with(&collected)
-                // Relative to the folder, which is where everything runs.
-                || !path.starts_with('/');
-            assert!(inside || matches!(path, "/dev/null" | "/dev/tty"), "{line}");
-        }
+        nothing_written_outside(&lab.path("trace"), &lab.collected());
     }
 }
 
@@ -347,18 +345,23 @@ fn an_esxi_host_is_asked_with_its_own_tools() {
 fn this_machine_is_collected() {
     for shell in SHELLS {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut command = Command::new(shell[0]);
+        let (trace, out) = (folder.path().join("trace"), folder.path().join("out"));
+        std::fs::create_dir(&out).expect("a folder");
+        let mut command = Command::new("strace");
         command
-            .args(&shell[1..])
+            .args(["-f", "-qq", "-e", "trace=%file", "-o"])
+            .arg(&trace)
+            .args(shell)
             .arg(script())
             .arg("--output")
-            .arg(folder.path());
+            .arg(&out);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
         let said = output(&mut command);
         assert!(said.status.success(), "{}", shown(&said));
-        let mut made = std::fs::read_dir(folder.path()).expect("a folder");
+        let mut made = std::fs::read_dir(&out).expect("a folder");
         let made = made.next().expect("one").expect("readable").path();
         assert!(files(&made)["lsblk-json.txt"].contains("\"blockdevices\""));
+        nothing_written_outside(&trace, &made);
     }
 }
