@@ -189,7 +189,7 @@ impl Entry<'_> {
         let kind = match self.kind.parse::<u8>() {
             // `get` has no types of GPT.
             Ok(0) => None,
-            Ok(kind) => Some(format!("{kind:x}")),
+            Ok(kind) => Some(format!("{kind:02x}")),
             Err(_) => guid(self.kind),
         };
         if let Some(kind) = kind {

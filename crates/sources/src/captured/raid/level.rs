@@ -72,10 +72,12 @@ impl Level {
         })
     }
 
-    /// True where strips are dealt over members: for a mirror of more disks than copies too, whatever the tool calls it.
+    /// True where strips are dealt over members: for a mirror of more disks than copies too, whatever the tool calls it, and
+    /// not for RAID 0 of one disk.
     pub(super) fn is_striped(self, drives: Option<u64>) -> bool {
         match self {
-            Level::Striped | Level::Interleaved | Level::Parity { .. } => true,
+            Level::Striped => drives != Some(1),
+            Level::Interleaved | Level::Parity { .. } => true,
             Level::Mirrored { copies, dealt } => dealt || drives.is_some_and(|n| n > copies),
             Level::Plain => false,
         }
@@ -100,7 +102,6 @@ impl Level {
     /// How many of `drives` members in `spans` spans hold data, and how that is worked out.
     pub(super) fn data_members(self, drives: u64, spans: Option<u64>) -> Option<(u64, String)> {
         let (data, how) = match self {
-            Level::Striped if drives == 1 => (1, "its only member".to_owned()),
             Level::Striped => (drives, format!("all of {drives} members")),
             Level::Mirrored { copies, .. } if drives.is_multiple_of(copies) => (
                 drives / copies,
@@ -197,5 +198,7 @@ mod tests {
         assert_eq!(parity(1, false).name(Some(6), Some(2)), "raid50");
         assert_eq!(parity(2, true).name(None, None), "raid60");
         assert_eq!(parity(2, false).name(Some(6), Some(1)), "raid6");
+        assert!(!mirror(false).is_striped(Some(2)) && mirror(false).is_striped(Some(4)));
+        assert!(!Level::Striped.is_striped(Some(1)) && Level::Striped.is_striped(None));
     }
 }

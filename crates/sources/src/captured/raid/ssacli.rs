@@ -339,9 +339,10 @@ impl<'t> Controller<'t> {
 
 /// `array A`, `Array: B`, `array AA (SAS, Unused Space: 0 MB)`; not `Array Accelerator: Enabled`.
 fn is_array(lower: &str) -> bool {
-    let Some(rest) = lower.strip_prefix("array") else {
+    let rest = lower.strip_prefix("array").unwrap_or_default();
+    if !rest.starts_with([':', ' ']) {
         return false;
-    };
+    }
     let rest = rest.trim_start_matches([':', ' ']);
     let letters = rest.split_once(" (").map_or(rest, |(letters, _)| letters);
     (1..=2).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_lowercase())
