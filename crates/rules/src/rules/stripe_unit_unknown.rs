@@ -1,6 +1,6 @@
 use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridRole, Key, Layer, LayerId, Seen};
+use straddle_stack::{GridRole, Key, Layer, LayerId, Seen, Value};
 
 use super::partition_start_preferred_io::tells_its_geometry;
 use crate::context::{Findings, is_idle};
@@ -15,7 +15,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "The first correlation where the stripe unit cannot be read: on an image, a SAN LUN, a disk behind a RAID controller or a \
                  virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \
-                 a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB), and those that tell their geometry themselves (STR102), are left out.",
+                 a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB), volumes that are a mirror or one disk by what \
+                 the RAID controller says, and those that tell their geometry themselves (STR102), are left out.",
         why: "See STR201: a request that crosses a stripe unit occupies two members. Which unit lies below decides whether that happens, and no \
               operating system can ask a hardware array for it.",
         evidence: "The start from the partition table. The stripe unit is unknown, and is said to be unknown: the table is arithmetic, not \
@@ -85,10 +86,18 @@ fn hidden_array(context: &Context<'_>, id: LayerId) -> Option<(LayerId, Bytes)> 
         .into_iter()
         .any(|role| context.below(id, role).next().is_some());
     let (device, layer) = context.device_of(id)?;
-    if known || is_single_drive(layer) || tells_its_geometry(context, id) {
+    if known || is_single_drive(layer) || is_not_dealt(layer) || tells_its_geometry(context, id) {
         return None;
     }
     Some((device, context.stack.start_in(id, device)?))
+}
+
+/// A volume of a RAID controller that is a mirror, or one disk, has no stripes.
+fn is_not_dealt(layer: &Layer) -> bool {
+    let one = layer
+        .attribute(Key::Members)
+        .is_some_and(|members| members.value == Value::Count(1));
+    one || matches!(layer.text(Key::Level), Some("raid1" | "jbod"))
 }
 
 fn finding(
@@ -170,7 +179,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, Key};
+    use straddle_stack::{GridRole, Key, Value};
 
     fn lun(transport: &'static str, sector: u64) -> Lab {
         let mut lab = Lab::new();
@@ -210,5 +219,20 @@ mod tests {
         lab.stated(disk, GridRole::StripeUnit, 65_536);
         lab.partition(disk, 63);
         lab.none(&RULE);
+    }
+
+    #[test]
+    fn volumes_without_stripes_are_silent() {
+        let volume = |level, members| {
+            let mut lab = Lab::new();
+            let disk = lab.disk(512);
+            lab.text(disk, Key::Level, level);
+            lab.set(disk, Key::Members, Value::Count(members));
+            lab.partition(disk, 63);
+            lab
+        };
+        volume("raid1", 2).none(&RULE);
+        volume("raid0", 1).none(&RULE);
+        assert_eq!(volume("raid5", 4).findings(&RULE).len(), 1);
     }
 }
