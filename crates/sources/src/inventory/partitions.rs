@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{
-    GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+    Attribute, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
 };
 
 use super::merge::{Groups, has_name_in, is_bare_volume};
@@ -382,14 +382,17 @@ fn raid_volumes(groups: &mut Groups) {
         };
         // As many disks as volumes of one size: each is one of them, and what all of them say holds for each.
         if fitting.len() <= MOST_ALIKE && alike_to(&disks, *first).len() == fitting.len() {
-            let said = in_common(groups, &fitting);
+            let (said, attributes) = in_common(groups, &fitting);
             groups.tell(*disk, said);
+            if let Some(thing) = groups.things[*disk].as_mut() {
+                thing.attributes.extend(attributes);
+            }
         }
     }
 }
 
-/// The grids that all these volumes have alike, and a remark about which of them it is.
-fn in_common(groups: &Groups, volumes: &[usize]) -> (Vec<GridFact>, Vec<Oddity>) {
+/// What all these volumes have alike, and a remark about which of them it is.
+fn in_common(groups: &Groups, volumes: &[usize]) -> ((Vec<GridFact>, Vec<Oddity>), Vec<Attribute>) {
     let things = || {
         volumes
             .iter()
@@ -412,7 +415,21 @@ fn in_common(groups: &Groups, volumes: &[usize]) -> (Vec<GridFact>, Vec<Oddity>)
         "nothing says which volume of the RAID controller it is: {} are of its size; what they have in common was taken",
         names.join(", ")
     );
-    (grids, vec![Oddity::new(OddityKind::Missing, detail)])
+    let shared = |key: &Key| {
+        let of = |thing: &Thing| {
+            let mut its = thing.attributes.iter();
+            its.find(|attribute| attribute.key == *key).cloned()
+        };
+        let first = things().next().and_then(of)?;
+        let alike = |other: Option<Attribute>| {
+            other.is_some_and(|other| other.value.value == first.value.value)
+        };
+        things().all(|thing| alike(of(thing))).then_some(first)
+    };
+    let keys = [Key::Level, Key::Members, Key::DataMembers, Key::WriteCache];
+    let attributes = keys.iter().filter_map(shared).collect();
+    let remarks = vec![Oddity::new(OddityKind::Missing, detail)];
+    ((grids, remarks), attributes)
 }
 
 /// Most volumes of one size: more than any controller has.
