@@ -63,7 +63,17 @@ impl Builder {
                 Some((name.clone(), id))
             })
             .collect();
+        let by_volume = matches!(
+            thing.on.as_slice(),
+            [only] if only.space == Space::WindowsVolumeDisk
+        );
         let mut layer = self.layer_of(thing, &below);
+        if by_volume && layer.placement.is_none() {
+            layer.oddities.push(Oddity::new(
+                OddityKind::Missing,
+                "nothing says on which disk it lies, nor where; capture its partition table too",
+            ));
+        }
         fill(&mut layer, &self.stack);
         let id = self.stack.push(layer);
         self.placed[index] = Placed::As(id);

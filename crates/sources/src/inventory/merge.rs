@@ -1,7 +1,7 @@
 //! Which things are one, and what is said about one thing twice.
 
 use std::collections::HashMap;
-use straddle_geometry::{Bytes, Grid, SectorSize};
+use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source,
     Trust, Value,
@@ -63,6 +63,7 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
     }
     raid::members(&mut groups);
     partitions::join(&mut groups);
+    partitions::disks_of_volumes(&mut groups);
     groups.join_contents();
     let mut joined = groups.finish(inventory.platform, inventory.remarks);
     joined.extents = inventory.extents;
@@ -129,7 +130,7 @@ impl Groups {
             thing.kind == LayerKind::Partition || has_name_in(thing, Space::WindowsVolume)
         };
         let base = |thing: &Thing| match thing.on.as_slice() {
-            [only] => self.find(only, thing.file),
+            [only] if only.space != Space::WindowsVolumeDisk => self.find(only, thing.file),
             _ => None,
         };
         let mut shared = thing.names.iter().filter(|name| other.names.contains(name));
@@ -502,6 +503,8 @@ const fn says(kind: LayerKind) -> u8 {
 
 /// Sets how a thing lies on others, from what two texts say.
 fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Oddity>) {
+    // The disk of a volume is any disk, until the volume's partition says which.
+    let known = |on: &[Name]| on.iter().any(|name| name.space != Space::WindowsVolumeDisk);
     match (&mut thing.placing, placing) {
         (Placing::Raid(raid), Placing::Raid(other)) => {
             for (a, b) in raid.add(*other) {
@@ -526,7 +529,7 @@ fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Odd
             thing.on = on;
             thing.placing = placing;
         }
-        (have, placing) if thing.on.is_empty() => {
+        (have, placing) if thing.on.is_empty() || !known(&thing.on) && known(&on) => {
             thing.on = on;
             *have = placing;
         }
@@ -541,15 +544,16 @@ fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Odd
 /// Adds what `from` says to `thing`; where both speak of the same, the more exact one stays, and a contradiction is
 /// remarked.
 fn add(thing: &mut Thing, from: Thing) {
-    // DiskPart's number is what an administrator types; a letter alone does not say where the partition lies.
-    let numbered = |names: &[Name]| {
-        names
-            .iter()
-            .any(|name| name.space == Space::WindowsPartition)
+    // DiskPart's number is what an administrator types; a letter does not say where the partition lies.
+    let rank = |names: &[Name]| {
+        let ranks = names.iter().map(|name| match name.space {
+            Space::WindowsPartition => 2,
+            Space::WmiPartition => 1,
+            _ => 0,
+        });
+        ranks.max().unwrap_or(0)
     };
-    let better = thing.on.is_empty() && !from.on.is_empty()
-        || numbered(&from.names) && !numbered(&thing.names);
-    if thing.kind == LayerKind::Partition && better {
+    if thing.kind == LayerKind::Partition && rank(&from.names) > rank(&thing.names) {
         thing.title = from.title;
     }
     for name in from.names {
@@ -607,6 +611,8 @@ fn add_grid(thing: &mut Thing, new: GridFact) {
         // What was taken for granted gives way to what was read.
         Some(have) if have.grid.trust >= Trust::Assumed => *have = new,
         Some(_) if new.grid.trust >= Trust::Assumed => {}
+        Some(have) if shown_as_4k(have, &new) => *have = new,
+        Some(have) if shown_as_4k(&new, have) => {}
         Some(have) => {
             thing.remarks.push(contradiction(
                 new.role.name(),
@@ -620,6 +626,17 @@ fn add_grid(thing: &mut Thing, new: GridFact) {
             }
         }
     }
+}
+
+/// True when `less` is a physical sector of 4 KiB and `more` a larger one: drivers of Windows up to version 10 show 4 KiB
+/// for whatever is larger, those of Windows 11 do not.
+fn shown_as_4k(less: &GridFact, more: &GridFact) -> bool {
+    let (small, large) = (less.grid.value.unit(), more.grid.value.unit());
+    less.role == GridRole::PhysicalSector
+        && more.role == GridRole::PhysicalSector
+        && small == Unit::B4096
+        && large > small
+        && large.get().is_power_of_two()
 }
 
 /// Keeps what both leave possible.

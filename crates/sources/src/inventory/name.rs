@@ -20,6 +20,10 @@ pub enum Space {
     WmiPartition,
     /// A drive letter, a mount folder or a volume's GUID path: `C:`, `D:\data`, `\\?\volume{…}`.
     WindowsVolume,
+    /// The disk below a volume of that name, when a tool is asked about a volume and answers about its disk. It is a name of
+    /// the disk, so that what is said by way of several volumes comes together; which disk it is, the volume's partition
+    /// tells.
+    WindowsVolumeDisk,
     /// DiskPart's number of a volume.
     WindowsVolumeNumber,
     /// A block device of Linux, without `/dev/`: `sda1`, `mapper/vg-data`, `md0`.
@@ -74,6 +78,7 @@ impl Space {
             Space::WindowsDisk => "disk number",
             Space::WindowsPartition | Space::WmiPartition => "partition number",
             Space::WindowsVolume => "volume",
+            Space::WindowsVolumeDisk => "disk of volume",
             Space::WindowsVolumeNumber => "volume number",
             Space::Device | Space::EsxiDevice => "device",
             Space::MountPoint => "mount point",
@@ -103,7 +108,7 @@ impl Name {
         let trimmed = text.trim();
         let spelt = match space {
             Space::Device => trimmed.strip_prefix("/dev/").unwrap_or(trimmed).to_owned(),
-            Space::WindowsVolume => {
+            Space::WindowsVolume | Space::WindowsVolumeDisk => {
                 let short = trimmed.trim_end_matches('\\').to_lowercase();
                 if short.len() == 1 && short.bytes().all(|b| b.is_ascii_alphabetic()) {
                     short + ":"

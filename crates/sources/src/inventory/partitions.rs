@@ -7,7 +7,7 @@ use straddle_stack::{
 };
 
 use super::merge::{Groups, has_name_in, is_bare_volume};
-use super::{Space, Thing};
+use super::{Name, Space, Thing};
 
 /// Joins partitions that start at the same place of one disk, volumes of RAID controllers with the disks that the system
 /// sees, and filesystems with the partitions that they fill.
@@ -25,7 +25,8 @@ pub(super) fn join(groups: &mut Groups) {
 /// Starts and sizes that a tool counted in sectors without saying how large: taken for 512 bytes, they are corrected when
 /// something else says what the disk's logical sector is. When nothing does, and it matters, that is remarked.
 fn count_in_sectors(groups: &mut Groups) {
-    for (disk, partitions) in by_disk(groups) {
+    for ((disk, _), partitions) in by_disk(groups) {
+        let Some(disk) = disk else { continue };
         let unclear = |index: &usize| {
             let start = groups.things[*index].as_ref()?.start.as_ref()?;
             (start.trust == Trust::Assumed).then(|| start.clone())
@@ -75,16 +76,17 @@ fn count_in_sectors(groups: &mut Groups) {
     }
 }
 
-/// Partitions by the disk they lie on.
-fn by_disk(groups: &Groups) -> BTreeMap<usize, Vec<usize>> {
-    let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+/// Partitions by the disk they lie on, or by what it is called when nothing describes it.
+fn by_disk(groups: &Groups) -> BTreeMap<(Option<usize>, Option<Name>), Vec<usize>> {
+    let mut found: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, thing) in groups.things.iter().enumerate() {
         let Some(thing) = thing else { continue };
         if thing.kind == LayerKind::Partition
-            && let [disk] = thing.on.as_slice()
-            && let Some(disk) = groups.find(disk, thing.file)
+            && let [name] = thing.on.as_slice()
         {
-            found.entry(disk).or_default().push(index);
+            let disk = groups.find(name, thing.file);
+            let name = disk.is_none().then(|| name.clone());
+            found.entry((disk, name)).or_default().push(index);
         }
     }
     found
@@ -225,7 +227,11 @@ fn by_volume_size(groups: &mut Groups) {
             return false;
         };
         let disk = |thing: &Thing| groups.find(thing.on.first()?, thing.file);
-        let one_disk = a.on.is_empty() || disk(a) == disk(b);
+        let unknown = |thing: &Thing| {
+            let mut on = thing.on.iter();
+            on.all(|name| name.space == Space::WindowsVolumeDisk)
+        };
+        let one_disk = unknown(a) || disk(a) == disk(b);
         one_disk && meet(size(a), size(b)) == Some(true)
     };
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -265,12 +271,17 @@ fn by_filesystem_size(groups: &mut Groups) {
         let Some(thing) = &groups.things[index] else {
             continue;
         };
-        let placed = match thing.on.as_slice() {
-            [] => false,
-            [on] => groups.find(on, thing.file).is_some(),
-            _ => true,
+        let volume = match thing.on.as_slice() {
+            [] => None,
+            [on] => groups.find(on, thing.file),
+            _ => continue,
         };
-        if thing.kind != LayerKind::Filesystem || placed {
+        // A volume of which only the letter is known is no place yet.
+        let is_placed = |index: usize| {
+            let thing = groups.things[index].as_ref();
+            thing.is_none_or(|thing| !is_bare_volume(thing))
+        };
+        if thing.kind != LayerKind::Filesystem || volume.is_some_and(is_placed) {
             continue;
         }
         let claimed = || {
@@ -297,6 +308,8 @@ fn by_filesystem_size(groups: &mut Groups) {
             .filter(|(_, other)| {
                 other.as_ref().is_some_and(|other| {
                     other.kind == LayerKind::Partition
+                        && !is_bare_volume(other)
+                        && !has_name_in(other, Space::WindowsVolume)
                         && size(other).and_then(Interval::known).is_some_and(|size| {
                             size >= length.from()
                                 && size.get().saturating_sub(length.to().get()) <= left
@@ -310,11 +323,41 @@ fn by_filesystem_size(groups: &mut Groups) {
             .as_ref()
             .and_then(|partition| partition.names.first().cloned());
         if let (Some(name), Some(thing)) = (name, groups.things[index].as_mut()) {
-            thing.on = vec![name];
+            if volume.is_none() {
+                thing.on = vec![name];
+            }
             thing.remarks.push(Oddity::new(
                 OddityKind::Missing,
                 "nothing says on which partition it lies; it is taken for the only one of its size",
             ));
+        }
+        if let Some(volume) = volume {
+            groups.unite(*only, volume);
+        }
+    }
+}
+
+/// What was said of the disk below a volume is said of the disk that the volume's partition lies on.
+pub(super) fn disks_of_volumes(groups: &mut Groups) {
+    let mut pairs: Vec<(usize, Name)> = Vec::new();
+    for (index, thing) in groups.things.iter().enumerate() {
+        let names = thing.iter().flat_map(|thing| &thing.names);
+        for name in names.filter(|name| name.space == Space::WindowsVolumeDisk) {
+            pairs.push((index, Name::new(Space::WindowsVolume, name.text.clone())));
+        }
+    }
+    for (below, volume) in pairs {
+        let Some(thing) = &groups.things[below] else {
+            continue;
+        };
+        let partition = groups.find(&volume, thing.file);
+        let partition = partition.and_then(|index| groups.things[index].as_ref());
+        let disk = partition.and_then(|partition| match partition.on.as_slice() {
+            [disk] if partition.kind == LayerKind::Partition => groups.find(disk, partition.file),
+            _ => None,
+        });
+        if let Some(disk) = disk {
+            groups.unite(disk, below);
         }
     }
 }

@@ -245,3 +245,74 @@ fn the_system_is_known_whatever_file_comes_first() {
     );
     assert_eq!(platforms([None, Some("raid"), None]), Some("raid"));
 }
+
+/// A device that is known only as what a volume lies on.
+fn below(file: u32, letter: &'static str, physical: u64) -> [Thing; 2] {
+    let name = Name::new(Space::WindowsVolumeDisk, letter);
+    let mut device = Thing::new(LayerKind::Device, "disk of a volume", name.clone());
+    device.file = file;
+    let unit = Unit::new(physical).expect("not zero");
+    device.grid(GridRole::PhysicalSector, said(unit, file));
+    [device, volume(file, letter).on(name)]
+}
+
+#[test]
+fn what_a_volume_says_of_its_disk_is_said_of_the_disk_of_its_partition() {
+    let lettered = partition(0, 3, 1, 1 << 20, 1 << 30).named(Name::new(Space::WindowsVolume, "E"));
+    for order in [false, true] {
+        let mut things = vec![disk(0, 3), lettered.clone()];
+        if order {
+            things.extend(below(1, "E:", 4096));
+        } else {
+            things.splice(0..0, below(1, "E:", 4096));
+        }
+        let stack = stack(things);
+        let disks = of_kind(&stack, LayerKind::Device);
+        assert_eq!(names(&disks), ["disk 3"]);
+        let sector = disks[0].grid(GridRole::PhysicalSector).expect("there");
+        assert_eq!(sector.value.unit().get(), 4096);
+        assert_eq!(of_kind(&stack, LayerKind::Partition).len(), 1);
+        assert_eq!(kinds(&stack), []);
+    }
+}
+
+#[test]
+fn two_volumes_of_one_disk_speak_of_one_disk() {
+    let mut things = vec![disk(0, 0)];
+    for (number, letter) in [(1, "C"), (2, "D")] {
+        let start = number << 30;
+        things.push(
+            partition(0, 0, number, start, 1 << 30).named(Name::new(Space::WindowsVolume, letter)),
+        );
+    }
+    things.extend(below(1, "C:", 4096));
+    things.extend(below(2, "D:", 512));
+    let stack = stack(things);
+    assert_eq!(of_kind(&stack, LayerKind::Device).len(), 1);
+    assert_eq!(kinds(&stack), [OddityKind::Contradiction]);
+}
+
+#[test]
+fn four_kib_in_one_place_and_more_in_another_is_no_contradiction() {
+    for sizes in [[4096, 16_384], [16_384, 4096]] {
+        let mut things = vec![disk(0, 0)];
+        things
+            .push(partition(0, 0, 1, 1 << 20, 1 << 30).named(Name::new(Space::WindowsVolume, "C")));
+        for (file, size) in (1..).zip(sizes) {
+            things.extend(below(file, "C:", size));
+        }
+        let stack = stack(things);
+        let disk = of_kind(&stack, LayerKind::Device)[0];
+        let sector = disk.grid(GridRole::PhysicalSector).expect("there");
+        assert_eq!(sector.value.unit().get(), 16_384);
+        assert_eq!(kinds(&stack), []);
+    }
+}
+
+#[test]
+fn a_volume_without_a_partition_keeps_its_own_disk() {
+    let stack = stack(below(0, "C:", 4096).into());
+    let disks = of_kind(&stack, LayerKind::Device);
+    assert_eq!(names(&disks), ["disk of a volume"]);
+    assert_eq!(kinds(&stack), [OddityKind::Missing]);
+}
