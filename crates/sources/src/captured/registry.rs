@@ -3,8 +3,10 @@ use super::{esxi, linux, powershell, raid, windows};
 
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
+    &windows::diskext::TOOL,
     &windows::diskpar::TOOL,
     &windows::diskpart::TOOL,
+    &windows::fsutil::TOOL,
     &windows::wmi_script::TOOL,
     &windows::wmic::TOOL,
     &powershell::get_partition::TOOL,

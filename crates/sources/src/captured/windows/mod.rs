@@ -1,7 +1,9 @@
 //! Tools of Windows.
 
+pub(super) mod diskext;
 pub(super) mod diskpar;
 pub(super) mod diskpart;
+pub(super) mod fsutil;
 pub(super) mod wmi_script;
 pub(super) mod wmic;
 
