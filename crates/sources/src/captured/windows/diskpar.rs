@@ -127,15 +127,15 @@ fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
             thing.set(Key::HoldsPartitions, fact);
         }
     }
-    if let Some((hidden, line)) = value(lines, &["HiddenSectors"]) {
-        if let Some(bytes) = Bytes::new(sector).checked_mul(hidden) {
-            // The tool computes one from the other, unless the partition is logical.
-            let near = start.is_some_and(|(start, _)| bytes.get().abs_diff(start) < sector);
-            if thing.start.is_none() && near {
-                thing.start = Some(notes.said(&line, Interval::exact(bytes)));
-            }
-            thing.set(Key::HiddenSectors, notes.said(&line, Value::Bytes(bytes)));
+    if let Some((hidden, line)) = value(lines, &["HiddenSectors"])
+        && let Some(bytes) = Bytes::new(sector).checked_mul(hidden)
+    {
+        // The tool computes one from the other, unless the partition is logical.
+        let near = start.is_some_and(|(start, _)| bytes.get().abs_diff(start) < sector);
+        if thing.start.is_none() && near {
+            thing.start = Some(notes.said(&line, Interval::exact(bytes)));
         }
+        thing.set(Key::HiddenSectors, notes.said(&line, Value::Bytes(bytes)));
     }
     notes.add(thing);
 }
