@@ -253,7 +253,10 @@ pub(crate) fn carry_through(
                 role.name(),
                 unit.bytes().grouped()
             );
-            layer.add_grid(role, Fact::derived(grid, from));
+            // What rests on an assumption is no better than that.
+            let mut fact = Fact::derived(grid, from);
+            fact.trust = fact.trust.max(seen.fact.trust);
+            layer.add_grid(role, fact);
         }
     }
 }

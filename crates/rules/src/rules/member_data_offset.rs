@@ -1,5 +1,7 @@
 use straddle_geometry::{Bytes, Map};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Value};
+use straddle_stack::{
+    Attribute, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Value,
+};
 
 use crate::context::{Findings, is_believable};
 use crate::wording::{both_ways, division, with_article};
@@ -59,6 +61,20 @@ fn data_start(
             {
                 Some(attribute.value.clone().map(|_| bytes))
             }
+            _ => None,
+        }
+    });
+    // Captured text has one for each member, in their order.
+    let all: Vec<&Attribute> = layer
+        .attributes
+        .iter()
+        .filter(|attribute| attribute.key == Key::DataOffset)
+        .collect();
+    let in_order = all.get(index).filter(|_| all.len() == layer.below.len());
+    let said = said.or_else(|| {
+        let fact = &in_order?.value;
+        match fact.value {
+            Value::Bytes(bytes) => Some(fact.clone().map(|_| bytes)),
             _ => None,
         }
     });

@@ -20,11 +20,12 @@ pub(super) fn stack(joined: Joined, overrides: &Overrides) -> Stack {
         joined,
         stack: Stack::new(),
         strangers: Vec::new(),
+        overrides,
     };
     for index in 0..builder.joined.things.len() {
         builder.place(index, 0);
     }
-    builder.finish(overrides)
+    builder.finish()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,15 +35,16 @@ enum Placed {
     As(LayerId),
 }
 
-struct Builder {
+struct Builder<'o> {
     joined: Joined,
     placed: Vec<Placed>,
     stack: Stack,
     /// Layers for what is only named as what something else lies on.
     strangers: Vec<(Name, LayerId)>,
+    overrides: &'o Overrides,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn place(&mut self, index: usize, depth: usize) -> Option<LayerId> {
         match self.placed[index] {
             Placed::As(id) => return Some(id),
@@ -75,7 +77,7 @@ impl Builder {
             ));
         }
         fill(&mut layer, &self.stack);
-        let id = self.stack.push(layer);
+        let id = self.push(layer);
         self.placed[index] = Placed::As(id);
         Some(id)
     }
@@ -118,7 +120,7 @@ impl Builder {
             OddityKind::OnlyNamed,
             "it is only named: no capture describes it",
         ));
-        let id = self.stack.push(layer);
+        let id = self.push(layer);
         self.strangers.push((name.clone(), id));
         id
     }
@@ -162,17 +164,15 @@ impl Builder {
         })
     }
 
-    fn finish(mut self, overrides: &Overrides) -> Stack {
-        if self.stack.layers().is_empty() && !self.joined.remarks.is_empty() {
-            self.stack
-                .push(Layer::new(LayerKind::Device, "unknown disk"));
-        }
-        let roots: Vec<LayerId> = self.stack.roots().collect();
-        for root in &roots {
-            if self.stack.layer(*root).kind == LayerKind::Device {
-                assume_sectors(&mut self.stack, *root);
+    /// Adds a layer. What lies on nothing gets the sectors that are assumed or stated at once: layers above see them.
+    fn push(&mut self, layer: Layer) -> LayerId {
+        let root = layer.below.is_empty();
+        let id = self.stack.push(layer);
+        if root {
+            if self.stack.layer(id).kind == LayerKind::Device {
+                assume_sectors(&mut self.stack, id);
             }
-            let layer = self.stack.layer_mut(*root);
+            let layer = self.stack.layer_mut(id);
             if layer.kind == LayerKind::Partition {
                 let known = layer.oddities.iter();
                 if !known.into_iter().any(|o| o.kind == OddityKind::Missing) {
@@ -182,7 +182,7 @@ impl Builder {
                     ));
                 }
             }
-            overrides.apply(layer);
+            self.overrides.apply(layer);
             if let Some(platform) = self.joined.platform {
                 let fact = Fact::derived(
                     Value::Text(platform.into()),
@@ -191,8 +191,16 @@ impl Builder {
                 layer.set(Key::Platform, fact);
             }
         }
-        if let Some(first) = roots.first() {
-            let layer = self.stack.layer_mut(*first);
+        id
+    }
+
+    fn finish(mut self) -> Stack {
+        if self.stack.layers().is_empty() && !self.joined.remarks.is_empty() {
+            self.push(Layer::new(LayerKind::Device, "unknown disk"));
+        }
+        let first = self.stack.roots().next();
+        if let Some(first) = first {
+            let layer = self.stack.layer_mut(first);
             layer.oddities.extend(self.joined.remarks);
         }
         self.stack

@@ -613,12 +613,24 @@ fn add_grid(thing: &mut Thing, new: GridFact) {
         Some(_) if new.grid.trust >= Trust::Assumed => {}
         Some(have) if shown_as_4k(have, &new) => *have = new,
         Some(have) if shown_as_4k(&new, have) => {}
+        // What follows from a figure differs where the figure does, and that is said already.
+        Some(have) if have.grid.trust >= Trust::Derived => {
+            if new.grid.trust < have.grid.trust {
+                *have = new;
+            }
+        }
+        Some(_) if new.grid.trust >= Trust::Derived => {}
         Some(have) => {
-            thing.remarks.push(contradiction(
+            let differ = contradiction(
                 new.role.name(),
                 (&have.grid.value.unit().to_string(), &have.grid.source),
                 (&new.grid.value.unit().to_string(), &new.grid.source),
-            ));
+            );
+            // Each member of an array repeats what it says of the array.
+            let again = |said: &Oddity| said.kind == differ.kind && said.detail == differ.detail;
+            if !thing.remarks.iter().any(again) {
+                thing.remarks.push(differ);
+            }
             // Controllers and bridges hide large physical sectors; nothing makes them up.
             let larger = new.grid.value.unit() > have.grid.value.unit();
             if new.role == GridRole::PhysicalSector && larger {

@@ -206,7 +206,8 @@ impl Units {
     ) -> Option<Fact<Interval>> {
         let field = row.filled(key)?;
         let found = self.interval(&field.value);
-        if found.is_none() && number::whole(&field.value).is_some() {
+        let figure = field.value.trim().trim_start_matches(['<', '>']);
+        if found.is_none() && !figure.contains(|c: char| !c.is_ascii_digit() && c != '.') {
             let detail = format!("{key} is {} without a unit", field.value.trim());
             notes.remark(OddityKind::UnitUnclear, detail, &field.line);
         }
@@ -252,6 +253,21 @@ pub(super) fn extent_size(
     (bytes > Bytes::ZERO).then(|| size.map(|_| bytes))
 }
 
+/// What a device is, as far as its name tells.
+fn kind_of(device: &str) -> LayerKind {
+    let follows = |prefix| {
+        let rest = device.strip_prefix(prefix);
+        rest.is_some_and(|rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '/'))
+    };
+    if follows("md") {
+        LayerKind::Array
+    } else if device.starts_with("mapper/") || follows("dm-") {
+        LayerKind::Volume
+    } else {
+        LayerKind::Device
+    }
+}
+
 fn physical_volume(row: &Record<'_>, group: Option<&str>, units: Units, notes: &mut Notes<'_>) {
     let Some(field) = row.filled("pv_name") else {
         return;
@@ -261,7 +277,7 @@ fn physical_volume(row: &Record<'_>, group: Option<&str>, units: Units, notes: &
         return;
     }
     let name = Name::new(Space::Device, field.value.to_string());
-    let mut thing = Thing::new(LayerKind::Device, name.text.to_string(), name);
+    let mut thing = Thing::new(kind_of(&name.text), name.text.to_string(), name);
     if let Some(uuid) = row.filled("pv_uuid") {
         thing = thing.named(Name::new(Space::Uuid, uuid.value.to_string()));
     }

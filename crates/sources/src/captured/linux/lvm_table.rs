@@ -65,33 +65,73 @@ fn columns(heading: &str) -> Vec<(usize, &'static str)> {
 /// True for the headings of one of these tables.
 pub(super) fn is_heading(line: &Line<'_>) -> bool {
     let text = line.text.trim_start();
-    ["LV ", "PV ", "VG "]
+    if !["LV ", "PV ", "VG "]
         .iter()
         .any(|start| text.starts_with(start))
-        && line.text.is_ascii()
-        && ["Attr", "PSize", "VSize", "Devices", "1st PE"]
-            .iter()
-            .any(|word| text.contains(word))
+        || !line.text.is_ascii()
+    {
+        return false;
+    }
+    columns(text)
+        .iter()
+        .filter(|(_, field)| !field.is_empty())
+        .count()
+        >= 2
 }
 
-/// The rows under a line of headings, up to a blank line.
+/// Where consoles of old wrap.
+const WIDTH: usize = 80;
+
+/// The rows under a line of headings, up to a blank line. All rows begin where the headings do; what begins elsewhere was
+/// wrapped.
 pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Record<'t>> {
     let Some((heading, rest)) = lines.split_first() else {
         return Vec::new();
     };
-    let columns = columns(heading.text);
-    let filled = rest.iter().take_while(|line| !line.is_blank());
-    filled.map(|line| row(&columns, *line)).collect()
+    let more = rest.first().filter(|line| is_more_headings(line));
+    let (columns, rest) = match more {
+        Some(more) => (
+            columns(&format!("{:WIDTH$}{}", heading.text, more.text)),
+            &rest[1..],
+        ),
+        None => (columns(heading.text), rest),
+    };
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let mut out = Vec::new();
+    let mut whole: Option<(Cow<'_, str>, Line<'t>)> = None;
+    for line in rest.iter().take_while(|line| !line.is_blank()) {
+        match &mut whole {
+            Some((text, _)) if indent(line.text) != indent(heading.text) && text.len() <= WIDTH => {
+                *text = Cow::Owned(format!("{text:WIDTH$}{}", line.text));
+            }
+            _ => {
+                out.extend(whole.take().map(|(text, line)| row(&columns, &text, line)));
+                whole = Some((Cow::Borrowed(line.text), *line));
+            }
+        }
+    }
+    out.extend(whole.take().map(|(text, line)| row(&columns, &text, line)));
+    out
+}
+
+/// True for the end of a line of headings.
+fn is_more_headings(line: &Line<'_>) -> bool {
+    let mut words = line.text.split_whitespace();
+    words.any(|word| word == "Devices") && !line.text.contains('/')
 }
 
 /// Each word belongs to the last column that begins at or before it.
-fn row<'t>(columns: &[(usize, &'static str)], line: Line<'t>) -> Record<'t> {
+fn row<'t>(columns: &[(usize, &'static str)], text: &str, line: Line<'t>) -> Record<'t> {
     let mut record = Record::default();
     let mut fields: Vec<(usize, String)> = Vec::new();
-    let base = line.text.as_ptr() as usize;
-    for word in line.text.split(' ').filter(|word| !word.is_empty()) {
+    let base = text.as_ptr() as usize;
+    // Wherever it stands, nothing else looks like `/dev/sda2(0)`.
+    let devices = columns.iter().position(|(_, field)| *field == "devices");
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let at = word.as_ptr() as usize - base;
-        let Some(column) = columns.iter().rposition(|(start, _)| *start <= at) else {
+        let below = columns.iter().rposition(|(start, _)| *start <= at);
+        let is_device = word.ends_with(')') && word.contains('(');
+        let Some(column) = devices.filter(|_| is_device).or(below) else {
             continue;
         };
         match fields.last_mut() {

@@ -266,6 +266,9 @@ impl Volume<'_, '_> {
                 thing.placing = Placing::Chunks;
             }
             "thin-pool" | "cache" | "snapshot" | "writecache" | "mirror" => {
+                if let Some(metadata) = self.row.filled("metadata_lv") {
+                    thing.on.push(self.below(&metadata.value));
+                }
                 grid(
                     thing,
                     GridRole::ThinChunk,

@@ -3,7 +3,7 @@
 //! Units are those of mdadm's `Detail.c`, `super0.c`, `super1.c` and `super-intel.c`.
 
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::Interval;
+use straddle_stack::{Interval, OddityKind};
 
 use super::md_array::{self, Array};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -190,12 +190,13 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     let mut array = Array::default();
     let mut link = String::new();
     let (mut slot, mut start, mut available, mut used) = (None, None, None, None);
-    let mut says_offsets = None;
+    let (mut says_offsets, mut says_role) = (None, false);
     for line in lines {
         // Version 0.90 prints a table, with `this` before its own row.
         if let Some(row) = line.text.trim_start().strip_prefix("this ") {
             let row = Line { text: row, ..*line };
             slot = slot.or(member(&row).map(|(_, slot)| slot));
+            says_role = true;
         }
         let Some((key, value)) = pair(line) else {
             continue;
@@ -213,7 +214,10 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
                 let bytes = sectors.and_then(straddle_geometry::Sectors::bytes);
                 start = bytes.map(|bytes| notes.said(line, bytes));
             }
-            "Device Role" | "Array Slot" => slot = role(value),
+            "Device Role" | "Array Slot" => {
+                slot = role(value);
+                says_role = true;
+            }
             _ => common(&mut array, key, value, line),
         }
     }
@@ -237,13 +241,23 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     } else {
         used.or(available)
     };
-    if let Some(slot) = slot {
+    // A spare has a role without a place.
+    if slot.is_some() || !says_role {
         array.members.push(RaidMember {
             name: Name::new(Space::Device, device.to_owned()),
-            slot: Some(slot),
+            slot,
             start,
             size,
         });
+    }
+    if let (false, Some(last)) = (says_role, lines.iter().rev().find(|line| !line.is_blank())) {
+        notes.remark(
+            OddityKind::Truncated,
+            format!(
+                "nothing says which member of its array {device} is: the output has lost its end"
+            ),
+            last,
+        );
     }
     array.note(notes);
 }
@@ -288,6 +302,14 @@ fn imsm(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
             volume = Some(array);
             continue;
         }
+        // The other disks are described below the volumes.
+        if text.starts_with("Disk") && text.contains(" Serial : ") {
+            finish(
+                &mut volume,
+                std::mem::replace(&mut member, empty.clone()),
+                notes,
+            );
+        }
         let (Some(array), Some((key, value))) = (volume.as_mut(), pair(line)) else {
             continue;
         };
@@ -312,7 +334,7 @@ fn imsm(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
                 member.start = bytes.map(|bytes| notes.said(line, bytes));
             }
             "Migrate State" => array.moving |= value != "idle",
-            "State" => array.state = Some((value.to_owned(), *line)),
+            "Map State" => array.state = Some((value.to_owned(), *line)),
             _ => {}
         }
     }
