@@ -238,6 +238,12 @@ fn only_round(interval: &Interval, step: u64) -> Option<Bytes> {
     if power <= to {
         return Some(Bytes::new(power));
     }
+    only_multiple(interval, step)
+}
+
+/// The only multiple of `step` that an interval leaves.
+fn only_multiple(interval: &Interval, step: u64) -> Option<Bytes> {
+    let (from, to) = (interval.from().get(), interval.to().get());
     let first = from.div_ceil(step).checked_mul(step)?;
     (first <= to && first.checked_add(step)? > to).then_some(Bytes::new(first))
 }
@@ -283,10 +289,9 @@ fn physical_volume(row: &Record<'_>, group: Option<&str>, units: Units, notes: &
     }
     thing.size = units.size(row, "dev_size", notes);
     if let Some(start) = units.size(row, "pe_start", notes) {
-        let value = start
-            .value
-            .known()
-            .map_or(Value::Between(start.value), Value::Bytes);
+        // It is a number of sectors of 512 bytes.
+        let value =
+            only_multiple(&start.value, 512).map_or(Value::Between(start.value), Value::Bytes);
         thing.set(Key::FirstExtent, start.map(|_| value));
     }
     let of = row.filled("vg_name");
