@@ -47,6 +47,10 @@ struct Header<'t> {
 /// A disk's first line, when it is one.
 fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     let (path, rest) = device_line(lines.first()?)?;
+    // `Device size: 4000787030016 bytes, 3815447.8 MiB, …` of sg_readcap.
+    if path == "size" {
+        return None;
+    }
     let numbers = integers(rest);
     let figure = rest.split_whitespace().next()?;
     let starts_with_figure = figure.starts_with(|c: char| c.is_ascii_digit());
