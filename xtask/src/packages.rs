@@ -52,6 +52,14 @@ const TESTS: &[(&str, &str)] = &[
         "wimtools",
         "fills NTFS images without mounting them, in the lab too",
     ),
+    (
+        "wine",
+        "runs the collection script for the console of Windows",
+    ),
+    (
+        "wine64",
+        "runs the collection script for the console of Windows",
+    ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
     ("zstd", "makes a decompression bomb"),
 ];

@@ -1,5 +1,6 @@
 use super::tool::Tool;
 use super::{esxi, linux, powershell, raid, windows};
+use super::{linux, powershell, windows};
 
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
@@ -8,6 +9,12 @@ pub static TOOLS: &[&Tool] = &[
     &windows::diskpart::TOOL,
     &windows::fsutil::TOOL,
     &windows::wmi_script::TOOL,
+    &powershell::get_partition::TOOL,
+    &powershell::get_vhd::TOOL,
+    &powershell::get_physical_disk::TOOL,
+    &powershell::get_virtual_disk::TOOL,
+    &powershell::get_volume::TOOL,
+    &powershell::get_disk::TOOL,
     &windows::wmic::TOOL,
     &powershell::get_partition::TOOL,
     &powershell::get_vhd::TOOL,

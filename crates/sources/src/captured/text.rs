@@ -41,10 +41,13 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
     if utf16(head).is_some() {
         return true;
     }
-    head.iter().all(|byte| match byte {
-        b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
+    // The letter of a partition without one is a character of number 0 for PowerShell, and printed.
+    let zeroes = head.iter().filter(|byte| **byte == 0).count();
+    let printed = head.iter().all(|byte| match byte {
+        0 | b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
         byte => *byte >= 0x20 && *byte != 0x7f,
-    })
+    });
+    printed && zeroes <= head.len() / 64
 }
 
 /// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.
@@ -120,7 +123,9 @@ impl Text {
             lines: Vec::new(),
             cut,
         };
-        let plain = !decoded.contains(['\x1b', '\u{a0}', '\u{202f}', '\r', '\x08', '\t', '\x0c']);
+        let plain = !decoded.contains([
+            '\0', '\x1b', '\u{a0}', '\u{202f}', '\r', '\x08', '\t', '\x0c',
+        ]);
         for (index, line) in decoded.split('\n').enumerate() {
             let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
             let line = if quoted { unquoted(line) } else { line };
@@ -244,7 +249,7 @@ fn unquoted(line: &str) -> &str {
 
 /// Without escape sequences; special blanks become plain ones.
 fn clean(line: &str) -> Cow<'_, str> {
-    if !line.contains(['\x1b', '\u{a0}', '\u{202f}', '\x08', '\t', '\x0c']) {
+    if !line.contains(['\0', '\x1b', '\u{a0}', '\u{202f}', '\x08', '\t', '\x0c']) {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len());
@@ -264,7 +269,7 @@ fn clean(line: &str) -> Cow<'_, str> {
                 out.extend(std::iter::repeat_n(' ', to - column));
                 column = to;
             }
-            '\x0c' => {}
+            '\0' | '\x0c' => {}
             c => {
                 let blank = matches!(c, '\u{a0}' | '\u{202f}');
                 out.push(if blank { ' ' } else { c });
@@ -366,6 +371,11 @@ mod tests {
         assert!(looks_like_text(b"Gr\x94\xe1e"));
         assert!(!looks_like_text(b"\x33\xc0\x8e\xd0\xbc\x00\x7c"));
         assert!(!looks_like_text(&[0; 512]));
+        let letter =
+            b"PartitionNumber : 1\r\nDriveLetter     : \0\r\nOffset          : 1048576\r\n\r\n";
+        assert!(looks_like_text(letter));
+        assert_eq!(lines(letter)[1].1, "DriveLetter     :");
+        assert!(!looks_like_text(&[b'x', 0].repeat(4)));
         assert!(!looks_like_text(b""));
     }
 }

@@ -1,7 +1,7 @@
 //! `Get-Partition` of PowerShell, in any shape.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Interval, Key, LayerKind};
+use straddle_stack::{Interval, Key, LayerKind, Value};
 
 use super::{set_size, volumes};
 use crate::captured::number;
@@ -54,19 +54,46 @@ fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
         if let Some(guid) = record.uncut("Guid").filter(|f| f.value.starts_with('{')) {
             thing = thing.named(Name::new(Space::Uuid, guid.value.to_string()));
         }
-        if let Some(kind) = record.uncut("GptType").filter(|f| f.value.starts_with('{')) {
-            let text = kind.value.trim_matches(['{', '}']).to_uppercase();
-            thing.set_text(Key::PartitionType, notes.said(&kind.line, text));
-        } else if let Some(kind) = record.filled("MbrType")
-            && let Some(byte) = number::whole(&kind.value).filter(|byte| *byte > 0)
-        {
-            thing.set_text(
-                Key::PartitionType,
-                notes.said(&kind.line, format!("{byte:x}")),
-            );
-        }
+        set_type(&mut thing, record, notes);
         notes.add(thing);
     }
+}
+
+/// What `Type` says instead of a GUID or a byte, and what it stands for. `IFS` and what follows are of an MBR.
+const TYPES: [(&str, &str); 8] = [
+    ("System", "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"),
+    ("Reserved", "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"),
+    ("Basic", "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7"),
+    ("Recovery", "DE94BBA4-06D1-4D40-A16A-BFD50179D6AC"),
+    ("IFS", "07"),
+    ("Huge", "06"),
+    ("Extended", "05"),
+    ("FAT32", "0c"),
+];
+
+fn set_type(thing: &mut Thing, record: &Record<'_>, notes: &Notes<'_>) {
+    let gpt = record
+        .uncut("GptType")
+        .filter(|field| field.value.starts_with('{'))
+        .map(|field| (field.value.trim_matches(['{', '}']).to_uppercase(), field));
+    let mbr = || {
+        let field = record.filled("MbrType")?;
+        let byte = number::whole(&field.value).filter(|byte| *byte > 0)?;
+        Some((format!("{byte:02x}"), field))
+    };
+    let shown = || {
+        let field = record.filled("Type")?;
+        let (_, code) = TYPES.iter().find(|(name, _)| *name == field.value)?;
+        Some(((*code).to_owned(), field))
+    };
+    let Some((text, field)) = gpt.or_else(mbr).or_else(shown) else {
+        return;
+    };
+    if matches!(text.as_str(), "05" | "0f") {
+        let fact = notes.said(&field.line, Value::Flag(true));
+        thing.set(Key::HoldsPartitions, fact);
+    }
+    thing.set_text(Key::PartitionType, notes.said(&field.line, text));
 }
 
 /// A partition by its numbers, or by its disk's path and its number.

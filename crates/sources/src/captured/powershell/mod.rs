@@ -1,4 +1,5 @@
-//! Objects of PowerShell, in any shape: the Storage module, Hyper-V, and WMI.
+//! Objects of PowerShell, in any shape: the Storage module and Hyper-V. Those of WMI have the fields of `wmic` and are read
+//! there.
 
 pub(super) mod get_disk;
 pub(super) mod get_partition;
@@ -6,23 +7,14 @@ pub(super) mod get_physical_disk;
 pub(super) mod get_vhd;
 pub(super) mod get_virtual_disk;
 pub(super) mod get_volume;
-pub(super) mod win32_disk_drive;
-pub(super) mod win32_disk_partition;
-pub(super) mod win32_logical_disk_to_partition;
-pub(super) mod win32_volume;
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key};
 
 use super::number::{self, Prefix, Rounding};
-use super::records::{Field, Record};
+use super::records::Record;
 use super::tool::Notes;
 use crate::inventory::{Name, Space, Thing};
-
-/// The first of these fields that is filled.
-fn first<'r, 't>(record: &'r Record<'t>, keys: &[&str]) -> Option<&'r Field<'t>> {
-    keys.iter().find_map(|key| record.filled(key))
-}
 
 /// The first of these fields that is a whole number.
 fn first_number(record: &Record<'_>, keys: &[&str]) -> Option<u64> {
@@ -242,35 +234,6 @@ fn volumes(text: &str) -> Vec<Name> {
     inner.split(',').filter_map(one).collect()
 }
 
-/// The formats that `FileSystem`, `FileSystemType` and their numbers name, as the format itself is called here.
-fn filesystem(value: &str) -> Option<&'static str> {
-    let lower = value.trim().to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "fat" | "fat16" | "fat32" | "4" | "5" | "6" => "fat",
-        "exfat" => "exfat",
-        "ntfs" | "csvfs_ntfs" | "14" | "32768" => "ntfs",
-        "refs" | "csvfs_refs" | "15" | "32769" => "refs",
-        _ => return None,
-    })
-}
-
-/// The number in `\\.\PHYSICALDRIVE3`.
-fn physical_drive(text: &str) -> Option<u64> {
-    let upper = text.to_ascii_uppercase();
-    let (_, number) = upper.rsplit_once("PHYSICALDRIVE")?;
-    number.trim_matches(['"', ')', ' ']).parse().ok()
-}
-
-/// Disk and partition in `Disk #0, Partition #1`, in any language: its first number and its last.
-fn disk_and_partition(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|part| !part.is_empty());
-    let disk = numbers.next()?.parse().ok()?;
-    let partition = numbers.next()?.parse().ok()?;
-    numbers.next().is_none().then_some((disk, partition))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,14 +296,5 @@ mod tests {
             ["d:", r"d:\data", r"\\?\volume{a1}"]
         );
         assert!(names("\0").is_empty() && names("System.String[]").is_empty());
-    }
-
-    #[test]
-    fn wmi_counts_in_every_language() {
-        for text in ["Disk #2, Partition #0", "Datenträgernr. 2, Partitionsnr. 0"] {
-            assert_eq!(disk_and_partition(text), Some((2, 0)));
-        }
-        assert_eq!(disk_and_partition("C:"), None);
-        assert_eq!(physical_drive(r"\\.\PHYSICALDRIVE10"), Some(10));
     }
 }

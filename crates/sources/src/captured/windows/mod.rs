@@ -81,7 +81,7 @@ fn cylinders(size: u64, sector: u64) -> Interval {
 }
 
 /// A filesystem's name as Windows prints it, as it is called here; `None` for discs and for what is none.
-fn filesystem(name: &str) -> Option<&'static str> {
+pub(super) fn filesystem(name: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 7] = [
         ("NTFS", "ntfs"),
         ("ReFS", "refs"),

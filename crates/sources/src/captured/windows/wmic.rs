@@ -2,6 +2,7 @@
 //! counts partitions from 0, and leaves out those that Microsoft reserves.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
 
@@ -28,9 +29,12 @@ pub(crate) static TOOL: Tool = Tool {
         "wmic volume get BlockSize,Capacity,DriveLetter,FileSystem,Name /format:list",
         "wmic logicaldisk list full",
         "wmic path Win32_LogicalDiskToPartition get Antecedent,Dependent",
+        "Get-CimInstance Win32_DiskPartition",
+        "Get-WmiObject Win32_DiskDrive | Format-List *",
     ],
     readers: &[
         records!("StartingOffset"),
+        records!("NumberOfBlocks", "PrimaryPartition"),
         records!("Antecedent", "Dependent"),
         records!("Index", "InterfaceType"),
         records!("Index", "BytesPerSector"),
@@ -38,6 +42,7 @@ pub(crate) static TOOL: Tool = Tool {
         records!("Index", "SerialNumber"),
         records!("Index", "Signature"),
         records!("DeviceID", "InterfaceType"),
+        records!("DeviceID", "Partitions", "Model"),
         records!("DeviceID", "BytesPerSector"),
         records!("DeviceID", "Signature"),
         records!("BlockSize", "Capacity"),
@@ -153,14 +158,16 @@ fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
 }
 
 fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+    let letters = letters(records);
     for record in records {
         if let Some(node) = record.filled("Node") {
             notes.inventory.host = Some(node.value.to_string());
         }
-        if record.get("StartingOffset").is_some() {
+        if record.get("StartingOffset").is_some() || record.get("PrimaryPartition").is_some() {
             partition(record, notes);
         } else if record.has(&["Antecedent", "Dependent"]) {
-            letter_of_partition(record, notes);
+            let count = antecedent(record).and_then(|partition| letters.get(&partition));
+            letter_of_partition(record, count.is_some_and(|count| *count > 1), notes);
         } else if let Some(number) = disk_number(record) {
             disk(record, number, notes);
         } else {
@@ -289,7 +296,24 @@ fn quoted(text: &str) -> Option<&str> {
     )
 }
 
-fn letter_of_partition(record: &Record<'_>, notes: &mut Notes<'_>) {
+/// The partition that an object gives a letter to.
+fn antecedent(record: &Record<'_>) -> Option<(u64, u64)> {
+    let field = record.filled("Antecedent")?;
+    disk_and_partition(quoted(&field.value)?)
+}
+
+/// How many letters each partition has: for WMI all volumes in an extended partition belong to that.
+fn letters(records: &[Record<'_>]) -> HashMap<(u64, u64), usize> {
+    let mut letters = HashMap::new();
+    for partition in records.iter().filter_map(antecedent) {
+        *letters.entry(partition).or_default() += 1;
+    }
+    letters
+}
+
+/// The letter of a partition. One of several in an extended partition is a partition of its own, where its first byte is
+/// said to be.
+fn letter_of_partition(record: &Record<'_>, shared: bool, notes: &mut Notes<'_>) {
     let fields = ["Antecedent", "Dependent"].map(|key| record.filled(key));
     let mut partition = None;
     let mut letter = None;
@@ -303,9 +327,26 @@ fn letter_of_partition(record: &Record<'_>, notes: &mut Notes<'_>) {
             None => {}
         }
     }
-    if let (Some((disk, index)), Some(letter)) = (partition, letter) {
-        notes.add(wmi_partition(disk, index).named(Name::new(Space::WindowsVolume, letter)));
+    let (Some((disk, index)), Some(letter)) = (partition, letter) else {
+        return;
+    };
+    let name = Name::new(Space::WindowsVolume, letter.clone());
+    if !shared {
+        notes.add(wmi_partition(disk, index).named(name));
+        return;
     }
+    let title = format!("disk {disk} partition #{index} ({letter})");
+    let mut thing = Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk));
+    let start = record.number("StartingAddress");
+    if let Some((start, line)) = start {
+        windows::put_at(&mut thing, start, windows::SECTOR.get(), &line, notes);
+    }
+    if let (Some((start, _)), Some((end, line))) = (start, record.number("EndingAddress"))
+        && let Some(size) = end.checked_sub(start).and_then(|len| len.checked_add(1))
+    {
+        thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
+    }
+    notes.add(thing);
 }
 
 /// The number of the disk that an object is, if it is one.
