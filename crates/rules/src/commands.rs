@@ -5,7 +5,7 @@
 pub enum Lack {
     /// What a disk is that something lies on.
     Disk,
-    /// On which partition a volume lies.
+    /// On which disk, and where on it, a volume or a partition lies.
     Volume,
     /// Length of a disk, a volume or a partition.
     Size,
@@ -36,7 +36,7 @@ impl Lack {
     pub const fn name(self) -> &'static str {
         match self {
             Lack::Disk => "the disk itself",
-            Lack::Volume => "the partition of the volume",
+            Lack::Volume => "where it lies",
             Lack::Size => "size",
             Lack::PhysicalSector => "physical sector",
             Lack::Start => "start",

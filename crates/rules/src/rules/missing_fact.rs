@@ -106,10 +106,8 @@ fn of_root(context: &Context<'_>, root: LayerId) -> Vec<Lack> {
     let layer = context.stack.layer(root);
     match layer.kind {
         LayerKind::Device => {}
-        LayerKind::Volume | LayerKind::Partition if is_only_named(layer) => {
-            return vec![Lack::Volume];
-        }
-        LayerKind::Partition => return vec![Lack::Disk],
+        LayerKind::Partition => return vec![Lack::Volume],
+        LayerKind::Volume if is_only_named(layer) => return vec![Lack::Volume],
         _ => return Vec::new(),
     }
     if context.stack.above(root).next().is_none() {
@@ -272,10 +270,10 @@ fn finding(context: &Context<'_>, asked: &Asked<'_>, given: &mut Vec<(String, St
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    let named = if is_only_named(layer) {
-        " is only named; not captured"
-    } else {
-        ": not captured"
+    let named = match (is_only_named(layer), asked.more) {
+        (true, 0) => " is only named; not captured",
+        (true, _) => " are only named; not captured",
+        (false, _) => ": not captured",
     };
     let title = format!("{}{more}{named}: {}", layer.name, told.join(", "));
     let mut finding = Finding::new(RULE.code, Severity::Note, asked.root, title);
@@ -456,7 +454,7 @@ mod tests {
         let finding = only(&lab);
         assert_eq!(
             finding.title,
-            "volume c: is only named; not captured: the partition of the volume"
+            "volume c: is only named; not captured: where it lies"
         );
         assert!(
             finding

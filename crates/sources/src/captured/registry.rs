@@ -1,6 +1,5 @@
 use super::tool::Tool;
 use super::{esxi, linux, powershell, raid, windows};
-use super::{linux, powershell, windows};
 
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
@@ -18,10 +17,6 @@ pub static TOOLS: &[&Tool] = &[
     &windows::wmic::TOOL,
     &powershell::get_partition::TOOL,
     &powershell::get_vhd::TOOL,
-    &powershell::win32_disk_drive::TOOL,
-    &powershell::win32_disk_partition::TOOL,
-    &powershell::win32_logical_disk_to_partition::TOOL,
-    &powershell::win32_volume::TOOL,
     &powershell::get_physical_disk::TOOL,
     &powershell::get_virtual_disk::TOOL,
     &powershell::get_volume::TOOL,

@@ -65,17 +65,7 @@ impl Builder<'_> {
                 Some((name.clone(), id))
             })
             .collect();
-        let by_volume = matches!(
-            thing.on.as_slice(),
-            [only] if only.space == Space::WindowsVolumeDisk
-        );
         let mut layer = self.layer_of(thing, &below);
-        if by_volume && layer.placement.is_none() {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
-                "nothing says on which disk it lies, nor where; capture its partition table too",
-            ));
-        }
         fill(&mut layer, &self.stack);
         let id = self.push(layer);
         self.placed[index] = Placed::As(id);
@@ -173,15 +163,6 @@ impl Builder<'_> {
                 assume_sectors(&mut self.stack, id);
             }
             let layer = self.stack.layer_mut(id);
-            if layer.kind == LayerKind::Partition {
-                let known = layer.oddities.iter();
-                if !known.into_iter().any(|o| o.kind == OddityKind::Missing) {
-                    layer.oddities.push(Oddity::new(
-                        OddityKind::Missing,
-                        "nothing says on which disk it lies, nor where; capture its partition table too",
-                    ));
-                }
-            }
             self.overrides.apply(layer);
             if let Some(platform) = self.joined.platform {
                 let fact = Fact::derived(

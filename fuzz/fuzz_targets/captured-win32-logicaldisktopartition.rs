@@ -1,2 +1,0 @@
-#![no_main]
-straddle_fuzz::captured!("win32-logicaldisktopartition");
