@@ -167,7 +167,11 @@ fn of_layer(context: &Context<'_>, id: LayerId, layer: &Layer, platform: &str) -
             }
             // Where it can hold a filesystem and nothing says which.
             let empty = context.stack.above(id).next().is_none();
-            if empty && !is_idle(layer) && matches!(platform, "windows" | "linux") {
+            if empty
+                && !is_idle(layer)
+                && !is_no_filesystem(layer)
+                && matches!(platform, "windows" | "linux")
+            {
                 lacks(Lack::AllocationUnit);
             }
         }
@@ -180,6 +184,24 @@ fn of_layer(context: &Context<'_>, id: LayerId, layer: &Layer, platform: &str) -
         _ => {}
     }
     found
+}
+
+/// True for partitions whose type says that something other than a filesystem fills them: swap, LVM, RAID, a dynamic disk.
+fn is_no_filesystem(layer: &Layer) -> bool {
+    const TYPES: [&str; 9] = [
+        "82",
+        "8e",
+        "fd",
+        "42",
+        "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F",
+        "E6D6D379-F507-44C2-A23C-238F2A3DF928",
+        "A19D880F-05FC-4D3B-A006-743F0F84911E",
+        "AF9B60A0-1431-4F62-BC68-3311714A69AD",
+        "5808C8AA-7E8F-42E0-85D2-E1E90434CFB3",
+    ];
+    layer
+        .text(Key::PartitionType)
+        .is_some_and(|kind| TYPES.iter().any(|other| other.eq_ignore_ascii_case(kind)))
 }
 
 /// Words in the model of a device that is a volume of an array.
@@ -427,6 +449,19 @@ mod tests {
         );
         assert!(findings[0].help[0].contains("lsblk -J"));
         assert_eq!(findings[1].help, ["the commands named for sda"]);
+    }
+
+    #[test]
+    fn a_physical_volume_of_lvm_has_no_allocation_unit() {
+        for (kind, lacks) in [("8e", 0), ("83", 1)] {
+            let mut lab = Lab::new();
+            let disk = lab.disk(4096);
+            lab.text(disk, Key::Platform, "linux");
+            lab.size(disk, 1 << 40);
+            let partition = lab.partition(disk, 2048);
+            lab.text(partition, Key::PartitionType, kind);
+            assert_eq!(lab.findings(&RULE).len(), lacks, "{kind}");
+        }
     }
 
     #[test]

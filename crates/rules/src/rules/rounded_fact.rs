@@ -159,7 +159,7 @@ impl<'a> Rounded<'a> {
             Source::Captured { text, .. } => figure_in(text, self.shown),
             _ => None,
         };
-        text.unwrap_or("the figure")
+        text.unwrap_or("the printed figure")
     }
 
     /// `32 KB can be 31,745 to 33,280 B: sectors 63, 64 and 65 of 512 B`.
