@@ -14,7 +14,7 @@ pub struct Oddity {
     pub source: Option<Source>,
     /// The other side, when two things that were read do not agree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub against: Option<Source>,
+    pub against: Option<Box<Source>>,
 }
 
 impl Oddity {
@@ -49,7 +49,7 @@ impl Oddity {
         against: Source,
     ) -> Oddity {
         Oddity {
-            against: Some(against),
+            against: Some(Box::new(against)),
             ..Oddity::at(kind, detail, source)
         }
     }

@@ -55,7 +55,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         for oddity in twins.filter(|oddity| oddity.kind == OddityKind::SameIdentity) {
             let title = format!("{} {}", layer.name, oddity.detail);
             let mut finding = Finding::new(RULE.code, Severity::Note, id, title);
-            let sources = [(&oddity.source, "this"), (&oddity.against, "and this")];
+            let sources = [
+                (oddity.source.as_ref(), "this"),
+                (oddity.against.as_deref(), "and this"),
+            ];
             for (source, label) in sources {
                 if let Some(source) = source {
                     finding = finding.evidence(source, label);

@@ -322,7 +322,10 @@ mod tests {
 </Objs>
 "#;
 
-    fn read(text: &str) -> (Vec<Vec<(String, String, u64)>>, usize, bool) {
+    /// Key, value and line of a field.
+    type Read = (String, String, u64);
+
+    fn read(text: &str) -> (Vec<Vec<Read>>, usize, bool) {
         let text = Text::new(text.as_bytes(), false);
         let found = from_clixml(&text.lines());
         let records = found.records.iter().map(|record| {
