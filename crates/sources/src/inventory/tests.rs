@@ -314,5 +314,5 @@ fn a_volume_without_a_partition_keeps_its_own_disk() {
     let stack = stack(below(0, "C:", 4096).into());
     let disks = of_kind(&stack, LayerKind::Device);
     assert_eq!(names(&disks), ["disk of a volume"]);
-    assert_eq!(kinds(&stack), [OddityKind::Missing]);
+    assert_eq!(kinds(&stack), []);
 }
