@@ -1,14 +1,15 @@
 //! `wmic`: partitions, disks, volumes and which letter is which partition, as a list, a table or comma-separated. WMI
 //! counts partitions from 0, and leaves out those that Microsoft reserves.
 
+mod output;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::records::{Field, Record};
-use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Tool};
 use crate::captured::windows;
 use crate::inventory::{Name, Space, Thing};
 
@@ -54,6 +55,29 @@ pub(crate) static TOOL: Tool = Tool {
         records!("DriveType", "FileSystem", "VolumeSerialNumber"),
         Reader::Text {
             anchors: &[
+                Anchor::Loose("Node,"),
+                Anchor::Loose("Access="),
+                Anchor::Loose("Antecedent="),
+                Anchor::Loose("Automount="),
+                Anchor::Loose("Availability="),
+                Anchor::Loose("BlockSize="),
+                Anchor::Loose("BytesPerSector="),
+                Anchor::Loose("Capacity="),
+                Anchor::Loose("Caption="),
+                Anchor::Loose("DeviceID="),
+                Anchor::Loose("DiskIndex="),
+                Anchor::Loose("DriveLetter="),
+                Anchor::Loose("FileSystem="),
+                Anchor::Loose("Index="),
+                Anchor::Loose("InterfaceType="),
+                Anchor::Loose("Model="),
+                Anchor::Loose("Name="),
+            ],
+            begins: |lines| output::is_list(lines) || output::is_cells(&lines[0]),
+            read: |section, notes| read(&output::records(section.lines), &section.context, notes),
+        },
+        Reader::Text {
+            anchors: &[
                 Anchor::Within("StartingOffset"),
                 Anchor::Within("Antecedent"),
                 Anchor::Within("InterfaceType"),
@@ -65,97 +89,11 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Within("Capacity"),
                 Anchor::Within("FileSystem"),
             ],
-            begins: is_table,
-            read: table,
+            begins: |lines| output::is_table(lines),
+            read: |section, notes| read(&output::records(section.lines), &section.context, notes),
         },
     ],
 };
-
-/// Properties that a table is known by, when it has one of these sets.
-const SETS: [&[&str]; 11] = [
-    &["StartingOffset"],
-    &["Antecedent", "Dependent"],
-    &["Index", "InterfaceType"],
-    &["Index", "BytesPerSector"],
-    &["Index", "Model"],
-    &["Index", "SerialNumber"],
-    &["Index", "Signature"],
-    &["DeviceID", "BytesPerSector"],
-    &["BlockSize", "Capacity"],
-    &["BlockSize", "DriveLetter"],
-    &["DeviceID", "FileSystem", "Size"],
-];
-
-/// Where the columns of a table begin, and what they are called: names two blanks apart.
-fn heading<'t>(line: &Line<'t>) -> Option<Vec<(usize, &'t str)>> {
-    let mut columns: Vec<(usize, &str)> = Vec::new();
-    let mut end = 0;
-    for word in line.text.split(' ').filter(|word| !word.is_empty()) {
-        let at = (word.as_ptr() as usize).checked_sub(line.text.as_ptr() as usize)?;
-        let named = word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !named || (!columns.is_empty() && at < end + 2) || columns.len() > 64 {
-            return None;
-        }
-        columns.push((at, word));
-        end = at + word.len();
-    }
-    let has = |key: &&str| {
-        columns
-            .iter()
-            .any(|(_, name)| name.eq_ignore_ascii_case(key))
-    };
-    let known = SETS.iter().any(|set| set.iter().all(has));
-    (known && columns.len() > 1).then_some(columns)
-}
-
-fn is_table(lines: &[Line<'_>]) -> bool {
-    // Dashes below are PowerShell's.
-    let below = lines[1..].iter().take(3).find(|line| !line.is_blank());
-    heading(&lines[0]).is_some()
-        && below.is_some_and(|line| !line.text.trim_start().starts_with("--"))
-}
-
-fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((first, rest)) = section.lines.split_first() else {
-        return;
-    };
-    let Some(columns) = heading(first) else {
-        return;
-    };
-    let row = |line: &Line<'_>| -> Vec<String> {
-        let chars: Vec<char> = line.text.chars().collect();
-        let cut = |from: usize, to: usize| -> String {
-            let part = chars.get(from..to.min(chars.len())).unwrap_or_default();
-            part.iter().collect::<String>().trim().to_owned()
-        };
-        let ends = columns.iter().skip(1).map(|(at, _)| *at);
-        let ends = ends.chain(std::iter::once(usize::MAX));
-        columns
-            .iter()
-            .zip(ends)
-            .map(|((from, _), to)| cut(*from, to))
-            .collect()
-    };
-    let mut records: Vec<Record<'_>> = Vec::new();
-    for line in rest.iter().filter(|line| !line.is_blank()) {
-        // The next table of a longer text.
-        if heading(line).is_some() {
-            break;
-        }
-        let fields = columns
-            .iter()
-            .zip(row(line))
-            .map(|((_, name), value)| Field {
-                key: Cow::Borrowed(*name),
-                value: Cow::Owned(value),
-                line: *line,
-            });
-        records.push(Record {
-            fields: fields.collect(),
-        });
-    }
-    read(&records, &section.context, notes);
-}
 
 fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     let letters = letters(records);
@@ -521,18 +459,5 @@ mod tests {
         let script = r#"{Win32_DiskPartition.DeviceID="Disk #0, Partition #0"}"#;
         assert_eq!(quoted(script), Some("Disk #0, Partition #0"));
         assert_eq!(quoted("C:"), None);
-    }
-
-    #[test]
-    fn a_table_is_known_by_its_columns() {
-        let of = |text| heading(&Line { number: 1, text }).map(|columns| columns.len());
-        assert_eq!(
-            of("BlockSize  Name                   Size          StartingOffset  "),
-            Some(4)
-        );
-        assert_eq!(of("Antecedent     Dependent"), Some(2));
-        assert_eq!(of("StartingOffset"), None);
-        assert_eq!(of("Index of the Model"), None);
-        assert_eq!(of("Name  Size"), None);
     }
 }
