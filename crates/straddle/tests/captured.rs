@@ -30,7 +30,10 @@ fn cases(folder: &Path, found: &mut Vec<(PathBuf, Vec<PathBuf>)>) {
             found.push((path, files));
         } else if path.is_dir() {
             cases(&path, found);
-        } else if ![".snap", ".new", ".md"].iter().any(|end| name.ends_with(end)) {
+        } else if ![".snap", ".new", ".md"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        {
             found.push((path.clone(), vec![path]));
         }
     }
