@@ -49,11 +49,15 @@ pub(super) fn plausible() -> impl Iterator<Item = Unit> {
         .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok())
 }
 
-/// True for a device whose transport carries no array.
+/// True for a device whose transport carries no array, and for a volume of a RAID controller that is a mirror or one disk.
 pub(super) fn is_single_drive(device: &Layer) -> bool {
-    device
-        .text(Key::Transport)
-        .is_some_and(|transport| NO_ARRAY.contains(&transport))
+    let transport = device.text(Key::Transport);
+    let one = device
+        .attribute(Key::Members)
+        .is_some_and(|members| members.value == Value::Count(1));
+    transport.is_some_and(|transport| NO_ARRAY.contains(&transport))
+        || one
+        || matches!(device.text(Key::Level), Some("raid1" | "jbod"))
 }
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -86,18 +90,10 @@ fn hidden_array(context: &Context<'_>, id: LayerId) -> Option<(LayerId, Bytes)> 
         .into_iter()
         .any(|role| context.below(id, role).next().is_some());
     let (device, layer) = context.device_of(id)?;
-    if known || is_single_drive(layer) || is_not_dealt(layer) || tells_its_geometry(context, id) {
+    if known || is_single_drive(layer) || tells_its_geometry(context, id) {
         return None;
     }
     Some((device, context.stack.start_in(id, device)?))
-}
-
-/// A volume of a RAID controller that is a mirror, or one disk, has no stripes.
-fn is_not_dealt(layer: &Layer) -> bool {
-    let one = layer
-        .attribute(Key::Members)
-        .is_some_and(|members| members.value == Value::Count(1));
-    one || matches!(layer.text(Key::Level), Some("raid1" | "jbod"))
 }
 
 fn finding(
