@@ -62,7 +62,7 @@ fn add_all(records: &[Record<'_>], notes: &mut Notes<'_>) {
         let Some(id) = record.filled("Device").filter(|id| is_device(&id.value)) else {
             continue;
         };
-        let Some((index, _)) = number(record, "Partition", "Partition") else {
+        let Some((index, line)) = number(record, "Partition", "Partition") else {
             continue;
         };
         let bytes = number(record, "Size", "Size").filter(|(size, _)| *size > 0);
@@ -81,6 +81,7 @@ fn add_all(records: &[Record<'_>], notes: &mut Notes<'_>) {
             continue;
         }
         let mut thing = partition(&id.value, index);
+        thing.set(Key::PartitionNumber, notes.said(&line, Value::Count(index)));
         thing.size = size;
         let first = number(record, "Start Sector", "StartSector");
         let end = number(record, "End Sector", "EndSector");

@@ -180,6 +180,8 @@ impl Table<'_> {
 impl Entry<'_> {
     fn partition(&self, id: &str, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
         let mut thing = partition(id, self.number);
+        let number = Value::Count(self.number);
+        thing.set(Key::PartitionNumber, notes.said(line, number));
         let count = (self.last - self.first).checked_add(1);
         if let (Some(start), Some(size)) = (bytes(self.first), count.and_then(bytes)) {
             thing.start = Some(notes.said(line, Interval::exact(start)));
