@@ -30,10 +30,7 @@ fn cases(folder: &Path, found: &mut Vec<(PathBuf, Vec<PathBuf>)>) {
             found.push((path, files));
         } else if path.is_dir() {
             cases(&path, found);
-        } else if ![".snap", ".new", ".md"]
-            .iter()
-            .any(|end| name.ends_with(end))
-        {
+        } else if !name.contains(".snap") && !name.ends_with(".md") {
             found.push((path.clone(), vec![path]));
         }
     }
