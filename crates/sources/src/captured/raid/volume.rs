@@ -153,7 +153,7 @@ impl<'t> Volume<'t> {
         };
         // Sectors of 512 bytes are emulated on sectors of 4,096 bytes and no others.
         let (unit, trust) = match emulated {
-            true => (Some(Unit::B4096), Trust::Derived),
+            true => (Some(Unit::B4096), Trust::Reported),
             false => (logical.or(self.member_sector), Trust::Assumed),
         };
         if let (None, Some(unit)) = (has(GridRole::PhysicalSector), unit) {
