@@ -217,6 +217,10 @@ fn fill(layer: &mut Layer, stack: &Stack) {
     else {
         return;
     };
+    // A pool has less room than what it lies on.
+    if layer.map != Map::IDENTITY {
+        return;
+    }
     let volume = stack.layer(*below).size.clone();
     let claimed = layer.bytes(Key::ClaimedSize);
     layer.size = match (claimed, volume) {

@@ -37,6 +37,9 @@ const fn class_of(kind: LayerKind) -> Class {
     }
 }
 
+/// Most things of one name that are told apart. Clones and paths to one disk are fewer.
+const MOST_OF_ONE_NAME: usize = 32;
+
 /// Things under joining: those that are one have become one.
 pub(super) struct Groups {
     pub(super) things: Vec<Option<Thing>>,
@@ -165,7 +168,7 @@ impl Groups {
 
     fn enter(&mut self, class: Class, name: Name, index: usize) {
         let entry = self.by_name.entry((class, name)).or_default();
-        if !entry.contains(&index) {
+        if entry.len() < MOST_OF_ONE_NAME && !entry.contains(&index) {
             entry.push(index);
         }
     }
@@ -397,8 +400,11 @@ fn differ(thing: &Thing, other: &Thing, space: Space) -> bool {
         names.map(|name| bare(&name.text)).collect()
     };
     let (a, b) = (of(thing), of(other));
-    // Tools cut serial numbers, and pad them.
-    let alike = |a: &String, b: &String| a.starts_with(b.as_str()) || b.starts_with(a.as_str());
+    // Tools cut serial numbers, and pad them; `sda` is not `sdaa`.
+    let alike = |a: &String, b: &String| match space {
+        Space::Serial => a.starts_with(b.as_str()) || b.starts_with(a.as_str()),
+        _ => a == b,
+    };
     !a.is_empty() && !b.is_empty() && !a.iter().any(|a| b.iter().any(|b| alike(a, b)))
 }
 

@@ -67,6 +67,14 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     if !unit.ends_with('B') && unit != "bytes" {
         return None;
     }
+    // Other tools say `Device size: …`; fdisk is given paths, and says its units.
+    let says_units = || {
+        let mut near = lines.iter().skip(1).take(6);
+        near.any(|line| units(line.text).is_some())
+    };
+    if !path.starts_with('/') && !says_units() {
+        return None;
+    }
     let bytes = numbers
         .into_iter()
         .max()
@@ -417,6 +425,7 @@ mod tests {
         for text in [
             "Disk /dev/sda: 131072 sectors, 64.0 MiB",
             "Disk /dev/sda: 500GB",
+            "Device size: 4000787030016 bytes, 3815447.8 MiB, 4000.79 GB",
             "Note: 12 GiB, 3 files",
         ] {
             assert_eq!(header(text), None, "{text}");

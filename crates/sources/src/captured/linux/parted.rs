@@ -52,6 +52,9 @@ pub(crate) static TOOL: Tool = Tool {
     ],
 };
 
+/// Most partitions of one disk that are looked at; a GPT has room for 128.
+const MOST_PARTITIONS: usize = 1024;
+
 /// A disk, in whichever shape it was printed.
 struct Disk<'t> {
     path: String,
@@ -108,6 +111,7 @@ fn whole_sectors(interval: Interval, sector: u64) -> Interval {
 
 impl Disk<'_> {
     fn note(mut self, notes: &mut Notes<'_>) {
+        self.partitions.truncate(MOST_PARTITIONS);
         let path = std::mem::take(&mut self.path);
         let mut thing = device::disk(&path);
         let own = thing.kind == LayerKind::Device && !device::is_image(&path);

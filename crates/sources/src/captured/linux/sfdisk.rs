@@ -183,8 +183,9 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
     let sector = sector.map(|(bytes, _)| bytes);
     let last = section.lines.iter().rev().find(|line| !line.is_blank());
     let typed = |row: &Row<'_>| row.get(&["type", "Id"]).is_some();
+    let any_typed = rows.iter().any(typed);
     for row in &rows {
-        let short = row.get(&["size"]).is_none() || (!typed(row) && rows.iter().any(typed));
+        let short = row.get(&["size"]).is_none() || (!typed(row) && any_typed);
         let cut = short && last.is_some_and(|line| line.number == row.line.number);
         add_row(row, path, sector, cut, notes);
         if cut {

@@ -17,6 +17,9 @@ const OWN: [&str; 9] = [
     "MOUNTPOINTS",
     "ROTA",
 ];
+/// Most columns, and most rows, that are looked at.
+const MOST_COLUMNS: usize = 128;
+const MOST_ROWS: usize = 1 << 13;
 /// Columns of `swapon` and `losetup`.
 const OTHERS: [&str; 2] = ["PRIO", "BACK-FILE"];
 
@@ -66,11 +69,16 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
         return Vec::new();
     };
     let column = |(from, to, name)| Column { name, from, to };
-    let columns: Vec<Column<'t>> = words(heading.text).into_iter().map(column).collect();
+    let columns: Vec<Column<'t>> = words(heading.text)
+        .into_iter()
+        .take(MOST_COLUMNS)
+        .map(column)
+        .collect();
     let mut rows: Vec<Row<'t>> = Vec::new();
     // The last row of each depth.
     let mut above: Vec<usize> = Vec::new();
-    for line in lines.iter().take_while(|line| !line.is_blank()) {
+    let table = lines.iter().take_while(|line| !line.is_blank());
+    for line in table.take(MOST_ROWS) {
         let drawn = line.text.chars().take_while(|c| is_branch(*c)).count();
         let first = line.text.chars().nth(drawn);
         if first.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/') {
