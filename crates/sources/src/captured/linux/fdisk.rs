@@ -47,10 +47,6 @@ struct Header<'t> {
 /// A disk's first line, when it is one.
 fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     let (path, rest) = device_line(lines.first()?)?;
-    // `Device size: 4000787030016 bytes, 3815447.8 MiB, …` of sg_readcap.
-    if path == "size" {
-        return None;
-    }
     let numbers = integers(rest);
     let figure = rest.split_whitespace().next()?;
     let starts_with_figure = figure.starts_with(|c: char| c.is_ascii_digit());
@@ -67,7 +63,7 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     if !unit.ends_with('B') && unit != "bytes" {
         return None;
     }
-    // Other tools say `Device size: …`; fdisk is given paths, and says its units.
+    // sg_readcap says `Device size: 4000787030016 bytes, 3815447.8 MiB, …`; fdisk is given paths, and says its units.
     let says_units = || {
         let mut near = lines.iter().skip(1).take(6);
         near.any(|line| units(line.text).is_some())
