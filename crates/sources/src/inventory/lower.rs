@@ -388,3 +388,97 @@ pub(super) fn place_extents(
         None => missing(layer, ROUNDED.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straddle_geometry::Location;
+    use straddle_stack::{LayerKind, Trust};
+
+    fn device(stack: &mut Stack, name: &str) -> (Name, LayerId) {
+        let id = stack.push(Layer::new(LayerKind::Device, name));
+        (Name::new(Space::Device, name.to_owned()), id)
+    }
+
+    fn member(name: &str, slot: usize, start: Option<u64>) -> RaidMember {
+        RaidMember {
+            name: Name::new(Space::Device, name.to_owned()),
+            slot: Some(slot),
+            start: start.map(|start| Fact::derived(Bytes::new(start), "said")),
+            size: None,
+        }
+    }
+
+    fn raid(level: &str, count: u64, members: Vec<RaidMember>) -> Raid {
+        Raid {
+            level: level.to_owned(),
+            count,
+            chunk: Unit::new(65_536).map(|unit| Fact::derived(unit, "said")),
+            members,
+            ..Raid::default()
+        }
+    }
+
+    fn target(layer: &Layer, at: u64) -> Option<(usize, u64)> {
+        let Location { target, offset, .. } = layer.map.locate(Bytes::new(at))?;
+        Some((target, offset.get()))
+    }
+
+    #[test]
+    fn an_array_that_two_texts_describe_in_part_is_whole() {
+        let mut stack = Stack::new();
+        let reached = [device(&mut stack, "sda"), device(&mut stack, "sdb")];
+        // One says the places of the members, the other where their data starts, in another order.
+        let silent = vec![member("sda", 0, None), member("sdb", 1, None)];
+        let mut array = raid("raid0", 2, silent);
+        let mut layer = Layer::new(LayerKind::Array, "md0");
+        place_raid(&mut layer, &array, &reached, &stack);
+        assert_eq!(layer.map, nowhere());
+        assert_eq!(layer.oddities[0].kind, OddityKind::Missing);
+        let offsets = vec![member("sdb", 1, Some(4096)), member("sda", 0, Some(8192))];
+        assert_eq!(array.add(raid("raid0", 2, offsets)), []);
+        let mut layer = Layer::new(LayerKind::Array, "md0");
+        place_raid(&mut layer, &array, &reached, &stack);
+        assert_eq!(target(&layer, 0), Some((0, 8192)));
+        assert_eq!(target(&layer, 65_536), Some((1, 4096)));
+        assert!(layer.oddities.is_empty());
+        // A third one contradicts.
+        let other = vec![member("sda", 0, Some(512))];
+        assert_eq!(array.add(raid("raid0", 2, other)).len(), 1);
+    }
+
+    #[test]
+    fn extents_lie_behind_the_first_one() {
+        let mut stack = Stack::new();
+        let reached = [device(&mut stack, "sda"), device(&mut stack, "sdb")];
+        let first = Fact::derived(Value::Bytes(Bytes::kib(192)), "said");
+        stack.layer_mut(reached[0].1).set(Key::FirstExtent, first);
+        let piece = |at, on: usize, first| Piece {
+            at,
+            len: Some(2),
+            on: reached[on].0.clone(),
+            first,
+        };
+        let extents = |pieces| Extents {
+            unit: None,
+            pieces,
+            source: Source::Derived {
+                from: "said".into(),
+            },
+        };
+        let size = Fact::derived(Bytes::mib(4), "said");
+        let placed = |pieces| {
+            let mut layer = Layer::new(LayerKind::Volume, "vg/lv");
+            place_extents(&mut layer, &extents(pieces), Some(&size), &reached, &stack);
+            layer
+        };
+        let linear = placed(vec![piece(0, 0, 3)]);
+        assert_eq!(target(&linear, 512), Some((0, (12 << 20) + 196_608 + 512)));
+        assert_eq!(linear.placement.map(|p| p.trust), Some(Trust::Derived));
+        let pieces = placed(vec![piece(0, 0, 3), piece(2, 0, 0)]);
+        assert_eq!(target(&pieces, 8 << 20), Some((0, 196_608)));
+        // Nothing says where the first extent of the other lies.
+        let silent = placed(vec![piece(0, 0, 3), piece(2, 1, 0)]);
+        assert_eq!((silent.map, silent.oddities.len()), (nowhere(), 1));
+    }
+}
