@@ -11,6 +11,8 @@ use crate::raid::{self, Member, Shape, nowhere};
 /// Why a volume whose extents are known has no place.
 const ROUNDED: &str =
     "where its parts begin is known only from rounded figures; `--units b` makes them exact";
+/// Most members of one array; md itself stops at 384.
+const MOST_MEMBERS: usize = 1 << 10;
 /// Most extents below one volume that are looked at.
 const MOST_PIECES: usize = 1 << 12;
 
@@ -83,7 +85,9 @@ impl Raid {
         self.moving |= other.moving;
         for member in other.members {
             let Some(have) = self.members.iter_mut().find(|m| m.name == member.name) else {
-                self.members.push(member);
+                if self.members.len() < MOST_MEMBERS {
+                    self.members.push(member);
+                }
                 continue;
             };
             have.slot = have.slot.or(member.slot);
@@ -104,7 +108,8 @@ impl Raid {
             return;
         }
         for name in names {
-            if !self.members.iter().any(|member| member.name == name) {
+            let room = self.members.len() < MOST_MEMBERS;
+            if room && !self.members.iter().any(|member| member.name == name) {
                 self.members.push(RaidMember {
                     name,
                     slot: None,
