@@ -86,7 +86,7 @@ fn impossible(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Findi
         )),
     };
     let finding = match shown.known().and_then(|start| guess(start, sector)) {
-        Some(guess) => finding.note(guess),
+        Some(guess) => finding.note(format!("{guess}; nothing is built on that either")),
         None => finding.note("what was meant is not known, so its place is taken as unknown"),
     };
     let advice = commands::advice(Lack::Start, platform_of(context.stack, id));
@@ -104,10 +104,7 @@ fn start_in(title: &str) -> Option<Bytes> {
 /// What was probably meant, in words.
 fn guess(wrong: Bytes, sector: Unit) -> Option<String> {
     let (start, slip) = meant(wrong, sector)?;
-    Some(format!(
-        "probably {} was meant: {slip}; nothing is built on that",
-        both_ways(start)
-    ))
+    Some(format!("probably {} was meant: {slip}", both_ways(start)))
 }
 
 fn told(shown: Interval) -> String {

@@ -240,7 +240,7 @@ fn lacks_stripe_unit(layer: &Layer) -> bool {
     }
     match layer.text(Key::Level) {
         // In these no two members take turns.
-        Some(level) => !matches!(level, "raid1" | "mirror" | "linear" | "jbod" | "simple"),
+        Some(level) => !matches!(level, "mirror" | "linear" | "simple"),
         None => layer.kind == LayerKind::Device && is_array(layer),
     }
 }
