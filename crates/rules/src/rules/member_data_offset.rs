@@ -70,7 +70,10 @@ fn data_start(
         .iter()
         .filter(|attribute| attribute.key == Key::DataOffset)
         .collect();
-    let in_order = all.get(index).filter(|_| all.len() == layer.below.len());
+    let is_array = layer.kind == LayerKind::Array;
+    let in_order = all
+        .get(index)
+        .filter(|_| is_array && all.len() == layer.below.len());
     let said = said.or_else(|| {
         let fact = &in_order?.value;
         match fact.value {
