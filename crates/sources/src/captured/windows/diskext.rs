@@ -38,6 +38,8 @@ struct Extent<'t> {
 
 /// Most extents of one volume.
 const MOST_EXTENTS: usize = 256;
+/// Most folders that one volume is mounted in.
+const MOST_FOLDERS: usize = 64;
 
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((first, rest)) = section.lines.split_first() else {
@@ -52,7 +54,9 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let text = line.text.trim();
         let mounted = text.strip_prefix("Mounted at:").unwrap_or(text).trim();
         if matches!(mounted.as_bytes(), [letter, b':', b'\\', ..] if letter.is_ascii_alphabetic()) {
-            paths.push(mounted);
+            if paths.len() < MOST_FOLDERS {
+                paths.push(mounted);
+            }
             continue;
         }
         let words: Vec<&str> = text.split_whitespace().take(64).collect();

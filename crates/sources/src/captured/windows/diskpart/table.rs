@@ -11,6 +11,9 @@ use crate::captured::tool::{Notes, Section};
 use crate::captured::windows;
 use crate::inventory::{Name, Space, Thing};
 
+/// Most folders that the volumes of one table are mounted in.
+const MOST_FOLDERS: usize = 256;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Disks,
@@ -91,7 +94,9 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         if let Some(row) = Row::new(line.text, kind.quantities(), rounding) {
             rows.push((row, *line));
         } else if kind == Kind::Volumes && is_folder(line.text) && !rows.is_empty() {
-            folders.push((rows.len() - 1, line.text.trim().into()));
+            if folders.len() < MOST_FOLDERS {
+                folders.push((rows.len() - 1, line.text.trim().into()));
+            }
         } else if !is_missing_disk(line.text) {
             break;
         }
