@@ -267,6 +267,8 @@ fn what_the_powershell_script_writes_is_read() {
         let output = check(&folder);
         let report = String::from_utf8_lossy(&output.stdout);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{report}");
-        assert!(report.contains("disk 1 partition 1"), "{report}");
+        assert!(report.contains(&format!("{name}.server  ")), "{report}");
+        let nothing = format!("{name}.server  nothing");
+        assert!(!report.contains(&nothing), "{report}");
     }
 }

@@ -264,13 +264,15 @@ fn records_at(
     if records::is_clixml(line) {
         return Some(clixml_at(rest, context, notes, found));
     }
+    let tools = found.tools;
+    let known = |names: &Record<'_>| reader_of(names, tools).is_some();
     if records::is_csv_header(line) {
-        let (records, taken) = records::from_csv(rest);
+        let (records, taken) = records::from_csv(rest, known);
         if dispatch_records(&records, context, notes, found) {
             return Some(taken);
         }
     }
-    if let Some((records, taken)) = records::from_table(rest)
+    if let Some((records, taken)) = records::from_table(rest, known)
         && dispatch_records(&records, context, notes, found)
     {
         return Some(taken);

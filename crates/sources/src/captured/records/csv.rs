@@ -7,7 +7,13 @@ use crate::captured::text::Line;
 
 /// The records in comma- or semicolon-separated lines under a line of names, up to a blank line; and how many lines they
 /// take.
-pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
+///
+/// `known` is asked with the names before any row is read, so that a text of many such lines is not gone over again for
+/// each.
+pub(crate) fn from_csv<'t>(
+    lines: &[Line<'t>],
+    known: impl Fn(&Record<'t>) -> bool,
+) -> (Vec<Record<'t>>, usize) {
     // Windows PowerShell says of what type the objects are.
     let skip = usize::from(
         lines
@@ -18,10 +24,27 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
         return (Vec::new(), skip);
     };
     let separator = separator(header.text);
+    // Names are plain words, so this line needs no reader.
+    let names: Vec<String> = header
+        .text
+        .split(char::from(separator))
+        .take(MOST_FIELDS)
+        .map(|name| name.trim().trim_matches('"').to_owned())
+        .collect();
+    let head = names.iter().map(|name| Field {
+        key: Cow::Owned(name.clone()),
+        value: Cow::Borrowed(""),
+        line: *header,
+    });
+    let head = Record {
+        fields: head.collect(),
+    };
+    let mut taken = skip + 1;
+    if !known(&head) {
+        return (Vec::new(), taken);
+    }
     let mut records = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    let mut taken = skip;
-    for line in lines[skip..].iter().take_while(|line| !line.is_blank()) {
+    for line in lines[taken..].iter().take_while(|line| !line.is_blank()) {
         if records.len() >= MOST_RECORDS {
             taken += 1;
             continue;
@@ -35,12 +58,6 @@ pub(crate) fn from_csv<'t>(lines: &[Line<'t>]) -> (Vec<Record<'t>>, usize) {
             .from_reader(line.text.as_bytes());
         let row = reader.records().next();
         let Some(Ok(row)) = row else { break };
-        if names.is_empty() {
-            let first = row.iter().take(MOST_FIELDS);
-            names = first.map(|name| name.trim().to_owned()).collect();
-            taken += 1;
-            continue;
-        }
         // What comes behind the rows is something else: a prompt, another output.
         if row.len() < 2 {
             break;
@@ -126,7 +143,7 @@ mod tests {
             false,
         );
         let lines = text.lines();
-        let (records, _) = from_csv(&lines);
+        let (records, _) = from_csv(&lines, |_| true);
         let name = |n: usize| records[n].filled("Name").map(|f| f.value.to_string());
         assert_eq!(name(0).as_deref(), Some("Disk #0, Partition #1"));
         assert_eq!(records[0].number("Size").map(|(n, _)| n), Some(5));
@@ -148,7 +165,7 @@ mod tests {
         let text = Text::new(text.as_bytes(), false);
         let lines = text.lines();
         assert!(is_csv_header(&lines[0]) && is_csv_header(&lines[1]));
-        let (records, taken) = from_csv(&lines);
+        let (records, taken) = from_csv(&lines, |_| true);
         assert_eq!((records.len(), taken), (2, 4));
         assert_eq!(
             records[0].filled("Model").map(|f| f.value.as_ref()),

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(taken, 4);
         let lines = csv.lines();
         assert!(is_csv_header(&lines[0]));
-        let (mut from_csv, taken) = from_csv(&lines);
+        let (mut from_csv, taken) = from_csv(&lines, |_| true);
         assert_eq!(taken, 2);
         let whole = r#"{"DiskNumber":0,"Offset":1048576,"Guid":"{a-b}"}"#;
         let json = Json::new(whole, &[], &[]).expect("sound");

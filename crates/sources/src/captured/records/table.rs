@@ -29,8 +29,12 @@ struct Column {
     name: String,
 }
 
-/// The records in a table that begins in the first of these lines, and how many lines it takes.
-pub(crate) fn from_table<'t>(lines: &[Line<'t>]) -> Option<(Vec<Record<'t>>, usize)> {
+/// The records in a table that begins in the first of these lines, and how many lines it takes. `known` is asked with the
+/// names of its columns before any row is read, so that a text of many tables is not gone over again for each.
+pub(crate) fn from_table<'t>(
+    lines: &[Line<'t>],
+    known: impl Fn(&Record<'t>) -> bool,
+) -> Option<(Vec<Record<'t>>, usize)> {
     let group = group(lines);
     let skip = group.as_ref().map_or(0, |(_, skip)| *skip);
     let rest = lines.get(skip..)?;
@@ -42,6 +46,14 @@ pub(crate) fn from_table<'t>(lines: &[Line<'t>]) -> Option<(Vec<Record<'t>>, usi
         .filter(|at| *at > 0)?;
     let columns = columns(&rest[..dashes], rest[dashes].text);
     if !(2..=MOST_FIELDS).contains(&columns.len()) {
+        return None;
+    }
+    let empty = vec![String::new(); columns.len()];
+    let mut names = record(&columns, empty, rest[dashes]);
+    names
+        .fields
+        .extend(group.iter().map(|(field, _)| field.clone()));
+    if !known(&names) {
         return None;
     }
     let mut records: Vec<Record<'t>> = Vec::new();
@@ -259,7 +271,7 @@ mod tests {
 
     fn rows(text: &str) -> (Vec<Vec<(String, String)>>, usize) {
         let text = Text::new(text.as_bytes(), false);
-        let (records, taken) = from_table(&text.lines()).expect("a table");
+        let (records, taken) = from_table(&text.lines(), |_| true).expect("a table");
         let pairs = |record: &Record<'_>| {
             let fields = record.fields.iter();
             fields
@@ -367,7 +379,7 @@ mod tests {
     fn lines_of_dashes_alone_are_no_table() {
         let none = |text: &str| {
             let text = Text::new(text.as_bytes(), false);
-            from_table(&text.lines()).is_none()
+            from_table(&text.lines(), |_| true).is_none()
         };
         assert!(none("---- ----\n"));
         assert!(none("title\n-----\n"));

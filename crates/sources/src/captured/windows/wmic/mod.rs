@@ -308,7 +308,12 @@ fn disk(record: &Record<'_>, number: u64, notes: &mut Notes<'_>) {
     let mut thing = windows::disk(number);
     let sector = record.number("BytesPerSector");
     if let Some((size, line)) = record.number("Size") {
-        let sector = sector.map_or(512, |(sector, _)| sector);
+        // Where the sector is not said, the larger one of which these are whole cylinders.
+        let usual = match size.is_multiple_of(255 * 63 * 4096) {
+            true => 4096,
+            false => 512,
+        };
+        let sector = sector.map_or(usual, |(sector, _)| sector);
         thing.size = Some(notes.said(&line, windows::cylinders(size, sector)));
     }
     if let Some((sector, line)) = sector

@@ -102,7 +102,7 @@ pub(super) fn records<'t>(lines: &[Line<'t>]) -> Vec<Record<'t>> {
     while let Some(line) = lines.get(at) {
         let rest = &lines[at..];
         let taken = if is_cells(line) {
-            let (records, taken) = from_csv(rest);
+            let (records, taken) = from_csv(rest, |_| true);
             found.extend(records);
             taken
         } else if let Some(columns) = heading(line) {
