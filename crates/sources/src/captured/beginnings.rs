@@ -9,9 +9,9 @@ struct Candidate {
     /// Its place in the registry: where two recognise the same text, the first has it.
     rank: usize,
     tool: &'static Tool,
-    anchor: &'static str,
-    /// Not within the output of its own tool.
-    loose: bool,
+    anchor: Anchor,
+    /// The bytes of the anchor's text.
+    bytes: Bytes,
     begins: fn(&[Line<'_>]) -> bool,
     read: ReadText,
 }
@@ -20,8 +20,22 @@ struct Candidate {
 pub(super) struct Beginnings {
     /// Those that a line must begin with, by their first byte.
     starts: Vec<Vec<Candidate>>,
-    /// Those that may stand anywhere.
+    /// Those that may stand anywhere, and those that look at the whole line.
     within: Vec<Candidate>,
+}
+
+/// Which bytes a text has, as far as 64 bits tell. Most lines lack a byte of most anchors, and that is soon seen.
+#[derive(Clone, Copy)]
+struct Bytes(u64);
+
+impl Bytes {
+    fn of(text: &str) -> Bytes {
+        Bytes(text.bytes().fold(0, |set, byte| set | 1 << (byte & 63)))
+    }
+
+    fn has_all(self, other: Bytes) -> bool {
+        other.0 & !self.0 == 0
+    }
 }
 
 impl Beginnings {
@@ -47,12 +61,13 @@ impl Beginnings {
                             (*text, &mut found.starts[usize::from(first)])
                         }
                         Anchor::Within(text) => (*text, &mut found.within),
+                        Anchor::Shaped(_) => ("", &mut found.within),
                     };
                     list.push(Candidate {
                         rank,
                         tool,
-                        anchor: text,
-                        loose: matches!(anchor, Anchor::Loose(_)),
+                        anchor: *anchor,
+                        bytes: Bytes::of(text),
                         begins: *begins,
                         read: *read,
                     });
@@ -72,15 +87,29 @@ impl Beginnings {
         let trimmed = text.trim_start();
         let first = trimmed.bytes().next()?;
         let start = self.starts[usize::from(first)].iter().find(|c| {
-            let apart = !c.loose || inside.is_none_or(|tool| tool.name != c.tool.name);
-            apart && trimmed.starts_with(c.anchor) && (c.begins)(rest)
+            let anchored = match c.anchor {
+                Anchor::Start(start) => trimmed.starts_with(start),
+                Anchor::Loose(start) => {
+                    trimmed.starts_with(start) && inside.is_none_or(|tool| tool.name != c.tool.name)
+                }
+                Anchor::Within(_) | Anchor::Shaped(_) => false,
+            };
+            anchored && (c.begins)(rest)
         });
         let before = start.map_or(usize::MAX, |c| c.rank);
+        let bytes = Bytes::of(text);
         let within = self
             .within
             .iter()
             .take_while(|c| c.rank < before)
-            .find(|c| text.contains(c.anchor) && (c.begins)(rest));
+            .find(|c| {
+                let anchored = match c.anchor {
+                    Anchor::Within(part) => bytes.has_all(c.bytes) && text.contains(part),
+                    Anchor::Shaped(is) => is(trimmed),
+                    Anchor::Start(_) | Anchor::Loose(_) => false,
+                };
+                anchored && (c.begins)(rest)
+            });
         let found = within.or(start)?;
         Some((found.tool, found.read))
     }

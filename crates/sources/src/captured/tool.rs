@@ -52,11 +52,14 @@ pub(crate) enum Reader {
 }
 
 /// What a line must have to be asked about.
+#[derive(Clone, Copy)]
 pub(crate) enum Anchor {
     /// It begins with this, blanks aside.
     Start(&'static str),
     /// It contains this.
     Within(&'static str),
+    /// It looks like this, whatever its words are. The test is made for every line, so it has to be cheap.
+    Shaped(fn(&str) -> bool),
     /// It begins with this, and the lines above are not output of the same tool: there it is a part of that output, and
     /// here the beginning of an excerpt.
     Loose(&'static str),

@@ -38,22 +38,29 @@ pub(crate) static TOOL: Tool = Tool {
         },
         // Labels are translated; the shape of the lines is not.
         Reader::Text {
-            anchors: &[Anchor::Within("")],
+            anchors: &[Anchor::Shaped(|line| {
+                line.ends_with(|c: char| c.is_ascii_digit())
+            })],
             begins: |lines| detail::is_partition(lines),
             read: detail::partition,
         },
         Reader::Text {
-            anchors: &[Anchor::Within("")],
+            anchors: &[Anchor::Shaped(has_no_label)],
             begins: |lines| detail::is_disk(lines),
             read: detail::disk,
         },
         Reader::Text {
-            anchors: &[Anchor::Within("")],
+            anchors: &[Anchor::Shaped(has_no_label)],
             begins: |lines| selected(&lines[0]).is_some(),
             read: select,
         },
     ],
 };
+
+/// False for `Key=value` and `Label : value`.
+fn has_no_label(line: &str) -> bool {
+    !line.contains('=') && !line.contains(':')
+}
 
 /// What a command or a sentence selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

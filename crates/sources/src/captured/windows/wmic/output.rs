@@ -88,6 +88,9 @@ pub(super) fn is_list(lines: &[Line<'_>]) -> bool {
 }
 
 pub(super) fn is_table(lines: &[Line<'_>]) -> bool {
+    if lines[0].text.contains('=') {
+        return false;
+    }
     // Dashes below a heading are PowerShell's.
     let below = lines[1..].iter().take(3).find(|line| !line.is_blank());
     let ruled = below.is_none_or(|line| line.text.trim_start().starts_with("--"));
