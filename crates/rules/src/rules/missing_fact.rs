@@ -299,6 +299,9 @@ fn finding(context: &Context<'_>, asked: &Asked<'_>, given: &mut Vec<(String, St
     };
     let title = format!("{}{more}{named}: {}", layer.name, told.join(", "));
     let mut finding = Finding::new(RULE.code, Severity::Note, asked.root, title);
+    if !context.options.in_full {
+        return finding;
+    }
     for grid in &layer.grids {
         let assumed = matches!(grid.grid.source, Source::Assumption { .. });
         if assumed && lacks.contains(&Lack::PhysicalSector) && grid.role == GridRole::PhysicalSector

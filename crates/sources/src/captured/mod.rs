@@ -97,9 +97,10 @@ pub fn read_with(
 /// The stack that captures of one machine describe.
 #[must_use]
 pub fn stack(captures: Vec<Capture>, settings: &Settings) -> Stack {
-    let mut all = Inventory::default();
-    for capture in captures {
-        all.append(capture.inventory);
+    let mut inventories = captures.into_iter().map(|capture| capture.inventory);
+    let mut all = inventories.next().unwrap_or_default();
+    for inventory in inventories {
+        all.append(inventory);
     }
     let mut stack = all.stack(&settings.overrides);
     stack.survey(&settings.io);

@@ -90,6 +90,11 @@ enum Heading<'t> {
 
 /// A prompt with what was typed behind it, or a line of the collection scripts: `### host: db1`, `### command: lsblk -JO`.
 fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
+    // Every prompt has one of these, and few other lines have.
+    let signs = |byte: u8| matches!(byte, b'>' | b'#' | b'$' | b']');
+    if !line.text.bytes().any(signs) {
+        return None;
+    }
     let text = line.text.trim();
     if let Some(rest) = text.strip_prefix("### ") {
         if let Some(host) = rest.strip_prefix("host: ") {

@@ -120,20 +120,19 @@ impl Text {
         let quoted = is_quoted(&decoded);
         let mut text = Text {
             body: String::with_capacity(decoded.len()),
-            lines: Vec::new(),
+            // Lines of tools have some forty characters.
+            lines: Vec::with_capacity(decoded.len() / 32),
             cut,
         };
-        let plain = !decoded.contains([
-            '\0', '\x1b', '\u{a0}', '\u{202f}', '\r', '\x08', '\t', '\x0c',
-        ]);
         for (index, line) in decoded.split('\n').enumerate() {
             let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
             let line = if quoted { unquoted(line) } else { line };
-            if plain {
+            let line = line.trim_end_matches('\r');
+            if is_plain(line) {
                 text.add(line.trim_end(), number);
             } else {
                 // A lone carriage return starts the line again, or ends it on old systems.
-                for part in line.trim_end_matches('\r').split('\r') {
+                for part in line.split('\r') {
                     text.add(clean(part).trim_end(), number);
                 }
             }
@@ -247,9 +246,16 @@ fn unquoted(line: &str) -> &str {
     }
 }
 
+/// True for a line in which nothing has to be changed: neither control characters nor the first bytes of special blanks.
+fn is_plain(line: &str) -> bool {
+    !line
+        .bytes()
+        .any(|byte| matches!(byte, 0..0x20 | 0xc2 | 0xe2))
+}
+
 /// Without escape sequences; special blanks become plain ones.
 fn clean(line: &str) -> Cow<'_, str> {
-    if !line.contains(['\0', '\x1b', '\u{a0}', '\u{202f}', '\x08', '\t', '\x0c']) {
+    if is_plain(line) {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len());
@@ -269,7 +275,7 @@ fn clean(line: &str) -> Cow<'_, str> {
                 out.extend(std::iter::repeat_n(' ', to - column));
                 column = to;
             }
-            '\0' | '\x0c' => {}
+            c if c < ' ' => {}
             c => {
                 let blank = matches!(c, '\u{a0}' | '\u{202f}');
                 out.push(if blank { ' ' } else { c });

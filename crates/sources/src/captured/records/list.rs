@@ -8,7 +8,10 @@ use crate::captured::text::Line;
 /// The records in `Key : value` or `KEY=value` lines, one after the other without a blank line between them, from the
 /// beginning of `lines`; and how many lines they take. A line that begins with blanks goes on where the one before ended.
 pub(crate) fn from_list<'t>(lines: &[Line<'t>]) -> (Record<'t>, usize) {
-    let mut record = Record::default();
+    // An object of WMI has three dozen fields.
+    let mut record = Record {
+        fields: Vec::with_capacity(40),
+    };
     let mut taken = 0;
     for line in lines {
         if line.is_blank() {
