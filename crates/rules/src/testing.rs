@@ -106,7 +106,7 @@ fn reported<T>(value: T, what: &str) -> Fact<T> {
 /// A line of a capture.
 pub(crate) fn captured(file: &str, line: u64, text: &str) -> Source {
     Source::Captured {
-        file: file.to_owned(),
+        file: file.into(),
         line,
         text: text.to_owned(),
     }

@@ -1,6 +1,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::sync::Arc;
 use straddle_geometry::Bytes;
 
 /// A value, where it came from, and how far to trust it.
@@ -147,7 +148,7 @@ pub enum Source {
     /// A line of captured tool output.
     Captured {
         /// Name of the file.
-        file: String,
+        file: Arc<str>,
         /// Line number, from 1.
         line: u64,
         /// The line itself.

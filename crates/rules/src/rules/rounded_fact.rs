@@ -475,7 +475,7 @@ mod tests {
             Fact {
                 value: Value::Between(interval),
                 source: Source::Captured {
-                    file: "list.txt".to_owned(),
+                    file: "list.txt".into(),
                     line: 7,
                     text: format!("  Partition 1    Primary             33 GB  {figure}"),
                 },

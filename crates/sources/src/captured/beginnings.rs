@@ -86,18 +86,20 @@ impl Beginnings {
         let text = rest.first()?.text;
         let trimmed = text.trim_start();
         let first = trimmed.bytes().next()?;
+        let bytes = Bytes::of(text);
         let start = self.starts[usize::from(first)].iter().find(|c| {
             let anchored = match c.anchor {
-                Anchor::Start(start) => trimmed.starts_with(start),
+                Anchor::Start(start) => bytes.has_all(c.bytes) && trimmed.starts_with(start),
                 Anchor::Loose(start) => {
-                    trimmed.starts_with(start) && inside.is_none_or(|tool| tool.name != c.tool.name)
+                    bytes.has_all(c.bytes)
+                        && trimmed.starts_with(start)
+                        && inside.is_none_or(|tool| tool.name != c.tool.name)
                 }
                 Anchor::Within(_) | Anchor::Shaped(_) => false,
             };
             anchored && (c.begins)(rest)
         });
         let before = start.map_or(usize::MAX, |c| c.rank);
-        let bytes = Bytes::of(text);
         let within = self
             .within
             .iter()

@@ -24,6 +24,7 @@ pub use servers::{Server, in_folder, of_one};
 pub use text::MOST_BYTES;
 pub use tool::Tool;
 
+use std::sync::Arc;
 use straddle_stack::{Oddity, OddityKind, Stack};
 
 use crate::Settings;
@@ -69,8 +70,9 @@ pub fn read_with(
 ) -> Capture {
     let text = Text::new(bytes, cut);
     let lines = text.lines();
+    let shared: Arc<str> = file.into();
     let mut notes = Notes {
-        file,
+        file: &shared,
         number,
         inventory: Inventory::default(),
         focus: tool::Focus::default(),

@@ -1,5 +1,6 @@
 //! What a tool's output is, and what its readers are given.
 
+use std::sync::Arc;
 use straddle_stack::{Fact, Oddity, OddityKind, Source, Trust};
 
 use super::json::{Json, Object};
@@ -119,7 +120,7 @@ impl<'t> Command<'t> {
 /// Where readers put what a text says.
 pub(crate) struct Notes<'f> {
     /// The file's name.
-    pub(crate) file: &'f str,
+    pub(crate) file: &'f Arc<str>,
     /// Its number among those of the same machine.
     pub(crate) number: u32,
     /// What was said so far.
@@ -154,7 +155,7 @@ impl Notes<'_> {
     /// The place of a line.
     pub(crate) fn source(&self, line: &Line<'_>) -> Source {
         Source::Captured {
-            file: self.file.to_owned(),
+            file: Arc::clone(self.file),
             line: line.number,
             text: line.text.trim().chars().take(LONGEST_LINE).collect(),
         }

@@ -112,7 +112,7 @@ mod tests {
         Fact {
             value: Unit::new(unit).expect("not zero"),
             source: Source::Captured {
-                file: "a".to_owned(),
+                file: "a".into(),
                 line,
                 text: String::new(),
             },

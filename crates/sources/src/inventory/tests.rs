@@ -12,7 +12,7 @@ fn said<T>(value: T, file: u32) -> Fact<T> {
     Fact {
         value,
         source: Source::Captured {
-            file: format!("{file}.txt"),
+            file: format!("{file}.txt").into(),
             line: 1,
             text: String::new(),
         },

@@ -28,11 +28,16 @@ pub(super) fn capture(path: &Path, number: u32) -> Option<Capture> {
 
 /// The capture that a file, already open, is.
 pub(super) fn of_target(target: &Target, number: u32) -> Option<Capture> {
-    let head = read(target, HEAD).ok()?;
-    if target.kind() != TargetKind::File || !captured::looks_like_text(&head) {
+    if target.kind() != TargetKind::File {
         return None;
     }
-    let bytes = read(target, captured::MOST_BYTES + 1).ok()?;
+    let mut bytes = read(target, HEAD).ok()?;
+    if !captured::looks_like_text(&bytes) {
+        return None;
+    }
+    if bytes.len() == HEAD {
+        bytes = read(target, captured::MOST_BYTES + 1).ok()?;
+    }
     known(&target.path().display().to_string(), bytes, number)
 }
 
