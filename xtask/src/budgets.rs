@@ -7,8 +7,9 @@ use crate::run::{cargo, output, run};
 
 /// Packages in Cargo.lock, ours included.
 const MOST_PACKAGES: usize = 220;
-/// The stripped release binary, in bytes.
-const LARGEST_BINARY: u64 = 4 << 20;
+/// The stripped release binary, in bytes: 5.5 MiB. It was 4 MiB before the readers of captured text, of which there are some
+/// fifty, each with its own grammar.
+const LARGEST_BINARY: u64 = 11 << 19;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 

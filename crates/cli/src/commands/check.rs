@@ -178,9 +178,9 @@ impl Checker {
             };
             outcomes.push(self.server(name, server));
         }
-        for path in others {
+        for (path, target) in others {
             let name = path.display().to_string();
-            let stack = self.path(&path, Origin::Listed);
+            let stack = self.opened(&path, target, Origin::Listed);
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
             outcomes.push((name, outcome));
         }
@@ -197,7 +197,26 @@ impl Checker {
     }
 
     fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
-        let target = match Target::open(path) {
+        let target = Target::open(path);
+        if let (Ok(target), As::Auto | As::Text) = (&target, self.take_as) {
+            if let Some(capture) = text::of_target(target, 0) {
+                return Ok(Some(captured::stack(vec![capture], &self.settings)));
+            }
+            if self.take_as == As::Text {
+                bail!("{}", nothing_known(&path.display().to_string()));
+            }
+        }
+        self.opened(path, target, origin)
+    }
+
+    /// What is no captured text.
+    fn opened(
+        &self,
+        path: &Path,
+        target: Result<Target, OpenError>,
+        origin: Origin,
+    ) -> anyhow::Result<Option<Stack>> {
+        let target = match target {
             // The kernel tells anybody what it knows of a device; only what lies on it takes leave to open it.
             Err(OpenError::Os { source, .. })
                 if source.kind() == ErrorKind::PermissionDenied
@@ -216,14 +235,6 @@ impl Checker {
                     path.display()
                 ),
             };
-        }
-        if matches!(self.take_as, As::Auto | As::Text) && target.kind() == TargetKind::File {
-            if let Some(capture) = text::of_target(&target, 0) {
-                return Ok(Some(captured::stack(vec![capture], &self.settings)));
-            }
-            if self.take_as == As::Text {
-                bail!("{}", nothing_known(&path.display().to_string()));
-            }
         }
         if self.take_as == As::File
             || (self.take_as == As::Auto && target.kind() == TargetKind::Device)

@@ -5,11 +5,13 @@
 //! inventory joins things that share a name, holds what is said twice against each other, and builds the stack.
 
 mod build;
+mod facts;
 mod lower;
 mod merge;
 mod name;
 mod partitions;
 mod raid;
+mod relation;
 mod thing;
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use straddle_stack::{
     Attribute, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
 };
 
-use super::merge::{Groups, has_name_in, is_bare_volume};
+use super::merge::Groups;
+use super::relation::{has_name_in, is_bare_volume};
 use super::{Name, Space, Thing};
 
 /// Joins partitions that start at the same place of one disk, volumes of RAID controllers with the disks that the system

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use straddle::geometry::Bytes;
-use straddle::io::{ReadAt, Target, TargetKind};
+use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::sources::captured::{self, Capture, Server};
 use straddle::sources::inventory::MOST_THINGS;
 
@@ -75,7 +75,8 @@ fn read(target: &Target, len: usize) -> io::Result<Vec<u8>> {
 /// What the files of a folder are: captures, by machine, and others.
 pub(super) struct Sorted {
     pub(super) servers: Vec<Server>,
-    pub(super) others: Vec<PathBuf>,
+    /// What else there is, opened already.
+    pub(super) others: Vec<(PathBuf, Result<Target, OpenError>)>,
 }
 
 /// Reads the files of a folder, as many as may be held together.
@@ -83,21 +84,19 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     let (mut captures, mut others) = (Vec::new(), Vec::new());
     let (mut things, mut bytes) = (0, 0);
     for (number, path) in (0_u32..).zip(paths) {
-        let size = path.metadata().map_or(0, |metadata| metadata.len());
-        bytes += usize::try_from(size)
-            .unwrap_or(usize::MAX)
-            .min(captured::MOST_BYTES);
-        let capture = if things < MOST_THINGS && bytes <= MOST_TOGETHER {
-            capture(path, number)
-        } else {
-            None
-        };
+        let target = Target::open(path);
+        let capture = target.as_ref().ok().and_then(|target| {
+            let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
+            bytes += size.min(captured::MOST_BYTES);
+            let room = things < MOST_THINGS && bytes <= MOST_TOGETHER;
+            room.then(|| of_target(target, number))?
+        });
         match capture {
             Some(capture) => {
                 things += capture.inventory.things().len();
                 captures.push(capture);
             }
-            None => others.push(path.clone()),
+            None => others.push((path.clone(), target)),
         }
     }
     let servers = if captures.is_empty() {
