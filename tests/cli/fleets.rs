@@ -143,6 +143,22 @@ fn a_folder_for_each_server_gives_a_target_for_each() {
 }
 
 #[test]
+fn a_folder_of_one_server_gets_the_whole_report() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let inner = folder.path().join("db1");
+    fs::create_dir(&inner).expect("a folder");
+    fs::write(inner.join("diskpar.txt"), diskpar(63)).expect("written");
+    fs::write(inner.join("partitions.txt"), get_partition(63)).expect("written");
+    let text = said(&straddle(folder.path(), &["check", "db1"], ""));
+    assert!(text.starts_with("error[STR101]: "), "{text}");
+    let last = text.trim_end().lines().last();
+    assert!(
+        last.is_some_and(|line| line.starts_with("db1: 1 error")),
+        "{text}"
+    );
+}
+
+#[test]
 fn files_named_together_are_of_one_machine() {
     let folder = tempfile::tempdir().expect("temporary folder");
     fs::write(folder.path().join("a.txt"), diskpar(63)).expect("written");

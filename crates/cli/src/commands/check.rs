@@ -26,8 +26,12 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let captured = args.sysroot.is_some();
     let texts = matches!(args.take_as, As::Auto | As::Text);
     let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
-    let many =
-        jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
+    let many = match (jobs.as_slice(), unlisted.as_slice()) {
+        // One machine gets its report, from however many files it is put together.
+        ([Job::Folder(_, paths)], []) => text::sorted(paths).targets() != 1,
+        ([_], []) => args.targets.iter().any(|target| target.is_dir()),
+        _ => true,
+    };
     let format = if args.json { Format::Json } else { args.format };
     let mode = match (format, args.summary) {
         _ if args.quiet => Mode::Quiet,

@@ -79,6 +79,13 @@ pub(super) struct Sorted {
     pub(super) others: Vec<(PathBuf, Result<Target, OpenError>)>,
 }
 
+impl Sorted {
+    /// How many targets they are.
+    pub(super) fn targets(&self) -> usize {
+        self.servers.len() + self.others.len()
+    }
+}
+
 /// Reads the files of a folder, as many as may be held together.
 pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     let (mut captures, mut others) = (Vec::new(), Vec::new());
