@@ -56,8 +56,13 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             layer.name,
             sector.value.bytes().grouped()
         );
+        let finding = Finding::new(RULE.code, severity, id, title);
+        if !context.options.in_full {
+            findings.push(finding);
+            continue;
+        }
         let rest = size.value.div_rem(sector.value).1;
-        let finding = Finding::new(RULE.code, severity, id, title)
+        let finding = finding
             .evidence(&size.source, format!("size = {}", both_ways(size.value)))
             .evidence(&sector.source, format!("{name} sector = {}", sector.value))
             .arithmetic(division(size.value, Grid::new(sector.value)))

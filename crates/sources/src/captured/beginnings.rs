@@ -24,17 +24,27 @@ pub(super) struct Beginnings {
     within: Vec<Candidate>,
 }
 
-/// Which bytes a text has, as far as 64 bits tell. Most lines lack a byte of most anchors, and that is soon seen.
+/// Which bytes a text has. Most lines lack a byte of most anchors, and that is soon seen.
 #[derive(Clone, Copy)]
-struct Bytes(u64);
+struct Bytes([u64; 4]);
 
 impl Bytes {
     fn of(text: &str) -> Bytes {
-        Bytes(text.bytes().fold(0, |set, byte| set | 1 << (byte & 63)))
+        let mut set = [0; 4];
+        for byte in text.bytes() {
+            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Bytes(set)
     }
 
     fn has_all(self, other: Bytes) -> bool {
-        other.0 & !self.0 == 0
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(mine, others)| others & !mine == 0)
+    }
+
+    fn has_none(self, other: Bytes) -> bool {
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(mine, others)| others & mine == 0)
     }
 }
 
@@ -60,7 +70,7 @@ impl Beginnings {
                             let first = text.bytes().next().unwrap_or_default();
                             (*text, &mut found.starts[usize::from(first)])
                         }
-                        Anchor::Within(text) => (*text, &mut found.within),
+                        Anchor::Within(text) | Anchor::Without(text) => (*text, &mut found.within),
                         Anchor::Shaped(_) => ("", &mut found.within),
                     };
                     list.push(Candidate {
@@ -95,7 +105,7 @@ impl Beginnings {
                         && trimmed.starts_with(start)
                         && inside.is_none_or(|tool| tool.name != c.tool.name)
                 }
-                Anchor::Within(_) | Anchor::Shaped(_) => false,
+                _ => false,
             };
             anchored && (c.begins)(rest)
         });
@@ -107,6 +117,7 @@ impl Beginnings {
             .find(|c| {
                 let anchored = match c.anchor {
                     Anchor::Within(part) => bytes.has_all(c.bytes) && text.contains(part),
+                    Anchor::Without(_) => bytes.has_none(c.bytes),
                     Anchor::Shaped(is) => is(trimmed),
                     Anchor::Start(_) | Anchor::Loose(_) => false,
                 };

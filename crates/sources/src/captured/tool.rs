@@ -59,6 +59,8 @@ pub(crate) enum Anchor {
     Start(&'static str),
     /// It contains this.
     Within(&'static str),
+    /// It has none of these characters, which are one byte each.
+    Without(&'static str),
     /// It looks like this, whatever its words are. The test is made for every line, so it has to be cheap.
     Shaped(fn(&str) -> bool),
     /// It begins with this, and the lines above are not output of the same tool: there it is a part of that output, and

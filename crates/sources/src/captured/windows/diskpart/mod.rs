@@ -45,22 +45,19 @@ pub(crate) static TOOL: Tool = Tool {
             read: detail::partition,
         },
         Reader::Text {
-            anchors: &[Anchor::Shaped(has_no_label)],
+            // Neither `Key=value` nor `Label : value`.
+            anchors: &[Anchor::Without("=:")],
             begins: |lines| detail::is_disk(lines),
             read: detail::disk,
         },
         Reader::Text {
-            anchors: &[Anchor::Shaped(has_no_label)],
+            // Neither `Key=value` nor `Label : value`.
+            anchors: &[Anchor::Without("=:")],
             begins: |lines| selected(&lines[0]).is_some(),
             read: select,
         },
     ],
 };
-
-/// False for `Key=value` and `Label : value`.
-fn has_no_label(line: &str) -> bool {
-    !line.contains('=') && !line.contains(':')
-}
 
 /// What a command or a sentence selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
