@@ -15,12 +15,6 @@ pub static TOOLS: &[&Tool] = &[
     &powershell::get_volume::TOOL,
     &powershell::get_disk::TOOL,
     &windows::wmic::TOOL,
-    &powershell::get_partition::TOOL,
-    &powershell::get_vhd::TOOL,
-    &powershell::get_physical_disk::TOOL,
-    &powershell::get_virtual_disk::TOOL,
-    &powershell::get_volume::TOOL,
-    &powershell::get_disk::TOOL,
     &linux::sfdisk::TOOL,
     &linux::cryptsetup::TOOL,
     &linux::lvm::TOOL,
@@ -31,6 +25,13 @@ pub static TOOLS: &[&Tool] = &[
     &linux::smartctl::TOOL,
     &linux::sg3_utils::TOOL,
     &linux::hdparm::TOOL,
+    &linux::sgdisk::TOOL,
+    &linux::parted::TOOL,
+    &linux::fdisk::TOOL,
+    &linux::lsblk::TOOL,
+    &linux::ext::TOOL,
+    &linux::xfs_info::TOOL,
+    &linux::sysfs::TOOL,
     &raid::megacli::TOOL,
     &raid::storcli::TOOL,
     &raid::ssacli::TOOL,
@@ -42,11 +43,18 @@ pub static TOOLS: &[&Tool] = &[
     &esxi::device_partition::TOOL,
     &esxi::vmfs_extent::TOOL,
     &esxi::vmkfstools::TOOL,
-    &linux::sgdisk::TOOL,
-    &linux::parted::TOOL,
-    &linux::fdisk::TOOL,
-    &linux::lsblk::TOOL,
-    &linux::ext::TOOL,
-    &linux::xfs_info::TOOL,
-    &linux::sysfs::TOOL,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::TOOLS;
+
+    #[test]
+    fn every_tool_is_there_once() {
+        let mut names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
