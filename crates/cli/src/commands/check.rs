@@ -26,23 +26,15 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let captured = args.sysroot.is_some();
     let texts = matches!(args.take_as, As::Auto | As::Text);
     let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
-    let many = match (jobs.as_slice(), unlisted.as_slice()) {
-        // One machine gets its report, from however many files it is put together.
-        ([Job::Folder(_, paths)], []) => text::sorted(paths).targets() != 1,
-        ([_], []) => args.targets.iter().any(|target| target.is_dir()),
-        _ => true,
-    };
-    let format = if args.json { Format::Json } else { args.format };
-    let mode = match (format, args.summary) {
-        _ if args.quiet => Mode::Quiet,
-        (Format::Text, true) => Mode::Summary(Shape::Text),
-        (Format::Json, true) => Mode::Summary(Shape::Json),
-        (Format::Csv, true) => Mode::Summary(Shape::Csv),
-        (Format::Json, false) => Mode::Json,
-        (Format::Csv, false) => Mode::Csv,
-        (Format::Text, false) if many && !args.details => Mode::Lines,
-        (Format::Text, false) => Mode::Report,
-    };
+    // A folder of captures may be one machine, which gets its report; that is known when they have been read.
+    let folder = unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..)]);
+    let many =
+        jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
+    let in_full = folder
+        || !matches!(
+            mode(args, many),
+            Mode::Quiet | Mode::Lines | Mode::Summary(_)
+        );
     let checker = Checker {
         take_as: args.take_as,
         settings: Settings {
@@ -54,34 +46,69 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         at: args.at,
         options: Options {
             io: args.io.clone(),
-            in_full: !matches!(mode, Mode::Quiet | Mode::Lines | Mode::Summary(_)),
+            in_full,
         },
         host: root.name().to_owned(),
         root: Mutex::new(root),
         captured,
     };
-    let mut sink = Sink::open(mode, many, args.fail_on)?;
-    for (path, error) in unlisted {
-        sink.fail(&path.display().to_string(), &error.to_string())?;
-    }
-    let progress = many && !args.quiet && std::io::stderr().is_terminal();
-    parallel::in_order(
-        &jobs,
-        progress,
-        |job| {
-            let outcomes = checker.check(job).into_iter();
-            let rendered = outcomes.map(|(name, outcome)| sink::rendered(mode, name, outcome));
-            rendered.collect::<Vec<_>>()
-        },
-        |pieces| pieces.into_iter().try_for_each(|piece| sink.add(piece)),
-    )?;
-    let totals = sink.close()?;
+    let totals = match jobs.as_slice() {
+        [job] if folder => {
+            let outcomes = checker.check(job);
+            let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised));
+            let many = outcomes.iter().filter(known).count() != 1;
+            let mode = mode(args, many);
+            let mut sink = Sink::open(mode, many, args.fail_on)?;
+            for (name, outcome) in outcomes {
+                sink.add(sink::rendered(mode, name, outcome))?;
+            }
+            sink.close()?
+        }
+        jobs => {
+            let mode = mode(args, many);
+            let mut sink = Sink::open(mode, many, args.fail_on)?;
+            for (path, error) in unlisted {
+                sink.fail(&path.display().to_string(), &error.to_string())?;
+            }
+            let progress = many && !args.quiet && std::io::stderr().is_terminal();
+            parallel::in_order(
+                jobs,
+                progress,
+                |job| {
+                    let outcomes = checker.check(job).into_iter();
+                    let rendered =
+                        outcomes.map(|(name, outcome)| sink::rendered(mode, name, outcome));
+                    rendered.collect::<Vec<_>>()
+                },
+                |pieces| pieces.into_iter().try_for_each(|piece| sink.add(piece)),
+            )?;
+            sink.close()?
+        }
+    };
     Ok(match (totals.failed, totals.found) {
         (true, _) => FAILED,
         (false, true) => FOUND,
         (false, false) => CLEAN,
     })
 }
+
+/// What is printed for one target, or for many.
+fn mode(args: &Check, many: bool) -> Mode {
+    let format = if args.json { Format::Json } else { args.format };
+    match (format, args.summary) {
+        _ if args.quiet => Mode::Quiet,
+        (Format::Text, true) => Mode::Summary(Shape::Text),
+        (Format::Json, true) => Mode::Summary(Shape::Json),
+        (Format::Csv, true) => Mode::Summary(Shape::Csv),
+        (Format::Json, false) => Mode::Json,
+        (Format::Csv, false) => Mode::Csv,
+        (Format::Text, false) if many && !args.details => Mode::Lines,
+        (Format::Text, false) => Mode::Report,
+    }
+}
+
+/// A target's name, and what checking it came to.
+type Judged = (String, anyhow::Result<Outcome>);
 
 /// What one job came to.
 enum Outcome {
@@ -104,7 +131,7 @@ struct Checker {
 
 impl Checker {
     /// What a job comes to: one outcome for each target, with its name.
-    fn check(&self, job: &Job) -> Vec<(String, anyhow::Result<Outcome>)> {
+    fn check(&self, job: &Job) -> Vec<Judged> {
         let name = job.name(&self.host);
         let one = |stack: anyhow::Result<Option<Stack>>| {
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
@@ -144,7 +171,7 @@ impl Checker {
     }
 
     /// Files that were named together.
-    fn together(&self, paths: &[PathBuf]) -> Vec<(String, anyhow::Result<Outcome>)> {
+    fn together(&self, paths: &[PathBuf]) -> Vec<Judged> {
         let (mut captures, mut outcomes) = (Vec::new(), Vec::new());
         for (number, path) in (0_u32..).zip(paths) {
             match text::capture(path, number) {
@@ -171,16 +198,23 @@ impl Checker {
     }
 
     /// Small files of one folder.
-    fn folder(&self, folder: &Path, paths: &[PathBuf]) -> Vec<(String, anyhow::Result<Outcome>)> {
-        let text::Sorted { servers, others } = text::sorted(paths);
+    fn folder(&self, folder: &Path, paths: &[PathBuf]) -> Vec<Judged> {
+        let text::Sorted {
+            servers,
+            unknown,
+            others,
+        } = text::sorted(paths);
         let mut outcomes = Vec::new();
         for server in servers {
             let name = match (&server.name, server.captures.as_slice()) {
-                (_, [only]) => only.file.clone(),
-                (Some(name), _) => format!("{} ({name})", folder.display()),
                 (None, _) => folder.display().to_string(),
+                (Some(_), [only]) => only.file.clone(),
+                (Some(name), _) => format!("{} ({name})", folder.display()),
             };
             outcomes.push(self.server(name, server));
+        }
+        for path in unknown {
+            outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised)));
         }
         for (path, target) in others {
             let name = path.display().to_string();
@@ -191,7 +225,7 @@ impl Checker {
         outcomes
     }
 
-    fn server(&self, name: String, server: Server) -> (String, anyhow::Result<Outcome>) {
+    fn server(&self, name: String, server: Server) -> Judged {
         let stack = captured::stack(server.captures, &self.settings);
         (name.clone(), Ok(self.judged(name, Some(stack))))
     }

@@ -148,5 +148,5 @@ fn is_small(entry: &fs::DirEntry) -> bool {
     let most = u64::try_from(captured::MOST_BYTES).unwrap_or(u64::MAX);
     entry
         .metadata()
-        .is_ok_and(|metadata| metadata.is_file() && (1..=most).contains(&metadata.len()))
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= most)
 }

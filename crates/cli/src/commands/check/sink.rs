@@ -185,6 +185,13 @@ impl Sink {
                 writeln!(self.out, "\n{}", text::below_lines(&summary))?
             }
             Mode::Summary(Shape::Text) => writeln!(self.out, "{}", text::fleet(&summary))?,
+            Mode::Report if summary.unrecognised > 0 => {
+                self.out.flush()?;
+                output::remark(&format!(
+                    "files in which the output of no known tool was found: {}",
+                    summary.unrecognised
+                ));
+            }
             _ => {}
         }
         self.out.flush()?;

@@ -15,10 +15,7 @@ const MOST_TOGETHER: usize = 4 * captured::MOST_BYTES;
 /// True for a file that begins as text does. One that cannot be read is not known to be text; whoever takes it up as
 /// something else will say why it cannot be read.
 pub(super) fn can_be(path: &Path) -> bool {
-    let head = Target::open(path)
-        .ok()
-        .and_then(|target| read(&target, HEAD).ok());
-    head.is_some_and(|head| captured::looks_like_text(&head))
+    Target::open(path).is_ok_and(|target| is_text(&target))
 }
 
 /// The capture that a file is; `None` when it is something else.
@@ -75,35 +72,34 @@ fn read(target: &Target, len: usize) -> io::Result<Vec<u8>> {
 /// What the files of a folder are: captures, by machine, and others.
 pub(super) struct Sorted {
     pub(super) servers: Vec<Server>,
+    /// Text in which the output of no known tool is found, such as that of a command that failed, and empty files.
+    pub(super) unknown: Vec<PathBuf>,
     /// What else there is, opened already.
     pub(super) others: Vec<(PathBuf, Result<Target, OpenError>)>,
 }
 
-impl Sorted {
-    /// How many targets they are.
-    pub(super) fn targets(&self) -> usize {
-        self.servers.len() + self.others.len()
-    }
-}
-
 /// Reads the files of a folder, as many as may be held together.
 pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
-    let (mut captures, mut others) = (Vec::new(), Vec::new());
+    let (mut captures, mut unknown, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let (mut things, mut bytes) = (0, 0);
     for (number, path) in (0_u32..).zip(paths) {
-        let target = Target::open(path);
-        let capture = target.as_ref().ok().and_then(|target| {
-            let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
-            bytes += size.min(captured::MOST_BYTES);
-            let room = things < MOST_THINGS && bytes <= MOST_TOGETHER;
-            room.then(|| of_target(target, number))?
-        });
-        match capture {
+        let target = match Target::open(path) {
+            Ok(target) if target.kind() == TargetKind::File => target,
+            other => {
+                others.push((path.clone(), other));
+                continue;
+            }
+        };
+        let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
+        bytes += size.min(captured::MOST_BYTES);
+        let room = things < MOST_THINGS && bytes <= MOST_TOGETHER;
+        match room.then(|| of_target(&target, number)).flatten() {
             Some(capture) => {
                 things += capture.inventory.things().len();
                 captures.push(capture);
             }
-            None => others.push((path.clone(), target)),
+            None if size == 0 || room && is_text(&target) => unknown.push(path.clone()),
+            None => others.push((path.clone(), Ok(target))),
         }
     }
     let servers = if captures.is_empty() {
@@ -111,5 +107,21 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     } else {
         captured::in_folder(captures)
     };
-    Sorted { servers, others }
+    // Without any capture, text may be anything: a database file, a file to follow.
+    if servers.is_empty() {
+        let texts = unknown.drain(..).map(|path| {
+            let target = Target::open(&path);
+            (path, target)
+        });
+        others.extend(texts);
+    }
+    Sorted {
+        servers,
+        unknown,
+        others,
+    }
+}
+
+fn is_text(target: &Target) -> bool {
+    read(target, HEAD).is_ok_and(|head| captured::looks_like_text(&head))
 }
