@@ -56,7 +56,11 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         [job] if folder => {
             let outcomes = checker.check(job);
             let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised));
-            let many = outcomes.iter().filter(known).count() != 1;
+            let mut known = outcomes.iter().filter(known);
+            let many = match (known.next(), known.next()) {
+                (Some((_, Ok(Outcome::Checked(checked)))), None) => !is_captured(&checked.stack),
+                _ => true,
+            };
             let mode = mode(args, many);
             let mut sink = Sink::open(mode, many, args.fail_on)?;
             for (name, outcome) in outcomes {
@@ -355,6 +359,12 @@ fn is_about_following(error: &anyhow::Error) -> bool {
         error.downcast_ref(),
         Some(SourceError::NotFollowed { .. } | SourceError::NotAHost { .. })
     )
+}
+
+/// True for what captured text describes.
+fn is_captured(stack: &Stack) -> bool {
+    let mut layers = stack.layers().iter();
+    layers.any(|layer| layer.attribute(Key::Platform).is_some())
 }
 
 fn is_disk_image(stack: &Stack) -> bool {
