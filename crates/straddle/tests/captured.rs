@@ -163,6 +163,18 @@ fn every_capture_says_what_is_expected() {
     }
     let fuzz = root().join("../../fuzz");
     let targets = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("readable");
+    let entries = std::fs::read_dir(fuzz.join("fuzz_targets")).expect("fuzz targets");
+    for entry in entries {
+        let name = entry.expect("a file").file_name();
+        let name = name.to_string_lossy();
+        let tool = name
+            .strip_prefix("captured-")
+            .and_then(|rest| rest.strip_suffix(".rs"));
+        assert!(
+            tool.is_none_or(|name| TOOLS.iter().any(|tool| tool.name == name)),
+            "{name} fuzzes no tool of the registry"
+        );
+    }
     for tool in TOOLS {
         let target = format!("captured-{}", tool.name);
         let file = fuzz.join(format!("fuzz_targets/{target}.rs"));
