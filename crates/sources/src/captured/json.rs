@@ -110,6 +110,9 @@ impl<'t> Json<'t> {
 
     /// The members of an object.
     pub(crate) fn object(&self) -> Option<Object<'t>> {
+        if !self.raw.starts_with('{') {
+            return None;
+        }
         let Members(members) = serde_json::from_str(self.raw).ok()?;
         Some(Object {
             line: self.line(),
@@ -122,6 +125,10 @@ impl<'t> Json<'t> {
 
     /// The elements of a list; empty for anything else.
     pub(crate) fn items(&self) -> Vec<Json<'t>> {
+        // Most values are no lists, and an error of the parser costs more than the value.
+        if !self.raw.starts_with('[') {
+            return Vec::new();
+        }
         let Ok(Elements(elements)) = serde_json::from_str(self.raw) else {
             return Vec::new();
         };
