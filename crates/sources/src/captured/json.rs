@@ -28,13 +28,35 @@ struct Place<'t> {
 pub(crate) struct Object<'t> {
     /// The line it begins in.
     pub(crate) line: Line<'t>,
-    members: Vec<(String, Json<'t>)>,
+    members: Vec<(Cow<'t, str>, Json<'t>)>,
 }
 
 /// Most members of an object and elements of a list that are looked at. Tools list hundreds.
 const MOST: usize = 1 << 14;
 
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+struct Members<'t>(Vec<(Key<'t>, &'t RawValue)>);
+
+/// The name of a member; it has to be copied only where it is escaped.
+struct Key<'t>(Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Take;
+        impl<'de> Visitor<'de> for Take {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Take)
+    }
+}
 
 struct Elements<'t>(Vec<&'t RawValue>);
 
@@ -118,7 +140,7 @@ impl<'t> Json<'t> {
             line: self.line(),
             members: members
                 .into_iter()
-                .map(|(key, raw)| (key, self.at(raw)))
+                .map(|(Key(key), raw)| (key, self.at(raw)))
                 .collect(),
         })
     }
@@ -208,7 +230,7 @@ impl<'t> Object<'t> {
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, Json<'t>)> {
         self.members
             .iter()
-            .map(|(key, value)| (key.as_str(), *value))
+            .map(|(key, value)| (key.as_ref(), *value))
     }
 }
 

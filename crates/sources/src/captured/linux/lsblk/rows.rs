@@ -176,12 +176,16 @@ pub(super) fn from_json<'t>(
     let mut row = Row {
         parent,
         line: json.line(),
-        cells: Vec::new(),
+        // All columns that lsblk knows are some sixty.
+        cells: Vec::with_capacity(64),
     };
     for (column, value) in object.members() {
+        if column == "children" {
+            continue;
+        }
         // `mountpoints` is a list; the first that is one counts.
-        let first = value.items().iter().find_map(Json::text);
-        if let Some(text) = value.text().or(first) {
+        let first = || value.items().iter().find_map(Json::text);
+        if let Some(text) = value.text().or_else(first) {
             row.cells.push(Cell {
                 column: Cow::Owned(column.to_lowercase()),
                 text,
