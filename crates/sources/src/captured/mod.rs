@@ -1,7 +1,7 @@
 //! Captured text: what tools print about storage, saved to files, mailed, pasted.
 //!
 //! [`read`] takes one file: it decodes it, finds the outputs in it and notes what they say in an
-//! [`Inventory`](crate::inventory::Inventory). Files of one machine are joined there. A tool is one file in `windows/`,
+//! [`Inventory`]. Files of one machine are joined there. A tool is one file in `windows/`,
 //! `powershell/`, `linux/`, `raid/` or `esxi/` and one line in the registry.
 
 mod beginnings;
