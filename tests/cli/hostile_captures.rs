@@ -2,7 +2,9 @@
 //!
 //! The limit on time guards against hangs, as in `hostile.rs`; speed is shown elsewhere.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Seconds after which a run has failed, in a build without optimisation.
@@ -119,6 +121,46 @@ fn captures() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Those of which something is kept, so that there is a report to be made of it.
+const HEAVY: [&str; 8] = [
+    "partitions",
+    "disks",
+    "records",
+    "one-disk",
+    "csv",
+    "json-partitions",
+    "table",
+    "clixml-objects",
+];
+
+/// Runs `straddle check` and says what was wrong with the way it ended, if anything was.
+fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
+    let used = folder.join("used");
+    let output = Command::new("/usr/bin/time")
+        .args(["--quiet", "--format=%M %e", "--output"])
+        .arg(&used)
+        .args(["timeout", HANG])
+        .arg(env!("CARGO_BIN_EXE_straddle"))
+        .arg("check")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("this test needs `time` of the Debian package time: {error}")
+        });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("panicked"), "{name}: {said}");
+    let used = fs::read_to_string(&used).expect("what time measured");
+    let kib: u64 = used
+        .split(' ')
+        .next()
+        .and_then(|kib| kib.parse().ok())
+        .expect("kibibytes");
+    let code = output.status.code();
+    let bad = kib > MEMORY || !matches!(code, Some(0..=2));
+    bad.then(|| format!("{name} {arguments:?}: exit {code:?}, {kib} KiB, {used}"))
+}
+
 #[test]
 fn no_capture_takes_long_or_much_memory() {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -126,32 +168,31 @@ fn no_capture_takes_long_or_much_memory() {
     for (name, text) in captures() {
         let path = folder.path().join(format!("{name}.txt"));
         fs::write(&path, text).expect("a scratch file");
-        let used = folder.path().join("used");
-        let output = Command::new("/usr/bin/time")
-            .args(["--quiet", "--format=%M %e", "--output"])
-            .arg(&used)
-            .args(["timeout", HANG])
-            .arg(env!("CARGO_BIN_EXE_straddle"))
-            .args(["check", "--summary"])
-            .arg(&path)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap_or_else(|error| {
-                panic!("this test needs `time` of the Debian package time: {error}")
-            });
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!said.contains("panicked"), "{name}: {said}");
-        let used = fs::read_to_string(&used).expect("what time measured");
-        let kib: u64 = used
-            .split(' ')
-            .next()
-            .and_then(|kib| kib.parse().ok())
-            .expect("kibibytes");
-        let code = output.status.code();
-        if kib > MEMORY || !matches!(code, Some(0..=2)) {
-            failures.push(format!("{name}: exit {code:?}, {kib} KiB, {used}"));
+        let summary = [OsStr::new("--summary"), path.as_os_str()];
+        failures.extend(judged(folder.path(), name, &summary));
+        if HEAVY.contains(&name) {
+            let whole = [path.as_os_str()];
+            let json = [OsStr::new("--json"), path.as_os_str()];
+            failures.extend(judged(folder.path(), name, &whole));
+            failures.extend(judged(folder.path(), name, &json));
         }
         fs::remove_file(&path).expect("a scratch file");
     }
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn no_folder_of_captures_takes_long_or_much_memory() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let captured = folder.path().join("captured");
+    fs::create_dir(&captured).expect("a scratch folder");
+    for (name, text) in captures() {
+        if HEAVY.contains(&name) {
+            let path = captured.join(format!("{name}.txt"));
+            fs::write(&path, text).expect("a scratch file");
+        }
+    }
+    let whole = [captured.as_os_str()];
+    let failure = judged(folder.path(), "folder", &whole);
+    assert_eq!(failure, None);
 }

@@ -206,6 +206,7 @@ impl Checker {
         let text::Sorted {
             servers,
             unknown,
+            rest,
             others,
         } = text::sorted(paths);
         let mut outcomes = Vec::new();
@@ -219,6 +220,12 @@ impl Checker {
         }
         for path in unknown {
             outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised)));
+        }
+        for path in rest {
+            let name = path.display().to_string();
+            let stack = self.path(&path, Origin::Listed);
+            let outcome = stack.map(|stack| self.judged(name.clone(), stack));
+            outcomes.push((name, outcome));
         }
         for (path, target) in others {
             let name = path.display().to_string();

@@ -40,23 +40,31 @@ pub fn in_folder(captures: Vec<Capture>) -> Vec<Server> {
         return one(captures);
     }
     for part in [first_part, last_part] {
-        let mut groups: Vec<(String, Vec<Capture>)> = Vec::new();
+        let mut groups: Vec<(String, Vec<&Capture>)> = Vec::new();
         for capture in &captures {
-            let key = part(stem(&capture.file)).to_lowercase();
+            let key = key_of(part, capture);
             match groups.iter_mut().find(|(name, _)| *name == key) {
-                Some((_, group)) => group.push(capture.clone()),
-                None => groups.push((key, vec![capture.clone()])),
+                Some((_, group)) => group.push(capture),
+                None => groups.push((key, vec![capture])),
             }
         }
-        let apart = groups
-            .iter()
-            .all(|(_, group)| !rivals(&group.iter().collect::<Vec<_>>()));
+        let apart = groups.iter().all(|(_, group)| !rivals(group));
         if apart && groups.len() < captures.len() {
-            let server = |(name, captures)| Server {
-                name: Some(name),
-                captures,
-            };
-            return groups.into_iter().map(server).collect();
+            let names = groups.into_iter().map(|(name, _)| name);
+            let mut servers: Vec<Server> = names
+                .map(|name| Server {
+                    name: Some(name),
+                    captures: Vec::new(),
+                })
+                .collect();
+            for capture in captures {
+                let key = key_of(part, &capture);
+                let mut of = servers.iter_mut();
+                if let Some(server) = of.find(|server| server.name.as_ref() == Some(&key)) {
+                    server.captures.push(capture);
+                }
+            }
+            return servers;
         }
     }
     captures.into_iter().map(alone).collect()
@@ -148,6 +156,10 @@ fn rivals(captures: &[&Capture]) -> bool {
         of.windows(2)
             .any(|pair| !identities(pair[0]).any(|name| identities(pair[1]).any(|n| n == name)))
     })
+}
+
+fn key_of(part: fn(&str) -> &str, capture: &Capture) -> String {
+    part(stem(&capture.file)).to_lowercase()
 }
 
 fn stem(file: &str) -> &str {

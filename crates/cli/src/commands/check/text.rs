@@ -74,6 +74,8 @@ pub(super) struct Sorted {
     pub(super) servers: Vec<Server>,
     /// Text in which the output of no known tool is found, such as that of a command that failed, and empty files.
     pub(super) unknown: Vec<PathBuf>,
+    /// Files that were too many to be held together: each is looked at by itself.
+    pub(super) rest: Vec<PathBuf>,
     /// What else there is, opened already.
     pub(super) others: Vec<(PathBuf, Result<Target, OpenError>)>,
 }
@@ -81,7 +83,7 @@ pub(super) struct Sorted {
 /// Reads the files of a folder, as many as may be held together.
 pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     let (mut captures, mut unknown, mut others) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut things, mut bytes) = (0, 0);
+    let (mut rest, mut things, mut bytes) = (Vec::new(), 0, 0);
     for (number, path) in (0_u32..).zip(paths) {
         let target = match Target::open(path) {
             Ok(target) if target.kind() == TargetKind::File => target,
@@ -92,13 +94,16 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
         };
         let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
         bytes += size.min(captured::MOST_BYTES);
-        let room = things < MOST_THINGS && bytes <= MOST_TOGETHER;
-        match room.then(|| of_target(&target, number)).flatten() {
+        if things >= MOST_THINGS || bytes > MOST_TOGETHER {
+            rest.push(path.clone());
+            continue;
+        }
+        match of_target(&target, number) {
             Some(capture) => {
                 things += capture.inventory.things().len();
                 captures.push(capture);
             }
-            None if size == 0 || room && is_text(&target) => unknown.push(path.clone()),
+            None if size == 0 || is_text(&target) => unknown.push(path.clone()),
             None => others.push((path.clone(), Ok(target))),
         }
     }
@@ -118,6 +123,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     Sorted {
         servers,
         unknown,
+        rest,
         others,
     }
 }
