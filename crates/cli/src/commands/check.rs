@@ -221,9 +221,9 @@ impl Checker {
         for path in unknown {
             outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised)));
         }
-        for path in rest {
+        for (path, target) in rest {
             let name = path.display().to_string();
-            let stack = self.path(&path, Origin::Listed);
+            let stack = self.looked_at(&path, Ok(target), Origin::Listed);
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
             outcomes.push((name, outcome));
         }
@@ -246,7 +246,16 @@ impl Checker {
     }
 
     fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
-        let target = Target::open(path);
+        self.looked_at(path, Target::open(path), origin)
+    }
+
+    /// Whatever it is: captured text, or [`Self::opened`].
+    fn looked_at(
+        &self,
+        path: &Path,
+        target: Result<Target, OpenError>,
+        origin: Origin,
+    ) -> anyhow::Result<Option<Stack>> {
         if let (Ok(target), As::Auto | As::Text) = (&target, self.take_as) {
             if let Some(capture) = text::of_target(target, 0) {
                 return Ok(Some(captured::stack(vec![capture], &self.settings)));

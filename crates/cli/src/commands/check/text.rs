@@ -74,8 +74,8 @@ pub(super) struct Sorted {
     pub(super) servers: Vec<Server>,
     /// Text in which the output of no known tool is found, such as that of a command that failed, and empty files.
     pub(super) unknown: Vec<PathBuf>,
-    /// Files that were too many to be held together: each is looked at by itself.
-    pub(super) rest: Vec<PathBuf>,
+    /// Files that were too many to be held together, opened: each is looked at by itself.
+    pub(super) rest: Vec<(PathBuf, Target)>,
     /// What else there is, opened already.
     pub(super) others: Vec<(PathBuf, Result<Target, OpenError>)>,
 }
@@ -95,7 +95,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
         let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
         bytes += size.min(captured::MOST_BYTES);
         if things >= MOST_THINGS || bytes > MOST_TOGETHER {
-            rest.push(path.clone());
+            rest.push((path.clone(), target));
             continue;
         }
         match of_target(&target, number) {
