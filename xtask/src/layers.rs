@@ -12,6 +12,7 @@ const ORDER: &[&str] = &[
     "straddle-probe",
     "straddle-sources",
     "straddle-rules",
+    "straddle-bench",
     "straddle-report",
     "straddle",
     "straddle-cli",

@@ -1,10 +1,11 @@
 //! How the unit types look in JSON: plain integers of bytes, ratios as numerator, denominator and value.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
 
-use crate::{Bytes, Extent, Grid, Ratio, SectorSize, Unit};
+use crate::{Bytes, Extent, Grid, Price, Ratio, SectorSize, Unit};
 
 macro_rules! as_integer {
     ($type:ty, $name:literal, $description:literal, $minimum:literal) => {
@@ -39,6 +40,19 @@ as_integer!(
     1
 );
 
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        u64::deserialize(deserializer).map(Bytes::new)
+    }
+}
+
+impl<'de> Deserialize<'de> for Unit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unit, D::Error> {
+        let size = u64::deserialize(deserializer)?;
+        Unit::new(size).ok_or_else(|| D::Error::custom(format!("{size} is no size")))
+    }
+}
+
 macro_rules! as_object {
     ($type:ty, $name:literal, $description:literal, $( $field:literal : $schema:ty = $get:expr ),+) => {
         impl Serialize for $type {
@@ -72,3 +86,6 @@ as_object!(Grid, "Grid", "Boundaries at every address that leaves the remainder 
     "unit": Unit = Grid::unit, "phase": Bytes = Grid::phase);
 as_object!(Ratio, "Ratio", "An exact fraction, and its nearest decimal value.",
     "numerator": u64 = Ratio::numerator, "denominator": u64 = Ratio::denominator, "value": f64 = Ratio::to_f64);
+as_object!(Price, "Price", "Mean back-end operations per request: as requests lie, if they were aligned, and how much more that is.",
+    "now": Ratio = |price: Price| price.now, "aligned": Ratio = |price: Price| price.aligned,
+    "extra": Ratio = |price: Price| price.extra);

@@ -1,8 +1,10 @@
-//! Files and devices: read-only opens, and the one bounded reader through which all image bytes pass.
+//! Files and devices: read-only opens, the one bounded reader through which all image bytes pass, and the engines through
+//! which measurements and moves do their I/O.
 //!
-//! Nothing here maps a file into memory or writes. A [`Reader`] caps how many bytes one target may cost, remembers what
+//! Nothing but an [`engine`] writes, and nothing maps a file into memory. A [`Reader`] caps how many bytes one target may cost, remembers what
 //! it has read, and turns every failure into a [`ReadError`] that names the byte and the length.
 
+pub mod engine;
 mod error;
 #[cfg(target_os = "linux")]
 pub mod linux;

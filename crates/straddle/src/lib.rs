@@ -33,6 +33,7 @@
 //! # }
 //! ```
 
+pub use straddle_bench as bench;
 pub use straddle_geometry as geometry;
 pub use straddle_io as io;
 pub use straddle_probe as probe;

@@ -1,0 +1,121 @@
+//! Latencies, counted in a High Dynamic Range histogram: 1 ns to one hour, three significant digits, merged exactly.
+
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use std::time::Duration;
+
+/// Longest latency that is told from longer ones, in nanoseconds.
+const LONGEST: u64 = 3_600_000_000_000;
+const DIGITS: u8 = 3;
+
+/// Latencies of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latencies(hdrhistogram::Histogram<u64>);
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies::new()
+    }
+}
+
+impl Latencies {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Latencies {
+        let histogram = hdrhistogram::Histogram::new_with_bounds(1, LONGEST, DIGITS);
+        // The bounds are constants that the crate accepts, as every test here shows.
+        Latencies(histogram.expect("constant bounds"))
+    }
+
+    /// One request; longer than an hour counts as an hour.
+    #[inline]
+    pub fn record(&mut self, nanoseconds: u64) {
+        self.0.saturating_record(nanoseconds);
+    }
+
+    /// Those of another histogram too.
+    pub fn merge(&mut self, other: &Latencies) {
+        // Bounds are always the same, so nothing can lie outside.
+        let _ = self.0.add(&other.0);
+    }
+
+    /// Requests counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The latency that `percent` of the requests do not exceed; zero when there is none.
+    #[must_use]
+    pub fn percentile(&self, percent: f64) -> Duration {
+        Duration::from_nanos(self.0.value_at_percentile(percent))
+    }
+
+    /// Their mean.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        Duration::from_secs_f64(self.0.mean() / 1e9)
+    }
+
+    /// Their standard deviation.
+    #[must_use]
+    pub fn deviation(&self) -> Duration {
+        Duration::from_secs_f64(self.0.stdev() / 1e9)
+    }
+
+    /// Shortest.
+    #[must_use]
+    pub fn least(&self) -> Duration {
+        Duration::from_nanos(self.0.min())
+    }
+
+    /// Longest.
+    #[must_use]
+    pub fn most(&self) -> Duration {
+        Duration::from_nanos(self.0.max())
+    }
+
+    /// Every bucket that holds something: its upper end, and how many.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        let recorded = self.0.iter_recorded();
+        recorded.map(|at| {
+            (
+                Duration::from_nanos(at.value_iterated_to()),
+                at.count_at_value(),
+            )
+        })
+    }
+
+    /// The V2 encoding that other tools for such histograms read.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        // Writing to memory does not fail.
+        let _ = V2Serializer::new().serialize(&self.0, &mut out);
+        out
+    }
+
+    /// Reads [`Latencies::encode`]'s bytes back; `None` when they are none of ours.
+    #[must_use]
+    pub fn decode(mut bytes: &[u8]) -> Option<Latencies> {
+        let histogram = Deserializer::new().deserialize(&mut bytes).ok()?;
+        let mut out = Latencies::new();
+        out.0.add(histogram).ok()?;
+        Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_encoded_reads_back() {
+        let mut latencies = Latencies::new();
+        for nanoseconds in [0, 1, 900, 1_000_000, u64::MAX] {
+            latencies.record(nanoseconds);
+        }
+        assert_eq!(latencies.count(), 5);
+        assert_eq!(Latencies::decode(&latencies.encode()), Some(latencies));
+        assert_eq!(Latencies::decode(b"nothing of ours"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What one run measured.
+
+use std::time::Duration;
+use straddle_geometry::Bytes;
+
+use crate::histogram::Latencies;
+use crate::plan::Slot;
+
+/// One run of one cell at one offset: raw, before any judgement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its place in the plan.
+    pub slot: Slot,
+    /// When the measured part began, since the experiment began.
+    pub began: Duration,
+    /// How long the measured part took, warm-up left out.
+    pub took: Duration,
+    /// Requests that read.
+    pub reads: Side,
+    /// Requests that wrote.
+    pub writes: Side,
+    /// Requests that ended in each tenth of a second of the measured part.
+    pub ticks: Vec<u32>,
+    /// Most by which a shared time stamp made a latency longer than it was, as far as that was sampled; see
+    /// [`crate::run`].
+    pub stamp_error: Duration,
+    /// What the kernel counted on each device below meanwhile; empty where it does not count.
+    pub devices: Vec<DeviceCounts>,
+    /// Processor time of this process meanwhile.
+    pub processor: Duration,
+}
+
+/// Requests in one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// Requests that ended; as many as are in `latencies`.
+    pub requests: u64,
+    /// Bytes they moved.
+    pub bytes: Bytes,
+    /// From start (or, in an open loop, from when they were due) to end.
+    pub latencies: Latencies,
+}
+
+/// What the kernel counted on one device during a run (`/proc/diskstats`, differences).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Its name, such as `sda`.
+    pub name: String,
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads that were merged into another request.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub bytes_read: Bytes,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes that were merged into another request.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub bytes_written: Bytes,
+    /// Time in which at least one request was under way.
+    pub busy: Duration,
+}
+
+impl Sample {
+    /// Requests each second, both directions.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        per_second(self.reads.requests + self.writes.requests, self.took)
+    }
+
+    /// All latencies.
+    #[must_use]
+    pub fn latencies(&self) -> Latencies {
+        let mut all = self.reads.latencies.clone();
+        all.merge(&self.writes.latencies);
+        all
+    }
+}
+
+impl Side {
+    /// Requests each second over `took`.
+    #[must_use]
+    pub fn rate(&self, took: Duration) -> f64 {
+        per_second(self.requests, took)
+    }
+}
+
+/// `count` over `took`; zero over no time.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of requests stay far below 2⁵³"
+)]
+fn per_second(count: u64, took: Duration) -> f64 {
+    if took.is_zero() {
+        return 0.0;
+    }
+    count as f64 / took.as_secs_f64()
+}

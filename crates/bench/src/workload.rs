@@ -1,0 +1,105 @@
+//! What is asked of the storage: everything of a run but the offset.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use straddle_geometry::Unit;
+
+/// What is asked of the storage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// Share of requests that read; the others write.
+    pub reads: Percent,
+    /// Order of addresses.
+    pub pattern: Pattern,
+    /// Request sizes, and how often each comes relative to the others. Never empty.
+    pub sizes: Vec<(Unit, u32)>,
+    /// Threads that issue requests, each with its own outstanding ones.
+    pub workers: u32,
+    /// Requests that each worker keeps under way.
+    pub outstanding: u32,
+    /// Pause of a worker between the end of a request and the start of the one that takes its slot.
+    pub think: Duration,
+    /// Requests each second, all workers together: an open loop, in which requests have times at which they are due, and
+    /// latency counts from there. `None` is a closed loop: the next request starts when one has ended.
+    pub rate: Option<f64>,
+}
+
+/// A share in whole percent, 0 to 100.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Percent(u8);
+
+impl Percent {
+    /// Nothing.
+    pub const NONE: Percent = Percent(0);
+    /// All.
+    pub const ALL: Percent = Percent(100);
+
+    /// `None` above 100.
+    #[must_use]
+    pub const fn new(percent: u8) -> Option<Percent> {
+        if percent <= 100 {
+            Some(Percent(percent))
+        } else {
+            None
+        }
+    }
+
+    /// 0 to 100.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<u8> for Percent {
+    type Error = String;
+
+    fn try_from(percent: u8) -> Result<Percent, String> {
+        Percent::new(percent).ok_or_else(|| format!("{percent}% is more than all"))
+    }
+}
+
+impl From<Percent> for u8 {
+    fn from(percent: Percent) -> u8 {
+        percent.0
+    }
+}
+
+/// Order of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Each request at a random place of the lattice, all equally likely.
+    Random,
+    /// One after the other; all outstanding requests of a worker share one cursor, and each worker has a part of the
+    /// region of its own.
+    Sequential,
+}
+
+/// What a workload without sizes would ask for.
+const SECTOR: Unit = Unit::new(512).expect("not zero");
+
+impl Workload {
+    /// Longest request.
+    #[must_use]
+    pub fn largest(&self) -> Unit {
+        let sizes = self.sizes.iter().map(|(size, _)| *size);
+        sizes.max().unwrap_or(SECTOR)
+    }
+
+    /// True when it only reads.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.reads == Percent::ALL
+    }
+
+    /// Requests under way, all workers together.
+    #[must_use]
+    pub fn concurrency(&self) -> u64 {
+        u64::from(self.workers) * u64::from(self.outstanding)
+    }
+}
