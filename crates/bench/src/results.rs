@@ -8,6 +8,7 @@ use straddle_stack::Stack;
 
 use crate::place::Placed;
 use crate::plan::Plan;
+use crate::run::Options;
 use crate::sample::Sample;
 use crate::validity::Warning;
 
@@ -42,6 +43,11 @@ pub struct Setting {
     pub span: Bytes,
     /// The engine, and why it was taken.
     pub engine: EngineChoice,
+    /// How requests were made: what writes promise, and the like.
+    pub options: Options,
+    /// When the experiment began, since 1970-01-01 00:00 UTC; of a resumed one, when it was first begun. Times of samples
+    /// count from here.
+    pub began: Duration,
     /// Where each offset of the plan lies, in the plan's order.
     pub places: Vec<Placed>,
     /// The stack below, as `check` sees it; `None` where nothing is known of it.
