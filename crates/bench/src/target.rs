@@ -1,5 +1,7 @@
 //! What is measured on: a file that this program made, or a device whose data may be destroyed.
 
+mod reusable;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_io::engine::Durability;
 
 use crate::results::Medium;
+
+pub use reusable::{ReusableError, TestFile};
 
 /// A file or device of known length, which may be read, and written as far as it was asked for and granted.
 #[derive(Debug)]

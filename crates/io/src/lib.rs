@@ -9,6 +9,7 @@ mod error;
 #[cfg(target_os = "linux")]
 pub mod linux;
 mod reader;
+pub mod stamp;
 mod target;
 
 pub use error::{ReadError, ReadErrorKind};
