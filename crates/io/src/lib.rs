@@ -1,17 +1,20 @@
 //! Files and devices: read-only opens, the one bounded reader through which all image bytes pass, and the engines through
 //! which measurements and moves do their I/O.
 //!
-//! Nothing but an [`engine`] writes, and nothing maps a file into memory. A [`Reader`] caps how many bytes one target may cost, remembers what
-//! it has read, and turns every failure into a [`ReadError`] that names the byte and the length.
+//! Nothing but an [`engine`] and what is opened with [`Opening::write`] writes, and nothing maps a file into memory. A
+//! [`Reader`] caps how many bytes one target may cost, remembers what it has read, and turns every failure into a
+//! [`ReadError`] that names the byte and the length.
 
 pub mod engine;
 mod error;
 #[cfg(target_os = "linux")]
 pub mod linux;
+mod open;
 mod reader;
 pub mod stamp;
 mod target;
 
 pub use error::{ReadError, ReadErrorKind};
+pub use open::Opening;
 pub use reader::{ReadAt, Reader};
 pub use target::{OpenError, Target, TargetKind};

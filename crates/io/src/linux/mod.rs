@@ -1,11 +1,16 @@
-//! What only a Linux system call can say about files and devices. Everything here reads; nothing changes state.
+//! What only Linux can say about files and devices, and what only it can be asked for. All but [`allocate`] and [`evict`]
+//! reads and changes nothing.
 
 mod device_mapper;
 mod fiemap;
+mod space;
 mod stat;
+mod uses;
 
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
+pub use space::{allocate, available, evict, is_in_memory};
 pub use stat::{
     DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat, logical_sector, physical_sector,
 };
+pub use uses::{DeviceUse, device_uses};
