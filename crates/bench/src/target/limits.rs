@@ -1,0 +1,248 @@
+use std::fs::File;
+use std::path::Path;
+use straddle_geometry::{Bytes, Unit};
+
+use super::TargetError;
+use crate::plan::Plan;
+
+/// What requests have to be aligned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Buffers in memory.
+    pub memory: Unit,
+    /// Offset and length of requests.
+    pub offset: Unit,
+    /// Where `offset` is known from.
+    pub from: LimitsFrom,
+}
+
+/// Where the unit of direct I/O is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitsFrom {
+    /// Nothing is in the way: the page cache takes any offset, and so does no storage at all.
+    Nothing,
+    /// A file in memory (tmpfs), whose direct I/O takes any offset.
+    Memory,
+    /// The filesystem says so (`statx`).
+    Filesystem,
+    /// Allocation unit of the filesystem, which does not say.
+    AllocationUnit,
+    /// Logical sector of the device.
+    LogicalSector,
+}
+
+impl LimitsFrom {
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LimitsFrom::Nothing => "no limit",
+            LimitsFrom::Memory => "a filesystem in memory",
+            LimitsFrom::Filesystem => "statx of the file; the logical sector below as a rule",
+            LimitsFrom::AllocationUnit => "the block size of its filesystem",
+            LimitsFrom::LogicalSector => "the logical sector of the device",
+        }
+    }
+}
+
+/// Buffers are pages whatever is asked for less: it costs nothing, and every device takes them.
+const PAGE: Unit = Unit::B4096;
+const BYTE: Unit = Unit::new(1).expect("not zero");
+/// What every disk had before 4Kn.
+#[cfg(not(target_os = "linux"))]
+const SECTOR: Unit = Unit::new(512).expect("not zero");
+
+impl Limits {
+    /// None.
+    #[must_use]
+    pub const fn any() -> Limits {
+        Limits {
+            memory: PAGE,
+            offset: BYTE,
+            from: LimitsFrom::Nothing,
+        }
+    }
+
+    /// Holds what a plan asks for against the limits and the size of a target.
+    ///
+    /// # Errors
+    /// [`TargetError::Misaligned`] and [`TargetError::TooSmall`], which say what to ask for in place of that.
+    pub fn check(self, plan: &Plan, path: &Path, size: Bytes) -> Result<(), TargetError> {
+        let misaligned = |what: String, found: String, advice: String| TargetError::Misaligned {
+            what,
+            found,
+            path: path.to_owned(),
+            unit: self.offset,
+            layer: self.from.name(),
+            advice,
+        };
+        let below = |n: u64| Bytes::new(n - n % self.offset.get());
+        for offset in &plan.offsets {
+            if !offset.bytes.is_multiple_of(self.offset) {
+                let n = offset.bytes.get();
+                let advice = if below(n) == Bytes::ZERO {
+                    "choose offsets that are".to_owned()
+                } else {
+                    format!("choose offsets that are, such as {}", typed(below(n)))
+                };
+                let found = format!("{} ({} bytes)", offset.bytes, offset.bytes.grouped());
+                return Err(misaligned(format!("offset {offset}"), found, advice));
+            }
+        }
+        for cell in &plan.cells {
+            for (len, _) in &cell.sizes {
+                if !len.bytes().is_multiple_of(self.offset) {
+                    let n = len.get().next_multiple_of(self.offset.get());
+                    let advice = format!("choose sizes that are, such as {}", typed(Bytes::new(n)));
+                    return Err(misaligned(
+                        "request size".to_owned(),
+                        len.to_string(),
+                        advice,
+                    ));
+                }
+            }
+        }
+        let offset = plan.offsets.iter().map(|offset| offset.bytes).max();
+        let largest = plan.cells.iter().map(crate::workload::Workload::largest);
+        let (Some(offset), Some(largest)) = (offset, largest.max()) else {
+            return Ok(());
+        };
+        // One request must fit behind the largest offset; that it makes sense needs far more.
+        let needed = offset
+            .checked_add(largest.bytes())
+            .and_then(|end| end.checked_mul(2))
+            .unwrap_or(Bytes::MAX);
+        if size < needed {
+            return Err(TargetError::TooSmall {
+                path: path.to_owned(),
+                found: size,
+                offset,
+                largest,
+                needed,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A size as it can be typed: `28K`.
+fn typed(bytes: Bytes) -> String {
+    let n = bytes.get();
+    match () {
+        () if n.is_multiple_of(1 << 20) => format!("{}M", n >> 20),
+        () if n.is_multiple_of(1024) => format!("{}K", n >> 10),
+        () => n.to_string(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Limits {
+    /// Those of a file: what `statx` says, or else the block size of its filesystem.
+    ///
+    /// # Errors
+    /// [`TargetError::NoDirectIo`] when `direct` is asked for and not to be had.
+    pub(super) fn of_file(path: &Path, direct: bool) -> Result<Limits, TargetError> {
+        use std::io::ErrorKind;
+        use straddle_io::Opening;
+        use straddle_io::linux::{file_stat, filesystem_stat, is_in_memory};
+
+        if !direct {
+            return Ok(Limits::any());
+        }
+        let os = |source| TargetError::Os {
+            doing: "look at",
+            path: path.to_owned(),
+            source,
+        };
+        let refused = |reason: &str| TargetError::NoDirectIo {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let opening = Opening {
+            direct: true,
+            ..Opening::default()
+        };
+        match opening.open(path) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                return Err(refused("its filesystem gives EINVAL for O_DIRECT"));
+            }
+            Err(error) => return Err(os(error)),
+            Ok(_) => {}
+        }
+        if is_in_memory(path).map_err(os)? {
+            return Ok(Limits {
+                from: LimitsFrom::Memory,
+                ..Limits::any()
+            });
+        }
+        let (offset, from) = match file_stat(path).map_err(os)?.direct_io {
+            Some(limits) => {
+                let offset = Unit::try_from(limits.offset).ok();
+                let offset = offset.filter(|_| limits.memory != Bytes::ZERO);
+                let offset = offset.ok_or_else(|| refused("statx says so of this file"))?;
+                (offset, LimitsFrom::Filesystem)
+            }
+            None => {
+                let block = filesystem_stat(path).map_err(os)?.block_size;
+                let unit = Unit::try_from(block).unwrap_or(PAGE);
+                (unit, LimitsFrom::AllocationUnit)
+            }
+        };
+        Ok(Limits {
+            memory: PAGE,
+            offset,
+            from,
+        })
+    }
+
+    /// Those of a device: what `statx` says, or else its logical sector.
+    ///
+    /// # Errors
+    /// [`TargetError::Os`].
+    pub(super) fn of_device(
+        path: &Path,
+        device: &File,
+        direct: bool,
+    ) -> Result<Limits, TargetError> {
+        if !direct {
+            return Ok(Limits::any());
+        }
+        let sector =
+            straddle_io::linux::logical_sector(device).map_err(|source| TargetError::Os {
+                doing: "ask for the logical sector of",
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(Limits {
+            memory: PAGE,
+            offset: sector.unit(),
+            from: LimitsFrom::LogicalSector,
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Limits {
+    /// Those of a file, as far as this system tells.
+    pub(super) fn of_file(path: &Path, direct: bool) -> Result<Limits, TargetError> {
+        if !direct {
+            return Ok(Limits::any());
+        }
+        if !cfg!(windows) {
+            return Err(TargetError::NoDirectIo {
+                path: path.to_owned(),
+                reason: "Straddle knows it on Linux and Windows only".to_owned(),
+            });
+        }
+        Ok(Limits {
+            memory: PAGE,
+            offset: SECTOR,
+            from: LimitsFrom::LogicalSector,
+        })
+    }
+
+    /// Those of a device.
+    pub(super) fn of_device(path: &Path, _: &File, direct: bool) -> Result<Limits, TargetError> {
+        Limits::of_file(path, direct)
+    }
+}
