@@ -25,6 +25,7 @@ pub use error::TargetError;
 pub use limits::{Limits, LimitsFrom};
 pub use reusable::{ReusableError, TestFile};
 
+use crate::plan::Plan;
 use crate::results::Medium;
 
 /// A file or device of known length, which may be read, and written as far as it was asked for and granted.
@@ -35,6 +36,7 @@ pub struct Target {
     medium: Medium,
     writable: bool,
     limits: Limits,
+    limits_from: LimitsFrom,
     identity: Identity,
     /// The file is ours, to be removed.
     made: Option<create::Made>,
@@ -116,6 +118,11 @@ impl Target {
             });
         }
         let file = Opening::default().open(path).map_err(os)?;
+        let (limits, limits_from) = if is_device {
+            Limits::of_device(path, &file, direct)?
+        } else {
+            Limits::of_file(path, direct)?
+        };
         Ok(Target {
             path: path.to_owned(),
             size: size_of(&file).map_err(os)?,
@@ -126,11 +133,8 @@ impl Target {
                 (true, false) => Medium::DeviceBuffered,
             },
             writable: false,
-            limits: if is_device {
-                Limits::of_device(path, &file, direct)?
-            } else {
-                Limits::of_file(path, direct)?
-            },
+            limits,
+            limits_from,
             identity: Identity::from_metadata(&file.metadata().map_err(os)?),
             made: None,
             _claim: None,
@@ -154,6 +158,7 @@ impl Target {
             medium: Medium::Null,
             writable: true,
             limits: Limits::any(),
+            limits_from: LimitsFrom::Nothing,
             identity,
             made: None,
             _claim: None,
@@ -182,6 +187,20 @@ impl Target {
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// Where those are known from.
+    #[must_use]
+    pub fn limits_from(&self) -> LimitsFrom {
+        self.limits_from
+    }
+
+    /// Holds what a plan asks for against the limits.
+    ///
+    /// # Errors
+    /// [`TargetError::Misaligned`] for an offset or a size that cannot be had.
+    pub fn check(&self, plan: &Plan) -> Result<(), TargetError> {
+        self.limits.check(self.limits_from, plan, &self.path)
     }
 
     /// Which file or device it is.

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use straddle_geometry::Bytes;
 use straddle_io::Opening;
 
-use super::{Identity, Limits, Target, TargetError};
+use super::{Identity, Limits, LimitsFrom, Target, TargetError};
+use crate::plan::Plan;
 use crate::results::Medium;
 
 /// What a test file is called in a directory.
@@ -29,7 +30,7 @@ pub struct Draft {
     file: File,
     made: Made,
     size: Bytes,
-    limits: Limits,
+    limits: (Limits, LimitsFrom),
     direct: bool,
 }
 
@@ -118,10 +119,13 @@ impl Draft {
         self.made.identity
     }
 
-    /// What requests have to be aligned to.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        self.limits
+    /// Holds what a plan asks for against what requests have to be aligned to here.
+    ///
+    /// # Errors
+    /// [`TargetError::Misaligned`] for an offset or a size that cannot be had.
+    pub fn check(&self, plan: &Plan) -> Result<(), TargetError> {
+        let (limits, from) = self.limits;
+        limits.check(from, plan, self.path())
     }
 
     /// Its size when it will be full.
@@ -192,7 +196,8 @@ impl Draft {
             size: self.size,
             medium: medium(self.direct),
             writable: true,
-            limits: self.limits,
+            limits: self.limits.0,
+            limits_from: self.limits.1,
             identity: self.made.identity,
             made: Some(self.made),
             _claim: None,
@@ -259,12 +264,14 @@ impl Target {
             return Err(changed(found, format!("stamp {stamp}")));
         }
         evict(&file);
+        let (limits, limits_from) = Limits::of_file(path, direct)?;
         Ok(Target {
             path: path.to_owned(),
             size,
             medium: medium(direct),
             writable: true,
-            limits: Limits::of_file(path, direct)?,
+            limits,
+            limits_from,
             identity,
             made: Some(Made {
                 path: path.to_owned(),

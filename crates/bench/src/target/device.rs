@@ -66,6 +66,7 @@ impl Target {
             source,
         };
         let metadata = claim.metadata().map_err(os)?;
+        let (limits, limits_from) = Limits::of_device(path, &claim, direct)?;
         Ok(Target {
             path: path.to_owned(),
             size: size_of(&claim).map_err(os)?,
@@ -75,7 +76,8 @@ impl Target {
                 Medium::DeviceBuffered
             },
             writable: true,
-            limits: Limits::of_device(path, &claim, direct)?,
+            limits,
+            limits_from,
             identity: Identity::from_metadata(&metadata),
             made: None,
             _claim: Some(claim),

@@ -96,23 +96,6 @@ pub enum TargetError {
         /// What could be asked for in its place.
         advice: String,
     },
-    /// Offsets and sizes that leave no room.
-    #[error(
-        "{} has {found}; offsets up to {offset} and requests of {largest} need at least {needed}",
-        path.display()
-    )]
-    TooSmall {
-        /// The target.
-        path: PathBuf,
-        /// Its size.
-        found: Bytes,
-        /// The largest offset.
-        offset: Bytes,
-        /// The longest request.
-        largest: Unit,
-        /// The least size.
-        needed: Bytes,
-    },
     /// What is written to a device is gone, and nobody agreed to that.
     #[error(
         "{} is a block device, and writing destroys what is on it; if it may be lost, add --destroy-data {} --yes-destroy {name}; to read only, use --rw read",

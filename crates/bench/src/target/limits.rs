@@ -12,11 +12,9 @@ pub struct Limits {
     pub memory: Unit,
     /// Offset and length of requests.
     pub offset: Unit,
-    /// Where `offset` is known from.
-    pub from: LimitsFrom,
 }
 
-/// Where the unit of direct I/O is known from.
+/// Where the alignment of requests is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitsFrom {
     /// Nothing is in the way: the page cache takes any offset, and so does no storage at all.
@@ -59,67 +57,49 @@ impl Limits {
         Limits {
             memory: PAGE,
             offset: BYTE,
-            from: LimitsFrom::Nothing,
         }
     }
 
-    /// Holds what a plan asks for against the limits and the size of a target.
+    /// Holds what a plan asks for against the limits of a target.
     ///
     /// # Errors
-    /// [`TargetError::Misaligned`] and [`TargetError::TooSmall`], which say what to ask for in place of that.
-    pub fn check(self, plan: &Plan, path: &Path, size: Bytes) -> Result<(), TargetError> {
+    /// [`TargetError::Misaligned`], which says what to ask for in place of that.
+    pub(super) fn check(
+        self,
+        from: LimitsFrom,
+        plan: &Plan,
+        path: &Path,
+    ) -> Result<(), TargetError> {
         let misaligned = |what: String, found: String, advice: String| TargetError::Misaligned {
             what,
             found,
             path: path.to_owned(),
             unit: self.offset,
-            layer: self.from.name(),
+            layer: from.name(),
             advice,
         };
-        let below = |n: u64| Bytes::new(n - n % self.offset.get());
         for offset in &plan.offsets {
             if !offset.bytes.is_multiple_of(self.offset) {
                 let n = offset.bytes.get();
-                let advice = if below(n) == Bytes::ZERO {
+                let below = Bytes::new(n - n % self.offset.get());
+                let advice = if below == Bytes::ZERO {
                     "choose offsets that are".to_owned()
                 } else {
-                    format!("choose offsets that are, such as {}", typed(below(n)))
+                    format!("choose offsets that are, such as {}", typed(below))
                 };
                 let found = format!("{} ({} bytes)", offset.bytes, offset.bytes.grouped());
                 return Err(misaligned(format!("offset {offset}"), found, advice));
             }
         }
-        for cell in &plan.cells {
-            for (len, _) in &cell.sizes {
-                if !len.bytes().is_multiple_of(self.offset) {
-                    let n = len.get().next_multiple_of(self.offset.get());
-                    let advice = format!("choose sizes that are, such as {}", typed(Bytes::new(n)));
-                    return Err(misaligned(
-                        "request size".to_owned(),
-                        len.to_string(),
-                        advice,
-                    ));
-                }
+        let sizes = plan.cells.iter().flat_map(|cell| &cell.sizes);
+        for (len, _) in sizes {
+            if !len.bytes().is_multiple_of(self.offset) {
+                let above = len.get().checked_next_multiple_of(self.offset.get());
+                let above = Bytes::new(above.unwrap_or(self.offset.get()));
+                let advice = format!("choose sizes that are, such as {}", typed(above));
+                let what = "a request size".to_owned();
+                return Err(misaligned(what, len.to_string(), advice));
             }
-        }
-        let offset = plan.offsets.iter().map(|offset| offset.bytes).max();
-        let largest = plan.cells.iter().map(crate::workload::Workload::largest);
-        let (Some(offset), Some(largest)) = (offset, largest.max()) else {
-            return Ok(());
-        };
-        // One request must fit behind the largest offset; that it makes sense needs far more.
-        let needed = offset
-            .checked_add(largest.bytes())
-            .and_then(|end| end.checked_mul(2))
-            .unwrap_or(Bytes::MAX);
-        if size < needed {
-            return Err(TargetError::TooSmall {
-                path: path.to_owned(),
-                found: size,
-                offset,
-                largest,
-                needed,
-            });
         }
         Ok(())
     }
@@ -141,13 +121,13 @@ impl Limits {
     ///
     /// # Errors
     /// [`TargetError::NoDirectIo`] when `direct` is asked for and not to be had.
-    pub(super) fn of_file(path: &Path, direct: bool) -> Result<Limits, TargetError> {
+    pub(super) fn of_file(path: &Path, direct: bool) -> Result<(Limits, LimitsFrom), TargetError> {
         use std::io::ErrorKind;
         use straddle_io::Opening;
         use straddle_io::linux::{file_stat, filesystem_stat, is_in_memory};
 
         if !direct {
-            return Ok(Limits::any());
+            return Ok((Limits::any(), LimitsFrom::Nothing));
         }
         let os = |source| TargetError::Os {
             doing: "look at",
@@ -170,10 +150,7 @@ impl Limits {
             Ok(_) => {}
         }
         if is_in_memory(path).map_err(os)? {
-            return Ok(Limits {
-                from: LimitsFrom::Memory,
-                ..Limits::any()
-            });
+            return Ok((Limits::any(), LimitsFrom::Memory));
         }
         let (offset, from) = match file_stat(path).map_err(os)?.direct_io {
             Some(limits) => {
@@ -188,11 +165,8 @@ impl Limits {
                 (unit, LimitsFrom::AllocationUnit)
             }
         };
-        Ok(Limits {
-            memory: PAGE,
-            offset,
-            from,
-        })
+        let memory = PAGE;
+        Ok((Limits { memory, offset }, from))
     }
 
     /// Those of a device: what `statx` says, or else its logical sector.
@@ -203,9 +177,9 @@ impl Limits {
         path: &Path,
         device: &File,
         direct: bool,
-    ) -> Result<Limits, TargetError> {
+    ) -> Result<(Limits, LimitsFrom), TargetError> {
         if !direct {
-            return Ok(Limits::any());
+            return Ok((Limits::any(), LimitsFrom::Nothing));
         }
         let sector =
             straddle_io::linux::logical_sector(device).map_err(|source| TargetError::Os {
@@ -213,20 +187,20 @@ impl Limits {
                 path: path.to_owned(),
                 source,
             })?;
-        Ok(Limits {
+        let limits = Limits {
             memory: PAGE,
             offset: sector.unit(),
-            from: LimitsFrom::LogicalSector,
-        })
+        };
+        Ok((limits, LimitsFrom::LogicalSector))
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 impl Limits {
     /// Those of a file, as far as this system tells.
-    pub(super) fn of_file(path: &Path, direct: bool) -> Result<Limits, TargetError> {
+    pub(super) fn of_file(path: &Path, direct: bool) -> Result<(Limits, LimitsFrom), TargetError> {
         if !direct {
-            return Ok(Limits::any());
+            return Ok((Limits::any(), LimitsFrom::Nothing));
         }
         if !cfg!(windows) {
             return Err(TargetError::NoDirectIo {
@@ -234,15 +208,19 @@ impl Limits {
                 reason: "Straddle knows it on Linux and Windows only".to_owned(),
             });
         }
-        Ok(Limits {
+        let limits = Limits {
             memory: PAGE,
             offset: SECTOR,
-            from: LimitsFrom::LogicalSector,
-        })
+        };
+        Ok((limits, LimitsFrom::LogicalSector))
     }
 
     /// Those of a device.
-    pub(super) fn of_device(path: &Path, _: &File, direct: bool) -> Result<Limits, TargetError> {
+    pub(super) fn of_device(
+        path: &Path,
+        _: &File,
+        direct: bool,
+    ) -> Result<(Limits, LimitsFrom), TargetError> {
         Limits::of_file(path, direct)
     }
 }
