@@ -1,6 +1,11 @@
 //! Latencies, counted in a High Dynamic Range histogram: 1 ns to one hour, three significant digits, merged exactly.
 
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Longest latency that is told from longer ones, in nanoseconds.
@@ -104,6 +109,22 @@ impl Latencies {
     }
 }
 
+/// As [`Latencies::encode`] has it, in base64.
+impl Serialize for Latencies {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64.encode(self.encode()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Latencies {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Latencies, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        let bytes = BASE64.decode(text.as_bytes()).ok();
+        let latencies = bytes.and_then(|bytes| Latencies::decode(&bytes));
+        latencies.ok_or_else(|| D::Error::custom("no histogram of latencies in base64"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +136,16 @@ mod tests {
             latencies.record(nanoseconds);
         }
         assert_eq!(latencies.count(), 5);
-        assert_eq!(Latencies::decode(&latencies.encode()), Some(latencies));
+        assert_eq!(
+            Latencies::decode(&latencies.encode()).as_ref(),
+            Some(&latencies)
+        );
         assert_eq!(Latencies::decode(b"nothing of ours"), None);
+        let text = serde_json::to_string(&latencies).expect("serialises");
+        assert_eq!(
+            serde_json::from_str::<Latencies>(&text).expect("reads back"),
+            latencies
+        );
+        serde_json::from_str::<Latencies>("\"AAAA\"").expect_err("none of ours");
     }
 }

@@ -1,5 +1,6 @@
 //! What one run measured.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use straddle_geometry::Bytes;
 
@@ -7,7 +8,7 @@ use crate::histogram::Latencies;
 use crate::plan::Slot;
 
 /// One run of one cell at one offset: raw, before any judgement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Its place in the plan.
     pub slot: Slot,
@@ -31,7 +32,7 @@ pub struct Sample {
 }
 
 /// Requests in one direction.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Requests that ended; as many as are in `latencies`.
     pub requests: u64,
@@ -42,7 +43,7 @@ pub struct Side {
 }
 
 /// What the kernel counted on one device during a run (`/proc/diskstats`, differences).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounts {
     /// Its name, such as `sda`.
     pub name: String,
