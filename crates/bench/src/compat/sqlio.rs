@@ -1,0 +1,569 @@
+//! SQLIO's command line and parameter file.
+//!
+//! Source: the `readme.txt` of SQLIO 1.5 (1999), which came with every copy of the tool, and published scripts. Switches stand
+//! with or without a space before their value, after `-` or `/`. A file of parameters has lines of `name threads mask size`,
+//! where the size is in MB (2²⁰ bytes).
+
+use std::time::Duration;
+use straddle_geometry::{Access, Bytes, Unit};
+
+use super::{
+    Argument, LONGEST_REQUEST, LONGEST_RUN, MOST_OUTSTANDING, Refused, argument,
+    names_a_raw_device, number, raw_device, small,
+};
+use crate::place::Region;
+use crate::workload::{Pattern, Percent, Workload};
+
+/// The file that SQLIO takes when none is named.
+const DEFAULT_FILE: &str = "testfile.dat";
+/// Most threads, and most files: SQLIO's own maximum.
+const MOST: u32 = 256;
+
+/// Length of a file that is made when nobody says how long: what SQLIO's defaults (`-f64 -b2 -i64`) touch.
+pub const DEFAULT_SIZE: Bytes = Bytes::mib(8);
+
+/// One run of SQLIO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// `-k`: all requests read, or all write.
+    pub access: Access,
+    /// `-s`: how long it runs.
+    pub runs: Duration,
+    /// `-f`: where the next request lies.
+    pub order: Order,
+    /// `-b`: length of a request.
+    pub block: Unit,
+    /// `-o`: requests that each thread keeps under way. `None` (and `-o0`): it waits for each.
+    pub outstanding: Option<u32>,
+    /// `-B`.
+    pub buffering: Buffering,
+    /// `-L`: latencies are reported.
+    pub latency: bool,
+    /// `-S`: blocks that are left out at the beginning of the file.
+    pub start: u64,
+    /// `-F`: where files and threads are listed, when it is given.
+    pub parameter_file: Option<String>,
+    /// Files, and the threads of each.
+    pub files: Vec<File>,
+    /// What is read otherwise than a reader of the command line may think.
+    pub remarks: Vec<String>,
+}
+
+/// A file that is read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// As it was named.
+    pub name: String,
+    /// Threads that use it.
+    pub threads: u32,
+    /// Length that is used; `None` is all of the file.
+    pub size: Option<Bytes>,
+}
+
+/// Where the next request lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// `-frandom`: anywhere on the lattice of blocks.
+    Random,
+    /// `-fsequential`: behind the one before it in this file, whichever thread that was.
+    Sequential,
+    /// `-f1`: the same, over this many blocks (`-i`) again and again.
+    Stripe {
+        /// Blocks.
+        blocks: u64,
+    },
+}
+
+/// Which caches are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffering {
+    /// Not said, which is [`Buffering::None`], but SQLIO prints nothing about it.
+    #[default]
+    Unsaid,
+    /// `-BN`: neither.
+    None,
+    /// `-BY`: both.
+    Both,
+    /// `-BH`: that of the disk.
+    Hardware,
+    /// `-BS`: that of the file system.
+    Software,
+}
+
+impl Buffering {
+    /// Whether the page cache is left out: `FILE_FLAG_NO_BUFFERING`.
+    #[must_use]
+    pub fn is_direct(self) -> bool {
+        !matches!(self, Buffering::Both | Buffering::Software)
+    }
+
+    /// Whether a write ends on stable storage: `FILE_FLAG_WRITE_THROUGH`.
+    #[must_use]
+    pub fn is_write_through(self) -> bool {
+        !matches!(self, Buffering::Both | Buffering::Hardware)
+    }
+}
+
+impl Command {
+    /// What is asked of one of the files.
+    ///
+    /// The threads of SQLIO share one cursor in a file that is read or written sequentially. One worker with all their
+    /// requests does the same.
+    #[must_use]
+    pub fn workload(&self, threads: u32) -> Workload {
+        let outstanding = self.outstanding.unwrap_or(1);
+        let (pattern, workers, outstanding) = match self.order {
+            Order::Random => (Pattern::Random, threads, outstanding),
+            Order::Sequential | Order::Stripe { .. } => {
+                (Pattern::Sequential, 1, threads.saturating_mul(outstanding))
+            }
+        };
+        Workload {
+            reads: match self.access {
+                Access::Read => Percent::ALL,
+                Access::Write => Percent::NONE,
+            },
+            pattern,
+            sizes: vec![(self.block, 1)],
+            workers,
+            outstanding,
+            think: Duration::ZERO,
+            rate: None,
+        }
+    }
+
+    /// What requests may touch in a file of this length.
+    ///
+    /// # Errors
+    /// [`Refused`] when not one block fits.
+    pub fn region(&self, size: Bytes) -> Result<Region, Refused> {
+        let base = self.block.bytes().checked_mul(self.start);
+        let left = base.and_then(|base| Some((base, size.checked_sub(base)?)));
+        let run = match self.order {
+            Order::Stripe { blocks } => self.block.bytes().checked_mul(blocks),
+            Order::Random | Order::Sequential => None,
+        };
+        match left {
+            Some((base, left)) if run.unwrap_or(self.block.bytes()) <= left => Ok(Region {
+                base,
+                len: run.unwrap_or(left),
+            }),
+            _ => Err(Refused::new(
+                format!("-b{} -S{}", self.block.get() >> 10, self.start),
+                format!(
+                    "what is asked for does not fit into {} bytes",
+                    size.grouped()
+                ),
+                "give the file a larger size in the parameter file",
+            )),
+        }
+    }
+
+    /// Shortest file that this can be done in.
+    #[must_use]
+    pub fn least_size(&self) -> Bytes {
+        let blocks = match self.order {
+            Order::Stripe { blocks } => blocks,
+            Order::Random | Order::Sequential => 1,
+        };
+        let blocks = self.start.saturating_add(blocks);
+        let size = self.block.bytes().checked_mul(blocks);
+        size.unwrap_or(Bytes::MAX)
+    }
+
+    /// The same with the files of its parameter file in place of its own.
+    ///
+    /// # Errors
+    /// [`Refused`] for a line that makes no sense or asks for something that is not done.
+    pub fn with_parameters(mut self, text: &str) -> Result<Command, Refused> {
+        self.files = parameters(text)?;
+        self.check()?;
+        Ok(self)
+    }
+
+    /// What only all switches together can tell.
+    fn check(&self) -> Result<(), Refused> {
+        for file in &self.files {
+            if let Order::Stripe { .. } = self.order {
+                if file.threads > 1 {
+                    return Err(Refused::new(
+                        format!("`-f1` with {} threads", file.threads),
+                        "SQLIO's stripe must be as wide as there are threads",
+                        "give -t1 or -fsequential",
+                    ));
+                }
+                if file.size.is_some() {
+                    return Err(Refused::new(
+                        format!("the size of {}", file.name),
+                        "SQLIO takes one only with -frandom or -fsequential",
+                        "leave it out, or give -fsequential",
+                    ));
+                }
+            }
+        }
+        if self.files.len() > 1 && self.outstanding.is_none() && self.parameter_file.is_none() {
+            return Err(Refused::new(
+                format!("{} files without -o", self.files.len()),
+                "SQLIO's threads then wait for each file in turn",
+                "give -o1, which keeps one request under way in each file, or a parameter file (-F)",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Reads SQLIO's arguments, without the name of the program.
+///
+/// # Errors
+/// [`Refused`] for what SQLIO would refuse, and for what it did and Straddle does not.
+pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Command, Refused> {
+    let mut given = Given::default();
+    let mut arguments = arguments.iter().map(AsRef::as_ref);
+    while let Some(text) = arguments.next() {
+        match argument(text)? {
+            Argument::Name(name) => given.names.push(name.to_owned()),
+            Argument::Switch(letter, value) => {
+                let whole = format!("`{text}`");
+                if value.is_empty() && TAKES_VALUE.contains(letter) {
+                    let next = arguments.next().unwrap_or_default();
+                    given.switch(letter, next, &format!("`{text} {next}`"))?;
+                } else {
+                    given.switch(letter, value, &whole)?;
+                }
+            }
+        }
+    }
+    given.command()
+}
+
+/// Switches whose value may be the next argument.
+const TAKES_VALUE: &str = "kstfobiBLSF";
+
+/// What has been given so far; each switch once.
+#[derive(Debug, Default)]
+struct Given {
+    access: Option<Access>,
+    seconds: Option<u64>,
+    factor: Option<Factor>,
+    block: Option<u64>,
+    outstanding: Option<u32>,
+    threads: Option<u32>,
+    per_run: Option<u64>,
+    buffering: Option<Buffering>,
+    latency: Option<Clock>,
+    start: Option<u64>,
+    parameter_file: Option<String>,
+    names: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Factor {
+    Random,
+    Sequential,
+    Blocks(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    System,
+    Processor,
+}
+
+impl Given {
+    fn switch(&mut self, letter: char, value: &str, whole: &str) -> Result<(), Refused> {
+        let unlike = |expected: &str| {
+            Refused::new(whole, format!("`{value}` is not {expected}"), "give one")
+        };
+        match letter {
+            'k' => {
+                let access = match value {
+                    "R" | "r" => Access::Read,
+                    "W" | "w" => Access::Write,
+                    _ => return Err(unlike("R or W")),
+                };
+                set(&mut self.access, access, whole)
+            }
+            's' => set(
+                &mut self.seconds,
+                number(whole, value, 1, LONGEST_RUN)?,
+                whole,
+            ),
+            'f' => {
+                let factor = match value {
+                    "random" => Factor::Random,
+                    "sequential" => Factor::Sequential,
+                    _ => Factor::Blocks(
+                        number(whole, value, 1, 1 << 32)
+                            .map_err(|_| unlike("random, sequential or a number of blocks"))?,
+                    ),
+                };
+                set(&mut self.factor, factor, whole)
+            }
+            'b' => set(
+                &mut self.block,
+                number(whole, value, 1, LONGEST_REQUEST >> 10)?,
+                whole,
+            ),
+            'o' => {
+                let most = u32::try_from(MOST_OUTSTANDING).unwrap_or(u32::MAX);
+                set(&mut self.outstanding, small(whole, value, 0, most)?, whole)
+            }
+            't' => set(&mut self.threads, small(whole, value, 1, MOST)?, whole),
+            'i' => set(&mut self.per_run, number(whole, value, 1, 1 << 40)?, whole),
+            'B' => {
+                let buffering = match value {
+                    "N" | "n" => Buffering::None,
+                    "Y" | "y" => Buffering::Both,
+                    "H" | "h" => Buffering::Hardware,
+                    "S" | "s" => Buffering::Software,
+                    _ => return Err(unlike("N, Y, H or S")),
+                };
+                set(&mut self.buffering, buffering, whole)
+            }
+            'L' => {
+                let clock = match value {
+                    "S" | "s" => Clock::System,
+                    "P" | "p" => Clock::Processor,
+                    "Si" | "Pi" | "si" | "pi" => {
+                        return Err(Refused::new(
+                            whole,
+                            "the time that a call takes to start a request is not measured",
+                            "give -LS",
+                        ));
+                    }
+                    _ => return Err(unlike("S or P")),
+                };
+                set(&mut self.latency, clock, whole)
+            }
+            'S' => set(&mut self.start, number(whole, value, 0, 1 << 40)?, whole),
+            'F' if value.is_empty() => Err(unlike("a file")),
+            'F' => set(&mut self.parameter_file, value.to_owned(), whole),
+            '6' if value == "4" => Ok(()),
+            _ => Err(refuse(letter, whole)),
+        }
+    }
+
+    fn command(self) -> Result<Command, Refused> {
+        let mut remarks = Vec::new();
+        let order = match self.factor {
+            Some(Factor::Random) => Order::Random,
+            Some(Factor::Sequential) => Order::Sequential,
+            Some(Factor::Blocks(1)) => Order::Stripe {
+                blocks: self.per_run.unwrap_or(64),
+            },
+            Some(Factor::Blocks(blocks)) => {
+                return Err(Refused::new(
+                    format!("`-f{blocks}`"),
+                    "requests at a distance from each other are not made",
+                    "give -frandom or -fsequential",
+                ));
+            }
+            None => {
+                return Err(Refused::new(
+                    "no `-f`",
+                    "SQLIO then makes requests 64 blocks apart, which are not made here",
+                    "give -frandom or -fsequential",
+                ));
+            }
+        };
+        if let (Order::Random | Order::Sequential, Some(per_run)) = (order, self.per_run) {
+            remarks.push(format!(
+                "-i{per_run} has no meaning with -frandom and -fsequential, as SQLIO's documentation says"
+            ));
+        }
+        if self.latency == Some(Clock::Processor) {
+            remarks.push(
+                "-LP: latencies come from the system's clock, as with -LS; it counts nanoseconds here"
+                    .to_owned(),
+            );
+        }
+        let files = match &self.parameter_file {
+            Some(_) if !self.names.is_empty() => {
+                return Err(Refused::new(
+                    format!("`{}` beside -F", self.names.join(" ")),
+                    "the parameter file names the files",
+                    "leave one of them out",
+                ));
+            }
+            Some(file) => {
+                if let Some(threads) = self.threads {
+                    remarks.push(format!(
+                        "-t{threads}: {file} says how many threads there are, as it did for SQLIO"
+                    ));
+                }
+                Vec::new()
+            }
+            None => {
+                let names = match self.names.as_slice() {
+                    [] => vec![DEFAULT_FILE.to_owned()],
+                    names => names.to_vec(),
+                };
+                if names.len() > MOST as usize {
+                    return Err(Refused::new(
+                        format!("{} files", names.len()),
+                        format!("SQLIO takes {MOST} at most"),
+                        "name fewer",
+                    ));
+                }
+                let threads = self.threads.unwrap_or(1);
+                let file = |name: String| {
+                    if names_a_raw_device(&name) {
+                        return Err(raw_device(&format!("`{name}`")));
+                    }
+                    Ok(File {
+                        name,
+                        threads,
+                        size: None,
+                    })
+                };
+                names.into_iter().map(file).collect::<Result<_, _>>()?
+            }
+        };
+        let command = Command {
+            access: self.access.unwrap_or(Access::Read),
+            runs: Duration::from_secs(self.seconds.unwrap_or(30)),
+            order,
+            block: Unit::new(self.block.unwrap_or(2) << 10).unwrap_or(Unit::B4096),
+            outstanding: self.outstanding.filter(|outstanding| *outstanding > 0),
+            buffering: self.buffering.unwrap_or_default(),
+            latency: self.latency.is_some(),
+            start: self.start.unwrap_or(0),
+            parameter_file: self.parameter_file,
+            files,
+            remarks,
+        };
+        command.check()?;
+        Ok(command)
+    }
+}
+
+fn set<T: PartialEq>(place: &mut Option<T>, value: T, whole: &str) -> Result<(), Refused> {
+    match place {
+        Some(before) if *before != value => Err(Refused::new(
+            whole,
+            "the same switch has been given before with another value",
+            "give it once",
+        )),
+        _ => {
+            *place = Some(value);
+            Ok(())
+        }
+    }
+}
+
+/// Switches of SQLIO that are not done here, and what is none of SQLIO's.
+fn refuse(letter: char, whole: &str) -> Refused {
+    let (why, instead) = match letter {
+        'd' => (
+            "drive letters before a file name are not put together here",
+            "name each file in full",
+        ),
+        'R' => return raw_device(whole),
+        'm' => (
+            "requests are made from one buffer each, not scattered or copied",
+            "leave it out",
+        ),
+        'p' | 'a' => (
+            "threads are not bound to processors",
+            "leave it out, and start straddle under taskset (Linux) or start /affinity (Windows)",
+        ),
+        'U' => (
+            "utilization of processors is not part of this report",
+            "leave it out",
+        ),
+        'v' => (
+            "the order of blocks of SQLIO 1.1.1 is not made",
+            "leave it out",
+        ),
+        'D' => ("there is no debug output", "leave it out"),
+        _ => (
+            "SQLIO has no such switch",
+            "see docs/compatibility.md for what is taken",
+        ),
+    };
+    Refused::new(whole, why, instead)
+}
+
+/// Reads a parameter file: a line for each file, `name threads [mask [size in MB]]`; lines that begin with `#` are ignored.
+///
+/// # Errors
+/// [`Refused`] with the number of the line.
+pub fn parameters(text: &str) -> Result<Vec<File>, Refused> {
+    let mut files = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let at = format!("line {} of the parameter file", index + 1);
+        files.push(parameter(line, &at)?);
+    }
+    let (least, most) = (1, MOST as usize);
+    if !(least..=most).contains(&files.len()) {
+        return Err(Refused::new(
+            "the parameter file",
+            format!("it names {} files", files.len()),
+            format!("name {least} to {most}, a line each: NAME THREADS MASK SIZE_IN_MB"),
+        ));
+    }
+    Ok(files)
+}
+
+fn parameter(line: &str, at: &str) -> Result<File, Refused> {
+    let (name, rest) = match line.strip_prefix('"') {
+        Some(rest) => rest
+            .split_once('"')
+            .ok_or_else(|| Refused::new(at, "a quotation mark without a second one", "add it"))?,
+        None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
+    };
+    if names_a_raw_device(name) {
+        return Err(raw_device(&format!("{at}: `{name}`")));
+    }
+    let mut words = rest
+        .split_whitespace()
+        .take_while(|word| !word.starts_with('#'));
+    let threads = words.next().ok_or_else(|| {
+        Refused::new(
+            at,
+            format!("`{line}` says nothing of threads"),
+            "write NAME THREADS MASK SIZE_IN_MB",
+        )
+    })?;
+    let threads = small(&format!("{at}, threads"), threads, 1, MOST)?;
+    if let Some(mask) = words.next() {
+        let value = match mask.strip_prefix("0x").or_else(|| mask.strip_prefix("0X")) {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => mask.parse().ok(),
+        };
+        match value {
+            Some(0) => {}
+            Some(_) => return Err(refuse('a', &format!("{at}: mask `{mask}`"))),
+            None => {
+                return Err(Refused::new(
+                    format!("{at}: mask `{mask}`"),
+                    "it is neither decimal nor hexadecimal",
+                    "write 0x0",
+                ));
+            }
+        }
+    }
+    let size = words
+        .next()
+        .map(|size| number(&format!("{at}, size in MB"), size, 1, 1 << 40))
+        .transpose()?;
+    if let Some(more) = words.next() {
+        return Err(Refused::new(
+            format!("{at}: `{more}`"),
+            "nothing follows the size",
+            "put a name with spaces between quotation marks",
+        ));
+    }
+    Ok(File {
+        name: name.to_owned(),
+        threads,
+        size: size.map(Bytes::mib),
+    })
+}
+
+#[cfg(test)]
+mod tests;
