@@ -2,12 +2,25 @@
 //!
 //! One file an engine. An [`Engine`] belongs to one thread and has a fixed number of *slots*, each with a buffer of its
 //! own; a slot has at most one request under way. The caller starts requests in free slots, then asks for those that have
-//! ended. That is the shape of io_uring; an engine whose calls block has one slot, and its users take a thread for each
-//! outstanding I/O.
+//! ended. That is the shape of io_uring; an engine whose calls block makes one request after the other, and its users take
+//! a thread for each outstanding I/O.
+//!
+//! | engine | requests at once | where |
+//! |---|---|---|
+//! | [`Uring`] | up to 4,096 | Linux from 5.11 on, where nothing forbids it |
+//! | [`Pread`] | one | everywhere |
+//! | [`Null`] | up to 4,096 | everywhere; nothing is moved |
+//!
+//! [`Kind::available`] tells whether one works here by trying, [`open`] makes one of a kind that is known only at run time,
+//! and [`faulty`] has one that fails as told.
 
 mod buffer;
+pub mod faulty;
 mod null;
 mod pread;
+mod slots;
+#[cfg(target_os = "linux")]
+mod uring;
 
 use std::fmt;
 use std::fs::File;
@@ -18,6 +31,15 @@ use straddle_geometry::{Access, Bytes, Unit};
 
 pub use null::Null;
 pub use pread::Pread;
+#[cfg(target_os = "linux")]
+pub use uring::Uring;
+
+/// Flag of a write: it ends when the data, and what is needed to read it back, is on stable storage.
+#[cfg(target_os = "linux")]
+const RWF_DSYNC: u32 = 0x2;
+/// Flag of a write: it is never torn (Linux 6.11).
+#[cfg(target_os = "linux")]
+const RWF_ATOMIC: u32 = 0x40;
 
 /// A request for an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +57,20 @@ pub struct Request {
 /// A request that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its slot, free again.
+    /// Its slot, free again, unless the error is that the slot was taken.
     pub slot: u32,
-    /// Bytes moved; fewer than asked for at the end of a file.
+    /// Bytes moved; fewer than asked for at the end of a file, on a full one, and wherever the system stopped short.
     pub moved: io::Result<Bytes>,
 }
 
-/// How long [`Engine::finish`] waits for a request to end.
+/// How long [`Engine::finish`] waits for a request to end; with none under way it never waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Not at all.
     No,
-    /// Until at least one has ended, if one is under way.
+    /// Until at least one has ended.
     One,
-    /// Until at least one has ended, or for this long.
+    /// Until at least one has ended, or for this long; a signal may end it earlier.
     For(Duration),
 }
 
@@ -71,6 +93,37 @@ pub trait Engine {
     fn finish(&mut self, wait: Wait, ended: &mut Vec<Ended>) -> io::Result<()>;
 }
 
+impl<E: Engine + ?Sized> Engine for Box<E> {
+    fn slots(&self) -> u32 {
+        (**self).slots()
+    }
+
+    fn buffer(&mut self, slot: u32) -> Option<&mut [u8]> {
+        (**self).buffer(slot)
+    }
+
+    fn start(&mut self, request: Request) {
+        (**self).start(request);
+    }
+
+    fn finish(&mut self, wait: Wait, ended: &mut Vec<Ended>) -> io::Result<()> {
+        (**self).finish(wait, ended)
+    }
+}
+
+/// An engine of a kind that is known only at run time. It belongs to the thread that opens it.
+///
+/// # Errors
+/// When this system has no such engine or forbids it, and when there is not enough memory; the message says which.
+pub fn open(kind: Kind, setup: Setup) -> io::Result<Box<dyn Engine>> {
+    Ok(match kind {
+        #[cfg(target_os = "linux")]
+        Kind::IoUring => Box::new(Uring::new(setup)?),
+        Kind::Pread => Box::new(Pread::new(setup)?),
+        Kind::Null => Box::new(Null::new(&setup)?),
+    })
+}
+
 /// What a write promises when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -89,9 +142,10 @@ pub enum Durability {
 pub struct Setup {
     /// Opened as its requests need it: for writing, with `O_DIRECT`, with `O_DSYNC`.
     pub file: File,
-    /// Requests under way at once. An engine that blocks takes 1, see [`Kind::most_slots`].
+    /// Slots, each with a buffer. As many requests can be started at once, but not more than [`Kind::most_slots`] are really
+    /// under way at once.
     pub slots: u32,
-    /// Longest request.
+    /// Longest request; below 2³².
     pub largest: Unit,
     /// What buffers are aligned to in memory.
     pub memory_alignment: Unit,
@@ -117,7 +171,24 @@ pub enum Kind {
 
 impl Kind {
     /// Every engine of this system, the usual one first.
-    pub const ALL: &[Kind] = &[Kind::Pread, Kind::Null];
+    pub const ALL: &[Kind] = &[
+        #[cfg(target_os = "linux")]
+        Kind::IoUring,
+        Kind::Pread,
+        Kind::Null,
+    ];
+
+    /// Whether it works here, found out by trying.
+    ///
+    /// # Errors
+    /// Why it does not: no such engine in this kernel, or forbidden (seccomp, sysctl `kernel.io_uring_disabled`).
+    pub fn available(self) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Kind::IoUring => Uring::probe(),
+            Kind::Pread | Kind::Null => Ok(()),
+        }
+    }
 
     /// What it is called on the command line and in results.
     #[must_use]
@@ -130,7 +201,7 @@ impl Kind {
         }
     }
 
-    /// Most requests under way at once in one engine of this kind.
+    /// Most requests really under way at once in one engine of this kind.
     #[must_use]
     pub fn most_slots(self) -> u32 {
         match self {
