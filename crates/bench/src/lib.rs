@@ -12,6 +12,7 @@
 //! 7. [`validity`]: what could make all of that worthless, and what to do about it.
 
 pub mod compat;
+pub mod counters;
 pub mod histogram;
 pub mod journal;
 pub mod place;

@@ -1,0 +1,389 @@
+//! What a worker does: start requests, take those that have ended, count.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use straddle_geometry::{Access, Bytes};
+use straddle_io::engine::{Ended, Engine, Request, Wait};
+
+use super::generator::Generator;
+use super::pace::Pace;
+use super::payload::Payload;
+use super::verify::Verifier;
+use super::{RunError, Watch};
+use crate::sample::Side;
+
+/// A tenth of a second: how finely requests are counted over time, and how often others are told.
+pub(super) const TICK: u64 = 100_000_000;
+/// Most requests that share a time stamp at their start, and that are handed over at once.
+const BATCH: u32 = 64;
+/// Every how many rounds it is measured what sharing a time stamp adds.
+const SAMPLED: u32 = 256;
+/// Sleep ends this much before a request is due, and the rest is spent looking at the clock: a timer may be late by about
+/// as much.
+const SPIN: u64 = 20_000;
+/// Longest sleep, so that a run can be stopped.
+const NAP: u64 = 50_000_000;
+/// Places that are drawn, in a run with verification, before a worker waits for one to become free.
+const DRAWS: u32 = 16;
+
+/// What all workers of a run share.
+#[derive(Debug)]
+pub(super) struct Common<'a> {
+    pub(super) watch: &'a Watch,
+    pub(super) target: String,
+    pub(super) engine: &'static str,
+    /// When the measured part begins and ends, in nanoseconds from the beginning.
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) think: u64,
+    pub(super) verifier: Option<&'a Verifier>,
+    pub(super) failure: Mutex<Option<RunError>>,
+    pub(super) failed: AtomicBool,
+}
+
+impl Common<'_> {
+    /// Ends the run with an error; the first one counts.
+    #[cold]
+    pub(super) fn fail(&self, error: RunError) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.watch.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn request_failed(&self, flight: &Flight, moved: io::Result<Bytes>) {
+        let source = match moved {
+            Err(error) => error,
+            Ok(moved) => {
+                let what = format!(
+                    "only {} of them were moved; expected all: the target ends there, or is full",
+                    moved.grouped()
+                );
+                io::Error::new(io::ErrorKind::UnexpectedEof, what)
+            }
+        };
+        self.fail(RunError::Request {
+            target: self.target.clone(),
+            access: flight.access,
+            at: Bytes::new(flight.offset),
+            len: Bytes::new(flight.len),
+            source,
+        });
+    }
+}
+
+/// What one stream of requests is made of.
+#[derive(Debug)]
+pub(super) struct Stream<'a> {
+    pub(super) generator: Generator<'a>,
+    pub(super) pace: Option<&'a Pace>,
+    pub(super) payload: Payload,
+    /// Requests under way at once.
+    pub(super) outstanding: u32,
+    /// The slot of the first write: with reads and writes mixed, they have slots of their own.
+    pub(super) first_write: u32,
+}
+
+/// What a stream has counted.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) reads: Side,
+    pub(super) writes: Side,
+    pub(super) ticks: Vec<u32>,
+    pub(super) stamp_error: u64,
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    access: Access,
+    offset: u64,
+    len: u64,
+    /// When it started or was due.
+    from: u64,
+}
+
+/// Where a run is in time.
+#[derive(Debug)]
+struct Progress {
+    counting: bool,
+    draining: bool,
+    /// When this is to be looked at again.
+    boundary: u64,
+    tick: usize,
+    /// Not yet told.
+    requests: u64,
+    nanoseconds: u64,
+    /// Requests of the tick.
+    ticked: u32,
+}
+
+impl Progress {
+    #[cold]
+    fn advance(&mut self, now: u64, common: &Common<'_>, ticks: &mut [u32]) {
+        let watch = common.watch;
+        watch.requests.fetch_add(self.requests, Ordering::Relaxed);
+        watch
+            .nanoseconds
+            .fetch_add(self.nanoseconds, Ordering::Relaxed);
+        (self.requests, self.nanoseconds) = (0, 0);
+        if let Some(tick) = ticks.get_mut(self.tick) {
+            *tick += self.ticked;
+        }
+        self.ticked = 0;
+        self.counting = false;
+        if now >= common.until {
+            self.draining = true;
+            self.boundary = now + TICK;
+        } else if now >= common.from {
+            self.counting = true;
+            let tick = (now - common.from) / TICK;
+            self.tick = usize::try_from(tick).unwrap_or(usize::MAX);
+            self.boundary = common.until.min(common.from + (tick + 1) * TICK);
+        } else {
+            self.boundary = common.from.min(now + TICK);
+        }
+    }
+}
+
+/// Keeps requests under way until the measured part is over, and waits for the last ones. Errors go to `common`.
+pub(super) fn drive<E: Engine>(
+    engine: &mut E,
+    mut stream: Stream<'_>,
+    common: &Common<'_>,
+    begin: Instant,
+) -> Tally {
+    let outstanding = stream.outstanding;
+    let ticks = usize::try_from((common.until - common.from).div_ceil(TICK)).unwrap_or(0);
+    let mut tally = Tally {
+        ticks: vec![0; ticks],
+        ..Tally::default()
+    };
+    let mut progress = Progress {
+        counting: false,
+        draining: false,
+        boundary: 0,
+        tick: 0,
+        requests: 0,
+        nanoseconds: 0,
+        ticked: 0,
+    };
+    let nothing = Flight {
+        access: Access::Read,
+        offset: 0,
+        len: 0,
+        from: 0,
+    };
+    let mut flights = vec![nothing; outstanding as usize];
+    // Those that may start, and when: after the time to think.
+    let mut free: VecDeque<(u64, u32)> = (0..outstanding).map(|flight| (0, flight)).collect();
+    let mut ended: Vec<Ended> = Vec::with_capacity(outstanding as usize);
+    let mut due = None;
+    let mut round = 0_u32;
+    loop {
+        let mut now = nanoseconds(begin);
+        if now >= progress.boundary {
+            progress.advance(now, common, &mut tally.ticks);
+        }
+        let many = ended.len() > BATCH as usize;
+        for Ended { slot, moved } in ended.drain(..) {
+            let index = if slot < outstanding {
+                slot
+            } else {
+                slot - outstanding
+            };
+            let Some(flight) = flights.get(index as usize) else {
+                continue;
+            };
+            free.push_back((now + common.think, index));
+            let well = moved.as_ref().is_ok_and(|moved| moved.get() == flight.len);
+            if let Some(verifier) = common.verifier {
+                verify(verifier, engine, slot, flight, well, common);
+            }
+            if !well {
+                common.request_failed(flight, moved);
+                continue;
+            }
+            let latency = now - flight.from;
+            progress.requests += 1;
+            progress.nanoseconds += latency;
+            if progress.counting {
+                let side = match flight.access {
+                    Access::Read => &mut tally.reads,
+                    Access::Write => &mut tally.writes,
+                };
+                side.latencies.record(latency);
+                side.requests += 1;
+                side.bytes = Bytes::new(side.bytes.get() + flight.len);
+                progress.ticked += 1;
+            }
+        }
+        if many {
+            now = nanoseconds(begin);
+        }
+        let stopping = progress.draining || common.stopped();
+        if stopping && free.len() == flights.len() {
+            break;
+        }
+        let mut wait = Wait::One;
+        let mut started = 0;
+        while let Some((ready, index)) = free.front().copied().filter(|_| !stopping) {
+            if ready > now {
+                wait = pause(ready - now);
+                break;
+            }
+            if started == BATCH {
+                wait = Wait::No;
+                break;
+            }
+            let mut from = now;
+            if let Some(pace) = stream.pace {
+                let at = *due.get_or_insert_with(|| pace.take());
+                if at > now {
+                    wait = pause(at - now);
+                    break;
+                }
+                from = at;
+            }
+            let Some(drawn) = draw(&mut stream.generator, common.verifier) else {
+                if free.len() == flights.len() {
+                    wait = Wait::No;
+                }
+                break;
+            };
+            let slot = match drawn.access {
+                Access::Read => index,
+                Access::Write => index + stream.first_write,
+            };
+            if drawn.access == Access::Write {
+                renew(engine, slot, &mut stream.payload, &drawn, common.verifier);
+            }
+            if let Some(flight) = flights.get_mut(index as usize) {
+                *flight = Flight {
+                    access: drawn.access,
+                    offset: drawn.offset,
+                    len: drawn.len,
+                    from,
+                };
+            }
+            engine.start(Request {
+                access: drawn.access,
+                offset: Bytes::new(drawn.offset),
+                len: Bytes::new(drawn.len),
+                slot,
+            });
+            free.pop_front();
+            due = None;
+            started += 1;
+        }
+        round = round.wrapping_add(1);
+        if round.is_multiple_of(SAMPLED) && started > 0 && progress.counting {
+            tally.stamp_error = tally.stamp_error.max(nanoseconds(begin) - now);
+        }
+        if free.len() == flights.len() {
+            // Nothing is under way, so there is nothing that an engine could wait for.
+            match wait {
+                Wait::For(time) => std::thread::sleep(time),
+                _ => std::hint::spin_loop(),
+            }
+            continue;
+        }
+        if let Err(source) = engine.finish(wait, &mut ended) {
+            common.fail(RunError::Engine {
+                engine: common.engine,
+                source,
+            });
+            break;
+        }
+    }
+    progress.advance(nanoseconds(begin), common, &mut tally.ticks);
+    tally
+}
+
+/// Nanoseconds since then, for 584 years.
+#[inline]
+fn nanoseconds(begin: Instant) -> u64 {
+    let since = begin.elapsed();
+    since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
+}
+
+/// Waits for `nanoseconds` less what is spent spinning.
+fn pause(nanoseconds: u64) -> Wait {
+    match nanoseconds.saturating_sub(SPIN) {
+        0 => Wait::No,
+        time => Wait::For(Duration::from_nanos(time.min(NAP))),
+    }
+}
+
+/// The next request; with verification, one whose sectors nobody is at.
+#[inline]
+fn draw(
+    generator: &mut Generator<'_>,
+    verifier: Option<&Verifier>,
+) -> Option<super::generator::Drawn> {
+    let Some(verifier) = verifier else {
+        return Some(generator.draw());
+    };
+    (0..DRAWS)
+        .map(|_| generator.draw())
+        .find(|drawn| verifier.claim(drawn.offset, drawn.len))
+}
+
+/// Puts into the buffer what is written next.
+#[inline]
+fn renew<E: Engine>(
+    engine: &mut E,
+    slot: u32,
+    payload: &mut Payload,
+    drawn: &super::generator::Drawn,
+    verifier: Option<&Verifier>,
+) {
+    let len = usize::try_from(drawn.len).unwrap_or(usize::MAX);
+    let Some(bytes) = engine.buffer(slot).and_then(|buffer| buffer.get_mut(..len)) else {
+        // The engine refuses such a request, and says why.
+        return;
+    };
+    payload.renew(bytes);
+    if let Some(verifier) = verifier {
+        verifier.stamp(drawn.offset, bytes);
+    }
+}
+
+/// Holds what was read against what was written, and notes what was written.
+#[inline(never)]
+fn verify<E: Engine>(
+    verifier: &Verifier,
+    engine: &mut E,
+    slot: u32,
+    flight: &Flight,
+    well: bool,
+    common: &Common<'_>,
+) {
+    if flight.access == Access::Write {
+        verifier.wrote(flight.offset, flight.len, well);
+        return;
+    }
+    let len = usize::try_from(flight.len).unwrap_or(usize::MAX);
+    let bytes = engine.buffer(slot).and_then(|buffer| buffer.get(..len));
+    let checked = match bytes {
+        Some(bytes) if well => verifier.check(flight.offset, bytes),
+        _ => Ok(()),
+    };
+    verifier.release(flight.offset, flight.len);
+    if let Err(mismatch) = checked {
+        common.fail(RunError::Verification {
+            target: common.target.clone(),
+            at: mismatch.at,
+            found: mismatch.found,
+            expected: mismatch.expected,
+        });
+    }
+}
