@@ -1,14 +1,126 @@
 //! What samples prove. Floating point comes from `libm`, so that results are equal everywhere.
+//!
+//! - [`blocks`] puts runs together to blocks, [`ratio`] makes paired log ratios of them, [`interval`] says how far
+//!   those may lie from the truth and when that is narrow enough ([`student`] has the distribution).
+//! - [`holm`] corrects for many comparisons, [`verdict`] says what they prove.
+//! - [`drift`] and [`steady`] look at whether the storage stayed the same ([`line`] fits the lines), [`saturation`] at
+//!   where more concurrency stops to help, [`equivalents`] at offsets that should not differ.
+//! - [`summary`] has rates, latencies and device operations of an offset; [`warnings`](mod@warnings) says what a reader
+//!   has to know.
 
-use crate::plan::Plan;
-use crate::results::{CellResult, Knee};
+pub mod blocks;
+pub mod drift;
+pub mod equivalents;
+pub mod holm;
+pub mod interval;
+pub mod line;
+pub mod ratio;
+pub mod saturation;
+pub mod steady;
+pub mod student;
+pub mod summary;
+pub mod verdict;
+pub mod warnings;
+
+pub use warnings::warnings;
+
+use std::time::Duration;
+
+use crate::plan::{Plan, Slot};
+use crate::results::{CellResult, Gain, Knee, Verdict};
 use crate::sample::Sample;
+use blocks::{CellBlocks, Collector, Run};
+use interval::Estimate;
 
 /// What the samples of an experiment prove: a result for each cell of the plan, and the knees.
 ///
-/// `classes` has the class of each offset ([`crate::place::Placed::class`]).
+/// `classes` has the class of each offset ([`crate::place::Placed::class`]). Samples come in the order in which they
+/// were made; those of blocks that were begun again later are left out, those of a last block that was not finished
+/// count for rates and latencies, not for ratios.
 #[must_use]
 pub fn analyse(plan: &Plan, samples: &[Sample], classes: &[usize]) -> (Vec<CellResult>, Vec<Knee>) {
-    let _ = (plan, samples, classes);
-    (Vec::new(), Vec::new())
+    let collected = collect(plan, samples.iter().map(|sample| (sample.slot, sample)));
+    let mut cells: Vec<CellResult> = collected
+        .cells()
+        .iter()
+        .map(|cell| {
+            let blocks = runs(cell);
+            CellResult {
+                offsets: (0..plan.offsets.len())
+                    .map(|offset| summary::offset(cell, offset))
+                    .collect(),
+                gains: gains(plan, &blocks),
+                drift: drift::drift(&blocks),
+                noise_floor: equivalents::noise_floor(plan, &blocks, classes),
+                blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+            }
+        })
+        .collect();
+    judge(plan, &mut cells);
+    let knees = saturation::knees(plan, &collected, &cells);
+    (cells, knees)
+}
+
+/// Puts runs together to blocks.
+pub(crate) fn collect<T>(plan: &Plan, runs: impl Iterator<Item = (Slot, T)>) -> Collector<T> {
+    let mut collector = Collector::new(plan);
+    for (slot, run) in runs {
+        collector.push(slot, run);
+    }
+    collector
+}
+
+/// The complete blocks of a cell, with nothing but what comparisons need.
+pub(crate) fn runs(cell: &CellBlocks<&Sample>) -> Vec<Vec<(Slot, Run)>> {
+    let run = |(slot, sample): &(Slot, &Sample)| (*slot, Run::from(*sample));
+    let block = |block: &Vec<(Slot, &Sample)>| block.iter().map(run).collect();
+    cell.complete.iter().map(block).collect()
+}
+
+/// Adds the log ratios of a block to the estimates of its candidates, which are in the order of the plan's offsets
+/// without the baseline.
+pub(crate) fn add_block<T>(
+    estimates: &mut [Estimate],
+    block: &[(Slot, T)],
+    rate: impl Fn(&T) -> f64,
+    measured: Duration,
+) {
+    let rates: Vec<f64> = block.iter().map(|(_, run)| rate(run)).collect();
+    let ratios = ratio::log_ratios(&rates, measured.as_secs_f64());
+    for ((slot, _), ratio) in block.iter().skip(1).step_by(2).zip(ratios) {
+        let candidate = (slot.offset as usize).checked_sub(1);
+        if let Some(estimate) = candidate.and_then(|at| estimates.get_mut(at)) {
+            estimate.push(ratio);
+        }
+    }
+}
+
+/// The gains of a cell, without what depends on those of other cells.
+fn gains(plan: &Plan, blocks: &[Vec<(Slot, Run)>]) -> Vec<Gain> {
+    let candidates = plan.offsets.len().saturating_sub(1);
+    let mut estimates = vec![Estimate::new(plan.least_blocks); candidates];
+    for block in blocks {
+        add_block(&mut estimates, block, |run| run.rate, plan.measured);
+    }
+    (1..)
+        .zip(estimates)
+        .map(|(offset, estimate)| Gain {
+            offset,
+            ratio: estimate.interval(),
+            p: estimate.p(),
+            p_adjusted: None,
+            verdict: Verdict::NotEnoughEvidence,
+        })
+        .collect()
+}
+
+/// Adjusts the p-values of all gains of all cells for being so many, and says what they prove.
+fn judge(plan: &Plan, cells: &mut [CellResult]) {
+    let mut gains: Vec<&mut Gain> = cells.iter_mut().flat_map(|cell| &mut cell.gains).collect();
+    let p: Vec<f64> = gains.iter().filter_map(|gain| gain.p).collect();
+    let mut adjusted = holm::adjust(&p).into_iter();
+    for gain in &mut gains {
+        gain.p_adjusted = gain.p.and_then(|_| adjusted.next());
+        gain.verdict = verdict::verdict(gain.ratio, gain.p_adjusted, plan.precision);
+    }
 }

@@ -1,0 +1,297 @@
+//! Whether a plan can be carried out, and can prove anything.
+
+use std::time::Duration;
+
+use super::Plan;
+use crate::workload::Workload;
+
+/// Least blocks with which a spread says anything: with two, the 97.5% point of Student's distribution is 12.7.
+const LEAST_BLOCKS: u32 = 3;
+/// Most runs that a plan may ask for in any case. A million runs of a second each take eleven days.
+const MOST_RUNS: u64 = 1_000_000;
+/// Most threads.
+const MOST_WORKERS: u32 = 4096;
+/// Most requests that one worker keeps under way: the largest ring that `io_uring` makes.
+const MOST_OUTSTANDING: u32 = 32_768;
+/// Most bytes under way at once.
+const MOST_UNDER_WAY: u64 = 1 << 40;
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{what}: {found}; expected {expected}")]
+pub struct PlanError {
+    /// Which part of it.
+    pub what: &'static str,
+    /// What it says.
+    pub found: String,
+    /// What it could say.
+    pub expected: String,
+}
+
+/// An error unless `good`.
+fn require(
+    good: bool,
+    what: &'static str,
+    found: impl FnOnce() -> String,
+    expected: &str,
+) -> Result<(), PlanError> {
+    if good {
+        return Ok(());
+    }
+    Err(PlanError {
+        what,
+        found: found(),
+        expected: expected.to_owned(),
+    })
+}
+
+impl Plan {
+    /// Looks for everything that makes it impossible or worthless.
+    ///
+    /// # Errors
+    /// The first thing found.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let none = || "none".to_owned();
+        require(!self.cells.is_empty(), "workloads", none, "at least one")?;
+        require(
+            !self.offsets.is_empty(),
+            "offsets",
+            none,
+            "the baseline at least, such as 1M",
+        )?;
+        self.check_offsets()?;
+        require(
+            !self.measured.is_zero(),
+            "time of a run",
+            || "0 s".to_owned(),
+            "a second or more; a tenth is enough on fast storage only",
+        )?;
+        require(
+            self.budget != Some(Duration::ZERO),
+            "time for all runs",
+            || "0 s".to_owned(),
+            "some, or no limit",
+        )?;
+        // NaN is in no range.
+        require(
+            self.precision > 0.0 && self.precision <= 1.0,
+            "precision",
+            || format!("{}%", self.precision * 100.0),
+            "above 0% and up to 100%; 1% is usual",
+        )?;
+        self.check_blocks()?;
+        for (number, workload) in self.cells.iter().enumerate() {
+            check_workload(workload).map_err(|error| PlanError {
+                found: format!("{} in workload {}", error.found, number + 1),
+                ..error
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_offsets(&self) -> Result<(), PlanError> {
+        for (at, offset) in self.offsets.iter().enumerate() {
+            for other in &self.offsets[..at] {
+                require(
+                    other.bytes != offset.bytes,
+                    "offsets",
+                    || {
+                        format!(
+                            "{other} and {offset} are both {} bytes",
+                            offset.bytes.grouped()
+                        )
+                    },
+                    "different ones, each named once",
+                )?;
+                require(
+                    other.name != offset.name,
+                    "offsets",
+                    || format!("two are called {offset}"),
+                    "different names",
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_blocks(&self) -> Result<(), PlanError> {
+        let least = if self.offsets.len() > 1 {
+            LEAST_BLOCKS
+        } else {
+            1
+        };
+        require(
+            self.least_blocks >= least,
+            "least repeats",
+            || self.least_blocks.to_string(),
+            &format!("{least} or more: an interval needs the spread of several"),
+        )?;
+        require(
+            self.most_blocks >= self.least_blocks,
+            "most repeats",
+            || self.most_blocks.to_string(),
+            &format!("at least the least repeats, {}", self.least_blocks),
+        )?;
+        require(
+            u32::try_from(self.cells.len()).is_ok() && self.runs(self.least_blocks) <= MOST_RUNS,
+            "runs",
+            || {
+                format!(
+                    "{} ({} workloads × {} repeats × {} runs)",
+                    self.runs(self.least_blocks),
+                    self.cells.len(),
+                    self.least_blocks,
+                    self.runs_per_block(),
+                )
+            },
+            &format!("at most {MOST_RUNS}: fewer workloads, offsets or repeats"),
+        )
+    }
+
+    /// Runs when every cell makes this many blocks; saturates.
+    pub(super) fn runs(&self, blocks: u32) -> u64 {
+        let round = (self.cells.len() as u64).saturating_mul(self.runs_per_block() as u64);
+        round.saturating_mul(u64::from(blocks))
+    }
+}
+
+fn check_workload(workload: &Workload) -> Result<(), PlanError> {
+    require(
+        !workload.sizes.is_empty(),
+        "request sizes",
+        || "none".to_owned(),
+        "at least one",
+    )?;
+    for (size, weight) in &workload.sizes {
+        require(
+            *weight > 0,
+            "request sizes",
+            || format!("{} bytes with weight 0", size.bytes().grouped()),
+            "a weight of 1 or more, or the size left out",
+        )?;
+    }
+    let weights: u64 = workload.sizes.iter().map(|(_, w)| u64::from(*w)).sum();
+    require(
+        u32::try_from(weights).is_ok(),
+        "request sizes",
+        || format!("weights with a sum of {weights}"),
+        "a sum below 2³²; percent are fine enough",
+    )?;
+    let count = |what, found: u32, most: u32| {
+        require(
+            (1..=most).contains(&found),
+            what,
+            || found.to_string(),
+            &format!("1 to {most}"),
+        )
+    };
+    count("workers", workload.workers, MOST_WORKERS)?;
+    count(
+        "outstanding requests",
+        workload.outstanding,
+        MOST_OUTSTANDING,
+    )?;
+    let bytes = workload.largest().get().checked_mul(workload.concurrency());
+    require(
+        bytes.is_some_and(|bytes| bytes <= MOST_UNDER_WAY),
+        "requests under way",
+        || {
+            format!(
+                "{} workers × {} outstanding × {} bytes",
+                workload.workers,
+                workload.outstanding,
+                workload.largest().bytes().grouped(),
+            )
+        },
+        "at most 1 TiB under way at once",
+    )?;
+    if let Some(rate) = workload.rate {
+        require(
+            rate.is_finite() && rate > 0.0,
+            "offered rate",
+            || format!("{rate} requests each second"),
+            "a number above 0, or none for as fast as it goes",
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan;
+    use super::*;
+    use straddle_geometry::{Bytes, Unit};
+
+    /// A change that makes a plan bad, and the part that is blamed for it.
+    type Case = (&'static str, fn(&mut Plan));
+
+    const CASES: [Case; 25] = [
+        ("workloads", |p| p.cells.clear()),
+        ("offsets", |p| p.offsets.clear()),
+        ("offsets", |p| p.offsets[1].bytes = p.offsets[0].bytes),
+        ("offsets", |p| p.offsets[1].name = p.offsets[0].name.clone()),
+        ("time of a run", |p| p.measured = Duration::ZERO),
+        ("time for all runs", |p| p.budget = Some(Duration::ZERO)),
+        ("precision", |p| p.precision = 0.0),
+        ("precision", |p| p.precision = -0.0),
+        ("precision", |p| p.precision = 1.001),
+        ("precision", |p| p.precision = f64::NAN),
+        ("precision", |p| p.precision = f64::INFINITY),
+        ("least repeats", |p| p.least_blocks = 2),
+        ("most repeats", |p| p.most_blocks = p.least_blocks - 1),
+        ("runs", |p| {
+            p.least_blocks = u32::MAX;
+            p.most_blocks = u32::MAX;
+        }),
+        ("request sizes", |p| p.cells[1].sizes.clear()),
+        ("request sizes", |p| p.cells[1].sizes[0].1 = 0),
+        ("request sizes", |p| {
+            let size = p.cells[0].sizes[0].0;
+            p.cells[0].sizes = vec![(size, u32::MAX), (size, 1)];
+        }),
+        ("workers", |p| p.cells[0].workers = 0),
+        ("workers", |p| p.cells[0].workers = u32::MAX),
+        ("outstanding requests", |p| p.cells[0].outstanding = 0),
+        ("outstanding requests", |p| {
+            p.cells[0].outstanding = u32::MAX
+        }),
+        ("requests under way", |p| {
+            p.cells[0].sizes[0].0 = Unit::new(1 << 50).expect("not zero");
+        }),
+        ("offered rate", |p| p.cells[0].rate = Some(0.0)),
+        ("offered rate", |p| p.cells[0].rate = Some(f64::NAN)),
+        ("offered rate", |p| p.cells[0].rate = Some(f64::INFINITY)),
+    ];
+
+    #[test]
+    fn each_mistake_is_named() {
+        assert_eq!(plan(2, 3).check(), Ok(()));
+        for (number, (what, spoil)) in CASES.into_iter().enumerate() {
+            let mut plan = plan(2, 3);
+            spoil(&mut plan);
+            let error = plan.check().expect_err(what);
+            assert_eq!(error.what, what, "case {number}: {error}");
+        }
+    }
+
+    #[test]
+    fn without_candidates_one_repeat_will_do() {
+        let mut plan = plan(1, 1);
+        plan.least_blocks = 1;
+        assert_eq!(plan.check(), Ok(()));
+        plan.least_blocks = 0;
+        assert_eq!(plan.check().expect_err("none").what, "least repeats");
+    }
+
+    #[test]
+    fn messages_say_what_was_found_and_where() {
+        let mut bad = plan(2, 2);
+        bad.cells[1].workers = 0;
+        let message = bad.check().expect_err("no workers").to_string();
+        assert_eq!(message, "workers: 0 in workload 2; expected 1 to 4096");
+        let mut bad = plan(1, 2);
+        bad.offsets[1].bytes = Bytes::new(0);
+        let message = bad.check().expect_err("twice the same").to_string();
+        assert!(message.contains("are both 0 bytes"), "{message}");
+    }
+}

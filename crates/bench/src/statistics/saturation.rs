@@ -1,0 +1,168 @@
+//! Where more concurrency stops to help.
+//!
+//! Cells that differ in nothing but workers and outstanding requests form a group; their products are its degrees of
+//! concurrency. With at least three of them, the knee of an offset is the lowest degree from which on, for every higher
+//! one,
+//!
+//! - it is proven that throughput rises by less than 10% for each doubling of concurrency: the upper end of the 95%
+//!   interval of the rise lies below that; and
+//! - mean latency has risen by more than that at the highest degree. (In a closed loop without think time that
+//!   follows by Little's law: concurrency doubles and throughput does not, so latency does.)
+//!
+//! The rise from one degree to another is the mean difference of log rates, paired by round, since blocks of one round
+//! are made close to each other; its interval is Student's. What noise could hide is not called flat, so noisy storage
+//! has its knee found late or not at all, never too early by chance alone.
+//!
+//! Kleinrock's knee, the highest ratio of throughput to latency (*Power and deterministic rules of thumb for
+//! probabilistic problems in computer communications*, ICC 1979), lies where a doubling brings 41%. That is a fair
+//! optimum for a network; who tunes a database still takes 20% more for twice the threads, so the bar is lower here.
+
+use super::blocks::{CellBlocks, Collector};
+use super::interval::Estimate;
+use super::ratio::{LogRatio, log_rate};
+use super::summary::mean_latency;
+use crate::plan::Plan;
+use crate::results::{CellResult, Knee};
+use crate::sample::Sample;
+use crate::workload::Workload;
+
+/// Degrees of concurrency that a group needs.
+const LEAST_DEGREES: usize = 3;
+
+/// Rise of throughput for each doubling of concurrency below which it is "hardly anything".
+const RISE: f64 = 1.10;
+
+/// Cells of equal concurrency: indices into the plan.
+type Degree = Vec<usize>;
+
+/// The knees of all groups, for each offset. Offsets of which some degree has fewer than two complete blocks have none:
+/// there is no interval to go by.
+#[must_use]
+pub fn knees(plan: &Plan, blocks: &Collector<&Sample>, cells: &[CellResult]) -> Vec<Knee> {
+    let mut knees = Vec::new();
+    for degrees in groups(plan) {
+        for offset in 0..plan.offsets.len() {
+            let series: Vec<Vec<f64>> = degrees
+                .iter()
+                .map(|degree| log_rates(plan, blocks, degree, offset))
+                .collect();
+            if series.iter().any(|series| series.len() < 2) {
+                continue;
+            }
+            let concurrency: Vec<f64> = degrees.iter().map(|d| doublings(plan, d)).collect();
+            let latency: Vec<f64> = degrees.iter().map(|d| latency(cells, d, offset)).collect();
+            let at = knee(&series, &concurrency, &latency);
+            // Indices of the knee count cells, and a degree may have several.
+            let before = |degree: usize| degrees[..degree].iter().map(Vec::len).sum();
+            knees.push(Knee {
+                offset,
+                cells: degrees.iter().flatten().copied().collect(),
+                at: at.map(before),
+            });
+        }
+    }
+    knees
+}
+
+/// Groups of cells with at least three degrees of concurrency, by rising degree.
+fn groups(plan: &Plan) -> Vec<Vec<Degree>> {
+    let mut groups: Vec<(Workload, Vec<usize>)> = Vec::new();
+    for (cell, workload) in plan.cells.iter().enumerate() {
+        // In an open loop the rate is given, not found.
+        if workload.rate.is_some() {
+            continue;
+        }
+        let rest = Workload {
+            workers: 1,
+            outstanding: 1,
+            ..workload.clone()
+        };
+        match groups.iter_mut().find(|(known, _)| *known == rest) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((rest, vec![cell])),
+        }
+    }
+    let degrees = groups.into_iter().map(|(_, mut cells)| {
+        let concurrency = |cell: &usize| plan.cells[*cell].concurrency();
+        cells.sort_by_key(|cell| (concurrency(cell), plan.cells[*cell].workers));
+        let degrees = cells.chunk_by(|a, b| concurrency(a) == concurrency(b));
+        degrees.map(<[usize]>::to_vec).collect::<Vec<Degree>>()
+    });
+    degrees.filter(|d| d.len() >= LEAST_DEGREES).collect()
+}
+
+/// The mean log rate of an offset in each round that all cells of a degree have made.
+fn log_rates(plan: &Plan, blocks: &Collector<&Sample>, degree: &Degree, offset: usize) -> Vec<f64> {
+    let seconds = plan.measured.as_secs_f64();
+    let of_cell = |cell: &CellBlocks<&Sample>| -> Vec<f64> {
+        let rounds = cell.complete.iter().map(|block| {
+            let runs = block
+                .iter()
+                .filter(|(slot, _)| slot.offset as usize == offset);
+            mean(runs.map(|(_, sample)| log_rate(sample.rate(), seconds)))
+        });
+        rounds.collect()
+    };
+    let all: Vec<Vec<f64>> = degree
+        .iter()
+        .map(|c| of_cell(&blocks.cells()[*c]))
+        .collect();
+    let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
+    (0..rounds)
+        .map(|round| mean(all.iter().map(|cell| cell[round])))
+        .collect()
+}
+
+/// Mean latency in seconds, 0 where there is none.
+fn latency(cells: &[CellResult], degree: &Degree, offset: usize) -> f64 {
+    mean(degree.iter().map(|cell| {
+        let result = cells.get(*cell).and_then(|cell| cell.offsets.get(offset));
+        result
+            .and_then(mean_latency)
+            .map_or(0.0, |l| l.as_secs_f64())
+    }))
+}
+
+/// Logarithm of a degree's concurrency to base 2.
+fn doublings(plan: &Plan, degree: &Degree) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "plans bound it to 2²⁷")]
+    mean(
+        degree
+            .iter()
+            .map(|cell| libm::log2(plan.cells[*cell].concurrency() as f64)),
+    )
+}
+
+/// The index of the lowest degree from which on nothing is gained; see the module.
+fn knee(series: &[Vec<f64>], doublings: &[f64], latency: &[f64]) -> Option<usize> {
+    let allowed = |from: usize, to: usize| libm::log(RISE) * (doublings[to] - doublings[from]);
+    let last = series.len() - 1;
+    (0..last).find(|from| {
+        let flat = (from + 1..=last).all(|to| {
+            highest_rise(&series[*from], &series[to]).is_some_and(|rise| rise < allowed(*from, to))
+        });
+        flat && libm::log(latency[last] / latency[*from]) > allowed(*from, last)
+    })
+}
+
+/// Upper end of the 95% interval of the mean of `to − from`, paired by round.
+fn highest_rise(from: &[f64], to: &[f64]) -> Option<f64> {
+    // No first stage: how many rounds there are was not decided by these differences.
+    let mut estimate = Estimate::new(u32::MAX);
+    for (from, to) in from.iter().zip(to) {
+        estimate.push(LogRatio {
+            value: to - from,
+            counting: 0.0,
+        });
+    }
+    Some(estimate.mean() + estimate.half_width()?)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut n) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        n += 1.0;
+    }
+    if n > 0.0 { sum / n } else { 0.0 }
+}

@@ -1,0 +1,132 @@
+//! What one offset delivered in one cell.
+
+use std::time::Duration;
+
+use super::blocks::CellBlocks;
+use crate::histogram::Latencies;
+use crate::results::{DeviceOperations, LatencySummary, OffsetResult};
+use crate::sample::Sample;
+
+/// All runs of an offset together, those of an unfinished block too.
+#[must_use]
+pub fn offset(cell: &CellBlocks<&Sample>, offset: usize) -> OffsetResult {
+    let of_offset = cell
+        .runs()
+        .filter(|(slot, _)| slot.offset as usize == offset);
+    let runs: Vec<&Sample> = of_offset.map(|(_, sample)| *sample).collect();
+    let mean = |of: &dyn Fn(&Sample) -> f64| {
+        if runs.is_empty() {
+            0.0
+        } else {
+            runs.iter().map(|run| of(run)).sum::<f64>() / as_float(runs.len() as u64)
+        }
+    };
+    let bytes = |run: &Sample| as_float(run.reads.bytes.get()) + as_float(run.writes.bytes.get());
+    let reads = merged(runs.iter().map(|run| &run.reads.latencies));
+    let writes = merged(runs.iter().map(|run| &run.writes.latencies));
+    let took: f64 = runs.iter().map(|run| run.took.as_secs_f64()).sum();
+    let rates = || runs.iter().map(|run| run.rate());
+    OffsetResult {
+        runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        reads_per_second: mean(&|run| run.reads.rate(run.took)),
+        writes_per_second: mean(&|run| run.writes.rate(run.took)),
+        bytes_per_second: mean(&|run| share(bytes(run), run.took.as_secs_f64())),
+        range: if runs.is_empty() {
+            (0.0, 0.0)
+        } else {
+            (
+                rates().fold(f64::MAX, f64::min),
+                rates().fold(0.0, f64::max),
+            )
+        },
+        mean_outstanding: share(waited(reads.as_ref()) + waited(writes.as_ref()), took),
+        read_latency: reads.as_ref().map(latency),
+        write_latency: writes.as_ref().map(latency),
+        device_operations: device_operations(&runs),
+    }
+}
+
+/// Percentiles of latencies.
+#[must_use]
+pub fn latency(latencies: &Latencies) -> LatencySummary {
+    LatencySummary {
+        requests: latencies.count(),
+        least: latencies.least(),
+        mean: latencies.mean(),
+        p50: latencies.percentile(50.0),
+        p90: latencies.percentile(90.0),
+        p95: latencies.percentile(95.0),
+        p99: latencies.percentile(99.0),
+        p999: latencies.percentile(99.9),
+        most: latencies.most(),
+    }
+}
+
+/// All of them in one histogram; `None` when there are none. A copy is half a megabyte, so empty ones are passed over.
+fn merged<'a>(all: impl Iterator<Item = &'a Latencies>) -> Option<Latencies> {
+    let mut filled = all.filter(|latencies| latencies.count() > 0);
+    let mut sum = filled.next()?.clone();
+    for latencies in filled {
+        sum.merge(latencies);
+    }
+    Some(sum)
+}
+
+/// Seconds that all requests waited, one after the other: rate times mean latency is this over the time it took (J. D.
+/// C. Little, *A proof for the queuing formula L = λW*, Operations Research 9, 1961).
+fn waited(latencies: Option<&Latencies>) -> f64 {
+    latencies.map_or(0.0, |l| as_float(l.count()) * l.mean().as_secs_f64())
+}
+
+/// Device operations for each request, devices in the order in which they first appear; those that did nothing are left
+/// out.
+fn device_operations(runs: &[&Sample]) -> Vec<DeviceOperations> {
+    let requests = runs
+        .iter()
+        .map(|run| run.reads.requests + run.writes.requests);
+    let requests = as_float(requests.sum());
+    let mut sums: Vec<(&str, u64, u64)> = Vec::new();
+    for device in runs.iter().flat_map(|run| &run.devices) {
+        let known = sums.iter_mut().find(|(name, ..)| *name == device.name);
+        match known {
+            Some((_, reads, writes)) => {
+                *reads = reads.saturating_add(device.reads);
+                *writes = writes.saturating_add(device.writes);
+            }
+            None => sums.push((&device.name, device.reads, device.writes)),
+        }
+    }
+    sums.retain(|(_, reads, writes)| requests > 0.0 && (*reads > 0 || *writes > 0));
+    sums.into_iter()
+        .map(|(device, reads, writes)| DeviceOperations {
+            device: device.to_owned(),
+            reads: as_float(reads) / requests,
+            writes: as_float(writes) / requests,
+        })
+        .collect()
+}
+
+/// Mean latency of reads and writes together; `None` without any.
+#[must_use]
+pub fn mean_latency(offset: &OffsetResult) -> Option<Duration> {
+    let sides = [&offset.read_latency, &offset.write_latency];
+    let sides: Vec<&LatencySummary> = sides.into_iter().flatten().collect();
+    let requests: f64 = sides.iter().map(|side| as_float(side.requests)).sum();
+    let waited: f64 = sides
+        .iter()
+        .map(|side| as_float(side.requests) * side.mean.as_secs_f64())
+        .sum();
+    (requests > 0.0).then(|| Duration::from_secs_f64(waited / requests))
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "beyond 2⁵³ the last digits do not matter"
+)]
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
