@@ -1,0 +1,239 @@
+use super::*;
+use crate::place::Offset;
+use crate::plan::Slot;
+use crate::sample::Side;
+use crate::workload::{Pattern, Percent, Workload};
+use straddle_geometry::Unit;
+
+fn header() -> Header {
+    let offset = |name: &str, bytes| Offset {
+        name: name.to_owned(),
+        bytes: Bytes::new(bytes),
+    };
+    Header {
+        schema: SCHEMA.to_owned(),
+        version: "0.1.0".to_owned(),
+        stamp: "0123".to_owned(),
+        began: Duration::new(1_700_000_000, 5),
+        named: "/mnt".to_owned(),
+        path: PathBuf::from("/mnt/straddle-bench.dat"),
+        role: Role::Own,
+        direct: true,
+        engine: None,
+        durability: DurabilityName::Cached,
+        atomic: false,
+        polled: false,
+        verify: false,
+        span: Some(Bytes::mib(16)),
+        plan: Plan {
+            cells: vec![Workload {
+                reads: Percent::ALL,
+                pattern: Pattern::Random,
+                sizes: vec![(Unit::new(8192).expect("not zero"), 1)],
+                workers: 1,
+                outstanding: 1,
+                think: Duration::ZERO,
+                rate: None,
+            }],
+            offsets: vec![offset("unaligned", 32_256), offset("1M", 1 << 20)],
+            measured: Duration::from_secs(1),
+            warm_up: Duration::ZERO,
+            least_blocks: 3,
+            most_blocks: 9,
+            precision: 0.01,
+            budget: None,
+            seed: 7,
+        },
+    }
+}
+
+fn sample(block: u32, position: u32, requests: u64) -> Sample {
+    let mut reads = Side::default();
+    for n in 0..requests {
+        reads.latencies.record(1000 + n * 17);
+    }
+    reads.requests = requests;
+    reads.bytes = Bytes::new(requests * 8192);
+    Sample {
+        slot: Slot {
+            cell: 0,
+            block,
+            position,
+            offset: position % 2,
+        },
+        began: Duration::from_millis(u64::from(block * 3 + position) * 1100),
+        took: Duration::from_secs(1),
+        reads,
+        writes: Side::default(),
+        ticks: vec![1, 2, 3],
+        stamp_error: Duration::from_nanos(12),
+        devices: Vec::new(),
+        processor: Duration::from_millis(300),
+    }
+}
+
+const IDENTITY: Identity = Identity {
+    device: 5,
+    inode: 77,
+};
+
+/// A journal with two whole blocks and one run of a third.
+fn written(dir: &Path) -> PathBuf {
+    let path = dir.join("journal");
+    let mut journal = Journal::create(&path, header()).expect("is made");
+    journal.created(IDENTITY).expect("writes");
+    let size = Bytes::mib(16);
+    let identity = IDENTITY;
+    journal.ready(Ready { identity, size }).expect("writes");
+    let placed = Arrangement {
+        base: Bytes::mib(1),
+        span: size,
+        engine: "pread".to_owned(),
+        reason: "--engine".to_owned(),
+        trial: vec![("pread".to_owned(), 123.456)],
+    };
+    journal.placed(&placed).expect("writes");
+    for block in 0..2 {
+        for position in 0..3 {
+            let sample = sample(block, position, 10 + u64::from(position));
+            journal.sample(&sample).expect("writes");
+        }
+    }
+    journal.sample(&sample(2, 0, 5)).expect("writes");
+    path
+}
+
+fn resumed(path: &Path) -> Result<Recorded, JournalError> {
+    Journal::resume(path).map(|(_, recorded)| recorded)
+}
+
+#[test]
+fn what_is_written_reads_back_without_the_unfinished_block() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let recorded = resumed(&path).expect("reads");
+    assert_eq!(recorded.header, header());
+    assert_eq!(recorded.created, Some(IDENTITY));
+    assert_eq!(recorded.ready.map(|ready| ready.size), Some(Bytes::mib(16)));
+    let slots: Vec<_> = recorded
+        .samples
+        .iter()
+        .map(|s| (s.slot.block, s.slot.position))
+        .collect();
+    assert_eq!(slots, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    assert_eq!(recorded.samples[4], sample(1, 1, 11));
+}
+
+#[test]
+fn torn_at_any_byte_it_is_a_shorter_journal() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let whole = fs::read(written(dir.path())).expect("reads");
+    let first = whole.iter().position(|b| *b == b'\n').expect("a line") + 1;
+    let path = dir.path().join("torn");
+    let mut most = 0;
+    for len in (0..whole.len()).step_by(13).chain([whole.len() - 1]) {
+        fs::write(&path, &whole[..len]).expect("writes");
+        match resumed(&path) {
+            Ok(recorded) => {
+                assert!(recorded.samples.len() >= most && recorded.samples.len() % 3 == 0);
+                most = recorded.samples.len();
+                let cut = fs::read(&path).expect("reads");
+                assert!(cut.ends_with(b"\n") && whole.starts_with(&cut));
+            }
+            Err(error) => {
+                assert!(len < first, "{len}: {error}");
+                assert!(matches!(error, JournalError::Empty { .. }), "{error}");
+            }
+        }
+    }
+    assert_eq!(most, 6);
+}
+
+#[test]
+fn zeros_behind_the_last_line_are_torn_too() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let mut bytes = fs::read(&path).expect("reads");
+    bytes.extend([0; 5000]);
+    fs::write(&path, bytes).expect("writes");
+    assert_eq!(resumed(&path).expect("reads").samples.len(), 6);
+}
+
+#[test]
+fn any_other_damage_is_found_and_its_line_named() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let whole = fs::read(written(dir.path())).expect("reads");
+    let path = dir.path().join("damaged");
+    for at in (0..whole.len() - 1).step_by(7) {
+        let mut bytes = whole.clone();
+        // A bit of the last line's end would make it torn, which is not damage.
+        bytes[at] ^= 0x10;
+        fs::write(&path, &bytes).expect("writes");
+        let line = whole[..at].iter().filter(|b| **b == b'\n').count() + 1;
+        match resumed(&path).expect_err("damaged") {
+            JournalError::Damaged { line: named, .. } => assert_eq!(named, line, "at {at}"),
+            other => panic!("{at}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn lines_out_of_order_are_refused() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let text = fs::read_to_string(written(dir.path())).expect("reads");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let path = dir.path().join("shuffled");
+    let refused = |order: &[usize]| {
+        let text: String = order.iter().map(|n| lines[*n]).collect();
+        fs::write(&path, text).expect("writes");
+        resumed(&path).expect_err("out of order").to_string()
+    };
+    assert!(refused(&[1, 0]).contains("line 1: found `created`, expected `header`"));
+    assert!(refused(&[0, 3]).contains("line 2: found `placed`, expected `created` or `filled`"));
+    assert!(refused(&[0, 2, 4]).contains("line 3: found `sample`, expected `placed`"));
+    assert!(refused(&[0, 2, 3, 2]).contains("line 4: found `filled`, expected `sample`"));
+    assert!(refused(&[0, 0]).contains("line 2: found `header`"));
+}
+
+#[test]
+fn a_block_that_was_begun_again_counts_once() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let (mut journal, _) = Journal::resume(&path).expect("reads");
+    for position in 0..3 {
+        journal.sample(&sample(2, position, 30)).expect("writes");
+    }
+    drop(journal);
+    let recorded = resumed(&path).expect("reads");
+    assert_eq!(recorded.samples.len(), 9);
+    assert_eq!(recorded.samples[6].reads.requests, 30);
+}
+
+#[test]
+fn one_that_exists_is_not_overwritten_and_says_what_to_do() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let before = fs::read(&path).expect("reads");
+    let error = Journal::create(&path, header())
+        .expect_err("exists")
+        .to_string();
+    assert!(error.contains("of which 6 runs are kept"), "{error}");
+    assert!(error.contains("--resume"), "{error}");
+    assert_eq!(fs::read(&path).expect("reads"), before);
+    fs::write(&path, "").expect("writes");
+    let error = Journal::create(&path, header())
+        .expect_err("exists")
+        .to_string();
+    assert!(error.contains("which had not begun"), "{error}");
+}
+
+#[test]
+fn a_journal_in_use_is_left_alone() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let open = Journal::resume(&path).expect("reads");
+    let error = resumed(&path).expect_err("in use");
+    assert!(matches!(error, JournalError::InUse { .. }), "{error}");
+    drop(open);
+    resumed(&path).expect("free again");
+}
