@@ -63,8 +63,9 @@ pub(crate) const LARGEST_PHYSICAL_SECTOR: Bytes = Bytes::kib(64);
 /// Preferred request sizes above this are limits or placeholders, not the width of any array.
 pub(crate) const LARGEST_OPTIMAL_IO: Bytes = Bytes::mib(16);
 
-/// False when a value cannot be what its role says it is.
-pub(crate) fn is_plausible(role: GridRole, unit: Unit) -> bool {
+/// False when a value cannot be what its role says it is: a known lie of `optimal_io_size`, or a unit far too large.
+#[must_use]
+pub fn is_plausible(role: GridRole, unit: Unit) -> bool {
     match role {
         GridRole::PhysicalSector => unit.bytes() <= LARGEST_PHYSICAL_SECTOR,
         GridRole::OptimalIo => unit.bytes() <= LARGEST_OPTIMAL_IO && known(unit.bytes()).is_none(),

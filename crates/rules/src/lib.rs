@@ -21,6 +21,7 @@ pub use code::{Code, Severity, Status};
 pub use commands::{COMMANDS, Lack, Supply};
 pub use context::{Context, Options};
 pub use finding::{Evidence, Finding};
+pub use known_lies::is_plausible;
 pub use page::{Folklore, Page};
 pub use price::{PriceRow, Prices};
 pub use registry::{FOLKLORE, RULES, Rule, by_code, check};
