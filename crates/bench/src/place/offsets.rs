@@ -1,0 +1,292 @@
+//! Offsets as a user writes them, and whether direct I/O permits them.
+
+use std::str::FromStr;
+use straddle_geometry::{Bytes, Grid, ParseBytesError, Unit};
+use straddle_rules::both_ways;
+use straddle_stack::GridRole;
+
+use super::{Ground, Offset};
+use crate::target::Limits;
+
+/// Most offsets of one plan: beyond that a typing error is likelier than patience.
+const MOST: usize = 256;
+
+/// What is wrong with a list of offsets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OffsetListError {
+    /// One of them is neither a size nor a word that is known.
+    #[error("offset `{text}`: {source}; `unaligned` stands for sector 63")]
+    NotASize {
+        /// As it was typed.
+        text: String,
+        /// What a size looks like.
+        source: ParseBytesError,
+    },
+    /// Nothing stands between two commas, or nothing at all.
+    #[error(
+        "the list of offsets `{0}` has an empty place; write it like unaligned,64K,128K,1M (no commas inside numbers)"
+    )]
+    Empty(String),
+    /// Two of them are the same.
+    #[error("offsets `{first}` and `{second}` are the same place, {at}; leave one of them out", at = both_ways(*bytes))]
+    Twice {
+        /// The one that comes first.
+        first: String,
+        /// The one that repeats it.
+        second: String,
+        /// Where both are.
+        bytes: Bytes,
+    },
+    /// There are too many.
+    #[error("{0} offsets; at most {MOST} can be compared in one experiment")]
+    TooMany(usize),
+}
+
+impl FromStr for Offset {
+    type Err = OffsetListError;
+
+    /// Reads `unaligned` (sector 63) or a size such as `64K`, `63s`, `31.5K`, `0`. The name is kept as it was typed.
+    fn from_str(text: &str) -> Result<Offset, OffsetListError> {
+        let name = text.trim();
+        if name.is_empty() {
+            return Err(OffsetListError::Empty(text.to_owned()));
+        }
+        let bytes = if name.eq_ignore_ascii_case("unaligned") {
+            Offset::UNALIGNED
+        } else {
+            let not_a_size = |source| OffsetListError::NotASize {
+                text: name.to_owned(),
+                source,
+            };
+            name.parse().map_err(not_a_size)?
+        };
+        Ok(Offset {
+            name: name.to_owned(),
+            bytes,
+        })
+    }
+}
+
+/// Reads a list of offsets, `unaligned,64K,128K,1M,2M`, in the order typed; the first will be the baseline.
+///
+/// # Errors
+/// [`OffsetListError`] names the one that is wrong, or the two that are the same place.
+pub fn parse_offsets(list: &str) -> Result<Vec<Offset>, OffsetListError> {
+    let count = list.split(',').count();
+    if count > MOST {
+        return Err(OffsetListError::TooMany(count));
+    }
+    let mut out: Vec<Offset> = Vec::with_capacity(count);
+    for text in list.split(',') {
+        if text.trim().is_empty() {
+            return Err(OffsetListError::Empty(list.to_owned()));
+        }
+        let offset: Offset = text.parse()?;
+        if let Some(first) = out.iter().find(|other| other.bytes == offset.bytes) {
+            return Err(OffsetListError::Twice {
+                first: first.name.clone(),
+                second: offset.name,
+                bytes: offset.bytes,
+            });
+        }
+        out.push(offset);
+    }
+    Ok(out)
+}
+
+/// A request that direct I/O does not permit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPermitted {
+    /// Because of where it would start.
+    #[error(
+        "offset {name} ({at}) is no multiple of the {unit} that direct I/O to {layer} needs: {arithmetic}; {hint}, or go through the page cache with --buffered (which measures memory, not storage)",
+        at = both_ways(*offset),
+        unit = both_ways(unit.bytes()),
+        arithmetic = straddle_rules::division(*offset, Grid::new(*unit)),
+        hint = instead(*offset, *unit),
+    )]
+    Offset {
+        /// The offset as it was typed.
+        name: String,
+        /// Its value.
+        offset: Bytes,
+        /// What it has to be a multiple of.
+        unit: Unit,
+        /// Who asks for that.
+        layer: String,
+    },
+    /// Because of its length.
+    #[error(
+        "requests of {len} are no multiple of the {unit} that direct I/O to {layer} needs: {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
+        len = both_ways(size.bytes()),
+        unit = both_ways(unit.bytes()),
+        arithmetic = straddle_rules::division(size.bytes(), Grid::new(*unit)),
+        least = unit,
+    )]
+    Size {
+        /// The length.
+        size: Unit,
+        /// What it has to be a multiple of.
+        unit: Unit,
+        /// Who asks for that.
+        layer: String,
+    },
+}
+
+/// The nearest offset that is permitted and still off every grid that is coarser than `unit`: an odd multiple of it.
+/// Of two that are as near, the smaller, so that nothing but the offset changes.
+fn nearest_odd(offset: Bytes, unit: Unit) -> Option<Bytes> {
+    let (multiple, _) = offset.div_rem(unit);
+    // `multiple` and its successor: one of them is odd, and so are the two around an even one.
+    let candidates = [multiple.checked_sub(1), Some(multiple), Some(multiple + 1)];
+    let odd = candidates.into_iter().flatten().filter(|n| n % 2 == 1);
+    let places = odd.filter_map(|n| unit.bytes().checked_mul(n));
+    places.min_by_key(|place| (place.get().abs_diff(offset.get()), *place))
+}
+
+/// `try 28K (28 KiB = 7 × 4 KiB), which is off every coarser grid just as well`.
+fn instead(offset: Bytes, unit: Unit) -> String {
+    match nearest_odd(offset, unit) {
+        Some(place) => format!(
+            "try {place} = {times} × {unit}, which is off a grid of {coarse} and of every larger power of two just as well",
+            times = Bytes::new(place.div_rem(unit).0).grouped(),
+            coarse = unit.checked_mul(2).unwrap_or(unit),
+        ),
+        None => format!("take a multiple of {unit}"),
+    }
+}
+
+/// Whether direct I/O permits requests of `sizes` whose lattices start at `offsets`. Call it for direct I/O only; the page
+/// cache permits everything.
+///
+/// # Errors
+/// [`NotPermitted`] for the first that it does not permit.
+pub fn check_offsets(
+    offsets: &[Offset],
+    sizes: &[Unit],
+    limits: Limits,
+    ground: Option<Ground<'_>>,
+) -> Result<(), NotPermitted> {
+    let unit = limits.offset;
+    let layer = || match ground.and_then(|ground| who_asks(ground, unit)) {
+        Some(name) => format!("{name} (its logical sector)"),
+        None => "this target".to_owned(),
+    };
+    if let Some(size) = sizes.iter().find(|size| !size.bytes().is_multiple_of(unit)) {
+        return Err(NotPermitted::Size {
+            size: *size,
+            unit,
+            layer: layer(),
+        });
+    }
+    match offsets.iter().find(|o| !o.bytes.is_multiple_of(unit)) {
+        Some(offset) => Err(NotPermitted::Offset {
+            name: offset.name.clone(),
+            offset: offset.bytes,
+            unit,
+            layer: layer(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The lowest layer whose logical sector is `unit`: those above inherit it.
+fn who_asks(ground: Ground<'_>, unit: Unit) -> Option<String> {
+    let mut layers = ground.stack.foundations(ground.layer);
+    layers.insert(0, ground.layer);
+    let found = layers.into_iter().rev().find(|id| {
+        let sector = ground.stack.layer(*id).grid(GridRole::LogicalSector);
+        sector.is_some_and(|fact| fact.value.unit() == unit)
+    })?;
+    Some(ground.stack.layer(found).name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(n: u64) -> Unit {
+        Unit::new(n).expect("not zero")
+    }
+
+    fn limits(n: u64) -> Limits {
+        Limits {
+            memory: unit(n),
+            offset: unit(n),
+        }
+    }
+
+    #[test]
+    fn offsets_are_read_as_people_write_them() {
+        let offsets = parse_offsets("unaligned, 64K,63.5K,2M,0").expect("a list");
+        let read: Vec<_> = offsets
+            .iter()
+            .map(|o| (o.name.as_str(), o.bytes.get()))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("unaligned", 32_256),
+                ("64K", 65_536),
+                ("63.5K", 65_024),
+                ("2M", 2 << 20),
+                ("0", 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_meant_is_refused_by_name() {
+        let error = |list: &str| parse_offsets(list).expect_err("refused").to_string();
+        assert_eq!(
+            error("unaligned,64K,63s"),
+            "offsets `unaligned` and `63s` are the same place, 31.5 KiB = 63 sectors = 32,256 B; leave one of them out"
+        );
+        assert!(error("64K,aligned").starts_with("offset `aligned`: `aligned` is not an exact"));
+        for list in ["", "64K,,1M", "64K,"] {
+            assert!(error(list).contains("has an empty place"), "{list}");
+        }
+        assert_eq!(
+            error(&"1K,".repeat(300)),
+            "301 offsets; at most 256 can be compared in one experiment"
+        );
+    }
+
+    #[test]
+    fn what_direct_io_forbids_is_said_with_a_way_out() {
+        let offsets = parse_offsets("64K,unaligned").expect("a list");
+        let sizes = [unit(8192)];
+        assert_eq!(check_offsets(&offsets, &sizes, limits(512), None), Ok(()));
+        let error = check_offsets(&offsets, &sizes, limits(4096), None).expect_err("4K sectors");
+        assert_eq!(
+            error.to_string(),
+            "offset unaligned (31.5 KiB = 63 sectors = 32,256 B) is no multiple of the 4 KiB = 8 sectors = 4,096 B that direct I/O to this target needs: \
+             32,256 = 7 × 4,096 + 3,584; try 28 KiB = 7 × 4 KiB, which is off a grid of 8 KiB and of every larger power of two just as well, \
+             or go through the page cache with --buffered (which measures memory, not storage)"
+        );
+        let error = check_offsets(&offsets, &[unit(2048)], limits(4096), None).expect_err("short");
+        assert!(
+            error.to_string().starts_with("requests of 2 KiB"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_way_out_is_permitted_near_and_off_every_coarser_grid() {
+        for step in [1, 512, 520, 4096] {
+            for offset in 0..200 * 512_u64 {
+                let place = nearest_odd(Bytes::new(offset), unit(step))
+                    .expect("small")
+                    .get();
+                assert_eq!((place % step, place / step % 2), (0, 1));
+                let best = (0..400_u64)
+                    .map(|n| (2 * n + 1) * step)
+                    .map(|p| p.abs_diff(offset))
+                    .min();
+                if step >= 512 {
+                    assert_eq!(Some(place.abs_diff(offset)), best, "{offset} on {step}");
+                }
+            }
+        }
+    }
+}
