@@ -309,4 +309,49 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn anything_is_placed_or_refused(
+        units in proptest::collection::vec((1_u64..=1 << 62, any::<u64>()), 0..4),
+        start: u64,
+        pieces in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 0..5),
+        offsets in proptest::collection::vec(any::<u64>(), 0..3),
+        sizes in proptest::collection::vec(1_u64..=1 << 62, 0..3),
+        span in proptest::option::of(any::<u64>()),
+        size: u64,
+        permitted in 1_u64..=1 << 62,
+        shift in 0_u32..60,
+    ) {
+        let roles = [GridRole::PhysicalSector, GridRole::StripeUnit, GridRole::Zone, GridRole::FullStripe];
+        let grids: Vec<DiskGrid> = units
+            .iter()
+            .zip(roles)
+            .map(|((unit, phase), role)| DiskGrid { role, unit: (unit >> shift).max(1), phase: *phase })
+            .collect();
+        let (mut stack, below) = stack_of(&grids, &[start]);
+        let mut file = Layer::new(LayerKind::File, "/f");
+        file.below = vec![below];
+        let segments = pieces.iter().filter_map(|(upper, len, lower)| {
+            Some(Segment {
+                upper: Extent::new(Bytes::new(upper >> shift), Bytes::new(len >> shift))?,
+                target: 0,
+                lower: Bytes::new(*lower),
+            })
+        });
+        if let Some(map) = Map::segments(segments.collect()) {
+            file.map = map;
+        }
+        let layer = stack.push(file);
+        let offsets: Vec<u64> = offsets.into_iter().map(|n| n >> shift).collect();
+        let offsets = offsets_of(&offsets);
+        let sizes: Vec<Unit> = sizes.into_iter().map(|n| unit((n >> shift).max(1))).collect();
+        let mut wanted = wanted(&offsets, &sizes, 0, size, (permitted >> shift).max(1));
+        wanted.span = span.map(|span| Bytes::new(span >> shift));
+        if let Ok(placement) = place(Some(Ground { stack: &stack, layer }), &wanted) {
+            for offset in &offsets {
+                let extent = placement.region.at(offset.bytes).expect("checked");
+                prop_assert!(extent.end().get() <= size);
+            }
+        }
+    }
 }
