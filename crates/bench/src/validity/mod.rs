@@ -1,7 +1,28 @@
 //! What could make a measurement worthless, and what to do about it.
+//!
+//! [`before`] looks at the target and the devices below it before the first run; an [`Observer`] looks at the machine while
+//! runs are made, and at their samples afterwards. Files of the kernel are read below a root that is a parameter, so that
+//! tests can put a machine together from a few of them. What a kernel does not tell is not judged.
+
+mod before;
+mod cache;
+mod counters;
+mod kernel;
+mod observer;
+mod other_io;
+mod processor;
+mod queue;
+mod written;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+
+pub use before::{LISTENING, Scene, before};
+pub use counters::Counters;
+pub use observer::Observer;
+#[cfg(target_os = "linux")]
+pub use written::unwritten_in;
+pub use written::{Unwritten, not_written};
 
 /// Something that a reader of the figures has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -50,4 +71,19 @@ pub enum WarningKind {
     RateNotReached,
     /// Requests went to a file that is sparse or was never written.
     NotWritten,
+}
+
+/// A share in percent with one decimal.
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// `1 run`, `3 runs`.
+fn counted(count: impl Into<u64>, what: &str) -> String {
+    let count = count.into();
+    let s = if count == 1 { "" } else { "s" };
+    format!(
+        "{} {what}{s}",
+        straddle_geometry::Bytes::new(count).grouped()
+    )
 }

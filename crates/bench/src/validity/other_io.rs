@@ -1,0 +1,241 @@
+//! Whether somebody else used the devices during a run.
+
+use straddle_geometry::{Bytes, Unit};
+
+use super::kernel::Kernel;
+use super::{Warning, WarningKind, counted, percent};
+use crate::place::Devices;
+use crate::plan::Plan;
+use crate::sample::{DeviceCounts, Sample, Side};
+use crate::workload::Workload;
+
+/// Share of what was issued by which a device may have done more.
+const TOLERATED: f64 = 0.05;
+/// Requests beyond what was issued that any run may have: a log entry, and what was under way when the counters were read.
+const ALWAYS_TOLERATED: u64 = 16;
+
+/// More than was issued.
+struct More {
+    device: String,
+    what: &'static str,
+    share: f64,
+    counted: String,
+    issued: String,
+}
+
+/// A warning when a device that every request passes once did clearly more than was asked of it.
+///
+/// Bytes are held against bytes. Requests are held against those that the kernel makes of one: as many as its longest request
+/// (`queue/max_sectors_kb`) asks for, and one more where the device has boundaries that none may cross. Merged requests make
+/// it fewer, which is no sign of anything. Below an array nothing is judged: what it does there is its own business.
+pub(super) fn seen(
+    kernel: &Kernel,
+    devices: &Devices,
+    samples: &[Sample],
+    plan: &Plan,
+) -> Option<Warning> {
+    let limits: Vec<(&String, Limits)> = devices
+        .path
+        .iter()
+        .map(|name| (name, Limits::of(kernel, name)))
+        .collect();
+    let mut runs = 0_usize;
+    let mut worst: Option<More> = None;
+    for sample in samples {
+        let cell = usize::try_from(sample.slot.cell).ok();
+        let Some(cell) = cell.and_then(|cell| plan.cells.get(cell)) else {
+            continue;
+        };
+        let more = limits
+            .iter()
+            .filter_map(|(name, limits)| {
+                let counts = sample.devices.iter().find(|counts| counts.name == **name)?;
+                more_than_issued(counts, sample, cell, limits)
+            })
+            .max_by(|a, b| a.share.total_cmp(&b.share));
+        let Some(more) = more else { continue };
+        runs += 1;
+        if worst.as_ref().is_none_or(|worst| more.share > worst.share) {
+            worst = Some(more);
+        }
+    }
+    let worst = worst?;
+    Some(Warning {
+        kind: WarningKind::OtherIo,
+        cause: format!(
+            "In {runs} of {} a device did more than was asked of it: at worst {} counted {} where {} were issued, {} more. Somebody else used it, or the filesystem wrote \
+             its journal.",
+            counted(samples.len() as u64, "run"),
+            worst.device,
+            worst.counted,
+            format_args!("{} {}", worst.issued, worst.what),
+            percent(worst.share),
+        ),
+        advice: "Find out who it is (`pidstat -d 1`, `iotop`, cron jobs, backups, a RAID check in /proc/mdstat) and measure again without; a single run that was disturbed is \
+                 made up for by more repeats."
+            .to_owned(),
+    })
+}
+
+/// What the kernel makes of one request.
+struct Limits {
+    longest: Option<Unit>,
+    has_boundaries: bool,
+}
+
+impl Limits {
+    fn of(kernel: &Kernel, device: &str) -> Limits {
+        let path = Kernel::block(device);
+        let kib: Option<u64> = kernel.number(&format!("{path}/queue/max_sectors_kb"));
+        let chunk: Option<u64> = kernel.number(&format!("{path}/queue/chunk_sectors"));
+        Limits {
+            longest: kib.and_then(|kib| Unit::new(kib.checked_mul(1024)?)),
+            has_boundaries: chunk.is_some_and(|sectors| sectors > 0),
+        }
+    }
+
+    /// Most device requests that requests of a workload become, on average.
+    fn pieces(&self, cell: &Workload) -> f64 {
+        let (mut pieces, mut weights) = (0.0, 0.0);
+        for (size, weight) in &cell.sizes {
+            let cut = self
+                .longest
+                .map_or(1, |longest| size.get().div_ceil(longest.get()));
+            pieces += f64::from(*weight) * float(cut);
+            weights += f64::from(*weight);
+        }
+        let boundary = if self.has_boundaries { 1.0 } else { 0.0 };
+        if weights > 0.0 {
+            pieces / weights + boundary
+        } else {
+            1.0
+        }
+    }
+}
+
+fn more_than_issued(
+    counts: &DeviceCounts,
+    sample: &Sample,
+    cell: &Workload,
+    limits: &Limits,
+) -> Option<More> {
+    let pieces = limits.pieces(cell);
+    // Requests under way when a run begins or ends may be counted on either side.
+    let spare = ALWAYS_TOLERATED + cell.concurrency();
+    let spare_bytes = float(spare) * float(cell.largest().get());
+    let sides: [(&Side, u64, Bytes, [&'static str; 2]); 2] = [
+        (
+            &sample.reads,
+            counts.reads,
+            counts.bytes_read,
+            ["reads", "of reads"],
+        ),
+        (
+            &sample.writes,
+            counts.writes,
+            counts.bytes_written,
+            ["writes", "of writes"],
+        ),
+    ];
+    let mut found: Vec<More> = Vec::new();
+    for (side, requests, bytes, [of_requests, of_bytes]) in sides {
+        let (had, expected) = (float(requests), float(side.requests) * pieces);
+        let (had_bytes, issued) = (float(bytes.get()), float(side.bytes.get()));
+        if had > expected * (1.0 + TOLERATED) + float(spare) * pieces {
+            found.push(More {
+                device: counts.name.clone(),
+                what: of_requests,
+                share: had / expected.max(1.0) - 1.0,
+                counted: Bytes::new(requests).grouped().to_string(),
+                issued: format!("{expected:.0}"),
+            });
+        }
+        if had_bytes > issued * (1.0 + TOLERATED) + spare_bytes {
+            found.push(More {
+                device: counts.name.clone(),
+                what: of_bytes,
+                share: had_bytes / issued.max(1.0) - 1.0,
+                counted: bytes.rounded(),
+                issued: side.bytes.rounded(),
+            });
+        }
+    }
+    found.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and bytes of a run stay below 2⁵³"
+)]
+fn float(n: u64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::testing::put;
+    use super::*;
+    use crate::validity::observer::testing::{plan, sample};
+    use std::time::Duration;
+
+    fn judge(change: impl Fn(&mut Sample), max_sectors_kb: &str) -> Option<Warning> {
+        let root = tempfile::tempdir().expect("temporary directory");
+        put(
+            root.path(),
+            "/sys/block/sda/queue/max_sectors_kb",
+            max_sectors_kb,
+        );
+        let devices = Devices {
+            path: vec!["sda".into()],
+            ..Devices::default()
+        };
+        let mut samples = [
+            sample(0, 1000, Duration::from_millis(10)),
+            sample(0, 1000, Duration::from_millis(10)),
+        ];
+        change(&mut samples[1]);
+        seen(&Kernel::at(root.path()), &devices, &samples, &plan(&[1]))
+    }
+
+    #[test]
+    fn more_requests_or_bytes_than_were_issued_are_a_warning() {
+        assert_eq!(judge(|_| {}, "1280"), None);
+        assert_eq!(judge(|sample| sample.devices[0].reads += 60, "1280"), None);
+        assert_eq!(judge(|sample| sample.devices[0].reads = 500, "1280"), None);
+        let warning = judge(|sample| sample.devices[0].reads = 1100, "1280").expect("a warning");
+        assert_eq!(warning.kind, WarningKind::OtherIo);
+        assert!(
+            warning.cause.starts_with("In 1 of 2 runs a device did more than was asked of it: at worst sda counted 1,100 where 1000 reads were issued, 10.0% more."),
+            "{}",
+            warning.cause
+        );
+        let warning = judge(|sample| sample.devices[0].writes = 18, "1280").expect("a warning");
+        assert!(
+            warning.cause.contains("counted 18 where 0 writes"),
+            "{}",
+            warning.cause
+        );
+        let more = |sample: &mut Sample| sample.devices[0].bytes_read = Bytes::mib(70);
+        let warning = judge(more, "1280").expect("a warning");
+        assert!(
+            warning
+                .cause
+                .contains("counted 70 MiB where 62.5 MiB of reads were issued"),
+            "{}",
+            warning.cause
+        );
+    }
+
+    #[test]
+    fn what_the_kernel_cuts_is_no_sign_of_others() {
+        // 64 KiB in requests of 16 KiB.
+        assert_eq!(judge(|sample| sample.devices[0].reads = 4000, "16"), None);
+        assert!(judge(|sample| sample.devices[0].reads = 4500, "16").is_some());
+        // Devices that are not on everybody's way are not judged.
+        let elsewhere = |sample: &mut Sample| {
+            sample.devices[0].name = "sdb".into();
+            sample.devices[0].reads = 9000;
+        };
+        assert_eq!(judge(elsewhere, "1280"), None);
+    }
+}
