@@ -15,6 +15,7 @@ pub mod compat;
 pub mod counters;
 pub mod histogram;
 pub mod journal;
+pub mod machine;
 pub mod place;
 pub mod plan;
 pub mod results;

@@ -17,8 +17,12 @@ mod written;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(crate) use before::main_memory;
 pub use before::{LISTENING, Scene, before};
 pub use counters::Counters;
+pub(crate) use kernel::Kernel;
+#[cfg(test)]
+pub(crate) use kernel::testing::put;
 pub use observer::Observer;
 #[cfg(target_os = "linux")]
 pub use written::unwritten_in;
