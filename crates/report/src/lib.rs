@@ -1,8 +1,9 @@
-//! Stacks and findings as people and programs read them: text, JSON, CSV.
+//! Stacks, findings and experiments as people and programs read them: text, JSON, CSV, pictures.
 //!
 //! Nothing here prints: every function returns text or writes into what the caller gives. Text carries ANSI styles; the
 //! caller strips them where they do not belong.
 
+pub mod bench;
 pub mod csv;
 mod document;
 mod fleet;

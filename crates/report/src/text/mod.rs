@@ -1,12 +1,12 @@
 //! Text for terminals: findings, the stack as a tree, the ruler, lines for many targets.
 
 mod finding;
-mod page;
+pub(crate) mod page;
 mod places;
 mod ruler;
-mod snippet;
+pub(crate) mod snippet;
 mod stack;
-mod style;
+pub(crate) mod style;
 mod summary;
 
 use std::fmt::Write;

@@ -78,7 +78,7 @@ fn wrap(out: &mut String, text: &str, indent: &str) {
 }
 
 /// `text` cut between words into lines of at most `width` characters. A longer word gets a line of its own.
-pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut column = 0;
     for word in text.split_whitespace() {

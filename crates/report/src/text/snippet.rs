@@ -168,7 +168,7 @@ fn under_all(text: &str) -> Vec<Marked> {
 }
 
 /// Control characters would let captured text or a file name draw on the terminal.
-pub(super) fn sanitise(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitise(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }

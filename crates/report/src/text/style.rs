@@ -5,16 +5,16 @@ use straddle_rules::Severity;
 
 /// Errors, and what is off the grid.
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 /// Frames, arrows, tree lines.
-pub(super) const FRAME: Style = AnsiColor::Blue.on_default();
+pub(crate) const FRAME: Style = AnsiColor::Blue.on_default();
 /// Titles and names.
-pub(super) const STRONG: Style = Style::new().bold();
+pub(crate) const STRONG: Style = Style::new().bold();
 /// What is fine.
-pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// What is less important.
-pub(super) const FAINT: Style = Style::new().dimmed();
+pub(crate) const FAINT: Style = Style::new().dimmed();
 
 /// The style of a severity.
 #[must_use]
@@ -27,13 +27,13 @@ pub const fn severity_style(severity: Severity) -> Style {
 }
 
 /// `text` in `style`.
-pub(super) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// `text` without its styles.
 #[cfg(test)]
-pub(super) fn without_styles(text: &str) -> String {
+pub(crate) fn without_styles(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

@@ -1,0 +1,15 @@
+//! Experiments of `bench` as people and programs read them.
+//!
+//! One file a form: [`text`] for terminals, [`Document`] for JSON, [`csv`] for spreadsheets, [`fio`] for tools that read
+//! fio's own output, [`picture`] for pages. All of them take a [`straddle_bench::results::Experiment`] and judge nothing
+//! themselves, but for the closing words of [`text`].
+
+pub mod csv;
+mod document;
+pub mod fio;
+pub mod picture;
+pub mod text;
+mod when;
+mod wording;
+
+pub use document::{Document, SCHEMA};

@@ -1,0 +1,211 @@
+//! Operations per request: what geometry expects, and what the kernel counted.
+
+use straddle_bench::place::{SizePrice, Standing};
+use straddle_bench::results::{DeviceOperations, Experiment};
+use straddle_bench::workload::Workload;
+use straddle_geometry::{Family, Price};
+
+use super::super::wording::{Group, decimals, delivered, list, load, offset_name};
+use super::heading;
+use super::placing::same_grid;
+use super::table::{self, Cell, Column};
+use crate::text::snippet::sanitise;
+
+/// Devices below an array that are told by name.
+const NAMED: usize = 4;
+
+/// Writes a row for each grid that tells the offsets apart, then one for each cell and kind of device.
+pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, out: &mut String) {
+    if !group.is_measured(experiment) {
+        return;
+    }
+    let mut rows = expected(experiment, group.workload);
+    for devices in device_groups(experiment, group) {
+        rows.extend(counted(experiment, group, &devices));
+    }
+    if rows.is_empty() {
+        return;
+    }
+    heading(out, "Operations per request", &format!(", {}", group.title));
+    let labels = rows.iter().map(|row| row.0.as_str().into()).collect();
+    let offsets = 0..experiment.plan.offsets.len();
+    let columns: Vec<Column> = offsets
+        .map(|offset| {
+            let name = sanitise(offset_name(&experiment.plan, offset)).into_owned();
+            let cells = rows.iter();
+            let cells = cells.map(|row| row.1.get(offset).cloned().unwrap_or("–".into()));
+            Column::figures(name, cells.collect())
+        })
+        .collect();
+    table::render(&[Column::words("", labels)], &columns, width, out);
+}
+
+type Row = (String, Vec<Cell>);
+
+/// What geometry expects on every grid on which the offsets differ.
+fn expected(experiment: &Experiment, workload: &Workload) -> Vec<Row> {
+    let places = &experiment.setting.places;
+    let Some(first) = places.first() else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for grid in &first.standings {
+        let standings: Vec<Option<&Standing>> = places
+            .iter()
+            .map(|p| p.standings.iter().find(|s| same_grid(s, grid)))
+            .collect();
+        type Of = fn(&SizePrice) -> Option<Price>;
+        let directions: [(&str, bool, Of); 2] = [
+            ("reads", workload.reads.get() > 0, |p| p.read),
+            ("writes", !workload.is_read_only(), |p| p.write),
+        ];
+        let mut found: Vec<(&str, Vec<Option<f64>>)> = Vec::new();
+        for (name, asked, of) in directions {
+            if !asked {
+                continue;
+            }
+            let all = standings.iter();
+            let means: Vec<Option<f64>> = all
+                .map(|standing| standing.and_then(|s| mean_operations(s, workload, of)))
+                .collect();
+            if means.iter().any(|mean| *mean != means[0]) {
+                found.push((name, means));
+            }
+        }
+        // A split costs reads and writes the same.
+        if let [(_, reads), (_, writes)] = found.as_slice()
+            && reads == writes
+        {
+            found.pop();
+            found[0].0 = "";
+        }
+        for (name, means) in found {
+            let what = match grid.role.family() {
+                Family::Splitting => String::new(),
+                Family::ReadModifyWrite => ", units".to_owned(),
+            };
+            let name = if name.is_empty() || group_is_pure(workload) {
+                String::new()
+            } else {
+                format!(", {name}")
+            };
+            let cells = means.into_iter().map(|m| m.map_or("–".into(), figure));
+            rows.push((
+                format!(
+                    "geometry: {} of {}{what}{name}",
+                    grid.role.name(),
+                    sanitise(&grid.layer_name)
+                ),
+                cells.collect(),
+            ));
+        }
+    }
+    rows
+}
+
+fn group_is_pure(workload: &Workload) -> bool {
+    matches!(workload.reads.get(), 0 | 100)
+}
+
+/// Mean operations of a request over the sizes of a workload, as often as each comes.
+fn mean_operations(
+    standing: &Standing,
+    workload: &Workload,
+    of: fn(&SizePrice) -> Option<Price>,
+) -> Option<f64> {
+    let (mut sum, mut all) = (0.0, 0.0);
+    for (size, weight) in &workload.sizes {
+        let price = standing.prices.iter().find(|p| p.size == *size);
+        let price = price.and_then(of)?;
+        sum += price.now.to_f64() * f64::from(*weight);
+        all += f64::from(*weight);
+    }
+    (all > 0.0).then(|| sum / all)
+}
+
+/// Devices whose counts belong together: the lowest of the stack, then every other one by itself.
+fn device_groups(experiment: &Experiment, group: &Group<'_>) -> Vec<Vec<String>> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &group.cells {
+        for offset in 0..experiment.plan.offsets.len() {
+            let Some(result) = delivered(experiment, *cell, offset) else {
+                continue;
+            };
+            for device in &result.device_operations {
+                if !names.contains(&device.device.as_str()) {
+                    names.push(&device.device);
+                }
+            }
+        }
+    }
+    let lowest = |name: &str| {
+        experiment.setting.stack.as_ref().is_some_and(|stack| {
+            stack
+                .iter()
+                .any(|(_, layer)| layer.below.is_empty() && layer.name == name)
+        })
+    };
+    let (members, others): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| lowest(n));
+    let mut out: Vec<Vec<String>> = others.iter().map(|name| vec![(*name).to_owned()]).collect();
+    if !members.is_empty() {
+        out.push(members.into_iter().map(str::to_owned).collect());
+    }
+    out
+}
+
+/// What was counted on some devices together: their names, then a row for each cell.
+fn counted(experiment: &Experiment, group: &Group<'_>, devices: &[String]) -> Vec<Row> {
+    let names: Vec<String> = devices.iter().map(|d| sanitise(d).into_owned()).collect();
+    let name = if names.len() > NAMED {
+        format!("{} devices", names.len())
+    } else {
+        list(&names)
+    };
+    let offsets = experiment.plan.offsets.len();
+    let mut rows = vec![(format!("counted on {name}"), vec!["".into(); offsets])];
+    for cell in &group.cells {
+        let cells: Vec<Option<Cell>> = (0..offsets)
+            .map(|offset| {
+                let result = delivered(experiment, *cell, offset)?;
+                let all = result.device_operations.iter();
+                let these = all.filter(|d| devices.contains(&d.device));
+                let these: Vec<&DeviceOperations> = these.collect();
+                (!these.is_empty()).then(|| operations(&these, group.workload))
+            })
+            .collect();
+        if cells.iter().all(Option::is_none) {
+            continue;
+        }
+        let load = experiment.plan.cells.get(*cell).map(load);
+        rows.push((
+            format!("  {}", load.unwrap_or_default()),
+            cells.into_iter().map(|c| c.unwrap_or("–".into())).collect(),
+        ));
+    }
+    rows
+}
+
+/// `1.125`, or `1.000 r + 2.000 w` where there are both in a workload that has only one, which is what read-modify-write
+/// looks like from below.
+fn operations(devices: &[&DeviceOperations], workload: &Workload) -> Cell {
+    let sum = |of: fn(&DeviceOperations) -> f64| devices.iter().map(|d| of(d)).sum::<f64>();
+    let (reads, writes) = (sum(|d| d.reads), sum(|d| d.writes));
+    let both = match workload.reads.get() {
+        0 => reads >= 0.000_5,
+        100 => writes >= 0.000_5,
+        _ => true,
+    };
+    if both {
+        format!("{} r + {} w", figure_text(reads), figure_text(writes)).into()
+    } else {
+        figure(reads + writes)
+    }
+}
+
+fn figure(operations: f64) -> Cell {
+    figure_text(operations).into()
+}
+
+fn figure_text(operations: f64) -> String {
+    decimals(operations, 3)
+}

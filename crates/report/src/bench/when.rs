@@ -1,0 +1,108 @@
+//! Points in time, in UTC: results are compared between machines.
+
+use std::time::Duration;
+
+/// A point in time by the Gregorian calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Utc {
+    year: u64,
+    /// 1 to 12.
+    month: u64,
+    /// 1 to 31.
+    day: u64,
+    /// 0 on Sundays.
+    weekday: u64,
+    hour: u64,
+    minute: u64,
+    second: u64,
+}
+
+impl Utc {
+    /// `since` the first moment of 1970.
+    ///
+    /// Days are counted from a first of March, so that the day that some years lack is a year's last (Hinnant, "chrono-
+    /// Compatible Low-Level Date Algorithms").
+    pub(super) fn new(since: Duration) -> Utc {
+        let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        // From 1 March of the year 0; 400 years have 146,097 days.
+        let from_march = days + 719_468;
+        let (era, day_of_era) = (from_march / 146_097, from_march % 146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
+        Utc {
+            year: era * 400 + year_of_era + u64::from(month <= 2),
+            month,
+            day: day_of_year - (153 * shifted + 2) / 5 + 1,
+            weekday: (days + 4) % 7,
+            hour: seconds / 3_600,
+            minute: seconds / 60 % 60,
+            second: seconds % 60,
+        }
+    }
+
+    /// `2026-11-22 07:12:07 UTC`.
+    pub(super) fn plain(self) -> String {
+        format!("{} UTC", self.stamp(' '))
+    }
+
+    /// `2026-11-22T07:12:07Z` (RFC 3339).
+    pub(super) fn rfc3339(self) -> String {
+        format!("{}Z", self.stamp('T'))
+    }
+
+    fn stamp(self, between: char) -> String {
+        let Utc {
+            year, month, day, ..
+        } = self;
+        format!(
+            "{year:04}-{month:02}-{day:02}{between}{:02}:{:02}:{:02}",
+            self.hour, self.minute, self.second
+        )
+    }
+
+    /// `Sun Nov 22 07:12:07 2026`, as C's `ctime` writes it.
+    pub(super) fn ctime(self) -> String {
+        const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+        const MONTHS: [&str; 12] = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
+        let name = |names: &[&'static str], at: u64| {
+            let at = usize::try_from(at).ok();
+            at.and_then(|at| names.get(at).copied()).unwrap_or("")
+        };
+        format!(
+            "{} {} {:2} {:02}:{:02}:{:02} {}",
+            name(&DAYS, self.weekday),
+            name(&MONTHS, self.month - 1),
+            self.day,
+            self.hour,
+            self.minute,
+            self.second,
+            self.year
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        let at = |seconds| Utc::new(Duration::from_secs(seconds));
+        assert_eq!(at(0).ctime(), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(at(951_782_400).plain(), "2000-02-29 00:00:00 UTC");
+        assert_eq!(at(951_868_800).rfc3339(), "2000-03-01T00:00:00Z");
+        // What `date -u` says of fio's own time stamp.
+        assert_eq!(at(1_795_331_527).ctime(), "Sun Nov 22 07:12:07 2026");
+        assert_eq!(at(4_107_542_399).plain(), "2100-02-28 23:59:59 UTC");
+        assert_eq!(at(4_107_542_400).plain(), "2100-03-01 00:00:00 UTC");
+    }
+}

@@ -1,0 +1,104 @@
+use straddle_bench::results::{End, Experiment, Medium};
+use straddle_bench::validity::WarningKind;
+use straddle_report::bench::text::report;
+
+use crate::experiments::{Recipe, warning, workload};
+
+/// The report without its styles, which are the caller's to show or to strip.
+fn plain(experiment: &Experiment, width: usize) -> String {
+    let mut out = String::new();
+    let report = report(experiment, width);
+    let mut chars = report.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            let _ = chars.find(|c| *c == 'm');
+        } else {
+            out.push(c);
+        }
+    }
+    for line in out.lines() {
+        assert!(line.chars().count() <= width, "wider than {width}: {line}");
+        assert_eq!(line, line.trim_end(), "blanks at the end of a line");
+    }
+    out
+}
+
+#[test]
+fn the_classical_experiment() {
+    let experiment = Recipe::classical().make();
+    insta::assert_snapshot!("classical", plain(&experiment, 100));
+    insta::assert_snapshot!("classical_80", plain(&experiment, 80));
+}
+
+#[test]
+fn one_cell_of_reads() {
+    insta::assert_snapshot!("one_cell", plain(&Recipe::one_cell().make(), 100));
+}
+
+#[test]
+fn mixes_and_sizes_get_tables_of_their_own() {
+    let mut recipe = Recipe::classical();
+    recipe.cells = vec![
+        workload(70, 8192, 4, 8),
+        workload(0, 65_536, 4, 8),
+        workload(0, 65_536, 8, 8),
+    ];
+    let (small, large) = (recipe.cells[0].sizes[0].0, recipe.cells[1].sizes[0].0);
+    recipe.cells[0].sizes = vec![(small, 3), (large, 1)];
+    recipe.offsets.truncate(3);
+    recipe.speed = vec![1.0, 0.97, 1.001];
+    recipe.reached = 3;
+    recipe.end = End::OutOfTime;
+    insta::assert_snapshot!("mixes", plain(&recipe.make(), 100));
+}
+
+#[test]
+fn what_was_stopped_or_failed_is_printed_as_far_as_it_goes() {
+    let recipe = Recipe {
+        reached: 2,
+        end: End::Failed(
+            "writing 8,192 bytes at byte 1,048,576 of /data/straddle.test: no space left on device"
+                .to_owned(),
+        ),
+        ..Recipe::classical()
+    };
+    insta::assert_snapshot!("failed", plain(&recipe.make(), 100));
+    let recipe = Recipe {
+        reached: 0,
+        blocks: 0,
+        end: End::Stopped,
+        ..Recipe::classical()
+    };
+    insta::assert_snapshot!("stopped_at_once", plain(&recipe.make(), 100));
+}
+
+#[test]
+fn without_a_stack_and_with_warnings() {
+    let mut recipe = Recipe::one_cell();
+    recipe.stack = false;
+    recipe.counted = false;
+    recipe.medium = Medium::FileBuffered;
+    recipe.warnings = vec![
+        warning(
+            WarningKind::Buffered,
+            "requests went through the page cache, which held the whole file of 2 GiB",
+            "leave out --buffered, or use a file larger than the 16 GiB of memory",
+        ),
+        warning(
+            WarningKind::OtherIo,
+            "sda completed 14,200 requests during the runs that were not this program's, 3.1% of all",
+            "stop what else uses it, or look for who did: iotop -o, pidstat -d 1; then run again",
+        ),
+    ];
+    insta::assert_snapshot!("warnings", plain(&recipe.make(), 100));
+}
+
+#[test]
+fn hostile_names_do_not_draw_on_the_terminal() {
+    let mut recipe = Recipe::one_cell();
+    recipe.offsets[1].name = "\u{1b}[31m1M".to_owned();
+    let mut experiment = recipe.make();
+    experiment.setting.target = "/tmp/\u{7}x\n".to_owned();
+    let report = report(&experiment, 100);
+    assert!(!report.contains("\u{1b}[31m1M") && !report.contains('\u{7}'));
+}
