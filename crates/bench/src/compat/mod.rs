@@ -4,6 +4,7 @@
 //! name, with the reason and with what to write in its place. Nothing here touches a file or prints.
 
 pub mod diskspd;
+pub mod fio_job;
 pub mod sqlio;
 
 use std::fmt;

@@ -1,0 +1,227 @@
+//! Values of a job file's keys: numbers, sizes, times, and the words that some keys take.
+
+use std::time::Duration;
+use straddle_geometry::{Bytes, Unit};
+
+use super::{Engine, Entry, Mode};
+use crate::compat::{LONGEST_REQUEST, LONGEST_RUN, Refused};
+use crate::workload::{Pattern, Percent};
+
+pub(super) fn text(entry: &Entry<'_>) -> Result<String, Refused> {
+    match entry.value {
+        Some(value) if !value.is_empty() => Ok(value.to_owned()),
+        _ => Err(entry.refused("nothing is given", "give a name")),
+    }
+}
+
+/// Keys that are true when nothing follows them.
+pub(super) fn set(entry: &Entry<'_>) -> Result<bool, Refused> {
+    match entry.value {
+        None | Some("1") => Ok(true),
+        Some("0") => Ok(false),
+        Some(_) => Err(entry.refused("it is neither 0 nor 1", "write the key alone")),
+    }
+}
+
+pub(super) fn whole(entry: &Entry<'_>, value: &str, least: u32, most: u32) -> Result<u32, Refused> {
+    let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u32> = if digits { value.parse().ok() } else { None };
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| {
+            entry.refused(
+                format!("it is not a whole number from {least} to {most}"),
+                "give one",
+            )
+        })
+}
+
+pub(super) fn percent(entry: &Entry<'_>, value: &str) -> Result<Percent, Refused> {
+    let number = u8::try_from(whole(entry, value, 0, 100)?).ok();
+    Ok(number.and_then(Percent::new).unwrap_or(Percent::ALL))
+}
+
+pub(super) fn mode(entry: &Entry<'_>, value: &str) -> Result<Mode, Refused> {
+    let half = Percent::new(50).unwrap_or(Percent::ALL);
+    let (pattern, reads) = match value {
+        "read" => (Pattern::Sequential, Percent::ALL),
+        "write" => (Pattern::Sequential, Percent::NONE),
+        "randread" => (Pattern::Random, Percent::ALL),
+        "randwrite" => (Pattern::Random, Percent::NONE),
+        "rw" | "readwrite" => (Pattern::Sequential, half),
+        "randrw" => (Pattern::Random, half),
+        _ => {
+            return Err(entry.refused(
+                "this order of requests is not made",
+                "give read, write, randread, randwrite, rw or randrw",
+            ));
+        }
+    };
+    Ok(Mode {
+        pattern,
+        reads,
+        mixed: reads == half,
+    })
+}
+
+pub(super) fn engine(entry: &Entry<'_>, value: &str) -> Result<Engine, Refused> {
+    match value {
+        "io_uring" => Ok(Engine::IoUring),
+        "libaio" => Ok(Engine::LibAio),
+        "psync" | "sync" | "pread" => Ok(Engine::Psync),
+        "null" => Ok(Engine::Null),
+        _ => Err(entry.refused(
+            "there is no such engine here",
+            "give io_uring, libaio, psync or null",
+        )),
+    }
+}
+
+pub(super) fn durable(entry: &Entry<'_>, value: &str) -> Result<bool, Refused> {
+    match value {
+        "dsync" => Ok(true),
+        "none" | "0" => Ok(false),
+        _ => Err(entry.refused(
+            "writes that also put the file's times on stable storage (O_SYNC) are not made",
+            "give sync=dsync",
+        )),
+    }
+}
+
+pub(super) fn seed(entry: &Entry<'_>, value: &str) -> Result<u64, Refused> {
+    let number = match value.strip_prefix("0x") {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            u64::from_str_radix(digits, 16).ok()
+        }
+        _ if value.bytes().all(|byte| byte.is_ascii_digit()) => value.parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| entry.refused("it is no number of 64 bits", "give one"))
+}
+
+/// A size: a whole number, and k, m, g or t, with or without b, behind it.
+pub(super) fn bytes(entry: &Entry<'_>, value: &str) -> Result<Bytes, Refused> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+    let suffix = value.get(digits.len()..).unwrap_or_default();
+    let unit: u64 = match suffix.to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        "kib" | "mib" | "gib" | "tib" => {
+            return Err(entry.refused(
+                "fio takes kib, mib and gib for powers of 1000, unlike everybody else",
+                "write k, m or g, which fio takes for powers of 1024",
+            ));
+        }
+        _ => {
+            return Err(entry.refused(
+                format!("`{value}` is not a whole number with k, m, g or t behind it"),
+                "give a size such as 4096, 64k or 10g",
+            ));
+        }
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u64> = if plain { digits.parse().ok() } else { None };
+    let bytes = number.and_then(|number| number.checked_mul(unit));
+    bytes
+        .filter(|bytes| *bytes <= Unit::MAX.get())
+        .map(Bytes::new)
+        .ok_or_else(|| {
+            entry.refused(
+                format!("`{value}` is not a size"),
+                "give one such as 4096, 64k or 10g",
+            )
+        })
+}
+
+fn block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
+    let unit = Unit::try_from(bytes(entry, value)?).ok();
+    unit.filter(|unit| unit.get() <= LONGEST_REQUEST)
+        .ok_or_else(|| {
+            entry.refused(
+                "a request has from 1 byte to 64 MiB",
+                "give another block size",
+            )
+        })
+}
+
+/// Lengths of reads, writes and trims, which have to be the same; those left out are that of reads.
+pub(super) fn same_block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
+    let mut each = value.split(',');
+    let first = block(entry, each.next().unwrap_or_default())?;
+    for other in each.filter(|other| !other.is_empty()) {
+        if block(entry, other)? != first {
+            return Err(entry.refused(
+                "reads and writes of different lengths are not mixed",
+                "give one length, or bssplit",
+            ));
+        }
+    }
+    Ok(first)
+}
+
+/// `4k/50:64k/50`: lengths and their percentages; what is left is shared by those without one.
+pub(super) fn split(entry: &Entry<'_>, value: &str) -> Result<Vec<(Unit, u32)>, Refused> {
+    if value.contains(',') {
+        return Err(entry.refused(
+            "reads and writes of different lengths are not mixed",
+            "give one list",
+        ));
+    }
+    let mut sizes = Vec::new();
+    for part in value.split(':') {
+        let (length, share) = part.split_once('/').unwrap_or((part, ""));
+        let share = match share {
+            "" => None,
+            share => Some(whole(entry, share, 0, 100)?),
+        };
+        sizes.push((block(entry, length)?, share));
+    }
+    let given: u32 = sizes.iter().filter_map(|(_, share)| *share).sum();
+    let open = sizes.iter().filter(|(_, share)| share.is_none()).count();
+    let open = u32::try_from(open).unwrap_or(u32::MAX);
+    let left = 100_u32.checked_sub(given);
+    let each = match (left, open) {
+        (Some(0), 0) => 0,
+        (Some(left), 1..) if left % open == 0 => left / open,
+        _ => {
+            return Err(entry.refused(
+                format!("the percentages add up to {given}, and {open} lengths have none"),
+                "make it 100 in whole percent",
+            ));
+        }
+    };
+    let weighted = sizes
+        .into_iter()
+        .map(|(unit, share)| (unit, share.unwrap_or(each)));
+    Ok(weighted.filter(|(_, share)| *share > 0).collect())
+}
+
+/// A time: a whole number, and d, h, m, s, ms or us behind it.
+pub(super) fn time(entry: &Entry<'_>, value: &str, unit: &str) -> Result<Duration, Refused> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let suffix = value.get(digits.len()..).unwrap_or_default();
+    let suffix = if suffix.is_empty() { unit } else { suffix };
+    let micros: Option<u64> = match suffix {
+        "d" => Some(86_400_000_000),
+        "h" => Some(3_600_000_000),
+        "m" => Some(60_000_000),
+        "s" => Some(1_000_000),
+        "ms" => Some(1000),
+        "us" => Some(1),
+        _ => None,
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u64> = if plain { digits.parse().ok() } else { None };
+    let all = number.and_then(|number| number.checked_mul(micros?));
+    all.map(Duration::from_micros)
+        .filter(|time| time.as_secs() <= LONGEST_RUN)
+        .ok_or_else(|| {
+            entry.refused(
+                format!("`{value}` is not a time of a week at most"),
+                "give one such as 60, 90s, 5m or 500ms",
+            )
+        })
+}
