@@ -335,7 +335,7 @@ fn directory(path: &Path) -> &Path {
 }
 
 #[cfg(target_os = "linux")]
-fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError> {
+pub(super) fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError> {
     let available =
         straddle_io::linux::available(directory(path)).map_err(|source| TargetError::Os {
             doing: "look at the filesystem of",
@@ -353,7 +353,7 @@ fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn check_space(_: &Path, _: Bytes) -> Result<(), TargetError> {
+pub(super) fn check_space(_: &Path, _: Bytes) -> Result<(), TargetError> {
     Ok(())
 }
 
@@ -373,20 +373,20 @@ fn allocate(_: &File, _: Bytes) -> io::Result<()> {
 
 /// What stays in the page cache would answer buffered reads; where it cannot be dropped, direct I/O does not see it.
 #[cfg(target_os = "linux")]
-fn evict(file: &File) {
+pub(super) fn evict(file: &File) {
     let _ = straddle_io::linux::evict(file);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn evict(_: &File) {}
+pub(super) fn evict(_: &File) {}
 
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(directory(path))?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

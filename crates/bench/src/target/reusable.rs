@@ -5,8 +5,6 @@
 //! with it. A later run takes it again when the stamp is there and both still hold: a file that was copied over it, restored
 //! into it or changed in any other way has a later time, and is somebody else's.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,10 +12,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use straddle_geometry::Bytes;
 use straddle_io::stamp;
 
-use super::Target;
+use super::create::{check_space, evict, noise, sync_directory};
+use super::{Target, TargetError};
 
 /// Bytes written at once when a file is made.
 const PIECE: u64 = 1 << 20;
+/// Bytes after which they are put on stable storage: a full disk is found early.
+const SYNCED: u64 = 64 << 20;
 
 /// A test file that this program made, in this run or an earlier one.
 #[derive(Debug)]
@@ -47,12 +48,14 @@ impl TestFile {
             Err(error) => return Err(os("looking at", error)),
         };
         let Some(metadata) = exists else {
+            check_space(path, size)?;
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
                 .open(path)
                 .map_err(|error| os("creating", error))?;
-            if let Err(error) = fill(&mut file, 0, size.get()) {
+            let filled = fill(&mut file, 0, size.get()).and_then(|()| sync_directory(path));
+            if let Err(error) = filled {
                 drop(file);
                 // What is left is an error about space most of the time: the file would keep the space.
                 let _ = std::fs::remove_file(path);
@@ -89,7 +92,11 @@ impl TestFile {
             created: false,
             stamped: true,
         };
-        if ours.size < size {
+        if let Some(more) = size
+            .checked_sub(ours.size)
+            .filter(|more| *more > Bytes::ZERO)
+        {
+            check_space(path, more)?;
             ours.lengthen(size)
                 .map_err(|error| os("lengthening", error))?;
             ours.size = size;
@@ -159,8 +166,8 @@ impl Target {
     /// A test file as a target that may be read and written.
     ///
     /// # Errors
-    /// Those of opening it.
-    pub fn reusable(file: &TestFile, direct: bool) -> io::Result<Target> {
+    /// [`TargetError`] when it cannot be opened, or not with direct I/O where that is asked for.
+    pub fn reusable(file: &TestFile, direct: bool) -> Result<Target, TargetError> {
         let mut target = Target::existing(file.path(), direct)?;
         target.writable = true;
         Ok(target)
@@ -187,22 +194,26 @@ fn words(path: &Path) -> io::Result<String> {
 fn fill(file: &mut File, start: u64, end: u64) -> io::Result<()> {
     // Two files made by two runs are not to look alike to storage that looks for doubles.
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let seed = now.map_or(0, |now| now.as_nanos() as u64) ^ start;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let seed = now.map_or(0, |now| {
+        u64::from(now.subsec_nanos()) << 32 | (now.as_secs() & 0xffff_ffff)
+    });
     let mut piece = vec![0; usize::try_from(PIECE).unwrap_or_default()];
     file.seek(SeekFrom::Start(start))?;
     let mut at = start;
     while at < end {
-        random.fill_bytes(&mut piece);
-        let len = PIECE.min(end - at);
-        file.write_all(
-            piece
-                .get(..usize::try_from(len).unwrap_or_default())
-                .unwrap_or_default(),
-        )?;
-        at += len;
+        noise(seed.wrapping_add(at), &mut piece);
+        let len = usize::try_from(PIECE.min(end - at)).unwrap_or_default();
+        file.write_all(piece.get(..len).unwrap_or_default())?;
+        at += len as u64;
+        if (at - start).is_multiple_of(SYNCED) {
+            file.sync_data()?;
+            evict(file);
+        }
     }
-    file.sync_all()
+    file.sync_all()?;
+    // What was just written would be read from memory, not from the storage, where the page cache is used.
+    evict(file);
+    Ok(())
 }
 
 /// Why a file cannot be used as a test file.
@@ -232,6 +243,9 @@ pub enum ReusableError {
         /// What it is called.
         path: PathBuf,
     },
+    /// It does not fit, or cannot be opened as it is asked for.
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// The system refused.
     #[error("{doing} {}: {source}", path.display())]
     Os {
@@ -308,6 +322,6 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("missing").join("testfile.dat");
         let error = TestFile::open_or_create(&path, SIZE).expect_err("no such directory");
-        assert!(error.to_string().starts_with("creating "), "{error}");
+        assert!(!path.exists(), "{error}");
     }
 }
