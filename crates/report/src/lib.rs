@@ -4,6 +4,7 @@
 //! caller strips them where they do not belong.
 
 pub mod bench;
+pub mod compat;
 pub mod csv;
 mod document;
 mod fleet;
