@@ -1,0 +1,104 @@
+//! Targets and tasks for tests of runs.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use straddle_bench::place::{Offset, Region};
+use straddle_bench::plan::Slot;
+use straddle_bench::run::{Options, RunError, Storage, Subject, Task, Watch};
+use straddle_bench::sample::Sample;
+use straddle_bench::target::Target;
+use straddle_bench::workload::{Pattern, Percent, Workload};
+use straddle_geometry::{Bytes, Unit};
+use straddle_io::engine::faulty::{Fault, Faults, What, When};
+use straddle_io::engine::{Durability, Kind};
+
+pub fn options(engine: Kind) -> Options {
+    Options {
+        engine,
+        durability: Durability::Cached,
+        atomic: false,
+        polled: false,
+        verify: false,
+    }
+}
+
+/// The engines that move bytes and work here.
+pub fn engines() -> Vec<Kind> {
+    let kinds = Kind::ALL.iter().copied().filter(|kind| *kind != Kind::Null);
+    kinds.filter(|kind| kind.available().is_ok()).collect()
+}
+
+pub fn workload(size: u64, workers: u32, outstanding: u32, reads: u8) -> Workload {
+    Workload {
+        reads: Percent::new(reads).expect("at most 100"),
+        pattern: Pattern::Random,
+        sizes: vec![(Unit::new(size).expect("not zero"), 1)],
+        workers,
+        outstanding,
+        think: Duration::ZERO,
+        rate: None,
+    }
+}
+
+/// A test file that goes away with the folder.
+pub struct Place(pub tempfile::TempDir);
+
+impl Place {
+    pub fn new() -> Place {
+        Place(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub fn path(&self) -> std::path::PathBuf {
+        self.0.path().join("data")
+    }
+
+    pub fn target(&self, size: Bytes) -> Target {
+        let stop = AtomicBool::new(false);
+        Target::create(&self.path(), size, false, |_| (), &stop).expect("a new file")
+    }
+}
+
+pub fn region(base: u64, len: u64) -> Region {
+    Region {
+        base: Bytes::new(base),
+        len: Bytes::new(len),
+    }
+}
+
+pub fn run_at(
+    storage: &mut Storage,
+    workload: &Workload,
+    offset: u64,
+    milliseconds: u64,
+    watch: &Watch,
+) -> Result<Sample, RunError> {
+    let offset = Offset {
+        name: offset.to_string(),
+        bytes: Bytes::new(offset),
+    };
+    let task = Task {
+        slot: Slot {
+            cell: 0,
+            block: 0,
+            position: 0,
+            offset: 0,
+        },
+        workload,
+        offset: &offset,
+        warm_up: Duration::from_millis(50),
+        measured: Duration::from_millis(milliseconds),
+        seed: 42,
+    };
+    storage.run(&task, watch)
+}
+
+pub fn faults(when: When, what: What) -> Arc<Faults> {
+    Arc::new(Faults::new(vec![Fault { when, what }]))
+}

@@ -1,0 +1,120 @@
+//! Runs on a loop device, held against what the kernel counts there. Needs root, and fails without it: nothing else shows
+//! that requests are counted exactly.
+#![cfg(target_os = "linux")]
+
+mod run_common;
+
+use run_common::{engines, options, region, run_at, workload};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use straddle_bench::counters;
+use straddle_bench::run::{Storage, Watch};
+use straddle_bench::sample::DeviceCounts;
+use straddle_bench::target::{Consent, Target};
+use straddle_geometry::Bytes;
+
+const LEN: u64 = 32 << 20;
+
+/// A loop device over a temporary file.
+struct Loop {
+    path: String,
+    _file: tempfile::NamedTempFile,
+}
+
+impl Loop {
+    fn new() -> Loop {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.as_file().set_len(LEN).expect("a sparse file");
+        let output = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file.path())
+            .output()
+            .expect("losetup");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "this test needs root and loop devices: {said}"
+        );
+        let path = String::from_utf8(output.stdout).expect("a path");
+        Loop {
+            path: path.trim().to_owned(),
+            _file: file,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.path.trim_start_matches("/dev/").to_owned()
+    }
+
+    /// Counts, when nobody else looks at the new device any more.
+    fn counts(&self) -> Vec<DeviceCounts> {
+        let read = || counters::read(&[self.name()]).expect("/proc/diskstats");
+        let mut last = read();
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(100));
+            let now = read();
+            if now == last {
+                return now;
+            }
+            last = now;
+        }
+        panic!("somebody uses {}", self.path);
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup")
+            .args(["--detach", &self.path])
+            .status();
+    }
+}
+
+#[test]
+fn every_request_is_one_that_the_kernel_counted() {
+    for kind in engines() {
+        for (workers, outstanding) in [(1, 1), (2, 16)] {
+            for reads in [100, 0] {
+                let device = Loop::new();
+                let consent = Consent {
+                    name: device.name(),
+                    overwrite_signatures: false,
+                };
+                let target = Target::device(device.path.as_ref(), &consent, true);
+                let target = target.expect("a device that nobody uses");
+                let storage = Storage::new(target, region(0, LEN - (1 << 20)), options(kind));
+                let mut storage = storage.with_devices(vec![device.name()]);
+                let before = device.counts();
+                let watch = Watch::default();
+                let workload = workload(4096, workers, outstanding, reads);
+                let sample = run_at(&mut storage, &workload, 63 * 512, 300, &watch).expect("a run");
+                let after = device.counts();
+                let made = watch.requests.load(Ordering::Relaxed);
+                let counted = counters::between(&before, &after);
+                let [counted] = counted.as_slice() else {
+                    panic!("one device");
+                };
+                // Neighbours that are handed over at once may become one request.
+                let (requests, bytes) = if reads == 100 {
+                    assert_eq!((counted.writes, sample.writes.requests), (0, 0));
+                    (counted.reads + counted.reads_merged, counted.bytes_read)
+                } else {
+                    (
+                        counted.writes + counted.writes_merged,
+                        counted.bytes_written,
+                    )
+                };
+                assert_eq!(requests, made, "{kind}, {workers} × {outstanding}");
+                assert_eq!(bytes, Bytes::new(made * 4096), "{kind}");
+                // The measured part is cut out by the clock, so its ends may differ by what is under way then.
+                let [inside] = sample.devices.as_slice() else {
+                    panic!("one device in the sample");
+                };
+                let inside =
+                    inside.reads + inside.reads_merged + inside.writes + inside.writes_merged;
+                assert!(inside > 0 && inside <= requests, "{kind}");
+            }
+        }
+    }
+}

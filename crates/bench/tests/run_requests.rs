@@ -1,0 +1,448 @@
+//! Runs on files: what is counted, where requests go, when they are due, and how a run ends.
+
+mod run_common;
+
+use run_common::{Place, engines, faults, options, region, run_at, workload};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use straddle_bench::place::Offset;
+use straddle_bench::run::{RunError, Storage, Watch, trial};
+use straddle_bench::target::Target;
+use straddle_bench::workload::{Pattern, Percent, Workload};
+use straddle_geometry::{Access, Bytes, Unit};
+use straddle_io::engine::Kind;
+use straddle_io::engine::faulty::{What, When};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn counts_agree_with_each_other() {
+    let mut kinds = engines();
+    kinds.push(Kind::Null);
+    for kind in kinds {
+        for (workers, outstanding) in [(1, 1), (2, 8)] {
+            let place = Place::new();
+            let target = place.target(Bytes::new(4 * MIB));
+            let mut storage = Storage::new(target, region(0, 4 * MIB), options(kind));
+            let watch = Watch::default();
+            let workload = workload(4096, workers, outstanding, 70);
+            let sample = run_at(&mut storage, &workload, 0, 350, &watch).expect("a run");
+            let (reads, writes) = (&sample.reads, &sample.writes);
+            assert!(
+                reads.requests > writes.requests && writes.requests > 0,
+                "{kind}"
+            );
+            assert_eq!(reads.requests, reads.latencies.count(), "{kind}");
+            assert_eq!(writes.requests, writes.latencies.count(), "{kind}");
+            assert_eq!(reads.bytes.get(), reads.requests * 4096);
+            let all = reads.requests + writes.requests;
+            let ticks: u64 = sample.ticks.iter().map(|n| u64::from(*n)).sum();
+            assert_eq!((sample.ticks.len(), ticks), (4, all), "{kind}");
+            // Those of the warm-up and those after the end are told to the watcher, but not in the sample.
+            assert!(watch.requests.load(Ordering::Relaxed) >= all, "{kind}");
+            assert!(sample.processor > Duration::ZERO && sample.began >= Duration::from_millis(50));
+            // Little's law: what is under way on average is what was asked for, but for the worker's own time.
+            let mean = sample.latencies().mean().as_secs_f64() * sample.rate();
+            let asked = f64::from(workers * outstanding);
+            assert!(mean < 1.05 * asked + 0.1, "{kind}: {mean} under way");
+        }
+    }
+}
+
+#[test]
+fn nothing_outside_the_region_is_touched_and_all_of_it_is_reached() {
+    for kind in engines() {
+        for pattern in [Pattern::Random, Pattern::Sequential] {
+            let place = Place::new();
+            let target = place.target(Bytes::new(2 * MIB));
+            let before = std::fs::read(place.path()).expect("the file");
+            let workload = Workload {
+                pattern,
+                sizes: [(512, 3), (2048, 1)]
+                    .iter()
+                    .map(|(size, weight)| (Unit::new(*size).expect("not zero"), *weight))
+                    .collect(),
+                ..workload(512, 2, 4, 0)
+            };
+            let (base, len, offset) = (4096, 64 << 10, 63 * 512);
+            let mut storage = Storage::new(target, region(base, len), options(kind));
+            run_at(&mut storage, &workload, offset, 300, &Watch::default()).expect("a run");
+            let after = std::fs::read(place.path()).expect("the file");
+            let start = usize::try_from(base + offset).expect("small");
+            let end = start + usize::try_from(len).expect("small");
+            assert_eq!(before.get(..start), after.get(..start), "{kind}");
+            assert_eq!(before.get(end..), after.get(end..), "{kind}");
+            let sectors = |bytes: &[u8]| -> Vec<Vec<u8>> {
+                let inside = bytes.get(start..end).expect("inside");
+                inside.chunks(512).map(<[u8]>::to_vec).collect()
+            };
+            let same = sectors(&before)
+                .iter()
+                .zip(sectors(&after))
+                .filter(|(a, b)| **a == *b)
+                .count();
+            assert_eq!(same, 0, "{kind}, {pattern:?}: every sector was written");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_never_what_was_read() {
+    for kind in engines() {
+        let place = Place::new();
+        let target = place.target(Bytes::new(4 * MIB));
+        // Zeros to read: were they written back, storage could compress them.
+        let zeros = vec![0; 4 << 20];
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(place.path())
+            .expect("the file");
+        std::os::unix::fs::FileExt::write_all_at(&file, &zeros, 0).expect("room");
+        let mut storage = Storage::new(target, region(0, 4 * MIB), options(kind));
+        let workload = workload(4096, 2, 4, 90);
+        run_at(&mut storage, &workload, 0, 100, &Watch::default()).expect("a run");
+        let after = std::fs::read(place.path()).expect("the file");
+        let after = after.get(..4 << 20).expect("4 MiB");
+        let written: Vec<&[u8]> = after
+            .chunks(4096)
+            .filter(|block| block.iter().any(|b| *b != 0))
+            .collect();
+        assert!(!written.is_empty(), "{kind}");
+        for block in &written {
+            let zeros = block.iter().filter(|byte| **byte == 0).count();
+            // 16 are to be expected of random bytes.
+            assert!(zeros < 100, "{kind}: {zeros} zeros");
+        }
+        let different: HashSet<&[u8]> = written.iter().copied().collect();
+        assert_eq!(different.len(), written.len(), "{kind}");
+    }
+}
+
+#[test]
+fn latency_counts_from_when_a_request_was_due() {
+    for kind in engines() {
+        let place = Place::new();
+        let stall = What::Stall(Duration::from_millis(200));
+        let target = place.target(Bytes::new(MIB));
+        let mut storage = Storage::new(target, region(0, MIB), options(kind))
+            .with_faults(faults(When::Request(300), stall));
+        let workload = Workload {
+            rate: Some(1000.0),
+            ..workload(4096, 1, 1, 100)
+        };
+        let sample = run_at(&mut storage, &workload, 0, 1000, &Watch::default()).expect("a run");
+        // All 200 that were due during the stall had to wait, the later the shorter; nine in ten of them for 20 ms and more.
+        let long: u64 = sample
+            .reads
+            .latencies
+            .buckets()
+            .filter(|(up_to, _)| *up_to > Duration::from_millis(20))
+            .map(|(_, n)| n)
+            .sum();
+        assert!((175..400).contains(&long), "{kind}: {long}");
+        // And all were made up for.
+        assert!(
+            (900..=1010).contains(&sample.reads.requests),
+            "{kind}: {}",
+            sample.reads.requests
+        );
+    }
+}
+
+#[test]
+fn a_closed_loop_sees_the_same_stall_once() {
+    let place = Place::new();
+    let stall = What::Stall(Duration::from_millis(200));
+    let target = place.target(Bytes::new(MIB));
+    let mut storage = Storage::new(target, region(0, MIB), options(Kind::Pread))
+        .with_faults(faults(When::Request(300), stall));
+    let workload = Workload {
+        think: Duration::from_micros(500),
+        ..workload(4096, 1, 1, 100)
+    };
+    let sample = run_at(&mut storage, &workload, 0, 1000, &Watch::default()).expect("a run");
+    let long: u64 = sample
+        .reads
+        .latencies
+        .buckets()
+        .filter(|(up_to, _)| *up_to >= Duration::from_millis(190))
+        .map(|(_, n)| n)
+        .sum();
+    assert_eq!(long, 1);
+}
+
+#[test]
+fn an_offered_rate_is_shared_by_workers_and_their_threads() {
+    for kind in engines() {
+        let place = Place::new();
+        let target = place.target(Bytes::new(MIB));
+        let mut storage = Storage::new(target, region(0, MIB), options(kind));
+        let workload = Workload {
+            rate: Some(500.0),
+            ..workload(4096, 2, 3, 100)
+        };
+        let sample = run_at(&mut storage, &workload, 0, 1000, &Watch::default()).expect("a run");
+        assert!(
+            (450..=515).contains(&sample.reads.requests),
+            "{kind}: {}",
+            sample.reads.requests
+        );
+    }
+}
+
+#[test]
+fn time_to_think_is_taken() {
+    for kind in engines() {
+        let place = Place::new();
+        let target = place.target(Bytes::new(MIB));
+        let mut storage = Storage::new(target, region(0, MIB), options(kind));
+        let workload = Workload {
+            think: Duration::from_millis(10),
+            ..workload(4096, 1, 4, 100)
+        };
+        let sample = run_at(&mut storage, &workload, 0, 500, &Watch::default()).expect("a run");
+        // 4 every 10 ms at most; much less only when the machine is very busy.
+        assert!(
+            (50..=204).contains(&sample.reads.requests),
+            "{kind}: {}",
+            sample.reads.requests
+        );
+        // Thinking is no latency.
+        assert!(
+            sample.reads.latencies.percentile(50.0) < Duration::from_millis(5),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_soon() {
+    for kind in engines() {
+        for rate in [None, Some(2.0)] {
+            let place = Place::new();
+            let target = place.target(Bytes::new(MIB));
+            let mut storage = Storage::new(target, region(0, MIB), options(kind));
+            let workload = Workload {
+                rate,
+                ..workload(4096, 2, 4, 100)
+            };
+            let watch = Watch::default();
+            let stopped = std::thread::scope(|scope| {
+                let run = scope.spawn(|| {
+                    let result = run_at(&mut storage, &workload, 0, 600_000, &watch);
+                    (result, Instant::now())
+                });
+                std::thread::sleep(Duration::from_millis(300));
+                let asked = Instant::now();
+                watch.stop.store(true, Ordering::Relaxed);
+                let (result, ended) = run.join().expect("no panic");
+                assert!(
+                    matches!(result, Err(RunError::Stopped)),
+                    "{kind}: {result:?}"
+                );
+                ended - asked
+            });
+            // 50 ms and what a busy machine adds.
+            assert!(stopped < Duration::from_secs(1), "{kind}: {stopped:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failing_request_ends_the_run_and_is_named() {
+    for kind in engines() {
+        let place = Place::new();
+        let target = place.target(Bytes::new(MIB));
+        let path = target.path().display().to_string();
+        let mut storage = Storage::new(target, region(0, MIB), options(kind))
+            .with_faults(faults(When::Request(100), What::Error(5)));
+        let error = run_at(
+            &mut storage,
+            &workload(4096, 2, 4, 100),
+            0,
+            60_000,
+            &Watch::default(),
+        )
+        .expect_err("EIO");
+        let RunError::Request {
+            access: Access::Read,
+            at,
+            len,
+            ref source,
+            ..
+        } = error
+        else {
+            panic!("{kind}: {error}");
+        };
+        assert!(at.get() < MIB && at.get().is_multiple_of(4096) && len.get() == 4096);
+        assert_eq!(source.raw_os_error(), Some(5));
+        let said = error.to_string();
+        assert!(
+            said.starts_with("reading 4,096 bytes at byte") && said.contains(&path),
+            "{said}"
+        );
+        // The next run on the same storage is a run like any other.
+        run_at(
+            &mut storage,
+            &workload(4096, 2, 4, 100),
+            0,
+            50,
+            &Watch::default(),
+        )
+        .expect("a run");
+    }
+}
+
+#[test]
+fn a_full_disk_and_a_short_write_are_named() {
+    for kind in engines() {
+        for (what, words) in [
+            (What::Error(28), "No space left"),
+            (What::Short(Bytes::new(512)), "only 512"),
+        ] {
+            let place = Place::new();
+            let target = place.target(Bytes::new(MIB));
+            let full = faults(When::Written(Bytes::new(100 << 10)), what);
+            let mut storage = Storage::new(target, region(0, MIB), options(kind)).with_faults(full);
+            let error = run_at(
+                &mut storage,
+                &workload(4096, 1, 4, 0),
+                0,
+                60_000,
+                &Watch::default(),
+            )
+            .expect_err("no space");
+            let said = error.to_string();
+            assert!(
+                said.starts_with("writing 4,096 bytes") && said.contains(words),
+                "{kind}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_anything_is_read() {
+    let null = || Target::null(Bytes::new(MIB)).expect("nothing is needed");
+    let place = Place::new();
+    let refused = |target: Target, base: u64, len: u64, workload: &Workload, verify: bool| {
+        let options = straddle_bench::run::Options {
+            verify,
+            ..options(Kind::Pread)
+        };
+        let mut storage = Storage::new(target, region(base, len), options);
+        let watch = Watch::default();
+        let error = run_at(&mut storage, workload, 0, 50, &watch).expect_err("it does not fit");
+        assert!(matches!(error, RunError::Unfit { .. }), "{error}");
+        assert_eq!(watch.requests.load(Ordering::Relaxed), 0);
+        error.to_string()
+    };
+    let file = place.target(Bytes::new(MIB));
+    let said = refused(file, 4096, MIB, &workload(4096, 1, 1, 100), false);
+    assert!(
+        said.contains("an end within the target's 1,048,576 bytes"),
+        "{said}"
+    );
+    let said = refused(null(), 0, 2048, &workload(4096, 1, 1, 100), false);
+    assert!(said.contains("room for one request"), "{said}");
+    let sequential = Workload {
+        pattern: Pattern::Sequential,
+        ..workload(4096, 3, 1, 100)
+    };
+    let said = refused(null(), 0, 8192, &sequential, false);
+    assert!(said.contains("each of 3 workers"), "{said}");
+    let said = refused(null(), 0, MIB, &workload(1000, 1, 1, 100), true);
+    assert!(said.contains("multiple of 512"), "{said}");
+    let said = refused(null(), 0, MIB, &workload(512, 0, 1, 100), false);
+    assert!(said.contains("1 of each at least"), "{said}");
+    let nothing = Workload {
+        rate: Some(0.0),
+        ..workload(512, 1, 1, 100)
+    };
+    let said = refused(null(), 0, MIB, &nothing, false);
+    assert!(said.contains("a number above 0"), "{said}");
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_places() {
+    // 40 KiB are written at random places, then the disk is full: which places those were shows in the file.
+    let written = |offset: u64| -> Vec<usize> {
+        let place = Place::new();
+        let target = place.target(Bytes::new(8 * MIB));
+        let before = std::fs::read(place.path()).expect("the file");
+        let full = faults(When::Written(Bytes::new(40 << 10)), What::Error(28));
+        let mut storage =
+            Storage::new(target, region(0, 4 * MIB), options(Kind::Pread)).with_faults(full);
+        run_at(
+            &mut storage,
+            &workload(4096, 1, 1, 0),
+            offset,
+            60_000,
+            &Watch::default(),
+        )
+        .expect_err("it is full");
+        let after = std::fs::read(place.path()).expect("the file");
+        let skip = usize::try_from(offset).expect("small");
+        let blocks = |bytes: &[u8]| -> Vec<Vec<u8>> {
+            bytes
+                .iter()
+                .skip(skip)
+                .copied()
+                .collect::<Vec<u8>>()
+                .chunks(4096)
+                .map(<[u8]>::to_vec)
+                .collect()
+        };
+        let pairs = blocks(&before).into_iter().zip(blocks(&after)).enumerate();
+        pairs.filter(|(_, (a, b))| a != b).map(|(n, _)| n).collect()
+    };
+    let aligned = written(0);
+    assert_eq!(aligned.len(), 10);
+    assert_eq!(
+        aligned,
+        written(63 * 512),
+        "the same places of another lattice"
+    );
+}
+
+#[test]
+fn a_trial_measures_every_engine_and_writes_nothing() {
+    let place = Place::new();
+    let target = place.target(Bytes::new(4 * MIB));
+    let before = std::fs::read(place.path()).expect("the file");
+    let offset = Offset {
+        name: "0".to_owned(),
+        bytes: Bytes::new(0),
+    };
+    let workload = Workload {
+        reads: Percent::NONE,
+        rate: Some(1.0),
+        ..workload(4096, 1, 4, 0)
+    };
+    let trial = trial(
+        target,
+        region(0, 4 * MIB),
+        options(Kind::Null),
+        &workload,
+        &offset,
+        &Watch::default(),
+    )
+    .expect("a trial");
+    let names: Vec<&str> = trial
+        .choice
+        .trial
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let expected: Vec<&str> = engines().iter().map(|kind| kind.name()).collect();
+    assert_eq!(names, expected);
+    assert!(trial.choice.trial.iter().all(|(_, rate)| *rate > 100.0));
+    assert_eq!(trial.choice.name, trial.engine.name());
+    assert!(
+        trial.choice.reason.contains("short trial"),
+        "{}",
+        trial.choice.reason
+    );
+    assert_eq!(std::fs::read(place.path()).expect("the file"), before);
+}
