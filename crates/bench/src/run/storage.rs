@@ -102,14 +102,14 @@ impl Storage {
                 });
             }
         }
-        let measured = self.threads(task, &common, starts);
+        let sample = self.threads(task, &common, starts);
         if let Ok(Some(failure)) = common.failure.lock().map(|mut failure| failure.take()) {
             return Err(failure);
         }
         if watch.stop.load(Ordering::Relaxed) {
             return Err(RunError::Stopped);
         }
-        measured
+        Ok(sample)
     }
 
     /// The bytes that requests may touch, if the target has them and the workload can be run there.
@@ -167,12 +167,8 @@ impl Storage {
         Ok(extent)
     }
 
-    fn threads(
-        &self,
-        task: &Task<'_>,
-        common: &Common<'_>,
-        starts: Vec<Start<'_>>,
-    ) -> Result<Sample, RunError> {
+    /// Starts the threads together, observes, and adds up what they have counted.
+    fn threads(&self, task: &Task<'_>, common: &Common<'_>, starts: Vec<Start<'_>>) -> Sample {
         let gate = Gate::default();
         let (ready, readies) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -214,7 +210,7 @@ impl Storage {
                     }),
                 }
             }
-            Ok(sample)
+            sample
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use straddle_geometry::{Access, Bytes};
 use straddle_io::engine::{Ended, Engine, Request, Wait};
 
-use super::generator::Generator;
+use super::generator::{Drawn, Generator};
 use super::pace::Pace;
 use super::payload::Payload;
 use super::verify::Verifier;
@@ -112,7 +112,7 @@ struct Flight {
 }
 
 /// Where a run is in time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Progress {
     counting: bool,
     draining: bool,
@@ -157,116 +157,174 @@ impl Progress {
 /// Keeps requests under way until the measured part is over, and waits for the last ones. Errors go to `common`.
 pub(super) fn drive<E: Engine>(
     engine: &mut E,
-    mut stream: Stream<'_>,
+    stream: Stream<'_>,
     common: &Common<'_>,
     begin: Instant,
 ) -> Tally {
-    let outstanding = stream.outstanding;
     let ticks = usize::try_from((common.until - common.from).div_ceil(TICK)).unwrap_or(0);
-    let mut tally = Tally {
-        ticks: vec![0; ticks],
-        ..Tally::default()
-    };
-    let mut progress = Progress {
-        counting: false,
-        draining: false,
-        boundary: 0,
-        tick: 0,
-        requests: 0,
-        nanoseconds: 0,
-        ticked: 0,
-    };
     let nothing = Flight {
         access: Access::Read,
         offset: 0,
         len: 0,
         from: 0,
     };
-    let mut flights = vec![nothing; outstanding as usize];
-    // Those that may start, and when: after the time to think.
-    let mut free: VecDeque<(u64, u32)> = (0..outstanding).map(|flight| (0, flight)).collect();
-    let mut ended: Vec<Ended> = Vec::with_capacity(outstanding as usize);
-    let mut due = None;
-    let mut round = 0_u32;
-    loop {
-        let mut now = nanoseconds(begin);
-        if now >= progress.boundary {
-            progress.advance(now, common, &mut tally.ticks);
+    let worker = Worker {
+        engine,
+        common,
+        begin,
+        tally: Tally {
+            ticks: vec![0; ticks],
+            ..Tally::default()
+        },
+        progress: Progress::default(),
+        flights: vec![nothing; stream.outstanding as usize],
+        free: (0..stream.outstanding).map(|flight| (0, flight)).collect(),
+        ended: Vec::with_capacity(stream.outstanding as usize),
+        due: None,
+        stream,
+    };
+    worker.run()
+}
+
+/// A thread at work.
+struct Worker<'a, E> {
+    engine: &'a mut E,
+    stream: Stream<'a>,
+    common: &'a Common<'a>,
+    begin: Instant,
+    tally: Tally,
+    progress: Progress,
+    flights: Vec<Flight>,
+    /// Flights that may start, and when: after the time to think.
+    free: VecDeque<(u64, u32)>,
+    ended: Vec<Ended>,
+    /// When the next request is due, in an open loop.
+    due: Option<u64>,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    fn run(mut self) -> Tally {
+        let mut round = 0_u32;
+        loop {
+            let mut now = nanoseconds(self.begin);
+            if now >= self.progress.boundary {
+                self.progress
+                    .advance(now, self.common, &mut self.tally.ticks);
+            }
+            if self.settle(now) > BATCH as usize {
+                now = nanoseconds(self.begin);
+            }
+            let wait = if self.progress.draining || self.common.stopped() {
+                if self.is_idle() {
+                    break;
+                }
+                Wait::One
+            } else {
+                let (wait, started) = self.start(now);
+                round = round.wrapping_add(1);
+                if round.is_multiple_of(SAMPLED) && started && self.progress.counting {
+                    let error = nanoseconds(self.begin) - now;
+                    self.tally.stamp_error = self.tally.stamp_error.max(error);
+                }
+                wait
+            };
+            if self.is_idle() {
+                // Nothing is under way, so there is nothing that an engine could wait for.
+                match wait {
+                    Wait::For(time) => std::thread::sleep(time),
+                    _ => std::hint::spin_loop(),
+                }
+                continue;
+            }
+            if let Err(source) = self.engine.finish(wait, &mut self.ended) {
+                self.common.fail(RunError::Engine {
+                    engine: self.common.engine,
+                    source,
+                });
+                break;
+            }
         }
-        let many = ended.len() > BATCH as usize;
-        for Ended { slot, moved } in ended.drain(..) {
+        let now = nanoseconds(self.begin);
+        self.progress
+            .advance(now, self.common, &mut self.tally.ticks);
+        self.tally
+    }
+
+    fn is_idle(&self) -> bool {
+        self.free.len() == self.flights.len()
+    }
+
+    /// Counts what has ended by `now`; gives its number.
+    #[inline]
+    fn settle(&mut self, now: u64) -> usize {
+        let count = self.ended.len();
+        let outstanding = self.stream.outstanding;
+        for Ended { slot, moved } in self.ended.drain(..) {
             let index = if slot < outstanding {
                 slot
             } else {
                 slot - outstanding
             };
-            let Some(flight) = flights.get(index as usize) else {
+            let Some(flight) = self.flights.get(index as usize) else {
                 continue;
             };
-            free.push_back((now + common.think, index));
+            self.free.push_back((now + self.common.think, index));
             let well = moved.as_ref().is_ok_and(|moved| moved.get() == flight.len);
-            if let Some(verifier) = common.verifier {
-                verify(verifier, engine, slot, flight, well, common);
+            if let Some(verifier) = self.common.verifier {
+                verify(verifier, self.engine, slot, flight, well, self.common);
             }
             if !well {
-                common.request_failed(flight, moved);
+                self.common.request_failed(flight, moved);
                 continue;
             }
             let latency = now - flight.from;
-            progress.requests += 1;
-            progress.nanoseconds += latency;
-            if progress.counting {
+            self.progress.requests += 1;
+            self.progress.nanoseconds += latency;
+            if self.progress.counting {
                 let side = match flight.access {
-                    Access::Read => &mut tally.reads,
-                    Access::Write => &mut tally.writes,
+                    Access::Read => &mut self.tally.reads,
+                    Access::Write => &mut self.tally.writes,
                 };
                 side.latencies.record(latency);
                 side.requests += 1;
                 side.bytes = Bytes::new(side.bytes.get() + flight.len);
-                progress.ticked += 1;
+                self.progress.ticked += 1;
             }
         }
-        if many {
-            now = nanoseconds(begin);
-        }
-        let stopping = progress.draining || common.stopped();
-        if stopping && free.len() == flights.len() {
-            break;
-        }
-        let mut wait = Wait::One;
+        count
+    }
+
+    /// Starts what may start, a batch at most; how long to wait then, and whether there was any.
+    #[inline]
+    fn start(&mut self, now: u64) -> (Wait, bool) {
         let mut started = 0;
-        while let Some((ready, index)) = free.front().copied().filter(|_| !stopping) {
-            if ready > now {
-                wait = pause(ready - now);
-                break;
-            }
+        while let Some((ready, index)) = self.free.front().copied() {
+            let wait = |wait| (wait, started > 0);
             if started == BATCH {
-                wait = Wait::No;
-                break;
+                return wait(Wait::No);
+            }
+            if ready > now {
+                return wait(pause(ready - now));
             }
             let mut from = now;
-            if let Some(pace) = stream.pace {
-                let at = *due.get_or_insert_with(|| pace.take());
-                if at > now {
-                    wait = pause(at - now);
-                    break;
+            if let Some(pace) = self.stream.pace {
+                from = *self.due.get_or_insert_with(|| pace.take());
+                if from > now {
+                    return wait(pause(from - now));
                 }
-                from = at;
             }
-            let Some(drawn) = draw(&mut stream.generator, common.verifier) else {
-                if free.len() == flights.len() {
-                    wait = Wait::No;
-                }
-                break;
+            let Some(drawn) = draw(&mut self.stream.generator, self.common.verifier) else {
+                return wait(Wait::One);
             };
             let slot = match drawn.access {
                 Access::Read => index,
-                Access::Write => index + stream.first_write,
+                Access::Write => index + self.stream.first_write,
             };
             if drawn.access == Access::Write {
-                renew(engine, slot, &mut stream.payload, &drawn, common.verifier);
+                let payload = &mut self.stream.payload;
+                renew(self.engine, slot, payload, &drawn, self.common.verifier);
             }
-            if let Some(flight) = flights.get_mut(index as usize) {
+            if let Some(flight) = self.flights.get_mut(index as usize) {
                 *flight = Flight {
                     access: drawn.access,
                     offset: drawn.offset,
@@ -274,38 +332,18 @@ pub(super) fn drive<E: Engine>(
                     from,
                 };
             }
-            engine.start(Request {
+            self.engine.start(Request {
                 access: drawn.access,
                 offset: Bytes::new(drawn.offset),
                 len: Bytes::new(drawn.len),
                 slot,
             });
-            free.pop_front();
-            due = None;
+            self.free.pop_front();
+            self.due = None;
             started += 1;
         }
-        round = round.wrapping_add(1);
-        if round.is_multiple_of(SAMPLED) && started > 0 && progress.counting {
-            tally.stamp_error = tally.stamp_error.max(nanoseconds(begin) - now);
-        }
-        if free.len() == flights.len() {
-            // Nothing is under way, so there is nothing that an engine could wait for.
-            match wait {
-                Wait::For(time) => std::thread::sleep(time),
-                _ => std::hint::spin_loop(),
-            }
-            continue;
-        }
-        if let Err(source) = engine.finish(wait, &mut ended) {
-            common.fail(RunError::Engine {
-                engine: common.engine,
-                source,
-            });
-            break;
-        }
+        (Wait::One, started > 0)
     }
-    progress.advance(nanoseconds(begin), common, &mut tally.ticks);
-    tally
 }
 
 /// Nanoseconds since then, for 584 years.
@@ -325,10 +363,7 @@ fn pause(nanoseconds: u64) -> Wait {
 
 /// The next request; with verification, one whose sectors nobody is at.
 #[inline]
-fn draw(
-    generator: &mut Generator<'_>,
-    verifier: Option<&Verifier>,
-) -> Option<super::generator::Drawn> {
+fn draw(generator: &mut Generator<'_>, verifier: Option<&Verifier>) -> Option<Drawn> {
     let Some(verifier) = verifier else {
         return Some(generator.draw());
     };
@@ -343,7 +378,7 @@ fn renew<E: Engine>(
     engine: &mut E,
     slot: u32,
     payload: &mut Payload,
-    drawn: &super::generator::Drawn,
+    drawn: &Drawn,
     verifier: Option<&Verifier>,
 ) {
     let len = usize::try_from(drawn.len).unwrap_or(usize::MAX);
