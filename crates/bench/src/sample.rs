@@ -20,7 +20,7 @@ pub struct Sample {
     pub reads: Side,
     /// Requests that wrote.
     pub writes: Side,
-    /// Requests that ended in each tenth of a second of the measured part.
+    /// Requests that ended in each whole tenth of a second of the measured part; what is left at its end is in none.
     pub ticks: Vec<u32>,
     /// Most by which a shared time stamp made a latency longer than it was, as far as that was sampled; see
     /// [`crate::run`].

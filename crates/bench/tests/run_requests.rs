@@ -27,7 +27,7 @@ fn counts_agree_with_each_other() {
             let mut storage = Storage::new(target, region(0, 4 * MIB), options(kind));
             let watch = Watch::default();
             let workload = workload(4096, workers, outstanding, 70);
-            let sample = run_at(&mut storage, &workload, 0, 350, &watch).expect("a run");
+            let sample = run_at(&mut storage, &workload, 0, 300, &watch).expect("a run");
             let (reads, writes) = (&sample.reads, &sample.writes);
             assert!(
                 reads.requests > writes.requests && writes.requests > 0,
@@ -38,7 +38,7 @@ fn counts_agree_with_each_other() {
             assert_eq!(reads.bytes.get(), reads.requests * 4096);
             let all = reads.requests + writes.requests;
             let ticks: u64 = sample.ticks.iter().map(|n| u64::from(*n)).sum();
-            assert_eq!((sample.ticks.len(), ticks), (4, all), "{kind}");
+            assert_eq!((sample.ticks.len(), ticks), (3, all), "{kind}");
             // Those of the warm-up and those after the end are told to the watcher, but not in the sample.
             assert!(watch.requests.load(Ordering::Relaxed) >= all, "{kind}");
             assert!(sample.processor > Duration::ZERO && sample.began >= Duration::from_millis(50));
