@@ -148,4 +148,22 @@ mod tests {
         );
         serde_json::from_str::<Latencies>("\"AAAA\"").expect_err("none of ours");
     }
+
+    #[test]
+    fn merging_is_the_same_as_recording_in_one() {
+        let (mut all, mut even, mut odd) = (Latencies::new(), Latencies::new(), Latencies::new());
+        let mut latency = 17_u64;
+        for n in 0..10_000 {
+            latency = latency
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(n);
+            let latency = latency >> (latency % 40 + 20);
+            all.record(latency);
+            if n % 2 == 0 { &mut even } else { &mut odd }.record(latency);
+        }
+        even.merge(&odd);
+        assert_eq!(even, all);
+        assert_eq!(even.encode(), all.encode());
+        assert_eq!(even.mean(), all.mean());
+    }
 }
