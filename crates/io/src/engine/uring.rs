@@ -212,6 +212,11 @@ impl Uring {
     /// Hands over what is queued, and waits.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let submitter = self.ring.submitter();
+        // Polling takes no timeout: it would go on until a request has ended. So the caller looks at the clock instead.
+        let wait = match wait {
+            Wait::For(_) if self.ring.params().is_setup_iopoll() => Wait::No,
+            wait => wait,
+        };
         let entered = match wait {
             Wait::No => {
                 let queued = self.ring.submission().len();
@@ -424,4 +429,94 @@ fn explain(error: &io::Error) -> io::Error {
         error.kind(),
         format!("{why} ({error}); take the pread engine"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+    use straddle_geometry::Unit;
+
+    const BLOCK: u64 = 4096;
+
+    fn engine(file: &File, polled: bool) -> io::Result<Uring> {
+        Uring::new(Setup {
+            file: file.try_clone()?,
+            slots: 4,
+            largest: Unit::new(BLOCK).ok_or(io::ErrorKind::InvalidInput)?,
+            memory_alignment: Unit::new(BLOCK).ok_or(io::ErrorKind::InvalidInput)?,
+            durability: Durability::ForcedUnitAccess,
+            atomic: false,
+            polled,
+        })
+    }
+
+    fn one(engine: &mut Uring, access: Access, block: u64) -> io::Result<Bytes> {
+        engine.start(Request {
+            access,
+            offset: Bytes::new(block * BLOCK),
+            len: Bytes::new(BLOCK),
+            slot: 3,
+        });
+        let mut ended = Vec::new();
+        engine.finish(Wait::One, &mut ended)?;
+        ended.pop().expect("one was started").moved
+    }
+
+    #[test]
+    fn requests_name_what_the_kernel_did_not_register() {
+        let file = tempfile::tempfile().expect("a temporary file");
+        file.set_len(16 * BLOCK).expect("a sparse file");
+        for (fixed_file, fixed_buffers) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let mut engine = engine(&file, false).expect("a ring");
+            if !fixed_file {
+                let unregistered = engine.ring.submitter().unregister_files();
+                unregistered.expect("it was registered");
+                engine.fixed_file = false;
+            }
+            if !fixed_buffers {
+                let unregistered = engine.ring.submitter().unregister_buffers();
+                unregistered.expect("they were registered");
+                engine.fixed_buffers = false;
+            }
+            let byte = 1 + u8::from(fixed_file) + 2 * u8::from(fixed_buffers);
+            engine.buffer(3).expect("free").fill(byte);
+            let moved = one(&mut engine, Access::Write, 5).expect("a write");
+            assert_eq!(moved, Bytes::new(BLOCK));
+            engine.buffer(3).expect("free").fill(0);
+            let moved = one(&mut engine, Access::Read, 5).expect("a read");
+            assert_eq!(moved, Bytes::new(BLOCK));
+            let bytes = engine.buffer(3).expect("free");
+            assert!(bytes.iter().all(|found| *found == byte));
+            let mut bytes = [0; 4096];
+            file.read_exact_at(&mut bytes, 5 * BLOCK).expect("inside");
+            assert!(bytes.iter().all(|found| *found == byte));
+        }
+    }
+
+    #[test]
+    fn polling_where_nothing_can_be_polled_is_an_error_and_no_hang() {
+        let file = tempfile::tempfile().expect("a temporary file");
+        file.set_len(16 * BLOCK).expect("a sparse file");
+        let mut engine = engine(&file, true).expect("a ring");
+        let error = one(&mut engine, Access::Read, 0).expect_err("a buffered file is never polled");
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn what_forbids_a_ring_is_said() {
+        let explained = |code| explain(&io::Error::from_raw_os_error(code));
+        let none = explained(38);
+        assert_eq!(none.kind(), io::ErrorKind::Unsupported);
+        assert!(none.to_string().contains("no io_uring"), "{none}");
+        let forbidden = explained(1);
+        assert_eq!(forbidden.kind(), io::ErrorKind::PermissionDenied);
+        assert!(
+            forbidden.to_string().contains("take the pread engine"),
+            "{forbidden}"
+        );
+        assert!(explained(12).to_string().contains("RLIMIT_MEMLOCK"));
+    }
 }
