@@ -51,6 +51,12 @@ impl Buffers {
         })
     }
 
+    /// All of them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bytes(&self) -> u64 {
+        self.layout.size() as u64
+    }
+
     /// Where a buffer starts and how long it is; `None` for one that does not exist.
     pub(super) fn place(&self, slot: u32) -> Option<(NonNull<u8>, usize)> {
         let slot = usize::try_from(slot).ok()?;

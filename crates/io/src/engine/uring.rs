@@ -13,11 +13,13 @@
 //! it, which the kernel insists on for rings with one issuer.
 
 use io_uring::{CompletionQueue, IoUring, opcode, squeue, types};
+use rustix::thread::CapabilitySet;
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use straddle_geometry::{Access, Bytes};
 
@@ -31,6 +33,20 @@ const GETEVENTS: u32 = 1;
 const ETIME: i32 = 62;
 /// `EINVAL`: the kernel does not know a flag of the setup.
 const EINVAL: i32 = 22;
+
+/// Bytes of buffers that engines of this process have registered. What is registered counts towards
+/// `RLIMIT_MEMLOCK`, and so do rings: buffers of the first workers must leave room for the rings of the last.
+static PINNED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of buffers that may be registered: half of the limit, or all there is for those to whom it does not apply.
+fn pinnable() -> u64 {
+    let may = rustix::thread::capabilities(None);
+    if may.is_ok_and(|may| may.effective.contains(CapabilitySet::IPC_LOCK)) {
+        return u64::MAX;
+    }
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    limit.unwrap_or(u64::MAX) / 2
+}
 
 /// Requests through a ring of the kernel's, many a system call.
 pub struct Uring {
@@ -46,6 +62,8 @@ pub struct Uring {
     fixed_file: bool,
     fixed_buffers: bool,
     write_flags: i32,
+    /// What is counted of it in [`PINNED`].
+    pinned: u64,
     /// Neither `Send` nor `Sync`: a ring with one issuer belongs to the thread that made it.
     here: PhantomData<*const ()>,
 }
@@ -90,6 +108,7 @@ impl Uring {
             fixed_file,
             fixed_buffers: false,
             write_flags: i32::try_from(write_flags).unwrap_or(0),
+            pinned: 0,
             here: PhantomData,
         };
         engine.fixed_buffers = engine.register_buffers();
@@ -108,7 +127,19 @@ impl Uring {
     }
 
     /// Hands the buffers to the kernel, an entry a slot, all of them or none.
-    fn register_buffers(&self) -> bool {
+    fn register_buffers(&mut self) -> bool {
+        let bytes = self.buffers.bytes();
+        let before = PINNED.fetch_add(bytes, Ordering::Relaxed);
+        let registered = before.saturating_add(bytes) <= pinnable() && self.register_all();
+        if registered {
+            self.pinned = bytes;
+        } else {
+            PINNED.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        registered
+    }
+
+    fn register_all(&self) -> bool {
         let places = (0..self.slots.count()).map_while(|slot| self.buffers.place(slot));
         let vectors: Vec<libc::iovec> = places
             .map(|(start, len)| libc::iovec {
@@ -354,6 +385,7 @@ impl Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
+        PINNED.fetch_sub(self.pinned, Ordering::Relaxed);
         if self.end_all().is_err() {
             // The kernel may still write to the buffers: they stay where they are for good.
             return;
