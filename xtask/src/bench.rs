@@ -5,6 +5,7 @@
 
 mod archive;
 mod captures;
+mod engines;
 mod images;
 mod measure;
 mod tables;
@@ -19,6 +20,7 @@ use std::time::Instant;
 use crate::run::{cargo, repository, run};
 use archive::Archive;
 pub(crate) use captures::captures;
+pub(crate) use engines::engines;
 use images::{Images, Read};
 use measure::{Series, as_f64};
 pub(crate) use tables::tables;

@@ -27,6 +27,8 @@ cargo xtask TASK
   bench against PATH   the same with another build of straddle in the same rounds
   bench captures       measure the summary of ten thousand captures beside reading them, and archive the figures
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
+  bench engines [ROUNDS MILLISECONDS]
+                       measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
   soak fuzz [MINUTES [containers|captured]]
                        fuzz every target, or those of virtual disks, in turn, MINUTES in total (30), and archive what was run
 ";
@@ -71,6 +73,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
         ["bench", "captures"] => bench::captures(),
+        ["bench", "engines"] => bench::engines(9, 1000),
+        ["bench", "engines", rounds, time] => bench::engines(rounds.parse()?, time.parse()?),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),
