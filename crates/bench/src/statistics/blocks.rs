@@ -98,3 +98,51 @@ impl<T> CellBlocks<T> {
         self.complete.iter().flatten().chain(&self.unfinished)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::plan;
+    use super::*;
+
+    fn slot(cell: u32, block: u32, position: u32) -> Slot {
+        Slot {
+            cell,
+            block,
+            position,
+            offset: position % 2,
+        }
+    }
+
+    #[test]
+    fn only_blocks_without_a_gap_count() {
+        let mut collector = Collector::new(&plan(2, 2));
+        let pushes = [
+            // Interrupted after two runs, made again.
+            (slot(0, 0, 0), 'a', false),
+            (slot(0, 0, 1), 'b', false),
+            (slot(0, 0, 0), 'c', false),
+            (slot(1, 0, 0), 'x', false),
+            (slot(0, 0, 1), 'd', false),
+            (slot(0, 0, 2), 'e', true),
+            // Made once more although it was complete, out of turn, of no cell: all left out.
+            (slot(0, 0, 0), '!', false),
+            (slot(0, 2, 0), '!', false),
+            (slot(7, 0, 0), '!', false),
+            (slot(0, 1, 1), '!', false),
+            (slot(0, 1, 0), 'f', false),
+            (slot(0, 1, 2), '!', false),
+        ];
+        for (slot, name, completes) in pushes {
+            assert_eq!(collector.push(slot, name), completes, "{slot:?}");
+        }
+        let names = |runs: &[(Slot, char)]| runs.iter().map(|(_, name)| *name).collect::<String>();
+        let [first, second] = collector.cells() else {
+            panic!("two cells");
+        };
+        assert_eq!(first.complete.len(), 1);
+        assert_eq!(names(&first.complete[0]), "cde");
+        assert_eq!(names(&first.unfinished), "f");
+        assert_eq!(first.runs().count(), 4);
+        assert_eq!(names(&second.unfinished), "x");
+    }
+}

@@ -59,6 +59,9 @@ pub fn noise_floor(plan: &Plan, blocks: &[Vec<(Slot, Run)>], classes: &[usize]) 
 pub fn differences(plan: &Plan, blocks: &[Vec<(Slot, Run)>], classes: &[usize]) -> Vec<Difference> {
     let known = plan.offsets.len().min(classes.len());
     let pairs: Vec<(usize, usize)> = pairs(&classes[..known]).collect();
+    if pairs.is_empty() {
+        return Vec::new();
+    }
     let mut estimates = vec![Estimate::new(plan.least_blocks); pairs.len()];
     for block in blocks {
         let ratios = of_block(plan, block);
@@ -99,4 +102,55 @@ fn of_block(plan: &Plan, block: &[(Slot, Run)]) -> Vec<Option<LogRatio>> {
         }
     }
     ratios
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{experiment, plan};
+    use super::super::{collect, runs};
+    use super::*;
+    use crate::sample::Sample;
+
+    fn blocks(plan: &Plan, samples: &[Sample]) -> Vec<Vec<(Slot, Run)>> {
+        runs(&collect(plan, samples.iter().map(|s| (s.slot, s))).cells()[0])
+    }
+
+    #[test]
+    fn the_noise_floor_is_the_widest_ratio_in_a_class() {
+        let plan = plan(1, 5);
+        // 0 and 3 are one class, 1 and 4 another; 2 stands alone.
+        let rates = [100_000.0, 102_000.0, 300_000.0, 103_000.0, 100_000.0];
+        let samples = experiment(&plan, |slot, _| rates[slot.offset as usize]);
+        let blocks = blocks(&plan, &samples);
+        let floor = |classes: &[usize]| noise_floor(&plan, &blocks, classes);
+        assert!((floor(&[0, 1, 2, 0, 1]).expect("two pairs") - 0.03).abs() < 1e-9);
+        assert!((floor(&[0, 1, 1, 2, 3]).expect("a pair") - (300.0 / 102.0 - 1.0)).abs() < 1e-9);
+        assert_eq!(floor(&[0, 1, 2, 3, 4]), None);
+        assert_eq!(floor(&[]), None);
+        assert_eq!(noise_floor(&plan, &[], &[0; 5]), None);
+    }
+
+    #[test]
+    fn pairs_are_compared_in_their_blocks() {
+        let plan = plan(1, 4);
+        // 2 is 4% faster than 1; both are 30% slower than the baseline, of another class.
+        let gains = [1.0, 0.7, 0.728, 1.0];
+        let samples = experiment(&plan, |slot, noise| {
+            1e6 * gains[slot.offset as usize] * (1.0 + 0.01 * noise)
+        });
+        let found = differences(&plan, &blocks(&plan, &samples), &[0, 1, 1, 0]);
+        assert_eq!(found.len(), 2);
+        let [one, other] = found[..] else {
+            panic!("two pairs")
+        };
+        assert_eq!((one.than, one.offset), (1, 2));
+        assert!(
+            one.ratio.low < 1.04 && 1.04 < one.ratio.high && one.p < 1e-4,
+            "{one:?}"
+        );
+        assert_eq!((other.than, other.offset), (0, 3));
+        assert!(other.p > 0.01, "{other:?}");
+        let short = differences(&plan, &blocks(&plan, &samples), &[0]);
+        assert!(short.is_empty(), "classes of other offsets are not known");
+    }
 }

@@ -11,6 +11,8 @@
 pub mod blocks;
 pub mod drift;
 pub mod equivalents;
+#[cfg(test)]
+mod fixture;
 pub mod holm;
 pub mod interval;
 pub mod line;
@@ -122,5 +124,94 @@ fn judge(plan: &Plan, cells: &mut [CellResult]) {
     for gain in &mut gains {
         gain.p_adjusted = gain.p.and_then(|_| adjusted.next());
         gain.verdict = verdict::verdict(gain.ratio, gain.p_adjusted, plan.precision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{experiment, plan};
+    use super::*;
+
+    #[test]
+    fn comparisons_of_all_cells_are_adjusted_together() {
+        let plan = plan(4, 3);
+        let samples = experiment(&plan, |slot, noise| {
+            let gain = if (slot.cell, slot.offset) == (2, 1) {
+                1.05
+            } else {
+                1.0
+            };
+            1e6 * gain * (1.0 + 0.01 * noise)
+        });
+        let (cells, knees) = analyse(&plan, &samples, &[0, 1, 2]);
+        assert!(knees.is_empty(), "equal concurrency");
+        let gains: Vec<&Gain> = cells.iter().flat_map(|cell| &cell.gains).collect();
+        let p: Vec<f64> = gains.iter().filter_map(|gain| gain.p).collect();
+        let adjusted: Vec<f64> = gains.iter().filter_map(|gain| gain.p_adjusted).collect();
+        assert_eq!(p.len(), 8);
+        assert_eq!(adjusted, holm::adjust(&p));
+        assert_eq!(cells[2].gains[0].verdict, Verdict::Faster);
+        assert_eq!(cells[2].gains[0].offset, 1);
+        let equal = gains
+            .iter()
+            .filter(|g| matches!(g.verdict, Verdict::NoDifferenceAbove(_)));
+        assert_eq!(equal.count(), 7);
+    }
+
+    #[test]
+    fn rates_and_gains_come_from_the_same_runs() {
+        let plan = plan(2, 3);
+        let samples = experiment(&plan, |slot, noise| {
+            1e5 * f64::from(slot.cell + 1) * f64::from(slot.offset + 1) * (1.0 + 0.01 * noise)
+        });
+        let (cells, _) = analyse(&plan, &samples, &[0, 1, 2]);
+        for (number, cell) in (1..).zip(&cells) {
+            assert_eq!(cell.offsets.len(), 3);
+            let blocks = cell.blocks;
+            assert_eq!(
+                cell.offsets.iter().map(|o| o.runs).collect::<Vec<_>>(),
+                [3 * blocks, blocks, blocks]
+            );
+            for (times, offset) in (1..).zip(&cell.offsets) {
+                let expected = 1e5 * f64::from(number) * f64::from(times);
+                assert!((offset.reads_per_second / expected - 1.0).abs() < 0.01);
+                assert!(
+                    offset.range.0 < offset.reads_per_second
+                        && offset.reads_per_second < offset.range.1
+                );
+            }
+            for (times, gain) in (2..).zip(&cell.gains) {
+                let ratio = gain.ratio.expect("many blocks");
+                assert!(
+                    (ratio.mean / f64::from(times) - 1.0).abs() < 0.01 && ratio.low < ratio.high
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_experiment_proves_what_it_has() {
+        let plan = plan(2, 2);
+        let samples = experiment(&plan, |_, noise| 1e6 * (1.0 + 0.01 * noise));
+        let nothing = analyse(&plan, &[], &[0, 1]).0;
+        assert_eq!(nothing.len(), 2);
+        assert_eq!(nothing[0].gains[0].verdict, Verdict::NotEnoughEvidence);
+        assert_eq!((nothing[0].gains[0].ratio, nothing[0].blocks), (None, 0));
+        assert_eq!(nothing[0].offsets[1].runs, 0);
+        // Two runs of the first block: rates, and no ratio.
+        let (cells, _) = analyse(&plan, &samples[..2], &[0, 1]);
+        let cell = &cells[samples[0].slot.cell as usize];
+        assert_eq!(
+            (cell.blocks, cell.offsets[0].runs, cell.offsets[1].runs),
+            (0, 1, 1)
+        );
+        assert_eq!(cell.gains[0].ratio, None);
+        // A block that was begun twice counts once.
+        let mut twice = samples[..2].to_vec();
+        twice.extend_from_slice(&samples);
+        assert_eq!(
+            analyse(&plan, &twice, &[0, 1]),
+            analyse(&plan, &samples, &[0, 1])
+        );
     }
 }

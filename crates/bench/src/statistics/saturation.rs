@@ -166,3 +166,102 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     }
     if n > 0.0 { sum / n } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::analyse;
+    use super::super::fixture::{experiment, plan};
+    use super::*;
+    use std::time::Duration;
+
+    /// Storage that serves up to `parallel` requests at once, each in a millisecond.
+    fn rate(concurrency: f64, parallel: f64) -> f64 {
+        1e6 * concurrency.min(parallel)
+    }
+
+    /// The knees of cells with this many workers × outstanding.
+    fn found(cells: &[(u32, u32)], noise: f64, rate: impl Fn(f64, u32) -> f64) -> Vec<Knee> {
+        let mut plan = plan(cells.len(), 2);
+        for (cell, (workers, outstanding)) in plan.cells.iter_mut().zip(cells) {
+            (cell.workers, cell.outstanding) = (*workers, *outstanding);
+        }
+        let concurrency = |cell: u32| plan.cells[cell as usize].concurrency() as f64;
+        let mut samples = experiment(&plan, |slot, random| {
+            rate(concurrency(slot.cell), slot.offset) * (1.0 + noise * random)
+        });
+        // A closed loop: latency follows from Little's law.
+        for sample in &mut samples {
+            let latency = concurrency(sample.slot.cell) / sample.rate();
+            sample.reads.latencies.record((latency * 1e9) as u64);
+        }
+        analyse(&plan, &samples, &[0, 1]).1
+    }
+
+    const DOUBLINGS: [(u32, u32); 6] = [(1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (32, 1)];
+
+    #[test]
+    fn the_knee_is_where_the_parallel_parts_are_all_in_use() {
+        let knees = found(&DOUBLINGS, 0.01, |c, offset| {
+            rate(c, if offset == 0 { 8.0 } else { 4.0 })
+        });
+        assert_eq!(knees.len(), 2);
+        assert_eq!((knees[0].offset, knees[0].at), (0, Some(3)));
+        assert_eq!((knees[1].offset, knees[1].at), (1, Some(2)));
+        assert_eq!(knees[0].cells, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn rates_that_still_rise_have_no_knee() {
+        let linear = found(&DOUBLINGS, 0.01, |c, _| rate(c, 64.0));
+        assert!(linear.iter().all(|knee| knee.at.is_none()));
+        // Up to the last step there was one, and then it goes on: 8, 8, 8, 16.
+        let later = found(&DOUBLINGS, 0.01, |c, _| {
+            if c < 32.0 {
+                rate(c, 8.0)
+            } else {
+                rate(16.0, 16.0)
+            }
+        });
+        assert!(later.iter().all(|knee| knee.at.is_none()));
+    }
+
+    #[test]
+    fn small_rises_are_hardly_anything_and_larger_ones_are_not() {
+        // 8% and 15% for each doubling.
+        let small = found(&DOUBLINGS, 0.01, |c, _| 1e6 * 1.08_f64.powf(c.log2()));
+        assert!(small.iter().all(|knee| knee.at == Some(0)));
+        let larger = found(&DOUBLINGS, 0.01, |c, _| 1e6 * 1.15_f64.powf(c.log2()));
+        assert!(larger.iter().all(|knee| knee.at.is_none()));
+    }
+
+    #[test]
+    fn what_noise_could_hide_is_not_flat() {
+        // Flat from 8 on, but a run scatters by up to 90%.
+        let noisy = found(&DOUBLINGS[..4], 0.9, |c, _| rate(c, 4.0));
+        assert!(noisy.iter().all(|knee| knee.at != Some(0)));
+    }
+
+    #[test]
+    fn order_and_ties_of_the_plan_do_not_matter() {
+        let cells = [(8, 4), (1, 1), (4, 2), (2, 4), (1, 2), (8, 1), (2, 2)];
+        let knees = found(&cells, 0.01, |c, _| rate(c, 8.0));
+        // Concurrency 1, 2, 4, then three cells of 8 by workers, then 32.
+        assert_eq!(knees[0].cells, [1, 4, 6, 3, 2, 5, 0]);
+        assert_eq!(knees[0].at, Some(3));
+    }
+
+    #[test]
+    fn groups_need_three_degrees_and_a_closed_loop() {
+        assert!(found(&[(1, 1), (2, 1), (1, 2)], 0.0, |c, _| rate(c, 1.0)).is_empty());
+        let mut plan = plan(6, 1);
+        for (number, cell) in (0..).zip(&mut plan.cells) {
+            cell.workers = 1 << (number % 3);
+            if number < 3 {
+                cell.think = Duration::from_millis(1);
+            } else {
+                cell.rate = Some(1000.0);
+            }
+        }
+        assert_eq!(groups(&plan), [vec![vec![0], vec![1], vec![2]]]);
+    }
+}

@@ -61,8 +61,8 @@ fn drift(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::Drift,
         cause: format!(
-            "the baseline {} by {} from its first run to its last in {}{}; noise does not explain that: one run scatters by \
-             {}, {}",
+            "the baseline {} by {} from its first run to its last in {}{}; noise does not explain that: one run \
+             scatters by {}, {}",
             if worst.change < 0.0 { "fell" } else { "rose" },
             percent(worst.change.abs()),
             name(plan, *cell),
@@ -71,11 +71,12 @@ fn drift(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
             chance(worst.p),
         ),
         advice: format!(
-            "gains stand: each offset is compared with the baseline runs beside it; rates are means over the change, so \
-             compare none with another day's. {}; then measure again",
+            "gains stand: each offset is compared with the baseline runs beside it; rates are means over the change, \
+             so compare none with another day's. {}; then measure again",
             if worst.change < 0.0 {
-                "A rate that falls often is a flash drive that runs out of erased blocks or gets warm, or a write cache that \
-                 fills: write the whole file once first, give it a longer warm-up, and wait until nobody else uses the device"
+                "A rate that falls often is a flash drive that runs out of erased blocks or gets warm, or a write \
+                 cache that fills: write the whole file once first, give it a longer warm-up, and wait until nobody \
+                 else uses the device"
             } else {
                 "A rate that rises often is a cache that fills: take a file larger than all caches, or a longer warm-up"
             },
@@ -107,18 +108,18 @@ fn unsteady_runs(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warning>
     let advice = if along(1.0) > most {
         "most of them rose from start to end: give them a longer warm-up"
     } else if along(-1.0) > most {
-        "most of them fell from start to end: the fast part of a flash drive or a write cache fills up while they last; write \
-         more before measuring and give each run a longer warm-up, so that only what lasts is measured"
+        "most of them fell from start to end: the fast part of a flash drive or a write cache fills up while they \
+         last; write more before measuring and give each run a longer warm-up, so that only what lasts is measured"
     } else {
-        "they went up and down: somebody else uses the device, or it tidies up behind the scenes; longer runs average that out, \
-         a quiet machine avoids it"
+        "they went up and down: somebody else uses the device, or it tidies up behind the scenes; longer runs average \
+         that out, a quiet machine avoids it"
     };
     let slot = sample.slot;
     Some(Warning {
         kind: WarningKind::NotSteady,
         cause: format!(
-            "{} of {} runs were not steady: requests each second, in fifths of the run, spread over more than {} of their mean, or rose or \
-             fell by more than {}; the worst was repeat {} of {} at {}: spread {}, {} by {}",
+            "{} of {} runs were not steady, that is, the five parts of a run differed by more than {} of their mean or \
+             rose or fell by more than {}; the worst was repeat {} of {} at {}: they differed by {} and {} by {}",
             unsteady.len(),
             judged.len(),
             percent(steady::RANGE),
@@ -149,8 +150,8 @@ fn unsteady_rounds(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warnin
     Some(Warning {
         kind: WarningKind::NotSteady,
         cause: format!(
-            "the baseline was not steady over the last {} repeats of {}{}: its rates spread over {} of their mean ({} at most are \
-             steady state) and {} by {} ({} at most)",
+            "the baseline was not steady over the last {} repeats of {}{}: its rates differed by {} of their mean ({} \
+             at most in steady state) and {} by {} ({} at most)",
             steady::WINDOW,
             name(plan, *cell),
             others(unsteady.len(), "workload"),
@@ -160,8 +161,8 @@ fn unsteady_rounds(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warnin
             percent(found.slope.abs()),
             percent(steady::SLOPE),
         ),
-        advice: "gains stand, rates do not yet: go on until they settle, with more time or longer runs; flash is steady only after \
-                 its whole capacity was written about twice"
+        advice: "gains stand, rates do not yet: go on until they settle, with more time or longer runs; flash is \
+         steady only after its whole capacity was written about twice"
             .to_owned(),
     })
 }
@@ -208,12 +209,13 @@ fn equivalents_differ(
             percent(low),
             percent(high),
             name(plan, *cell),
-            others(proven.len(), "pair"),
+            others(proven.len(), "comparison"),
         ),
         advice: format!(
-            "something below has boundaries that it does not report, as controllers and disk arrays do with their stripe unit: look it up in \
-             their own tools; or {} lies where the storage is slower for another reason, such as inner tracks or data of another \
-             age. Until that is known, take no difference as small as this one for one of alignment",
+            "something below has boundaries that it does not report, as controllers and disk arrays do with their \
+             stripe unit: look it up in their own tools; or {} lies where the storage is slower for another reason, \
+             such as inner tracks or data of another age. Until that is known, take no difference as small as this one \
+             for one of alignment",
             offset(plan, slow),
         ),
     })
@@ -234,18 +236,21 @@ fn littles_law(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::LittlesLaw,
         cause: format!(
-            "rate times mean latency is {found:.1} requests under way in {} at {}, {} than the {asked} that were asked for{}",
+            "rate times mean latency is {found:.1} requests under way in {} at {}, {} than the {asked} that were asked \
+             for{}",
             name(plan, *cell),
             offset(plan, *at),
             if found < asked { "fewer" } else { "more" },
             others(off.len(), "case"),
         ),
         advice: if found < asked {
-            "the program did not keep up with the storage: requests had ended and the next had not started. Use fewer workers than \
-             processors, a machine that does nothing else, or another engine; the null engine shows what the program itself can do"
+            "the program did not keep up with the storage: requests had ended and the next had not started. Use fewer \
+             workers than processors, a machine that does nothing else, or another engine; the null engine shows what \
+             the program itself can do"
         } else {
-            "requests were counted as longer than they were: one time stamp stands for many that ended together, or the processor \
-             was taken away from the workers. Use fewer outstanding requests for each worker or fewer workers than processors"
+            "requests were counted as longer than they were: one time stamp stands for many that ended together, or \
+             the processor was taken away from the workers. Use fewer outstanding requests for each worker or fewer \
+             workers than processors"
         }
         .to_owned(),
     })
@@ -276,9 +281,9 @@ fn rate_not_reached(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
             others(missed.len(), "case"),
         ),
         advice: format!(
-            "requests wait in line before they start, and latency counts from when they were due, so it grows with the length \
-             of the run and says nothing of the storage: offer less than {} each second, allow more outstanding requests, or measure without a rate \
-             to find the limit",
+            "requests wait in line before they start, and latency counts from when they were due, so it grows with the \
+             length of the run and says nothing of the storage: offer less than {} each second, allow more outstanding \
+             requests, or measure without a rate to find the limit",
             count(*found),
         ),
     })
@@ -302,12 +307,12 @@ fn worst<T>(all: &[T], measure: impl Fn(&T) -> f64) -> Option<&T> {
     all.iter().max_by(|a, b| measure(a).total_cmp(&measure(b)))
 }
 
-/// ` (and 3 more workloads)`, nothing when it is the only one.
+/// `, and in 3 more workloads`, nothing when it is the only one.
 fn others(all: usize, what: &str) -> String {
     match all.saturating_sub(1) {
         0 => String::new(),
-        1 => format!(" (and one more {what})"),
-        more => format!(" (and {more} more {what}s)"),
+        1 => format!(", and in one more {what}"),
+        more => format!(", and in {more} more {what}s"),
     }
 }
 
@@ -378,4 +383,216 @@ fn count(rate: f64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "far below 2⁵³ runs")]
 fn as_float(count: usize) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analyse;
+    use super::super::fixture::{experiment, plan};
+    use super::*;
+    use std::time::Duration;
+
+    fn found(plan: &Plan, samples: &[Sample], classes: &[usize]) -> Vec<Warning> {
+        let (cells, _) = analyse(plan, samples, classes);
+        warnings(plan, samples, &cells, classes)
+    }
+
+    fn kinds(warnings: &[Warning]) -> Vec<WarningKind> {
+        warnings.iter().map(|warning| warning.kind).collect()
+    }
+
+    /// Latencies that fit rate and concurrency, as in a closed loop.
+    fn closed_loop(plan: &Plan, samples: &mut [Sample], outstanding: f64) {
+        for sample in samples {
+            let latency = outstanding / sample.rate() * 1e9;
+            sample.reads.latencies.record(latency as u64);
+            // Mean latency counts, not how many were recorded; the rate comes from the requests.
+            for _ in 1..100 {
+                sample.reads.latencies.record(latency as u64);
+            }
+            sample.took = plan.measured.mul_f64(100.0 / sample.reads.requests as f64);
+            sample.reads.requests = 100;
+        }
+    }
+
+    #[test]
+    fn quiet_storage_gets_no_warnings() {
+        let plan = plan(3, 3);
+        let samples = experiment(&plan, |_, noise| 1e6 * (1.0 + 0.01 * noise));
+        assert_eq!(found(&plan, &samples, &[0, 1, 1]), []);
+        assert_eq!(found(&plan, &[], &[]), [], "nothing was measured");
+    }
+
+    #[test]
+    fn drift_names_the_worst_workload() {
+        let mut plan = plan(2, 2);
+        plan.cells[1].workers = 4;
+        let samples = experiment(&plan, |slot, noise| {
+            let fall = if slot.cell == 1 { 0.01 } else { 0.005 };
+            1e6 * (1.0 - fall * f64::from(slot.block)) * (1.0 + 0.002 * noise)
+        });
+        let found = found(&plan, &samples, &[0, 1]);
+        assert_eq!(kinds(&found), [WarningKind::Drift]);
+        let cause = &found[0].cause;
+        assert!(cause.starts_with("the baseline fell by 7."), "{cause}");
+        let place = "in workload 2 (random reads of 8 KiB, 4 workers × 1 outstanding), and in one more workload; noise \
+                     does not explain that";
+        assert!(cause.contains(place), "{cause}");
+        assert!(cause.contains("p < 0.0001"), "{cause}");
+        assert!(
+            found[0].advice.contains("gains stand"),
+            "{}",
+            found[0].advice
+        );
+    }
+
+    #[test]
+    fn runs_that_rise_are_told_from_runs_that_fall() {
+        let plan = plan(1, 2);
+        let mut samples = experiment(&plan, |_, noise| 1e6 * (1.0 + 0.002 * noise));
+        let ticks = |samples: &mut [Sample], tick: fn(u32) -> u32| {
+            for sample in samples {
+                sample.ticks = (0..10).map(tick).collect();
+            }
+        };
+        ticks(&mut samples, |at| 1000 + 100 * at);
+        let rising = found(&plan, &samples, &[0, 1]);
+        assert_eq!(kinds(&rising), [WarningKind::NotSteady]);
+        assert!(
+            rising[0].cause.starts_with("24 of 24 runs were not steady"),
+            "{}",
+            rising[0].cause
+        );
+        assert!(rising[0].advice.contains("longer warm-up"));
+        ticks(&mut samples, |at| 2000 - 100 * at);
+        let falling = found(&plan, &samples, &[0, 1]);
+        assert!(
+            falling[0].advice.contains("fills up"),
+            "{}",
+            falling[0].advice
+        );
+        ticks(&mut samples, |at| if at == 4 { 100 } else { 1000 });
+        let hiccup = found(&plan, &samples, &[0, 1]);
+        assert!(
+            hiccup[0].advice.contains("up and down"),
+            "{}",
+            hiccup[0].advice
+        );
+        // Two of 24 may be unsteady.
+        ticks(&mut samples[2..], |_| 1000);
+        assert_eq!(found(&plan, &samples, &[0, 1]), []);
+    }
+
+    #[test]
+    fn rounds_that_do_not_settle_are_not_steady() {
+        let plan = plan(1, 2);
+        let samples = experiment(&plan, |slot, _| {
+            1e6 * (1.0 + 0.3 * f64::from(slot.block % 2))
+        });
+        let found = found(&plan, &samples, &[0, 1]);
+        assert_eq!(kinds(&found), [WarningKind::NotSteady]);
+        assert!(
+            found[0]
+                .cause
+                .contains("over the last 5 repeats of workload 1"),
+            "{}",
+            found[0].cause
+        );
+    }
+
+    #[test]
+    fn equivalents_that_differ_name_the_faster_one() {
+        let plan = plan(1, 3);
+        for (gain, text) in [
+            (1.05, "yet 2M is faster by 5."),
+            (1.0 / 1.05, "yet 1M is faster by "),
+        ] {
+            let samples = experiment(&plan, |slot, noise| {
+                1e6 * if slot.offset == 2 { gain } else { 1.0 } * (1.0 + 0.005 * noise)
+            });
+            let found = found(&plan, &samples, &[0, 1, 1]);
+            assert_eq!(kinds(&found), [WarningKind::EquivalentsDiffer]);
+            let cause = &found[0].cause;
+            assert!(
+                cause.starts_with("1M and 2M stand alike on every known grid"),
+                "{cause}"
+            );
+            assert!(cause.contains(text), "{cause}");
+        }
+        let same = experiment(&plan, |_, noise| 1e6 * (1.0 + 0.005 * noise));
+        assert_eq!(found(&plan, &same, &[0, 1, 1]), []);
+    }
+
+    #[test]
+    fn littles_law_holds_in_a_closed_loop_only() {
+        let mut plan = plan(1, 1);
+        (plan.cells[0].workers, plan.cells[0].outstanding) = (2, 8);
+        let made = experiment(&plan, |_, noise| 1e6 * (1.0 + 0.005 * noise));
+        for (outstanding, text) in [
+            (12.0, Some("fewer")),
+            (14.8, None),
+            (17.2, None),
+            (20.0, Some("more")),
+        ] {
+            let mut samples = made.clone();
+            closed_loop(&plan, &mut samples, outstanding);
+            let found = found(&plan, &samples, &[0]);
+            let Some(text) = text else {
+                assert_eq!(found, [], "{outstanding}");
+                continue;
+            };
+            assert_eq!(kinds(&found), [WarningKind::LittlesLaw]);
+            let start = format!(
+                "rate times mean latency is {outstanding:.1} requests under way in workload 1"
+            );
+            assert!(found[0].cause.starts_with(&start), "{}", found[0].cause);
+            assert!(
+                found[0].cause.contains(&format!("{text} than the 16")),
+                "{}",
+                found[0].cause
+            );
+            plan.cells[0].think = Duration::from_millis(1);
+            assert_eq!(super::tests::found(&plan, &samples, &[0]), []);
+            plan.cells[0].think = Duration::ZERO;
+        }
+    }
+
+    #[test]
+    fn rates_that_were_offered_and_not_reached_are_told() {
+        let mut plan = plan(1, 2);
+        plan.cells[0].rate = Some(12_000.0);
+        let reached = experiment(&plan, |_, _| 11_900.0);
+        assert_eq!(found(&plan, &reached, &[0, 1]), []);
+        let missed = experiment(
+            &plan,
+            |slot, _| if slot.offset == 1 { 8000.0 } else { 11_990.0 },
+        );
+        let found = found(&plan, &missed, &[0, 1]);
+        assert_eq!(kinds(&found), [WarningKind::RateNotReached]);
+        let cause = &found[0].cause;
+        assert!(
+            cause.starts_with(
+                "12,000 requests each second were offered and 8,000 done in workload 1"
+            ),
+            "{cause}"
+        );
+        assert!(cause.ends_with("at 1M"), "{cause}");
+        // Four requests each second, of which three end within the second that is measured.
+        plan.cells[0].rate = Some(4.0);
+        let slow = experiment(&plan, |_, _| 3.0);
+        assert_eq!(super::tests::found(&plan, &slow, &[0, 1]), []);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(
+            [0.0, 99.94, 100.0, 1_234_567.8].map(count),
+            ["0.0", "99.9", "100", "1,234,568"]
+        );
+        assert_eq!(chance(0.01234), "p = 0.0123");
+        assert_eq!(
+            others(1, "case") + &others(2, "case") + &others(4, "case"),
+            ", and in one more case, and in 3 more cases"
+        );
+    }
 }
