@@ -40,6 +40,8 @@ enum Noise {
     SlowRuns,
     /// Normal, three times as large after the first twenty runs.
     Growing,
+    /// None at all: storage that does 100 to 101 requests each second, of which a run counts the whole ones.
+    Counting,
 }
 
 /// An experiment to simulate.
@@ -115,18 +117,25 @@ struct Simulated<'a> {
     now: Duration,
     last: f64,
     runs: u32,
+    /// Requests each second of the baseline.
+    rate: f64,
 }
 
 impl<'a> Simulated<'a> {
     fn new(setting: &'a Setting, seed: u64) -> Simulated<'a> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5eed);
         let last = NOISE * normal(&mut random);
+        let rate = match setting.noise {
+            Noise::Counting => 100.0 + uniform(&mut random),
+            _ => RATE,
+        };
         Simulated {
             setting,
             random,
             now: Duration::ZERO,
             last,
             runs: 0,
+            rate,
         }
     }
 
@@ -150,6 +159,7 @@ impl<'a> Simulated<'a> {
             }
             Noise::Growing if self.runs >= 20 => 3.0 * NOISE * unit,
             Noise::Growing => NOISE * unit,
+            Noise::Counting => 0.0,
         }
     }
 
@@ -161,10 +171,11 @@ impl<'a> Simulated<'a> {
             candidate => ratios[candidate as usize - 1],
         };
         let line = 1.0 + self.setting.drift * f64::from(self.runs) / 30.0;
-        let rate = RATE * gain * line * self.noise().exp();
+        let rate = self.rate * gain * line * self.noise().exp();
         sample.slot = slot;
         sample.began = self.now;
-        sample.reads.requests = rate.round() as u64;
+        // A run begins anywhere between two requests.
+        sample.reads.requests = (rate + uniform(&mut self.random)).floor() as u64;
         self.now += Duration::from_secs(1);
         self.runs += 1;
     }
@@ -495,7 +506,7 @@ fn noise_that_is_not_normal() {
     }
 }
 
-/// Stein's interval alone, which knows the first stage only, covers 72% of these.
+/// Outside what the proof assumes. Stein's interval alone, which knows the first stage only, covers 81% of these.
 #[test]
 fn noise_that_grows_after_the_first_stage() {
     let names = [
@@ -504,11 +515,11 @@ fn noise_that_grows_after_the_first_stage() {
     ];
     for setting in both(names, |s| {
         s.noise = Noise::Growing;
-        s.precision = 0.005;
+        s.precision = 0.008;
     }) {
         let found = outcome(&setting);
-        assert!((0.93..=0.985).contains(&found.coverage), "{found:?}");
-        assert!(found.false_alarms <= 0.06, "{found:?}");
+        assert!((0.92..=0.985).contains(&found.coverage), "{found:?}");
+        assert!(found.false_alarms <= 0.08, "{found:?}");
     }
 }
 
@@ -544,26 +555,13 @@ fn the_drift_test_finds_drift_and_little_else() {
     assert!(drifts_found(&drift) > 0.98);
 }
 
-/// What counting costs when runs have few requests: 100 each, so that one more or less is 1%.
+/// Slow storage: one request more or less is 1%, and several runs in a row may count the same.
 #[test]
-fn whole_requests_are_enough() {
-    let setting = Setting::new("", PLANTED);
-    let plan = setting.plan(3);
-    let mut schedule = Schedule::new(plan.clone()).expect("a good plan");
-    let mut samples = Vec::new();
-    let mut now = Duration::ZERO;
-    // Storage without any noise that does 100.4 requests each second at the baseline and 100.6 at the candidate: 100
-    // and 101 are counted at first sight, and no spread tells that the truth is nearer.
-    while let Some(slot) = schedule.next(now) {
-        let mut sample = empty();
-        sample.slot = slot;
-        sample.began = now;
-        sample.reads.requests = if slot.offset == 0 { 100 } else { 101 };
-        schedule.record(slot, sample.rate());
-        now += Duration::from_secs(1);
-        samples.push(sample);
+fn whole_requests() {
+    let names = ["100 requests a run", "100 requests a run, no difference"];
+    for setting in both(names, |s| s.noise = Noise::Counting) {
+        let found = outcome(&setting);
+        assert!((0.93..=0.99).contains(&found.coverage), "{found:?}");
+        assert!(found.false_alarms <= 0.06, "{found:?}");
     }
-    let (cells, _) = analyse(&plan, &samples, &[]);
-    let ratio = cells[0].gains[0].ratio.expect("many blocks");
-    assert!(ratio.high - ratio.low > 0.004, "{ratio:?}");
 }

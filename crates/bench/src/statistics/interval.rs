@@ -24,7 +24,8 @@
 //! Stein's interval alone would rest on the first n₀ blocks for ever. Storage does not stay as it was: a drive begins
 //! to collect garbage after ten minutes, and one run in thirty meets a burst of somebody else's load. The ordinary
 //! interval beside it sees such spreads when they come, and the experiment goes on until they are averaged out. Where
-//! noise is three times as large after the first twenty runs, Stein's interval alone covers 72%, this one 95%.
+//! noise is three times as large after the first twenty runs, which no proof covers, Stein's interval alone holds the
+//! truth in 72% to 81% of experiments, this one in 93% to 95%.
 //!
 //! The ordinary interval alone, stopping as soon as it is narrow (Y. S. Chow and H. Robbins, *On the asymptotic theory
 //! of fixed-width sequential confidence intervals*, Annals of Mathematical Statistics 36, 1965), covers 95% only in the
@@ -141,13 +142,11 @@ impl Estimate {
     /// True when there are n₀ blocks and the interval is not wider than `half` to either side.
     #[must_use]
     pub fn is_within(&self, half: f64) -> bool {
-        // Stein's part is compared first: it costs no quantile, and before his number of blocks it decides alone.
-        match self.stein {
-            Some(stein) if stein <= half * f64::from(self.count).sqrt() => {
-                self.half_width().is_some_and(|width| width <= half)
-            }
-            _ => false,
-        }
+        // Stein's part is compared first: before his number of blocks it decides alone. The ordinary part is turned
+        // round, as a tail is found much faster than a critical value.
+        let root = f64::from(self.count).sqrt();
+        self.stein.is_some_and(|stein| stein <= half * root)
+            && student::two_sided(half * root / self.deviation(), self.freedom()) <= ERROR
     }
 
     /// Blocks after which the interval is expected to be that narrow: Stein's number, or more where the spread has

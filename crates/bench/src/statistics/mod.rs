@@ -3,7 +3,7 @@
 //! - [`blocks`] puts runs together to blocks, [`ratio`] makes paired log ratios of them, [`interval`] says how far
 //!   those may lie from the truth and when that is narrow enough ([`student`] has the distribution).
 //! - [`holm`] corrects for many comparisons, [`verdict`] says what they prove.
-//! - [`drift`] and [`steady`] look at whether the storage stayed the same ([`line`] fits the lines), [`saturation`] at
+//! - [`drift`] and [`steady`] look at whether the storage stayed the same ([`line`](mod@line) fits the lines), [`saturation`] at
 //!   where more concurrency stops to help, [`equivalents`] at offsets that should not differ.
 //! - [`summary`] has rates, latencies and device operations of an offset; [`warnings`](mod@warnings) says what a reader
 //!   has to know.

@@ -204,6 +204,9 @@ mod tests {
     }
 
     proptest! {
+        // A histogram is half a megabyte: fewer cases than usual.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         /// Against sorted lists: percentiles over all runs together, and Little's law from the sum of all waiting.
         #[test]
         fn it_is_what_sorted_lists_say(
