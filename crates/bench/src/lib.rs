@@ -2,7 +2,7 @@
 //!
 //! The data goes through in this order:
 //!
-//! 1. [`workload`]: what is asked of the storage, all but the offset. A workload and its number is a [`plan::Cell`].
+//! 1. [`workload`]: what is asked of the storage, all but the offset. A workload and its number is a cell of the plan.
 //! 2. [`place`]: where the requests of an [`place::Offset`] lie, in the file and on every grid of the stack below it.
 //! 3. [`plan`]: which cells, which offsets, in which order, how often: blocks in random order, the baseline offset between
 //!    all others, until the interval is narrow enough or the time is up. It is a state machine without I/O.

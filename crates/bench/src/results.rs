@@ -26,7 +26,7 @@ pub struct Experiment {
     /// What the samples prove, a cell each, in the order of the plan.
     pub cells: Vec<CellResult>,
     /// Where more concurrency stops to help, for each offset and each group of cells that differ in nothing else; only
-    /// where the plan has at least three degrees of concurrency.
+    /// where the plan has at least three degrees of concurrency, and where noise does not hide it.
     pub knees: Vec<Knee>,
     /// What could make it worthless.
     pub warnings: Vec<Warning>,
@@ -248,6 +248,6 @@ pub struct Knee {
     pub offset: usize,
     /// Indices of the cells, by rising concurrency.
     pub cells: Vec<usize>,
-    /// Index into `cells`; `None` when throughput still rises at the end.
+    /// Index into `cells`; `None` when throughput still rises at the end, as far as the plan goes.
     pub at: Option<usize>,
 }
