@@ -9,9 +9,11 @@
 //! - mean latency has risen by more than that at the highest degree. (In a closed loop without think time that
 //!   follows by Little's law: concurrency doubles and throughput does not, so latency does.)
 //!
+//! There is none, and throughput still rises at the end, when it is proven that the last step brings more than that: the
+//! lower end of its interval lies above. Where noise hides which of the two it is, nothing is said.
+//!
 //! The rise from one degree to another is the mean difference of log rates, paired by round, since blocks of one round
-//! are made close to each other; its interval is Student's. What noise could hide is not called flat, so noisy storage
-//! has its knee found late or not at all, never too early by chance alone.
+//! are made close to each other; its interval is Student's.
 //!
 //! Kleinrock's knee, the highest ratio of throughput to latency (*Power and deterministic rules of thumb for
 //! probabilistic problems in computer communications*, ICC 1979), lies where a doubling brings 41%. That is a fair
@@ -35,8 +37,8 @@ const RISE: f64 = 1.10;
 /// Cells of equal concurrency: indices into the plan.
 type Degree = Vec<usize>;
 
-/// The knees of all groups, for each offset. Offsets of which some degree has fewer than two complete blocks have none:
-/// there is no interval to go by.
+/// The knees of all groups, for each offset of which it is known: with fewer than two complete blocks of some degree there
+/// is no interval to go by, and with much noise a wide one.
 #[must_use]
 pub fn knees(plan: &Plan, blocks: &Collector<&Sample>, cells: &[CellResult]) -> Vec<Knee> {
     let mut knees = Vec::new();
@@ -51,7 +53,9 @@ pub fn knees(plan: &Plan, blocks: &Collector<&Sample>, cells: &[CellResult]) -> 
             }
             let concurrency: Vec<f64> = degrees.iter().map(|d| doublings(plan, d)).collect();
             let latency: Vec<f64> = degrees.iter().map(|d| latency(cells, d, offset)).collect();
-            let at = knee(&series, &concurrency, &latency);
+            let Some(at) = knee(&series, &concurrency, &latency) else {
+                continue;
+            };
             // Indices of the knee count cells, and a degree may have several.
             let before = |degree: usize| degrees[..degree].iter().map(Vec::len).sum();
             knees.push(Knee {
@@ -133,20 +137,30 @@ fn doublings(plan: &Plan, degree: &Degree) -> f64 {
     )
 }
 
-/// The index of the lowest degree from which on nothing is gained; see the module.
-fn knee(series: &[Vec<f64>], doublings: &[f64], latency: &[f64]) -> Option<usize> {
+/// The index of the lowest degree from which on nothing is gained, `Some(None)` when the last one still gains, `None` when
+/// neither is proven; see the module.
+fn knee(series: &[Vec<f64>], doublings: &[f64], latency: &[f64]) -> Option<Option<usize>> {
     let allowed = |from: usize, to: usize| libm::log(RISE) * (doublings[to] - doublings[from]);
+    let rise = |from: usize, to: usize| rise(&series[from], &series[to]);
     let last = series.len() - 1;
-    (0..last).find(|from| {
-        let flat = (from + 1..=last).all(|to| {
-            highest_rise(&series[*from], &series[to]).is_some_and(|rise| rise < allowed(*from, to))
-        });
-        flat && libm::log(latency[last] / latency[*from]) > allowed(*from, last)
-    })
+    let flat = (0..last).find(|from| {
+        let from = *from;
+        (from + 1..=last).all(|to| rise(from, to).is_some_and(|(_, high)| high < allowed(from, to)))
+    });
+    match flat {
+        Some(at) => {
+            let waited = libm::log(latency[last] / latency[at]);
+            (waited > allowed(at, last)).then_some(Some(at))
+        }
+        None => {
+            let (low, _) = rise(last - 1, last)?;
+            (low > allowed(last - 1, last)).then_some(None)
+        }
+    }
 }
 
-/// Upper end of the 95% interval of the mean of `to − from`, paired by round.
-fn highest_rise(from: &[f64], to: &[f64]) -> Option<f64> {
+/// The 95% interval of the mean of `to − from`, paired by round.
+fn rise(from: &[f64], to: &[f64]) -> Option<(f64, f64)> {
     // No first stage: how many rounds there are was not decided by these differences.
     let mut estimate = Estimate::new(u32::MAX);
     for (from, to) in from.iter().zip(to) {
@@ -155,7 +169,8 @@ fn highest_rise(from: &[f64], to: &[f64]) -> Option<f64> {
             counting: 0.0,
         });
     }
-    Some(estimate.mean() + estimate.half_width()?)
+    let half = estimate.half_width()?;
+    Some((estimate.mean() - half, estimate.mean() + half))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -213,6 +228,7 @@ mod tests {
     #[test]
     fn rates_that_still_rise_have_no_knee() {
         let linear = found(&DOUBLINGS, 0.01, |c, _| rate(c, 64.0));
+        assert_eq!(linear.len(), 2);
         assert!(linear.iter().all(|knee| knee.at.is_none()));
         // Up to the last step there was one, and then it goes on: 8, 8, 8, 16.
         let later = found(&DOUBLINGS, 0.01, |c, _| {
@@ -231,14 +247,34 @@ mod tests {
         let small = found(&DOUBLINGS, 0.01, |c, _| 1e6 * 1.08_f64.powf(c.log2()));
         assert!(small.iter().all(|knee| knee.at == Some(0)));
         let larger = found(&DOUBLINGS, 0.01, |c, _| 1e6 * 1.15_f64.powf(c.log2()));
+        assert_eq!(larger.len(), 2);
         assert!(larger.iter().all(|knee| knee.at.is_none()));
+        // At the bar itself it cannot be known.
+        let same = found(&DOUBLINGS, 0.01, |c, _| 1e6 * 1.1_f64.powf(c.log2()));
+        assert!(same.is_empty(), "{same:?}");
     }
 
     #[test]
-    fn what_noise_could_hide_is_not_flat() {
-        // Flat from 8 on, but a run scatters by up to 90%.
+    fn of_what_noise_hides_nothing_is_said() {
+        // Flat from 4 on, but a run scatters by up to 90%: at most the true knee is found, and no rise.
         let noisy = found(&DOUBLINGS[..4], 0.9, |c, _| rate(c, 4.0));
-        assert!(noisy.iter().all(|knee| knee.at != Some(0)));
+        assert!(noisy.iter().all(|knee| knee.at == Some(2)), "{noisy:?}");
+        // Means are 0, 1, 1, 1; whether the last steps rise by less than ln 1.1 is a matter of the spread.
+        let series = |spread: f64| {
+            let around =
+                |mean: f64, sign: f64| vec![mean - sign * spread, mean, mean + sign * spread];
+            [
+                around(0.0, 1.0),
+                around(1.0, -1.0),
+                around(1.0, 1.0),
+                around(1.0, -1.0),
+            ]
+        };
+        let (doublings, latency) = ([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 2.0, 4.0]);
+        assert_eq!(knee(&series(0.001), &doublings, &latency), Some(Some(1)));
+        assert_eq!(knee(&series(0.1), &doublings, &latency), None);
+        // Without more latency it is no knee.
+        assert_eq!(knee(&series(0.001), &doublings, &[1.0; 4]), None);
     }
 
     #[test]

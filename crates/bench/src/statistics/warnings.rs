@@ -61,8 +61,8 @@ fn drift(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::Drift,
         cause: format!(
-            "the baseline {} by {} from its first run to its last in {}{}; noise does not explain that: one run \
-             scatters by {}, {}",
+            "The baseline {} by {} from its first run to its last in {}{}. Noise does not explain that: one run \
+             scatters by {} ({}).",
             if worst.change < 0.0 { "fell" } else { "rose" },
             percent(worst.change.abs()),
             name(plan, *cell),
@@ -71,8 +71,8 @@ fn drift(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
             chance(worst.p),
         ),
         advice: format!(
-            "gains stand: each offset is compared with the baseline runs beside it; rates are means over the change, \
-             so compare none with another day's. {}; then measure again",
+            "Gains stand: each offset is compared with the baseline runs beside it. Rates are means over the change, so \
+             compare none with another day's. {}; then measure again.",
             if worst.change < 0.0 {
                 "A rate that falls often is a flash drive that runs out of erased blocks or gets warm, or a write \
                  cache that fills: write the whole file once first, give it a longer warm-up, and wait until nobody \
@@ -106,20 +106,20 @@ fn unsteady_runs(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warning>
     };
     let most = as_float(unsteady.len()) / 2.0;
     let advice = if along(1.0) > most {
-        "most of them rose from start to end: give them a longer warm-up"
+        "Most of them rose from start to end: give them a longer warm-up."
     } else if along(-1.0) > most {
-        "most of them fell from start to end: the fast part of a flash drive or a write cache fills up while they \
-         last; write more before measuring and give each run a longer warm-up, so that only what lasts is measured"
+        "Most of them fell from start to end: the fast part of a flash drive or a write cache fills up while they \
+         last; write more before measuring and give each run a longer warm-up, so that only what lasts is measured."
     } else {
-        "they went up and down: somebody else uses the device, or it tidies up behind the scenes; longer runs average \
-         that out, a quiet machine avoids it"
+        "They went up and down: somebody else uses the device, or it tidies up behind the scenes; longer runs average \
+         that out, a quiet machine avoids it."
     };
     let slot = sample.slot;
     Some(Warning {
         kind: WarningKind::NotSteady,
         cause: format!(
             "{} of {} runs were not steady, that is, the five parts of a run differed by more than {} of their mean or \
-             rose or fell by more than {}; the worst was repeat {} of {} at {}: they differed by {} and {} by {}",
+             rose or fell by more than {}; the worst was repeat {} of {} at {}: they differed by {} and {} by {}.",
             unsteady.len(),
             judged.len(),
             percent(steady::RANGE),
@@ -150,8 +150,8 @@ fn unsteady_rounds(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warnin
     Some(Warning {
         kind: WarningKind::NotSteady,
         cause: format!(
-            "the baseline was not steady over the last {} repeats of {}{}: its rates differed by {} of their mean ({} \
-             at most in steady state) and {} by {} ({} at most)",
+            "The baseline was not steady over the last {} repeats of {}{}: its rates differed by {} of their mean ({} \
+             at most in steady state) and {} by {} ({} at most).",
             steady::WINDOW,
             name(plan, *cell),
             others(unsteady.len(), "workload"),
@@ -161,8 +161,8 @@ fn unsteady_rounds(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warnin
             percent(found.slope.abs()),
             percent(steady::SLOPE),
         ),
-        advice: "gains stand, rates do not yet: go on until they settle, with more time or longer runs; flash is \
-         steady only after its whole capacity was written about twice"
+        advice: "Gains stand, rates do not yet: go on until they settle, with more time or longer runs; flash is \
+         steady only after its whole capacity was written about twice."
             .to_owned(),
     })
 }
@@ -201,7 +201,7 @@ fn equivalents_differ(
     Some(Warning {
         kind: WarningKind::EquivalentsDiffer,
         cause: format!(
-            "{} and {} stand alike on every known grid, yet {} is faster by {} ({} to {}) in {}{}",
+            "{} and {} stand alike on every known grid, yet {} is faster by {} ({} to {}) in {}{}.",
             offset(plan, pair.than),
             offset(plan, pair.offset),
             offset(plan, fast),
@@ -212,10 +212,10 @@ fn equivalents_differ(
             others(proven.len(), "comparison"),
         ),
         advice: format!(
-            "something below has boundaries that it does not report, as controllers and disk arrays do with their \
+            "Something below has boundaries that it does not report, as controllers and disk arrays do with their \
              stripe unit: look it up in their own tools; or {} lies where the storage is slower for another reason, \
              such as inner tracks or data of another age. Until that is known, take no difference as small as this one \
-             for one of alignment",
+             for one of alignment.",
             offset(plan, slow),
         ),
     })
@@ -236,21 +236,21 @@ fn littles_law(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::LittlesLaw,
         cause: format!(
-            "rate times mean latency is {found:.1} requests under way in {} at {}, {} than the {asked} that were asked \
-             for{}",
+            "Rate times mean latency is {found:.1} requests under way in {} at {}, {} than the {asked} that were asked \
+             for{}.",
             name(plan, *cell),
             offset(plan, *at),
             if found < asked { "fewer" } else { "more" },
             others(off.len(), "case"),
         ),
         advice: if found < asked {
-            "the program did not keep up with the storage: requests had ended and the next had not started. Use fewer \
+            "The program did not keep up with the storage: requests had ended and the next had not started. Use fewer \
              workers than processors, a machine that does nothing else, or another engine; the null engine shows what \
-             the program itself can do"
+             the program itself can do."
         } else {
-            "requests were counted as longer than they were: one time stamp stands for many that ended together, or \
+            "Requests were counted as longer than they were: one time stamp stands for many that ended together, or \
              the processor was taken away from the workers. Use fewer outstanding requests for each worker or fewer \
-             workers than processors"
+             workers than processors."
         }
         .to_owned(),
     })
@@ -273,7 +273,7 @@ fn rate_not_reached(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::RateNotReached,
         cause: format!(
-            "{} requests each second were offered and {} done in {} at {}{}",
+            "{} requests each second were offered and {} done in {} at {}{}.",
             count(*offered),
             count(*found),
             name(plan, *cell),
@@ -281,9 +281,9 @@ fn rate_not_reached(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
             others(missed.len(), "case"),
         ),
         advice: format!(
-            "requests wait in line before they start, and latency counts from when they were due, so it grows with the \
+            "Requests wait in line before they start, and latency counts from when they were due, so it grows with the \
              length of the run and says nothing of the storage: offer less than {} each second, allow more outstanding \
-             requests, or measure without a rate to find the limit",
+             requests, or measure without a rate to find the limit.",
             count(*found),
         ),
     })
@@ -434,13 +434,13 @@ mod tests {
         let found = found(&plan, &samples, &[0, 1]);
         assert_eq!(kinds(&found), [WarningKind::Drift]);
         let cause = &found[0].cause;
-        assert!(cause.starts_with("the baseline fell by 7."), "{cause}");
-        let place = "in workload 2 (random reads of 8 KiB, 4 workers × 1 outstanding), and in one more workload; noise \
+        assert!(cause.starts_with("The baseline fell by 7."), "{cause}");
+        let place = "in workload 2 (random reads of 8 KiB, 4 workers × 1 outstanding), and in one more workload. Noise \
                      does not explain that";
         assert!(cause.contains(place), "{cause}");
         assert!(cause.contains("p < 0.0001"), "{cause}");
         assert!(
-            found[0].advice.contains("gains stand"),
+            found[0].advice.contains("Gains stand"),
             "{}",
             found[0].advice
         );
@@ -543,7 +543,7 @@ mod tests {
             };
             assert_eq!(kinds(&found), [WarningKind::LittlesLaw]);
             let start = format!(
-                "rate times mean latency is {outstanding:.1} requests under way in workload 1"
+                "Rate times mean latency is {outstanding:.1} requests under way in workload 1"
             );
             assert!(found[0].cause.starts_with(&start), "{}", found[0].cause);
             assert!(
@@ -576,7 +576,7 @@ mod tests {
             ),
             "{cause}"
         );
-        assert!(cause.ends_with("at 1M"), "{cause}");
+        assert!(cause.ends_with("at 1M."), "{cause}");
         // Four requests each second, of which three end within the second that is measured.
         plan.cells[0].rate = Some(4.0);
         let slow = experiment(&plan, |_, _| 3.0);
