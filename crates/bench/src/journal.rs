@@ -22,7 +22,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, Unit};
 use straddle_io::Opening;
 use straddle_io::engine::Durability;
 
@@ -67,6 +67,10 @@ pub struct Header {
     pub verify: bool,
     /// Bytes that requests of one offset are to be spread over; `None` is as many as there is room for.
     pub span: Option<Bytes>,
+    /// Stripe unit of the array below, as the user stated it.
+    pub stripe_unit: Option<Unit>,
+    /// Its stripe width.
+    pub stripe_width: Option<Unit>,
     /// What is to be run.
     pub plan: Plan,
 }
@@ -206,6 +210,24 @@ pub fn beside(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Looks whether an earlier run left a journal.
+///
+/// # Errors
+/// [`JournalError::Exists`], which says what to do about it.
+pub fn check_absent(path: &Path) -> Result<(), JournalError> {
+    if path.exists() {
+        return Err(exists(path));
+    }
+    Ok(())
+}
+
+fn exists(path: &Path) -> JournalError {
+    JournalError::Exists {
+        path: path.to_owned(),
+        state: state_of(path),
+    }
+}
+
 impl Journal {
     /// A new journal.
     ///
@@ -219,10 +241,7 @@ impl Journal {
         };
         let file = match opening.open(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(JournalError::Exists {
-                    path: path.to_owned(),
-                    state: state_of(path),
-                });
+                return Err(exists(path));
             }
             opened => opened.map_err(|error| JournalError::os("create", path, error))?,
         };

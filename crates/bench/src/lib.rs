@@ -8,8 +8,9 @@
 //!    all others, until the interval is narrow enough or the time is up. It is a state machine without I/O.
 //! 4. [`run`]: one run of one cell at one offset, on the engines of `straddle-io`, gives a [`sample::Sample`].
 //! 5. [`journal`]: every sample goes to a file at once, so that nothing measured is lost and a run can be resumed.
-//! 6. [`statistics`] and [`results`]: ratios with intervals, drift, noise floor, knee, verdicts.
-//! 7. [`validity`]: what could make all of that worthless, and what to do about it.
+//! 6. [`session`] goes through all of that, run after run, until it is enough or somebody stops it.
+//! 7. [`statistics`] and [`results`]: ratios with intervals, drift, noise floor, knee, verdicts.
+//! 8. [`validity`]: what could make all of that worthless, and what to do about it.
 
 pub mod compat;
 pub mod counters;
@@ -21,6 +22,7 @@ pub mod plan;
 pub mod results;
 pub mod run;
 pub mod sample;
+pub mod session;
 pub mod statistics;
 pub mod target;
 pub mod validity;

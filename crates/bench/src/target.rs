@@ -19,7 +19,7 @@ use straddle_geometry::Bytes;
 use straddle_io::Opening;
 use straddle_io::engine::Durability;
 
-pub use create::{Draft, FILE_NAME, place};
+pub use create::{Draft, FILE_NAME, place, remove_unfilled, taken};
 pub use device::Consent;
 pub use error::TargetError;
 pub use limits::{Limits, LimitsFrom};
@@ -225,6 +225,13 @@ impl Target {
     pub fn keep(&mut self) {
         if let Some(made) = &mut self.made {
             made.keep = true;
+        }
+    }
+
+    /// Takes [`Target::keep`] back.
+    pub fn remove_on_drop(&mut self) {
+        if let Some(made) = &mut self.made {
+            made.keep = false;
         }
     }
 

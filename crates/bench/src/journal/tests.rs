@@ -25,6 +25,8 @@ fn header() -> Header {
         polled: false,
         verify: false,
         span: Some(Bytes::mib(16)),
+        stripe_unit: Unit::new(65_536),
+        stripe_width: None,
         plan: Plan {
             cells: vec![Workload {
                 reads: Percent::ALL,

@@ -61,6 +61,39 @@ pub fn place(path: &Path) -> PathBuf {
     }
 }
 
+/// The error for a file that is there already where one was to be made.
+#[must_use]
+pub fn taken(path: &Path) -> TargetError {
+    let path = path.to_owned();
+    if is_test_file(&path) {
+        TargetError::LeftOver { path }
+    } else {
+        TargetError::Exists { path }
+    }
+}
+
+/// Removes a test file that was never filled, which the journal of its run knows by its identity.
+///
+/// # Errors
+/// [`TargetError::Changed`] when another file is there.
+pub fn remove_unfilled(path: &Path, identity: Identity) -> Result<(), TargetError> {
+    let os = |source| TargetError::Os {
+        doing: "remove",
+        path: path.to_owned(),
+        source,
+    };
+    match Identity::of(path) {
+        Ok(found) if found == identity => fs::remove_file(path).map_err(os),
+        Ok(found) => Err(TargetError::Changed {
+            path: path.to_owned(),
+            found: found.to_string(),
+            expected: identity.to_string(),
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(os(error)),
+    }
+}
+
 impl Draft {
     /// Makes an empty file at `path`, for `size` bytes rounded down to whole pages, after a look at the space there.
     ///
@@ -83,11 +116,7 @@ impl Draft {
         };
         let file = match opening.open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(if is_test_file(&path) {
-                    TargetError::LeftOver { path }
-                } else {
-                    TargetError::Exists { path }
-                });
+                return Err(taken(&path));
             }
             opened => opened.map_err(|error| os("create", error))?,
         };

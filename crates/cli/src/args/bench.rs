@@ -1,0 +1,447 @@
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use straddle::bench::place::Offset;
+use straddle::bench::workload::{Pattern, Percent};
+use straddle::geometry::{Bytes, Unit};
+use straddle::io::engine::Kind;
+
+/// What does each offset really deliver here?
+///
+/// Measures the same workload at several partition offsets, without repartitioning anything: requests are shifted inside
+/// one test file. The first offset is the baseline; it is measured again between all others, so that drift does not pass
+/// for a difference. Runs are repeated until the gain is known to --precision, or until --budget is spent.
+///
+/// TARGET is a directory or a new path: a file of --size is made there, filled, and removed at the end. An existing file or
+/// device is only ever read from; writing to a device needs --destroy-data.
+///
+/// Exit status: 0 when the experiment is finished, 2 when it is not (what was measured is printed all the same).
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Directory or path for a test file of its own; with --rw read also an existing file or device
+    #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "destroy_data", "job"])]
+    pub(crate) target: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+
+    #[command(flatten)]
+    pub(crate) how: How,
+
+    #[command(flatten)]
+    pub(crate) devices: Devices,
+
+    /// Print the plan, where its requests would lie and how long it takes; touch nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Leave test file and journal where they are
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Go on with an experiment that was interrupted; what it is, its journal knows
+    #[arg(long, value_name = "JOURNAL", conflicts_with_all = [
+        "target", "WorkloadArgs", "PlanArgs", "How", "dry_run", "journal", "job",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Where the journal goes [default: beside the test file, or in this directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Take target and workloads from a job file of fio's
+    #[arg(long, value_name = "FILE.fio", conflicts_with = "WorkloadArgs")]
+    pub(crate) job: Option<PathBuf>,
+
+    /// What to print
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = BenchFormat::Text)]
+    pub(crate) format: BenchFormat,
+
+    /// Print one JSON document (see `straddle schema bench`); the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors; the exit status speaks
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is asked of the storage. Several values of an option are measured in all combinations.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct WorkloadArgs {
+    /// Request sizes; mixed in one workload as 8K:70+64K:30
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
+    pub(crate) io: Vec<Sizes>,
+
+    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30
+    #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix, default_value = "read")]
+    pub(crate) rw: Vec<Percent>,
+
+    /// Order of addresses
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER,…",
+        value_delimiter = ',',
+        default_value = "random"
+    )]
+    pub(crate) pattern: Vec<Order>,
+
+    /// Threads that issue requests
+    #[arg(long, visible_alias = "threads", value_name = "N,…", value_delimiter = ',', default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) workers: Vec<u32>,
+
+    /// Requests that each worker keeps under way
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) outstanding: Vec<u32>,
+
+    /// Pause before the next request takes the place of one that ended
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]
+    pub(crate) think: Duration,
+
+    /// Requests each second, due at fixed times whether earlier ones have ended or not (open loop)
+    #[arg(long, value_name = "IOPS", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+}
+
+/// How the experiment goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub(crate) struct PlanArgs {
+    /// Partition offsets to compare, the baseline first: sizes, or unaligned (sector 63)
+    #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = offset,
+          default_value = "unaligned,64K,128K,1M,2M")]
+    pub(crate) offsets: Vec<Offset>,
+
+    /// Bytes that requests are spread over [default: 1G of a test file, all of an existing one]
+    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    pub(crate) size: Option<Unit>,
+
+    /// Time that one run is measured
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
+    pub(crate) runtime: Duration,
+
+    /// Time that one run goes on before it is measured
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms")]
+    pub(crate) warm_up: Duration,
+
+    /// Stop when gains are known this closely: half the width of the 95% interval
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
+    pub(crate) precision: f64,
+
+    /// Start no block of runs after this time, or `none`
+    #[arg(long, value_name = "TIME", value_parser = budget, default_value = "2m")]
+    pub(crate) budget: Budget,
+
+    /// Least and most blocks (every offset once, the baseline in between) of each workload: 6 or 6-20
+    #[arg(long, value_name = "MIN[-MAX]", value_parser = blocks, default_value = "5-1000")]
+    pub(crate) blocks: Blocks,
+
+    /// Seed of the order of runs and of addresses [default: from the clock]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How requests are made.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests")]
+pub(crate) struct How {
+    /// How requests get to the kernel; auto tries which is faster here
+    #[arg(long, value_name = "ENGINE", value_parser = engine, default_value = "auto")]
+    pub(crate) engine: EngineArg,
+
+    /// Go through the page cache: memory is measured, not storage
+    #[arg(long)]
+    pub(crate) buffered: bool,
+
+    /// A write ends when it is on stable storage (O_DSYNC)
+    #[arg(long, conflicts_with = "fua")]
+    pub(crate) write_through: bool,
+
+    /// The same for each write by itself, as forced unit access where the device knows it (RWF_DSYNC)
+    #[arg(long)]
+    pub(crate) fua: bool,
+
+    /// Writes are never torn (RWF_ATOMIC); the device has to know that
+    #[arg(long)]
+    pub(crate) atomic: bool,
+
+    /// Poll for completions (direct I/O on devices with polled queues)
+    #[arg(long)]
+    pub(crate) polled: bool,
+
+    /// Stamp every block that is written, and check every block that is read
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Stripe unit of the array below: bytes on one disk before the next takes over
+    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    pub(crate) stripe_unit: Option<Unit>,
+
+    /// Stripe width of the array below: stripe unit times data disks
+    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    pub(crate) stripe_width: Option<Unit>,
+}
+
+/// Writing to a device.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Devices")]
+pub(crate) struct Devices {
+    /// Measure on this block device, whose data may be destroyed
+    #[arg(long, value_name = "DEVICE", requires = "yes_destroy")]
+    pub(crate) destroy_data: Option<PathBuf>,
+
+    /// The same once more: the last component of its path
+    #[arg(long, value_name = "NAME", requires = "destroy_data")]
+    pub(crate) yes_destroy: Option<String>,
+
+    /// Also when a partition table, filesystem or volume is recognised on it
+    #[arg(long, requires = "destroy_data")]
+    pub(crate) overwrite_signatures: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchFormat {
+    /// Tables, gains and what they mean, for people
+    Text,
+    /// One document, for programs
+    Json,
+    /// A line per workload and offset, for spreadsheets
+    Csv,
+    /// The same for each single run: raw figures
+    Runs,
+    /// As fio writes it with json+, for tools that read that
+    Fio,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// Each place equally likely
+    Random,
+    /// One after the other
+    Sequential,
+}
+
+impl From<Order> for Pattern {
+    fn from(order: Order) -> Pattern {
+        match order {
+            Order::Random => Pattern::Random,
+            Order::Sequential => Pattern::Sequential,
+        }
+    }
+}
+
+/// Request sizes, and how often each comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes(pub(crate) Vec<(Unit, u32)>);
+
+/// How long an experiment may take; `None` is as long as it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget(pub(crate) Option<Duration>);
+
+/// Least and most blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+}
+
+/// An engine; `None` is the one that a trial finds best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EngineArg(pub(crate) Option<Kind>);
+
+/// `unaligned`, `64K`, `63s`.
+fn offset(text: &str) -> Result<Offset, String> {
+    let bytes = match text {
+        "unaligned" => Offset::UNALIGNED,
+        _ => super::offset(text)?,
+    };
+    Ok(Offset {
+        name: text.to_owned(),
+        bytes,
+    })
+}
+
+/// `8K`, `8K:70+64K:30`.
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let one = |part: &str| {
+        let (size, weight) = match part.split_once(':') {
+            Some((size, weight)) => {
+                let weight: Result<u32, _> = weight.parse();
+                let weight = weight
+                    .ok()
+                    .filter(|weight| (1..=1_000_000).contains(weight));
+                (
+                    size,
+                    weight.ok_or_else(|| {
+                        format!("`{part}` has no weight between 1 and 1,000,000; write it like 8K:70+64K:30")
+                    })?,
+                )
+            }
+            None => (part, 1),
+        };
+        let size = super::unit(size)?;
+        if size.bytes() > Bytes::mib(64) {
+            return Err(format!(
+                "`{part}` is longer than 64 MiB, the longest request"
+            ));
+        }
+        Ok((size, weight))
+    };
+    text.split('+')
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(Sizes)
+}
+
+/// `read`, `write`, `70/30`.
+fn mix(text: &str) -> Result<Percent, String> {
+    let fail = || {
+        format!(
+            "`{text}` is no mix; expected read, write, or two shares that make 100, such as 70/30 (reads first)"
+        )
+    };
+    match text {
+        "read" => return Ok(Percent::ALL),
+        "write" => return Ok(Percent::NONE),
+        _ => {}
+    }
+    let (reads, writes) = text.split_once('/').ok_or_else(fail)?;
+    let reads: u8 = reads.parse().map_err(|_| fail())?;
+    let writes: u8 = writes.parse().map_err(|_| fail())?;
+    if u32::from(reads) + u32::from(writes) != 100 {
+        return Err(fail());
+    }
+    Percent::new(reads).ok_or_else(fail)
+}
+
+/// `2s`, `500ms`, `1.5m`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let fail = || format!("`{text}` is no time; write it like 500ms, 2s, 10m or 1h");
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(at.ok_or_else(fail)?);
+    let seconds = match unit {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(fail()),
+    };
+    let number: f64 = number.parse().map_err(|_| fail())?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| fail())
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    match text {
+        "none" => Ok(Budget(None)),
+        _ => duration(text).map(|time| Budget(Some(time))),
+    }
+}
+
+/// `5000`, `12.5K` is not: requests are counted in tens.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: Option<f64> = text.parse().ok();
+    rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+        .ok_or_else(|| format!("`{text}` is no number of requests each second above zero"))
+}
+
+/// `1%`, as a share.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
+    number
+        .filter(|percent: &f64| percent.is_finite() && *percent > 0.0 && *percent <= 100.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("`{text}` is no share; write it like 1% or 0.5%"))
+}
+
+/// `5`, `5-20`.
+fn blocks(text: &str) -> Result<Blocks, String> {
+    let fail = || format!("`{text}` is no number of blocks; write it like 6 or 6-20");
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    let blocks = Blocks {
+        least: least.parse().map_err(|_| fail())?,
+        most: most.parse().map_err(|_| fail())?,
+    };
+    if blocks.least == 0 || blocks.most < blocks.least {
+        return Err(fail());
+    }
+    Ok(blocks)
+}
+
+fn engine(text: &str) -> Result<EngineArg, String> {
+    match text {
+        "auto" => Ok(EngineArg(None)),
+        _ => {
+            let kind = text.parse::<Kind>().map_err(|error| error.to_string())?;
+            Ok(EngineArg(Some(kind)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_keep_the_name_they_were_given() {
+        let unaligned = offset("unaligned").expect("is known");
+        assert_eq!(unaligned.bytes, Bytes::new(32_256));
+        let sectors = offset("63s").expect("63 sectors");
+        assert_eq!(
+            (sectors.name.as_str(), sectors.bytes),
+            ("63s", unaligned.bytes)
+        );
+        offset("aligned").expect_err("which?");
+    }
+
+    #[test]
+    fn distributions_mixes_and_times_are_read() {
+        let kib = |n| Unit::new(n << 10).expect("not zero");
+        assert_eq!(
+            sizes("8K:70+64K:30"),
+            Ok(Sizes(vec![(kib(8), 70), (kib(64), 30)]))
+        );
+        assert_eq!(sizes("8K"), Ok(Sizes(vec![(kib(8), 1)])));
+        for text in ["", "8K:", "8K:0", "8K+", "1G", "8K:70,64K"] {
+            sizes(text).expect_err(text);
+        }
+        assert_eq!(mix("70/30"), Ok(Percent::new(70).expect("a share")));
+        for text in ["70", "70/40", "101/-1", "reads", "/"] {
+            mix(text).expect_err(text);
+        }
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        for text in [
+            "10",
+            "s",
+            "-1s",
+            "1.2.3s",
+            "1e9s",
+            "9999999999999999999999h",
+            "",
+        ] {
+            duration(text).expect_err(text);
+        }
+        assert_eq!(blocks("6"), Ok(Blocks { least: 6, most: 6 }));
+        for text in ["0", "6-5", "6-", "-6", "x"] {
+            blocks(text).expect_err(text);
+        }
+        assert_eq!(percent("0.5%"), Ok(0.005));
+        for text in ["1", "0%", "101%", "nan%", "%"] {
+            percent(text).expect_err(text);
+        }
+        assert_eq!(budget("none"), Ok(Budget(None)));
+        for text in ["0", "-1", "inf", "x"] {
+            rate(text).expect_err(text);
+        }
+    }
+}
