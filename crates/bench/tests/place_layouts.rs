@@ -357,6 +357,35 @@ fn fragments_that_stand_differently_are_a_warning_with_their_shares() {
 }
 
 #[test]
+fn a_volume_in_segments_is_told_what_volumes_can_do() {
+    let segment = |upper: u64, len: u64, lower: u64| Segment {
+        upper: Extent::new(Bytes::new(upper), Bytes::new(len)).expect("small"),
+        target: 0,
+        lower: Bytes::new(lower),
+    };
+    let map = Map::segments(vec![
+        segment(0, 8 * M, M),
+        segment(8 * M, 8 * M, 32 * M + 4096),
+    ]);
+    let tower = Tower::disk(&[(GridRole::StripeUnit, 65_536, 0)]).layer(
+        LayerKind::Volume,
+        "dm-0",
+        map.expect("no overlap"),
+        &[],
+    );
+    let placement = tower
+        .place("0,64K", &[kib(64)], 15 * M, 16 * M)
+        .expect("room");
+    assert_eq!(kinds(&placement), [WarningKind::Fragmented]);
+    assert!(
+        placement.warnings[0]
+            .cause
+            .starts_with("The target lies in 2 pieces")
+    );
+    assert!(placement.warnings[0].advice.contains("pvmove"));
+}
+
+#[test]
 fn a_piece_that_is_long_enough_is_preferred_to_the_beginning() {
     let tower = Tower::disk(&[(GridRole::StripeUnit, 65_536, 0)]).file(&[
         (0, M, 64 * M + 4096),

@@ -108,17 +108,29 @@ impl Scene<'_> {
         if facts.is_empty() {
             return None;
         }
+        let in_window = |stretch: &&Stretch| stretch.extent.overlaps(window);
+        let count = pieces
+            .len()
+            .max(self.stretches.iter().filter(in_window).count());
+        let is_file = self
+            .ground
+            .is_some_and(|ground| ground.stack.layer(ground.layer).kind == LayerKind::File);
         Some(Warning {
             kind: WarningKind::Fragmented,
             cause: format!(
                 "The target lies in {} pieces within the {} that are measured on: {}. Every figure is a mixture of these, so differences between offsets look smaller than they are.",
-                Bytes::new(u64::try_from(pieces.len()).unwrap_or(u64::MAX)).grouped(),
+                Bytes::new(u64::try_from(count).unwrap_or(u64::MAX)).grouped(),
                 window.len().rounded(),
                 facts.join("; "),
             ),
-            advice: "Make the file anew on an emptier filesystem, all of its space in one go (`fallocate -l SIZE FILE`; `filefrag -v FILE` shows the pieces), ask for \
-                     a smaller span, or measure on a device itself (--destroy-data)."
-                .to_owned(),
+            advice: if is_file {
+                "Make the file anew on an emptier filesystem, all of its space in one go (`fallocate -l SIZE FILE`; `filefrag -v FILE` shows the pieces), ask for a \
+                 smaller span, or measure on a device itself (--destroy-data)."
+            } else {
+                "Ask for a span that fits into one of its segments (`straddle check` on the device shows them), or put the volume together first (`pvmove`, or a new \
+                 volume with --contiguous y)."
+            }
+            .to_owned(),
         })
     }
 

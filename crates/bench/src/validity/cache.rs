@@ -28,11 +28,7 @@ pub(super) fn larger(
     samples: &[Sample],
     plan: &Plan,
 ) -> Option<Warning> {
-    let is_spinning = |disk: &String| {
-        let path = format!("{}/queue/rotational", Kernel::block(disk));
-        kernel.number::<u8>(&path) == Some(1)
-    };
-    if devices.disks.is_empty() || !devices.disks.iter().all(is_spinning) {
+    if devices.disks.is_empty() || !devices.disks.iter().all(|disk| is_spinning(kernel, disk)) {
         return None;
     }
     let spindles = u32::try_from(devices.disks.len()).unwrap_or(u32::MAX);
@@ -87,11 +83,25 @@ pub(super) fn larger(
             SHORTEST.as_millis(),
         ),
         advice: format!(
-            "Make the span several times as large as that cache (a controller's has gigabytes), or measure writes through to the medium. If {} is no disk in truth (virtual disks \
-             call themselves rotational; see queue/rotational), the figures are those of whatever is behind it, and are as good as they get.",
+            "Make the span several times as large as that cache (a controller's has gigabytes), or measure writes through to the medium. If {} is no disk in truth (a LUN may \
+             call itself rotational; see queue/rotational), the figures are those of whatever is behind it, and are as good as they get.",
             devices.disks.join(", "),
         ),
     })
+}
+
+/// Whether a disk turns, as far as that can be known. Hypervisors call their disks rotational whatever is behind them, so what
+/// they say is no evidence.
+fn is_spinning(kernel: &Kernel, disk: &str) -> bool {
+    const VIRTUAL: [&str; 6] = ["QEMU", "VMware", "Msft", "VBOX", "Xen", "Virtual"];
+    let path = Kernel::block(disk);
+    let rotational = kernel.number::<u8>(&format!("{path}/queue/rotational")) == Some(1);
+    let by_name = disk.starts_with("vd") || disk.starts_with("xvd");
+    let by_maker = ["vendor", "model"].iter().any(|file| {
+        let text = kernel.text(&format!("{path}/device/{file}"));
+        text.is_some_and(|text| VIRTUAL.iter().any(|word| text.contains(word)))
+    });
+    rotational && !by_name && !by_maker
 }
 
 /// False where the page cache answered, for which there is another warning: the devices saw less than half of the bytes. True
@@ -143,6 +153,15 @@ mod tests {
             judge(sample(0, 1_200, Duration::from_millis(8)), "1\n", &["sda"]),
             None
         );
+        // A hypervisor's disk says what it likes.
+        let root = tempfile::tempdir().expect("temporary directory");
+        put(root.path(), "/sys/block/sda/queue/rotational", "1");
+        let kernel = Kernel::at(root.path());
+        assert!(is_spinning(&kernel, "sda"));
+        put(root.path(), "/sys/block/sda/device/vendor", "VMware  \n");
+        assert!(!is_spinning(&kernel, "sda"));
+        put(root.path(), "/sys/block/vda/queue/rotational", "1");
+        assert!(!is_spinning(&kernel, "vda"));
         // The page cache, not the disk's.
         let mut cached = fast();
         cached.devices[0].bytes_read = straddle_geometry::Bytes::ZERO;

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::sample::{DeviceCounts, Sample, Side};
 use crate::workload::Workload;
 
-/// Share of what was issued by which a device may have done more.
+/// Share of all that was issued by which a device may have done more.
 const TOLERATED: f64 = 0.05;
 /// Requests beyond what was issued that any run may have: a log entry, and what was under way when the counters were read.
 const ALWAYS_TOLERATED: u64 = 16;
@@ -63,7 +63,7 @@ pub(super) fn seen(
     Some(Warning {
         kind: WarningKind::OtherIo,
         cause: format!(
-            "In {runs} of {} a device did more than was asked of it: at worst {} counted {} where {} were issued, {} more. Somebody else used it, or the filesystem wrote \
+            "In {runs} of {} a device did more than was asked of it: at worst {} counted {} where {} were issued, and what came on top is {} of all that was issued. Somebody else used it, or the filesystem wrote \
              its journal.",
             counted(samples.len() as u64, "run"),
             worst.device,
@@ -138,23 +138,28 @@ fn more_than_issued(
         ),
     ];
     let mut found: Vec<More> = Vec::new();
+    // What matters is how much others take of the device, so both directions share one measure: a few log entries do not
+    // spoil thousands of reads.
+    let expected_in_all = float(sample.reads.requests + sample.writes.requests) * pieces;
+    let issued_in_all = float(sample.reads.bytes.get()) + float(sample.writes.bytes.get());
     for (side, requests, bytes, [of_requests, of_bytes]) in sides {
-        let (had, expected) = (float(requests), float(side.requests) * pieces);
-        let (had_bytes, issued) = (float(bytes.get()), float(side.bytes.get()));
-        if had > expected * (1.0 + TOLERATED) + float(spare) * pieces {
+        let expected = float(side.requests) * pieces;
+        let more = float(requests) - expected;
+        if more > expected_in_all * TOLERATED + float(spare) * pieces {
             found.push(More {
                 device: counts.name.clone(),
                 what: of_requests,
-                share: had / expected.max(1.0) - 1.0,
+                share: more / expected_in_all.max(1.0),
                 counted: Bytes::new(requests).grouped().to_string(),
                 issued: format!("{expected:.0}"),
             });
         }
-        if had_bytes > issued * (1.0 + TOLERATED) + spare_bytes {
+        let more = float(bytes.get()) - float(side.bytes.get());
+        if more > issued_in_all * TOLERATED + spare_bytes {
             found.push(More {
                 device: counts.name.clone(),
                 what: of_bytes,
-                share: had_bytes / issued.max(1.0) - 1.0,
+                share: more / issued_in_all.max(1.0),
                 counted: bytes.rounded(),
                 issued: side.bytes.rounded(),
             });
@@ -202,16 +207,17 @@ mod tests {
         assert_eq!(judge(|_| {}, "1280"), None);
         assert_eq!(judge(|sample| sample.devices[0].reads += 60, "1280"), None);
         assert_eq!(judge(|sample| sample.devices[0].reads = 500, "1280"), None);
+        assert_eq!(judge(|sample| sample.devices[0].writes = 60, "1280"), None);
         let warning = judge(|sample| sample.devices[0].reads = 1100, "1280").expect("a warning");
         assert_eq!(warning.kind, WarningKind::OtherIo);
         assert!(
-            warning.cause.starts_with("In 1 of 2 runs a device did more than was asked of it: at worst sda counted 1,100 where 1000 reads were issued, 10.0% more."),
+            warning.cause.starts_with("In 1 of 2 runs a device did more than was asked of it: at worst sda counted 1,100 where 1000 reads were issued, and what came on top is 10.0% of all that was issued."),
             "{}",
             warning.cause
         );
-        let warning = judge(|sample| sample.devices[0].writes = 18, "1280").expect("a warning");
+        let warning = judge(|sample| sample.devices[0].writes = 80, "1280").expect("a warning");
         assert!(
-            warning.cause.contains("counted 18 where 0 writes"),
+            warning.cause.contains("counted 80 where 0 writes"),
             "{}",
             warning.cause
         );
