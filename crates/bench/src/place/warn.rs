@@ -102,7 +102,7 @@ impl Scene<'_> {
         }
         if let Some((cut, size)) = self.cut_requests(&pieces) {
             facts.push(format!(
-                "{cut} of its requests of {size} are cut in two where a piece ends"
+                "{cut} of its requests of {size} are cut where a piece ends"
             ));
         }
         if facts.is_empty() {
