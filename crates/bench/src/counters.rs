@@ -6,6 +6,7 @@
 //! has one, a device of md has none) counts requests as they come from above.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 use straddle_geometry::Bytes;
 
@@ -19,10 +20,18 @@ const SECTOR: u64 = 512;
 /// # Errors
 /// When `/proc/diskstats` cannot be read, as on other systems than Linux.
 pub fn read(names: &[String]) -> io::Result<Vec<DeviceCounts>> {
+    read_below(Path::new("/"), names)
+}
+
+/// The same of the machine whose files lie below `root`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_below(root: &Path, names: &[String]) -> io::Result<Vec<DeviceCounts>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read_to_string("/proc/diskstats")?;
+    let text = std::fs::read_to_string(root.join("proc/diskstats"))?;
     let all: Vec<DeviceCounts> = text.lines().filter_map(parse).collect();
     let found = names
         .iter()

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 use straddle_geometry::Bytes;
 
-use super::counters::Counters;
 use super::kernel::Kernel;
 use super::{Unwritten, Warning, WarningKind, counted, not_written, percent, queue};
+use crate::counters;
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::results::Medium;
+use crate::sample::DeviceCounts;
 
 /// How long the devices are listened to.
 pub const LISTENING: Duration = Duration::from_millis(200);
@@ -50,10 +51,12 @@ pub fn before(scene: &Scene<'_>, pause: impl FnOnce(Duration)) -> Vec<Warning> {
     }
     if scene.medium != Medium::Null && !scene.devices.all.is_empty() {
         warnings.extend(queue::too_short(&kernel, scene.devices, scene.plan));
-        let earlier = Counters::read(scene.root);
+        // A system without these counters has nothing to compare.
+        let look = || counters::read_below(scene.root, &scene.devices.all).unwrap_or_default();
+        let earlier = look();
         pause(LISTENING);
-        let later = Counters::read(scene.root);
-        warnings.extend(busy(&earlier, &later, scene.devices));
+        let later = look();
+        warnings.extend(busy(&earlier, &later));
     }
     warnings
 }
@@ -96,9 +99,9 @@ pub(crate) fn main_memory(kernel: &Kernel) -> Option<Bytes> {
 }
 
 /// The device with the most to do, where that is more than a machine at rest has.
-fn busy(earlier: &Counters, later: &Counters, devices: &Devices) -> Option<Warning> {
-    let counts = later.since(earlier, &devices.all);
-    let requests = |c: &crate::sample::DeviceCounts| c.reads + c.writes;
+fn busy(earlier: &[DeviceCounts], later: &[DeviceCounts]) -> Option<Warning> {
+    let counts = counters::between(earlier, later);
+    let requests = |c: &DeviceCounts| c.reads + c.writes;
     // Of those that are as busy, the lowest: it is the device itself, and its partitions are heard there too.
     let most = counts.iter().max_by_key(|c| (requests(c), c.busy))?;
     let share = most.busy.as_secs_f64() / LISTENING.as_secs_f64();
@@ -108,7 +111,7 @@ fn busy(earlier: &Counters, later: &Counters, devices: &Devices) -> Option<Warni
     Some(Warning {
         kind: WarningKind::BusyDevice,
         cause: format!(
-            "{} was in use before the first run: {} ({}) and {} ({}) in {} ms, busy {} of the time, {} still under way. They take part in every \
+            "{} was in use before the first run: {} ({}) and {} ({}) in {} ms, busy {} of the time. They take part in every \
              figure.",
             most.name,
             counted(most.reads, "read"),
@@ -117,7 +120,6 @@ fn busy(earlier: &Counters, later: &Counters, devices: &Devices) -> Option<Warni
             most.bytes_written.rounded(),
             LISTENING.as_millis(),
             percent(share.min(1.0)),
-            counted(later.under_way(&most.name), "request"),
         ),
         advice: "Wait until it is quiet (`iostat -x 1` shows the device, `pidstat -d 1` or `iotop` who uses it); after a large file was made, `sync` and give the device a \
                  minute. Otherwise expect wide intervals, and let the experiment run longer (--budget)."
@@ -177,7 +179,7 @@ mod tests {
         assert_eq!(warnings[0].kind, WarningKind::BusyDevice);
         let cause = &warnings[0].cause;
         assert!(
-            cause.starts_with("sda was in use before the first run: 1,000 reads (≈3.91 MiB) and 0 writes (0 B) in 200 ms, busy 75.0% of the time, 3 requests"),
+            cause.starts_with("sda was in use before the first run: 1,000 reads (≈3.91 MiB) and 0 writes (0 B) in 200 ms, busy 75.0% of the time."),
             "{cause}"
         );
         assert_eq!(after(2, 1), []);

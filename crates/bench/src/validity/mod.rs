@@ -6,7 +6,6 @@
 
 mod before;
 mod cache;
-mod counters;
 mod kernel;
 mod observer;
 mod other_io;
@@ -19,7 +18,6 @@ use serde::Serialize;
 
 pub(crate) use before::main_memory;
 pub use before::{LISTENING, Scene, before};
-pub use counters::Counters;
 pub(crate) use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::testing::put;
