@@ -199,6 +199,8 @@ pub(crate) struct Schema {
 pub(crate) enum Verb {
     /// `straddle check --json`
     Check,
+    /// `straddle bench --json`
+    Bench,
 }
 
 /// Prints a completion script for a shell

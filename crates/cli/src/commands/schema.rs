@@ -1,5 +1,5 @@
-use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema};
-use straddle::report::{SCHEMA, Summary, TargetDocument};
+use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
+use straddle::report::{SCHEMA, Summary, TargetDocument, bench};
 
 use crate::args::{Schema, Verb};
 use crate::{CLEAN, output};
@@ -7,6 +7,7 @@ use crate::{CLEAN, output};
 pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
     let schema = match args.verb {
         Verb::Check => check(SchemaGenerator::default()),
+        Verb::Bench => schema_for!(bench::Document<'static>),
     };
     let mut text = serde_json::to_string_pretty(&schema)?;
     text.push('\n');
