@@ -1,4 +1,5 @@
 use straddle_bench::results::{End, Experiment, Medium};
+use straddle_bench::statistics::analyse;
 use straddle_bench::validity::WarningKind;
 use straddle_report::bench::text::report;
 
@@ -93,6 +94,35 @@ fn without_a_stack_and_with_warnings() {
     insta::assert_snapshot!("warnings", plain(&recipe.make(), 100));
 }
 
+/// What `analyse` says of samples, not what a recipe makes up: all parts fit each other.
+#[test]
+fn samples_that_were_analysed() {
+    let recipe = || Recipe {
+        blocks: 8,
+        ..Recipe::classical()
+    };
+    for reached in [0, 2, 6] {
+        let mut experiment = Recipe {
+            reached,
+            ..recipe()
+        }
+        .make();
+        experiment.plan.least_blocks = 8;
+        let places = experiment.setting.places.iter();
+        let classes: Vec<usize> = places.map(|place| place.class).collect();
+        let (cells, knees) = analyse(&experiment.plan, &experiment.samples, &classes);
+        (experiment.cells, experiment.knees) = (cells, knees);
+        for width in [60, 80, 100] {
+            let text = plain(&experiment, width);
+            let faster = text.matches(" faster by ").count();
+            // One for each comparison, one for all of them.
+            assert_eq!(faster, reached * 4 + usize::from(reached > 0), "{text}");
+            assert_eq!(text.contains("Saturation"), reached == 6, "{text}");
+            assert_eq!(text.contains("Nothing is proven."), reached == 0, "{text}");
+        }
+    }
+}
+
 #[test]
 fn hostile_names_do_not_draw_on_the_terminal() {
     let mut recipe = Recipe::one_cell();
@@ -101,4 +131,21 @@ fn hostile_names_do_not_draw_on_the_terminal() {
     experiment.setting.target = "/tmp/\u{7}x\n".to_owned();
     let report = report(&experiment, 100);
     assert!(!report.contains("\u{1b}[31m1M") && !report.contains('\u{7}'));
+}
+
+/// Excerpts of the tutorial are what the program prints.
+#[test]
+fn the_tutorial_shows_what_is_printed() {
+    let page = include_str!("../../../../docs/reading-a-bench.md");
+    let printed = plain(&Recipe::classical().make(), 100);
+    let mut shown = 0;
+    for block in page.split("```text\n").skip(1) {
+        let (block, _) = block.split_once("```").expect("blocks end");
+        if block.starts_with("A  64K  A") {
+            continue;
+        }
+        assert!(printed.contains(block), "not printed:\n{block}");
+        shown += 1;
+    }
+    assert_eq!(shown, 5);
 }

@@ -34,7 +34,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
             }
         }
     }
-    heading(out, "Verdict", "");
+    heading(out, width, "Verdict", "");
     for paragraph in [tally(experiment), worth(experiment), limits(experiment)] {
         for line in folded(&sanitise(&paragraph), width - 2) {
             let _ = writeln!(out, "  {line}");
@@ -59,7 +59,7 @@ fn tally(experiment: &Experiment) -> String {
     if plan.offsets.len() < 2 {
         return format!("There is one offset only, {base}, and nothing to compare it with.");
     }
-    if all.is_empty() {
+    if all.iter().all(|(_, gain)| gain.ratio.is_none()) {
         return format!(
             "No comparison with {base} was finished: it takes at least two blocks of a cell."
         );
@@ -187,7 +187,7 @@ fn worth(experiment: &Experiment) -> String {
             percent(-share(worst), 1),
             place(*at, worst)
         ),
-        (None, None) if all.is_empty() => {
+        (None, None) if all.iter().all(|(_, gain)| gain.ratio.is_none()) => {
             "Nothing is proven.".to_owned()
         }
         (None, None) if open => {
@@ -201,14 +201,22 @@ fn worth(experiment: &Experiment) -> String {
 
 /// What it does not prove.
 fn limits(experiment: &Experiment) -> String {
-    let shifted = "Requests were shifted, no partition was moved: the metadata of a filesystem stayed where they are. \
-                   Other request sizes, more concurrency, or a cache that was not full may give other figures.";
+    let stayed = match experiment.setting.medium {
+        Medium::FileDirect | Medium::FileBuffered => {
+            ": metadata of the filesystem stayed where they are"
+        }
+        Medium::DeviceDirect | Medium::DeviceBuffered | Medium::Null => "",
+    };
+    let shifted = format!(
+        "Requests were shifted, no partition was moved{stayed}. Other request sizes, another load, or a cache in \
+         another state may give other figures."
+    );
     match experiment.end {
         End::Failed(_) | End::Stopped => {
             format!(
                 "The plan was not finished, so later cells have fewer blocks or none. {shifted}"
             )
         }
-        _ => shifted.to_owned(),
+        _ => shifted,
     }
 }

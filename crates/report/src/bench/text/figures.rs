@@ -45,7 +45,7 @@ pub(super) fn rates(experiment: &Experiment, group: &Group<'_>, width: usize, ou
         return;
     }
     let mut table = |name: &str, rate: fn(&OffsetResult) -> f64| {
-        heading(out, name, &format!(", {}", group.title));
+        heading(out, width, name, &format!(", {}", group.title));
         let figure = |cell, offset| {
             delivered(experiment, cell, offset)
                 .map_or(NOTHING.into(), |result| rate_text(rate(result)).into())
@@ -93,7 +93,12 @@ pub(super) fn latencies(
             continue;
         }
         let scale = Scale::of(rows.iter().map(|(_, _, latency)| latency.p50));
-        heading(out, name, &format!(" in {}, {}", scale.unit, group.title));
+        heading(
+            out,
+            width,
+            name,
+            &format!(" in {}, {}", scale.unit, group.title),
+        );
         let column = |name: &str, of: fn(&LatencySummary) -> Duration| {
             let times: Vec<Duration> = rows.iter().map(|(_, _, latency)| of(latency)).collect();
             Column::figures(name, scale.figures(&times))

@@ -29,7 +29,7 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
             .cells
             .iter()
             .copied()
-            .filter(|index| cell(experiment, *index).is_some_and(|cell| !cell.gains.is_empty()))
+            .filter(|index| cell(experiment, *index).is_some_and(|cell| cell.blocks > 0))
             .collect(),
         workload: group.workload,
     };
@@ -38,6 +38,7 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
     }
     heading(
         out,
+        width,
         &format!("Gain over {}", sanitise(offset_name(plan, 0))),
         &format!(" with its 95% interval, {}", group.title),
     );
@@ -97,7 +98,7 @@ pub(super) fn knees(experiment: &Experiment, group: &Group<'_>, width: usize, ou
     if places.is_empty() {
         return;
     }
-    heading(out, "Saturation", &format!(", {}", group.title));
+    heading(out, width, "Saturation", &format!(", {}", group.title));
     for (at, knees) in places {
         let names: Vec<String> = knees
             .iter()
@@ -129,7 +130,9 @@ fn knee_words(experiment: &Experiment, at: Option<usize>, knee: &Knee) -> String
     let last = knee.cells.last().copied();
     let Some(index) = at else {
         let end = last.and_then(point).unwrap_or_default();
-        return format!("throughput still rises at the end of the plan, {end}: try more of them.");
+        return format!(
+            "it is not proven that throughput stops rising up to {end}: try more of them, or run longer."
+        );
     };
     let mut out = format!(
         "throughput stops rising at {}",

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use straddle_bench::results::Experiment;
 
 use super::wording::groups;
+use crate::text::page::folded;
 use crate::text::style::{STRONG, paint};
 
 /// Columns that a report has where the width of the terminal is not known.
@@ -43,7 +44,16 @@ pub fn report(experiment: &Experiment, width: usize) -> String {
     out
 }
 
-/// A heading with an empty line before it.
-fn heading(out: &mut String, name: &str, rest: &str) {
-    let _ = writeln!(out, "\n{}{rest}", paint(STRONG, name));
+/// A heading with an empty line before it: a name, and behind it what it is about.
+fn heading(out: &mut String, width: usize, name: &str, rest: &str) {
+    out.push('\n');
+    for (index, line) in folded(&format!("{name}{rest}"), width - 2)
+        .iter()
+        .enumerate()
+    {
+        let _ = match line.strip_prefix(name) {
+            Some(rest) if index == 0 => writeln!(out, "{}{rest}", paint(STRONG, name)),
+            _ => writeln!(out, "  {line}"),
+        };
+    }
 }

@@ -26,7 +26,12 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
     if rows.is_empty() {
         return;
     }
-    heading(out, "Operations per request", &format!(", {}", group.title));
+    heading(
+        out,
+        width,
+        "Operations per request",
+        &format!(", {}", group.title),
+    );
     let labels = rows.iter().map(|row| row.0.as_str().into()).collect();
     let offsets = 0..experiment.plan.offsets.len();
     let columns: Vec<Column> = offsets

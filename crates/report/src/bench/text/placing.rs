@@ -20,7 +20,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
     if places.is_empty() {
         return;
     }
-    heading(out, "Where the offsets lie", "");
+    heading(out, width, "Where the offsets lie", "");
     addresses(experiment, width, out);
     grids(experiment, width, out);
 }

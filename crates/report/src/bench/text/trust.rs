@@ -35,7 +35,12 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
     if rows[0].is_empty() {
         return;
     }
-    heading(out, "How far to trust it", &format!(", {}", group.title));
+    heading(
+        out,
+        width,
+        "How far to trust it",
+        &format!(", {}", group.title),
+    );
     let [loads, blocks, noise, drift, p, floor] = rows;
     let columns = [
         Column::figures("blocks", blocks),
