@@ -145,7 +145,7 @@ pub(super) fn gain(ratio: Interval) -> String {
 }
 
 /// `2.3% (1.9 to 2.8)`; with a `direction` of −1 the loss.
-fn range(ratio: Interval, direction: f64) -> String {
+pub(super) fn range(ratio: Interval, direction: f64) -> String {
     let digits = digits(ratio);
     let share = |of: f64| percent((of - 1.0) * direction, digits);
     let (mut low, mut high) = (share(ratio.low), share(ratio.high));

@@ -32,6 +32,8 @@ pub(crate) struct Recipe {
     pub(crate) blocks: u32,
     pub(crate) medium: Medium,
     pub(crate) stack: bool,
+    /// Physical sector of the disks, which call it their minimum I/O size too.
+    pub(crate) sector: u64,
     pub(crate) counted: bool,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) end: End,
@@ -82,6 +84,7 @@ impl Recipe {
             blocks: 4,
             medium: Medium::FileDirect,
             stack: true,
+            sector: 512,
             counted: true,
             warnings: Vec::new(),
             end: End::Precise,
@@ -133,7 +136,7 @@ impl Recipe {
             span: Bytes::new(32 << 30),
             engine: EngineChoice {
                 name: "pread".to_owned(),
-                reason: "the fastest in a trial".to_owned(),
+                reason: "the fastest in a trial, reads/s: pread 4,120, io_uring 3,960".to_owned(),
                 trial: vec![
                     ("pread".to_owned(), 4_120.4),
                     ("io_uring".to_owned(), 3_960.0),
@@ -160,7 +163,8 @@ impl Recipe {
     }
 
     fn places(&self) -> Vec<Placed> {
-        let mut sizes: Vec<Unit> = self.cells.iter().map(Workload::largest).collect();
+        let sizes = self.cells.iter().flat_map(|cell| &cell.sizes);
+        let mut sizes: Vec<Unit> = sizes.map(|(size, _)| *size).collect();
         sizes.sort();
         sizes.dedup();
         let base = 512 << 20;
@@ -190,7 +194,8 @@ impl Recipe {
             let standings = if self.stack {
                 vec![
                     standing(GridRole::StripeUnit, 4, "md0", 65_536),
-                    standing(GridRole::PhysicalSector, 0, "sda", 512),
+                    standing(GridRole::PhysicalSector, 0, "sda", self.sector),
+                    standing(GridRole::MinimumIo, 0, "sda", self.sector),
                 ]
             } else {
                 Vec::new()

@@ -46,11 +46,25 @@ fn mixes_and_sizes_get_tables_of_their_own() {
     ];
     let (small, large) = (recipe.cells[0].sizes[0].0, recipe.cells[1].sizes[0].0);
     recipe.cells[0].sizes = vec![(small, 3), (large, 1)];
+    recipe.sector = 4096;
     recipe.offsets.truncate(3);
     recipe.speed = vec![1.0, 0.97, 1.001];
     recipe.reached = 3;
     recipe.end = End::OutOfTime;
     insta::assert_snapshot!("mixes", plain(&recipe.make(), 100));
+}
+
+#[test]
+fn grids_with_the_same_boundaries_are_told_once() {
+    let recipe = Recipe {
+        sector: 4096,
+        ..Recipe::classical()
+    };
+    let text = plain(&recipe.make(), 100);
+    let heading = "\n  physical sector and minimum I/O size 4 KiB of sda\n";
+    assert_eq!(text.matches(heading).count(), 1, "{text}");
+    assert_eq!(text.matches("minimum I/O size").count(), 1, "{text}");
+    assert_eq!(text.matches("geometry: physical sectors of sda").count(), 1);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use straddle_bench::results::{End, Experiment, Gain, Medium, Verdict};
 
-use super::super::wording::{at_most, cell, count, load, offset_name, percent, title, verdict};
+use super::super::wording::{
+    at_most, cell, count, load, offset_name, percent, range, title, verdict,
+};
 use super::heading;
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
@@ -135,6 +137,10 @@ fn worth(experiment: &Experiment) -> String {
     let base = offset_name(plan, 0);
     let all = comparisons(experiment);
     let share = |gain: &Gain| gain.ratio.map_or(0.0, |ratio| ratio.mean - 1.0);
+    let amount = |gain: &Gain, direction: f64| {
+        gain.ratio
+            .map_or_else(String::new, |ratio| range(ratio, direction))
+    };
     let place = |index: usize, gain: &Gain| {
         let cell = plan.cells.get(index).map_or_else(String::new, |workload| {
             format!("{}, {}", title(workload), load(workload))
@@ -167,24 +173,24 @@ fn worth(experiment: &Experiment) -> String {
     match (faster.first(), slower.first()) {
         (Some((index, best)), None) if share(best) >= WORTH => format!(
             "Leaving {base} is worth it for such requests: {} more each second at {}.",
-            percent(share(best), 1),
+            amount(best, 1.0),
             place(*index, best)
         ),
         (Some((index, best)), None) => format!(
             "Leaving {base} gains {} at most, at {}: free for a new partition, seldom worth moving one that is in use.",
-            percent(share(best), 1),
+            amount(best, 1.0),
             place(*index, best)
         ),
         (None, Some((index, worst))) => format!(
             "Nothing is gained by leaving {base}: {} fewer requests each second at {}.",
-            percent(-share(worst), 1),
+            amount(worst, -1.0),
             place(*index, worst)
         ),
         (Some((index, best)), Some((at, worst))) => format!(
             "It depends on the requests: {} more each second at {}, {} fewer at {}.",
-            percent(share(best), 1),
+            amount(best, 1.0),
             place(*index, best),
-            percent(-share(worst), 1),
+            amount(worst, -1.0),
             place(*at, worst)
         ),
         (None, None) if all.iter().all(|(_, gain)| gain.ratio.is_none()) => {

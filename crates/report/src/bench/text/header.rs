@@ -8,7 +8,7 @@ use straddle_io::engine::Durability;
 use straddle_rules::both_ways;
 
 use super::super::when::Utc;
-use super::super::wording::{asked, count, offset_name, rate_text, time};
+use super::super::wording::{asked, count, offset_name, time};
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, STRONG, WARNING, paint};
@@ -61,13 +61,6 @@ fn engine(experiment: &Experiment) -> String {
     let setting = &experiment.setting;
     let engine = &setting.engine;
     let mut out = format!("{}: {}", engine.name, engine.reason);
-    if !engine.trial.is_empty() {
-        let trial = engine.trial.iter();
-        let trial: Vec<String> = trial
-            .map(|(name, rate)| format!("{name} {}", rate_text(*rate)))
-            .collect();
-        out.push_str(&format!(" (requests/s: {})", trial.join(", ")));
-    }
     for said in promises(&setting.options, writes(experiment)) {
         out.push_str("; ");
         out.push_str(said);
@@ -124,7 +117,8 @@ fn plan(experiment: &Experiment) -> String {
     let blocks = if plan.least_blocks == plan.most_blocks {
         count(plan.most_blocks as usize, "block")
     } else {
-        format!("{} to {} blocks", plan.least_blocks, plan.most_blocks)
+        let most = count(plan.most_blocks as usize, "block");
+        format!("{} to {most}", plan.least_blocks)
     };
     let budget = plan
         .budget

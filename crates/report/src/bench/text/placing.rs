@@ -97,21 +97,31 @@ fn grids(experiment: &Experiment, width: usize, out: &mut String) {
         return;
     }
     let (reads, writes) = directions(experiment);
+    let mut told: Vec<(Vec<String>, &Standing, Vec<Kind<'_>>)> = Vec::new();
+    let mut harmless: Vec<String> = Vec::new();
     for grid in &first.standings {
-        let mut alike: Vec<(Vec<String>, &Standing)> = Vec::new();
-        for place in places {
-            let Some(standing) = place.standings.iter().find(|s| same_grid(s, grid)) else {
-                continue;
-            };
-            let name = sanitise(&place.offset.name).into_owned();
-            let same = |s: &Standing| s.phase == standing.phase && s.prices == standing.prices;
-            match alike.iter_mut().find(|(_, s)| same(s)) {
-                Some((names, _)) => names.push(name),
-                None => alike.push((vec![name], standing)),
-            }
+        let kinds = kinds(places, grid);
+        if let [(_, standing)] = kinds.as_slice()
+            && standing.phase == Some(Bytes::ZERO)
+        {
+            harmless.push(grid_name(grid));
+            continue;
         }
-        let _ = writeln!(out, "\n  {}", grid_name(grid));
-        let names: Vec<String> = alike
+        // Two grids with the same boundaries, such as physical sector and minimum I/O size, are told once.
+        let same = |(_, other, theirs): &&mut (Vec<String>, &Standing, Vec<Kind<'_>>)| {
+            other.unit == grid.unit
+                && other.layer == grid.layer
+                && alike(theirs, &kinds, (reads, writes))
+        };
+        match told.iter_mut().find(same) {
+            Some((roles, ..)) => roles.push(grid.role.name().to_owned()),
+            None => told.push((vec![grid.role.name().to_owned()], grid, kinds)),
+        }
+    }
+    for (roles, grid, kinds) in &told {
+        let name = format!("{} {} of {}", list(roles), grid.unit, grid.layer_name);
+        let _ = writeln!(out, "\n  {}", sanitise(&name));
+        let names: Vec<String> = kinds
             .iter()
             .map(|(names, _)| {
                 if names.len() > 1 && names.len() == places.len() {
@@ -122,14 +132,13 @@ fn grids(experiment: &Experiment, width: usize, out: &mut String) {
             })
             .collect();
         let pad = names.iter().map(|n| n.chars().count()).max().unwrap_or(0);
-        for (name, (_, standing)) in names.iter().zip(&alike) {
+        for (name, (_, standing)) in names.iter().zip(kinds) {
             let padding = " ".repeat(pad - name.chars().count());
             let text = stands(standing, reads, writes);
             let hang = " ".repeat(pad + 6);
             let lines = folded(&text, width.saturating_sub(hang.len()).max(30));
             for (index, line) in lines.iter().enumerate() {
-                let free = standing.phase == Some(Bytes::ZERO);
-                let line = if free {
+                let line = if standing.phase == Some(Bytes::ZERO) {
                     paint(GOOD, line)
                 } else {
                     line.clone()
@@ -141,6 +150,40 @@ fn grids(experiment: &Experiment, width: usize, out: &mut String) {
             }
         }
     }
+    if !harmless.is_empty() {
+        out.push('\n');
+        let text = format!("All of them lie on a boundary of: {}.", list(&harmless));
+        for line in folded(&text, width - 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+}
+
+/// Offsets that stand alike on a grid, and how.
+type Kind<'a> = (Vec<String>, &'a Standing);
+
+/// The offsets on a grid, those that stand alike together.
+fn kinds<'a>(places: &'a [Placed], grid: &Standing) -> Vec<Kind<'a>> {
+    let mut out: Vec<Kind<'a>> = Vec::new();
+    for place in places {
+        let Some(standing) = place.standings.iter().find(|s| same_grid(s, grid)) else {
+            continue;
+        };
+        let name = sanitise(&place.offset.name).into_owned();
+        let same = |s: &Standing| s.phase == standing.phase && s.prices == standing.prices;
+        match out.iter_mut().find(|(_, s)| same(s)) {
+            Some((names, _)) => names.push(name),
+            None => out.push((vec![name], standing)),
+        }
+    }
+    out
+}
+
+/// True when on both grids the same is to be said of the same offsets.
+fn alike(a: &[Kind<'_>], b: &[Kind<'_>], (reads, writes): (bool, bool)) -> bool {
+    let said = |kind: &Kind<'_>| stands(kind.1, reads, writes);
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && said(a) == said(b))
 }
 
 /// Whether the plan reads, and whether it writes.
