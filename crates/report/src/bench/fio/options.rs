@@ -1,0 +1,108 @@
+//! Options as a job file would give them.
+
+use std::collections::BTreeMap;
+
+use straddle_bench::results::{Experiment, Medium};
+use straddle_bench::workload::{Pattern, Percent, Workload};
+use straddle_geometry::Unit;
+use straddle_io::engine::Durability;
+
+use super::Options;
+
+/// What all jobs have in common.
+pub(super) fn global(experiment: &Experiment) -> Options {
+    let (plan, setting) = (&experiment.plan, &experiment.setting);
+    let direct = matches!(setting.medium, Medium::FileDirect | Medium::DeviceDirect);
+    // fio's own names of the engines.
+    let engine = match setting.engine.name.as_str() {
+        "pread" => "psync",
+        name => name,
+    };
+    let mut out = BTreeMap::from([
+        ("direct", u8::from(direct).to_string()),
+        ("filename", setting.target.clone()),
+        ("group_reporting", "1".to_owned()),
+        ("ioengine", engine.to_owned()),
+        ("ramp_time", format!("{}ms", plan.warm_up.as_millis())),
+        ("randseed", plan.seed.to_string()),
+        ("runtime", format!("{}ms", plan.measured.as_millis())),
+        ("size", setting.span.get().to_string()),
+        ("time_based", "1".to_owned()),
+    ]);
+    if setting.options.durability != Durability::Cached {
+        out.insert("sync", "dsync".to_owned());
+    }
+    out
+}
+
+/// `8K-randread-t4-o32-off64K`.
+pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
+    let sizes = workload.sizes.iter().map(|(size, _)| short(*size));
+    let sizes: Vec<String> = sizes.collect();
+    let share = match workload.reads {
+        Percent::ALL | Percent::NONE => String::new(),
+        share => share.get().to_string(),
+    };
+    // The name becomes a file's.
+    let plain = |c: char| match c {
+        c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
+        _ => '_',
+    };
+    format!(
+        "{}-{}{share}-t{}-o{}-off{}",
+        sizes.join("+"),
+        direction(workload),
+        workload.workers,
+        workload.outstanding,
+        offset.chars().map(plain).collect::<String>()
+    )
+}
+
+/// A size as options of fio give it: `8K`, `512`.
+fn short(size: Unit) -> String {
+    match size.get() {
+        n if n.is_multiple_of(1 << 20) => format!("{}M", n >> 20),
+        n if n.is_multiple_of(1 << 10) => format!("{}K", n >> 10),
+        n => n.to_string(),
+    }
+}
+
+/// fio's `rw`.
+fn direction(workload: &Workload) -> &'static str {
+    match (workload.pattern, workload.reads) {
+        (Pattern::Random, Percent::ALL) => "randread",
+        (Pattern::Random, Percent::NONE) => "randwrite",
+        (Pattern::Random, _) => "randrw",
+        (Pattern::Sequential, Percent::ALL) => "read",
+        (Pattern::Sequential, Percent::NONE) => "write",
+        (Pattern::Sequential, _) => "rw",
+    }
+}
+
+/// What tells a job from others, but for its name and offset.
+pub(super) fn of_job(workload: &Workload) -> Options {
+    let mut out = BTreeMap::from([
+        ("bs", short(workload.largest())),
+        ("iodepth", workload.outstanding.to_string()),
+        ("numjobs", workload.workers.to_string()),
+        ("rw", direction(workload).to_owned()),
+    ]);
+    if workload.sizes.len() > 1 {
+        let all: u64 = workload.sizes.iter().map(|(_, n)| u64::from(*n)).sum();
+        let parts = workload.sizes.iter().map(|(size, n)| {
+            let share = (u64::from(*n) * 100 + all / 2).checked_div(all);
+            format!("{}/{}", short(*size), share.unwrap_or(0))
+        });
+        out.insert("bssplit", parts.collect::<Vec<_>>().join(":"));
+    }
+    if !matches!(workload.reads, Percent::ALL | Percent::NONE) {
+        out.insert("rwmixread", workload.reads.get().to_string());
+    }
+    if !workload.think.is_zero() {
+        out.insert("thinktime", format!("{}us", workload.think.as_micros()));
+    }
+    if let Some(rate) = workload.rate {
+        out.insert("rate_iops", format!("{rate:.0}"));
+    }
+    out
+}
