@@ -61,7 +61,8 @@ pub(super) struct Places {
     len: u64,
     lattices: Vec<Lattice>,
     weights: u64,
-    largest: u64,
+    /// What the parts of the workers are multiples of.
+    share: u64,
     pattern: Pattern,
     reads: Percent,
     workers: u32,
@@ -85,27 +86,32 @@ impl Places {
                     ),
                 });
             }
-            lattices.push(Lattice {
-                size,
-                places,
-                until: weights,
-            });
+            if *weight > 0 {
+                lattices.push(Lattice {
+                    size,
+                    places,
+                    until: weights,
+                });
+            }
         }
-        lattices.retain(|lattice| lattice.until > 0);
         if weights == 0 {
             return Err(TooSmall {
                 found: "no request size with a weight above 0".to_owned(),
                 expected: "at least one".to_owned(),
             });
         }
-        let largest = workload.largest().get();
         let workers = workload.workers;
-        if workload.pattern == Pattern::Sequential && len / largest < u64::from(workers) {
+        // Parts that begin on the lattices of all sizes at once have room for each of them.
+        let share = match workers {
+            0 | 1 => workload.largest().get(),
+            _ => common_multiple(&lattices),
+        };
+        if workload.pattern == Pattern::Sequential && len / share < u64::from(workers) {
             return Err(TooSmall {
                 found: format!(
-                    "room for {} sequential requests of {} bytes",
-                    len / largest,
-                    Bytes::new(largest).grouped()
+                    "room for {} times {} bytes, which is a multiple of every request size",
+                    len / share,
+                    Bytes::new(share).grouped()
                 ),
                 expected: format!("one for each of {workers} workers at least"),
             });
@@ -115,7 +121,7 @@ impl Places {
             len,
             lattices,
             weights,
-            largest,
+            share,
             pattern: workload.pattern,
             reads: workload.reads,
             workers,
@@ -124,10 +130,10 @@ impl Places {
 
     /// The cursor that the streams of a worker share; none is needed for random requests.
     pub(super) fn cursor(&self, worker: u32) -> Cursor {
-        let places = self.len / self.largest;
+        let places = self.len / self.share;
         let share = |worker: u32| {
             let before = u128::from(places) * u128::from(worker) / u128::from(self.workers.max(1));
-            u64::try_from(before).unwrap_or(places) * self.largest
+            u64::try_from(before).unwrap_or(places) * self.share
         };
         let begin = share(worker);
         let end = if worker + 1 >= self.workers {
@@ -141,6 +147,17 @@ impl Places {
             next: AtomicU64::new(begin),
         }
     }
+}
+
+/// The least common multiple of all sizes; the largest number there is where it would be larger.
+fn common_multiple(lattices: &[Lattice]) -> u64 {
+    lattices.iter().fold(1, |multiple, lattice| {
+        let (mut a, mut b) = (multiple, lattice.size);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        (multiple / a).saturating_mul(lattice.size)
+    })
 }
 
 /// Where sequential requests of a worker have got to, from the beginning of the extent.
@@ -284,9 +301,16 @@ mod tests {
             let workload = workload(&sizes, pattern, workers, reads);
             let (start, len) = (start * 512, sectors * 512);
             let Ok(places) = Places::new(&workload, extent(start, len)) else {
-                let largest = workload.largest().get();
                 let none = sizes.iter().all(|(_, weight)| *weight == 0);
-                prop_assert!(none || len / largest < u64::from(workers));
+                let multiple = (1..=len / 512).find(|n| {
+                    let mut weighted = sizes.iter().filter(|(_, weight)| *weight > 0);
+                    weighted.all(|(size, _)| (n * 512).is_multiple_of(*size))
+                });
+                let parts = multiple.map_or(0, |n| len / (n * 512));
+                prop_assert!(
+                    none || len < workload.largest().get()
+                        || sequential && workers > 1 && parts < u64::from(workers)
+                );
                 return Ok(());
             };
             for worker in 0..workers {
