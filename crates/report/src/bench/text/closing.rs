@@ -217,6 +217,12 @@ fn limits(experiment: &Experiment) -> String {
         "Requests were shifted, no partition was moved{stayed}. Other request sizes, another load, or a cache in \
          another state may give other figures."
     );
+    let warned = match experiment.warnings.len() {
+        0 => "",
+        1 => "The warning above may make all of this worthless: read it first. ",
+        _ => "The warnings above may make all of this worthless: read them first. ",
+    };
+    let shifted = format!("{warned}{shifted}");
     match experiment.end {
         End::Failed(_) | End::Stopped => {
             format!(
