@@ -576,3 +576,34 @@ xfs() {
 }
 xfs -m uuid=$uuid; sectors xfs-files mkfs-v5
 xfs -m crc=0 -b size=512; sectors xfs-files mkfs-v4
+
+# Other tools' words: arguments, a line each; a parameter file of SQLIO's behind an empty line; job files as they are.
+words() { # words TARGET NAME ARGUMENT...
+    mkdir -p "corpus/compat-$1"
+    target=compat-$1 name=$2; shift 2
+    printf '%s\n' "$@" >"corpus/$target/$name"
+}
+words sqlio parameter-file -kR -s120 -frandom -o8 -b8 -LS -Fparam.txt '' 'c:\testfile.dat 2 0x0 100' '#d:\testfile.dat 2 0x0 100'
+words sqlio files -kW -s30 -fsequential -o4 -b64 -BH -t2 a.dat /mnt/b.dat
+words sqlio apart -k R -f random -b 8 -L S
+words sqlio slashes /kR /frandom /b8 /S63
+words sqlio stripe -kR -s300 -b64 -f1 -i2000000 -o1 -t1 -LP -BN x
+words sqlio stripe-overflow -kR -b65536 -f1 -i1099511627776 -S1099511627776
+words sqlio raw -kR -frandom -R1
+words sqlio mask -frandom -Fp '' 'a 2 0xf 100'
+words sqlio quoted -frandom -Fp '' '"my data.dat" 16 0 20000 # big'
+words diskspd mix -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c20G 'C:\iotest.dat'
+words diskspd interlocked -c256M -d120 -si -w0 -t2 -o8 -b4K -Sh -L a.dat b.dat
+words diskspd bounds -b8K -B10b:64K -f1M x
+words diskspd bounds-overflow -B4611686018427387904:4611686018427387904 x
+words diskspd size-overflow -b64M -c288230376151711744b x
+words diskspd refused -Rxml x
+words diskspd raw '#1'
+words fio-job cells '[global]' ioengine=io_uring direct=1 filename=test.dat size=1g iodepth=32 runtime=1m time_based \
+    '[read]' rw=randread bs=8k '[write]' stonewall rw=randwrite bs=64k numjobs=4
+words fio-job lengths '[mix]' rw=randrw rwmixread=70 bssplit=4k/50:8k/30:64k/ runtime=20 time_based randseed=0x1234
+words fio-job log '[log]' rw=write bs=512 size=8m sync=dsync runtime=10 time_based thinktime=100 offset=1m fsync=0
+words fio-job rate '[rate]' rw=randrw rwmixwrite=25 bs=8k,8k rate_iops=4294967295 runtime=5 time_based norandommap
+words fio-job comments '; c' '# d' '  [a]  ' 'bs=4k # e' runtime=5 'rw =read'
+words fio-job variable '[a]' 'filename=${HOME}/x' runtime=5
+words fio-job overflow '[a]' bs=18446744073709551615k runtime=99999999999999999999d

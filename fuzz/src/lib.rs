@@ -1,6 +1,7 @@
-//! What the fuzz targets share: each runs one prober, one file finder, or the whole inspection, over the bytes it is
-//! given.
+//! What the fuzz targets share: each runs one prober, one file finder, the whole inspection, or a reader of other tools'
+//! words, over the bytes it is given.
 
+pub mod compat;
 mod files;
 mod sparse;
 

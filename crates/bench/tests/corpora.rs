@@ -1,0 +1,58 @@
+//! Replays the fuzzers' corpora of other tools' words on a stable compiler, each seed also cut at every byte.
+
+#[path = "../../../fuzz/src/compat.rs"]
+#[expect(unreachable_pub, reason = "the fuzz targets use it")]
+mod compat;
+
+use std::path::{Path, PathBuf};
+
+type Reader = fn(&[u8]);
+
+const TARGETS: [(&str, Reader); 3] = [
+    ("compat-sqlio", compat::sqlio),
+    ("compat-diskspd", compat::diskspd),
+    ("compat-fio-job", compat::fio_job),
+];
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+#[test]
+fn every_seed_is_read() {
+    for (target, read) in TARGETS {
+        let folder = fuzz().join("corpus").join(target);
+        let entries = std::fs::read_dir(&folder);
+        let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut seeds = 0;
+        for entry in entries {
+            let bytes = std::fs::read(entry.expect("a seed").path()).expect("readable");
+            for end in 0..=bytes.len() {
+                read(&bytes[..end]);
+            }
+            seeds += 1;
+        }
+        assert!(seeds >= 7, "{target} has {seeds} seeds");
+    }
+}
+
+#[test]
+fn every_target_is_built() {
+    let manifest = std::fs::read_to_string(fuzz().join("Cargo.toml")).expect("readable");
+    for (target, _) in TARGETS {
+        assert!(
+            fuzz().join(format!("fuzz_targets/{target}.rs")).exists(),
+            "{target}"
+        );
+        assert!(
+            manifest.contains(&format!("name = \"{target}\"")),
+            "{target}"
+        );
+    }
+    let entries = std::fs::read_dir(fuzz().join("fuzz_targets")).expect("targets");
+    let ours = entries.filter(|entry| {
+        let name = entry.as_ref().expect("a file").file_name();
+        name.to_string_lossy().starts_with("compat-")
+    });
+    assert_eq!(ours.count(), TARGETS.len());
+}
