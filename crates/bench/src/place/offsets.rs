@@ -3,9 +3,8 @@
 use std::str::FromStr;
 use straddle_geometry::{Bytes, Grid, ParseBytesError, Unit};
 use straddle_rules::both_ways;
-use straddle_stack::GridRole;
 
-use super::{Ground, Offset};
+use super::Offset;
 use crate::target::Limits;
 
 /// Most offsets of one plan: beyond that a typing error is likelier than patience.
@@ -99,7 +98,7 @@ pub fn parse_offsets(list: &str) -> Result<Vec<Offset>, OffsetListError> {
 pub enum NotPermitted {
     /// Because of where it would start.
     #[error(
-        "offset {name} ({at}) is no multiple of the {unit} that direct I/O to {layer} needs: {arithmetic}; {hint}, or go through the page cache with --buffered (which measures memory, not storage)",
+        "offset {name} ({at}) is no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; {hint}, or go through the page cache with --buffered (which measures memory, not storage)",
         at = both_ways(*offset),
         unit = both_ways(unit.bytes()),
         arithmetic = straddle_rules::division(*offset, Grid::new(*unit)),
@@ -113,11 +112,11 @@ pub enum NotPermitted {
         /// What it has to be a multiple of.
         unit: Unit,
         /// Who asks for that.
-        layer: String,
+        layer: &'static str,
     },
     /// Because of its length.
     #[error(
-        "requests of {len} are no multiple of the {unit} that direct I/O to {layer} needs: {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
+        "requests of {len} are no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
         len = both_ways(size.bytes()),
         unit = both_ways(unit.bytes()),
         arithmetic = straddle_rules::division(size.bytes(), Grid::new(*unit)),
@@ -129,7 +128,7 @@ pub enum NotPermitted {
         /// What it has to be a multiple of.
         unit: Unit,
         /// Who asks for that.
-        layer: String,
+        layer: &'static str,
     },
 }
 
@@ -159,24 +158,22 @@ fn instead(offset: Bytes, unit: Unit) -> String {
 /// Whether direct I/O permits requests of `sizes` whose lattices start at `offsets`. Call it for direct I/O only; the page
 /// cache permits everything.
 ///
+/// `layer` says in words who asks for the limits.
+///
 /// # Errors
 /// [`NotPermitted`] for the first that it does not permit.
 pub fn check_offsets(
     offsets: &[Offset],
     sizes: &[Unit],
     limits: Limits,
-    ground: Option<Ground<'_>>,
+    layer: &'static str,
 ) -> Result<(), NotPermitted> {
     let unit = limits.offset;
-    let layer = || match ground.and_then(|ground| who_asks(ground, unit)) {
-        Some(name) => format!("{name} (its logical sector)"),
-        None => "this target".to_owned(),
-    };
     if let Some(size) = sizes.iter().find(|size| !size.bytes().is_multiple_of(unit)) {
         return Err(NotPermitted::Size {
             size: *size,
             unit,
-            layer: layer(),
+            layer,
         });
     }
     match offsets.iter().find(|o| !o.bytes.is_multiple_of(unit)) {
@@ -184,21 +181,10 @@ pub fn check_offsets(
             name: offset.name.clone(),
             offset: offset.bytes,
             unit,
-            layer: layer(),
+            layer,
         }),
         None => Ok(()),
     }
-}
-
-/// The lowest layer whose logical sector is `unit`: those above inherit it.
-fn who_asks(ground: Ground<'_>, unit: Unit) -> Option<String> {
-    let mut layers = ground.stack.foundations(ground.layer);
-    layers.insert(0, ground.layer);
-    let found = layers.into_iter().rev().find(|id| {
-        let sector = ground.stack.layer(*id).grid(GridRole::LogicalSector);
-        sector.is_some_and(|fact| fact.value.unit() == unit)
-    })?;
-    Some(ground.stack.layer(found).name.clone())
 }
 
 #[cfg(test)]
@@ -256,15 +242,17 @@ mod tests {
     fn what_direct_io_forbids_is_said_with_a_way_out() {
         let offsets = parse_offsets("64K,unaligned").expect("a list");
         let sizes = [unit(8192)];
-        assert_eq!(check_offsets(&offsets, &sizes, limits(512), None), Ok(()));
-        let error = check_offsets(&offsets, &sizes, limits(4096), None).expect_err("4K sectors");
+        let check =
+            |sizes: &[Unit], n| check_offsets(&offsets, sizes, limits(n), "the sector of sda");
+        assert_eq!(check(&sizes, 512), Ok(()));
+        let error = check(&sizes, 4096).expect_err("4K sectors");
         assert_eq!(
             error.to_string(),
-            "offset unaligned (31.5 KiB = 63 sectors = 32,256 B) is no multiple of the 4 KiB = 8 sectors = 4,096 B that direct I/O to this target needs: \
+            "offset unaligned (31.5 KiB = 63 sectors = 32,256 B) is no multiple of 4 KiB = 8 sectors = 4,096 B, which direct I/O needs here (the sector of sda): \
              32,256 = 7 × 4,096 + 3,584; try 28 KiB = 7 × 4 KiB, which is off a grid of 8 KiB and of every larger power of two just as well, \
              or go through the page cache with --buffered (which measures memory, not storage)"
         );
-        let error = check_offsets(&offsets, &[unit(2048)], limits(4096), None).expect_err("short");
+        let error = check(&[unit(2048)], 4096).expect_err("short");
         assert!(
             error.to_string().starts_with("requests of 2 KiB"),
             "{error}"

@@ -1,8 +1,9 @@
 use std::io;
 use std::path::PathBuf;
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::Bytes;
 
 use super::Consent;
+use crate::place::NotPermitted;
 
 /// Why something cannot be measured on.
 #[derive(Debug, thiserror::Error)]
@@ -78,23 +79,12 @@ pub enum TargetError {
         reason: String,
     },
     /// An offset or a size that the target cannot be asked for.
-    #[error(
-        "{what} is {found} and {} takes direct I/O only in multiples of {unit} ({layer}); {advice}, or add --buffered",
-        path.display()
-    )]
+    #[error("{}: {reason}", path.display())]
     Misaligned {
-        /// `offset unaligned`, `--io 512`.
-        what: String,
-        /// In bytes.
-        found: String,
         /// The target.
         path: PathBuf,
-        /// The unit of its direct I/O.
-        unit: Unit,
-        /// Where that unit comes from.
-        layer: &'static str,
-        /// What could be asked for in its place.
-        advice: String,
+        /// Which one, and what could be asked for in its place.
+        reason: NotPermitted,
     },
     /// What is written to a device is gone, and nobody agreed to that.
     #[error(

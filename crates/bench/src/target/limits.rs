@@ -1,8 +1,9 @@
 use std::fs::File;
 use std::path::Path;
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::Unit;
 
 use super::TargetError;
+use crate::place::{check_offsets, sizes_of};
 use crate::plan::Plan;
 
 /// What requests have to be aligned to.
@@ -70,48 +71,12 @@ impl Limits {
         plan: &Plan,
         path: &Path,
     ) -> Result<(), TargetError> {
-        let misaligned = |what: String, found: String, advice: String| TargetError::Misaligned {
-            what,
-            found,
-            path: path.to_owned(),
-            unit: self.offset,
-            layer: from.name(),
-            advice,
-        };
-        for offset in &plan.offsets {
-            if !offset.bytes.is_multiple_of(self.offset) {
-                let n = offset.bytes.get();
-                let below = Bytes::new(n - n % self.offset.get());
-                let advice = if below == Bytes::ZERO {
-                    "choose offsets that are".to_owned()
-                } else {
-                    format!("choose offsets that are, such as {}", typed(below))
-                };
-                let found = format!("{} ({} bytes)", offset.bytes, offset.bytes.grouped());
-                return Err(misaligned(format!("offset {offset}"), found, advice));
+        check_offsets(&plan.offsets, &sizes_of(plan), self, from.name()).map_err(|reason| {
+            TargetError::Misaligned {
+                path: path.to_owned(),
+                reason,
             }
-        }
-        let sizes = plan.cells.iter().flat_map(|cell| &cell.sizes);
-        for (len, _) in sizes {
-            if !len.bytes().is_multiple_of(self.offset) {
-                let above = len.get().checked_next_multiple_of(self.offset.get());
-                let above = Bytes::new(above.unwrap_or(self.offset.get()));
-                let advice = format!("choose sizes that are, such as {}", typed(above));
-                let what = "a request size".to_owned();
-                return Err(misaligned(what, len.to_string(), advice));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A size as it can be typed: `28K`.
-fn typed(bytes: Bytes) -> String {
-    let n = bytes.get();
-    match () {
-        () if n.is_multiple_of(1 << 20) => format!("{}M", n >> 20),
-        () if n.is_multiple_of(1024) => format!("{}K", n >> 10),
-        () => n.to_string(),
+        })
     }
 }
 
@@ -123,6 +88,7 @@ impl Limits {
     /// [`TargetError::NoDirectIo`] when `direct` is asked for and not to be had.
     pub(super) fn of_file(path: &Path, direct: bool) -> Result<(Limits, LimitsFrom), TargetError> {
         use std::io::ErrorKind;
+        use straddle_geometry::Bytes;
         use straddle_io::Opening;
         use straddle_io::linux::{file_stat, filesystem_stat, is_in_memory};
 
