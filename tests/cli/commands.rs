@@ -26,6 +26,8 @@ fn the_whole_help_is_one_snapshot() {
         &["check"],
         &["explain"],
         &["capture"],
+        &["sqlio"],
+        &["diskspd"],
         &["schema"],
         &["completions"],
         &["man"],

@@ -192,6 +192,8 @@ fn command_line() -> Result<String> {
         &["check"],
         &["explain"],
         &["capture"],
+        &["sqlio"],
+        &["diskspd"],
         &["schema"],
         &["completions"],
         &["man"],

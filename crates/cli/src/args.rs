@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Check(Check),
     Explain(Explain),
     Capture(Capture),
+    Sqlio(Sqlio),
+    Diskspd(Diskspd),
     Schema(Schema),
     Completions(Completions),
     Man(Man),
@@ -185,6 +187,48 @@ pub(crate) struct Capture {
     /// Include serial numbers
     #[arg(long)]
     pub(crate) with_serials: bool,
+}
+
+/// Runs SQLIO's command line: its switches, its parameter file, its report.
+///
+/// Scripts that drive SQLIO and parse what it prints go on working. A file that does not exist is made and stays for later
+/// runs; a file that straddle did not make is read, never written to. What is not done in the same way is refused by name.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Sqlio {
+    /// Switches and files as SQLIO takes them, such as -kR -s120 -frandom -o8 -b8 -LS -Fparam.txt
+    #[arg(
+        value_name = "SQLIO",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true
+    )]
+    pub(crate) arguments: Vec<String>,
+
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// Runs diskspd's command line: its switches, its report.
+///
+/// A file is made with -c and its size, and stays for later runs; a file that straddle did not make is read, never written
+/// to. What is not done in the same way is refused by name.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Diskspd {
+    /// Switches and targets as diskspd takes them, such as -b8K -d30 -o4 -t8 -Sh -r -w25 -L -c20G iotest.dat
+    #[arg(
+        value_name = "DISKSPD",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true
+    )]
+    pub(crate) arguments: Vec<String>,
+
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
 }
 
 /// What is in that JSON? Prints its JSON Schema.

@@ -19,6 +19,8 @@ fn main() -> ExitCode {
         args::Command::Check(args) => commands::check::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
+        args::Command::Sqlio(args) => commands::sqlio::run(&args),
+        args::Command::Diskspd(args) => commands::diskspd::run(&args),
         args::Command::Schema(args) => commands::schema::run(&args),
         args::Command::Completions(args) => commands::shell::completions(&args),
         args::Command::Man(args) => commands::shell::man(&args),

@@ -2,6 +2,9 @@
 
 pub(crate) mod capture;
 pub(crate) mod check;
+pub(crate) mod diskspd;
 pub(crate) mod explain;
 pub(crate) mod schema;
 pub(crate) mod shell;
+pub(crate) mod sqlio;
+mod together;

@@ -1,0 +1,225 @@
+use anyhow::bail;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use straddle::bench::compat::diskspd::{Command, parse};
+use straddle::bench::workload::Percent;
+use straddle::geometry::Bytes;
+use straddle::io::engine::Durability;
+use straddle::report::compat::diskspd::{Processor, Row, Run, report};
+
+use super::together::{self, Load, Opened};
+use crate::args::Diskspd;
+use crate::{CLEAN, output};
+
+pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
+    let command = parse(&args.arguments)?;
+    for remark in &command.remarks {
+        output::remark(remark);
+    }
+    let opened = open(&command)?;
+    let done = measure(args, &command, &opened);
+    // Also after an error the file is one of ours, and the next run is to know it.
+    for file in opened {
+        file.release()?;
+    }
+    done.map(|()| CLEAN)
+}
+
+fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
+    let writes = command.writes != Percent::NONE;
+    let mut all = Vec::new();
+    for target in &command.targets {
+        if command.create.is_none() && !std::path::Path::new(target).exists() {
+            bail!("{target} does not exist; diskspd makes a file only with -c and its size");
+        }
+        all.push(Opened::new(target, command.create, Bytes::ZERO, writes)?);
+    }
+    Ok(all)
+}
+
+fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Result<()> {
+    let (threads, workload) = command.workload();
+    let seed = command.seed.unwrap_or_else(seed_of_now);
+    let mut loads = Vec::new();
+    let mut rows = Vec::new();
+    for (target, file) in command.targets.iter().zip(opened) {
+        let size = command.create.unwrap_or(file.size);
+        for _ in 0..threads {
+            let thread = u32::try_from(loads.len()).unwrap_or(u32::MAX);
+            loads.push(Load {
+                target: file.target(command.direct, command.writes != Percent::NONE)?,
+                region: command.region(size)?,
+                workload: workload.clone(),
+                seed: u64::from(seed) << 32 | u64::from(thread),
+            });
+            rows.push((thread, target.as_str(), size));
+        }
+    }
+    let durability = if command.write_through {
+        Durability::WriteThrough
+    } else {
+        Durability::Cached
+    };
+    let began = utc(SystemTime::now());
+    let (samples, seen) =
+        together::run(loads, durability, command.warm_up, command.runs, processors)?;
+    let processors = seen.map_or_else(Vec::new, |[before, after]| between(&before, &after));
+    let rows = rows.into_iter().zip(samples);
+    let text = report(&Run {
+        line: &line(&args.arguments),
+        command,
+        seed,
+        host: &host(),
+        began: &began,
+        version: env!("CARGO_PKG_VERSION"),
+        processors,
+        rows: rows
+            .map(|((thread, path, size), sample)| Row {
+                thread,
+                path,
+                size,
+                sample,
+            })
+            .collect(),
+    });
+    output::print(&text)?;
+    Ok(())
+}
+
+/// The command line as diskspd would have seen it.
+fn line(arguments: &[String]) -> String {
+    let mut line = "diskspd".to_owned();
+    for argument in arguments {
+        line.push(' ');
+        if argument.contains(char::is_whitespace) {
+            line.push_str(&format!("\"{argument}\""));
+        } else {
+            line.push_str(argument);
+        }
+    }
+    line
+}
+
+fn seed_of_now() -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.subsec_nanos())
+}
+
+fn host() -> String {
+    let linux = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = linux.or_else(|| std::env::var("COMPUTERNAME").ok());
+    name.map_or_else(|| "unknown".to_owned(), |name| name.trim().to_owned())
+}
+
+/// Each processor's time so far, as far as the system tells.
+///
+/// `/proc/stat` counts hundredths of a second: user, nice, system, idle, iowait, irq, softirq, steal
+/// (proc_stat(5)).
+fn processors() -> Vec<Processor> {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let known: Vec<Processor> = text.lines().filter_map(processor).collect();
+    if known.is_empty() {
+        let number = std::thread::available_parallelism().map_or(1, usize::from);
+        return vec![Processor::default(); number];
+    }
+    known
+}
+
+fn processor(line: &str) -> Option<Processor> {
+    let mut words = line.strip_prefix("cpu")?.split(' ');
+    words.next()?.parse::<u32>().ok()?;
+    let mut ticks = [0_u64; 8];
+    for (tick, word) in ticks.iter_mut().zip(words) {
+        *tick = word.parse().ok()?;
+    }
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
+    let time = |ticks: u64| Duration::from_millis(ticks.saturating_mul(10));
+    Some(Processor {
+        user: time(user.saturating_add(nice)),
+        kernel: time([system, irq, softirq, steal].iter().sum()),
+        idle: time(idle.saturating_add(iowait)),
+    })
+}
+
+fn between(before: &[Processor], after: &[Processor]) -> Vec<Processor> {
+    let pairs = before.iter().zip(after);
+    pairs
+        .map(|(before, after)| Processor {
+            user: after.user.saturating_sub(before.user),
+            kernel: after.kernel.saturating_sub(before.kernel),
+            idle: after.idle.saturating_sub(before.idle),
+        })
+        .collect()
+}
+
+/// A time as `2026/11/22 07:30:00`, in UTC.
+fn utc(time: SystemTime) -> String {
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    format!(
+        "{year}/{month:02}/{day:02} {:02}:{:02}:{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// The date so many days after 1970-01-01, in years that begin in March, so that leap days come last.
+fn date(days: u64) -> (u64, u64, u64) {
+    const ERA: u64 = 146_097;
+    let days = days + 719_468;
+    let (era, day) = (days / ERA, days % ERA);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year + later, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc() {
+        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970/01/01 00:00:00");
+        assert_eq!(at(951_782_399), "2000/02/28 23:59:59");
+        assert_eq!(at(951_782_400), "2000/02/29 00:00:00");
+        assert_eq!(at(1_735_689_599), "2024/12/31 23:59:59");
+        assert_eq!(at(4_107_542_400), "2100/03/01 00:00:00");
+    }
+
+    #[test]
+    fn the_kernels_counts_are_read() {
+        let found = processor("cpu3 100 20 30 400 50 6 7 8 9 10");
+        let time = Duration::from_millis;
+        let expected = Processor {
+            user: time(1200),
+            kernel: time(510),
+            idle: time(4500),
+        };
+        assert_eq!(found, Some(expected));
+        assert_eq!(processor("cpu  100 20 30 400"), None);
+        assert_eq!(processor("intr 1 2 3"), None);
+        let later = Processor {
+            user: time(1300),
+            ..expected
+        };
+        assert_eq!(between(&[expected], &[later])[0].user, time(100));
+    }
+
+    #[test]
+    fn names_with_blanks_are_quoted() {
+        let words = ["-b8K".to_owned(), "a b.dat".to_owned()];
+        assert_eq!(line(&words), "diskspd -b8K \"a b.dat\"");
+    }
+}

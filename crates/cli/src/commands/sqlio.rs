@@ -1,0 +1,73 @@
+use anyhow::Context;
+use std::io::Write;
+use std::time::Duration;
+use straddle::bench::compat::sqlio::{Command, DEFAULT_SIZE, parse};
+use straddle::geometry::Access;
+use straddle::io::engine::Durability;
+use straddle::report::compat::sqlio::{File, head, results};
+
+use super::together::{self, Load, Opened};
+use crate::args::Sqlio;
+use crate::{CLEAN, output};
+
+pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
+    let mut command = parse(&args.arguments)?;
+    if let Some(name) = &command.parameter_file {
+        let text = std::fs::read(name).with_context(|| format!("reading {name}"))?;
+        command = command.with_parameters(&String::from_utf8_lossy(&text))?;
+    }
+    for remark in &command.remarks {
+        output::remark(remark);
+    }
+    let opened = open(&command)?;
+    let done = measure(&command, &opened);
+    // Also after an error the file is one of ours, and the next run is to know it.
+    for file in opened {
+        file.release()?;
+    }
+    done.map(|()| CLEAN)
+}
+
+fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
+    let writes = command.access == Access::Write;
+    let default = DEFAULT_SIZE.max(command.least_size());
+    let files = command.files.iter();
+    files
+        .map(|file| Opened::new(&file.name, file.size, default, writes))
+        .collect()
+}
+
+fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<()> {
+    let mut files = Vec::new();
+    let mut loads = Vec::new();
+    for (number, (file, opened)) in (1..).zip(command.files.iter().zip(opened)) {
+        let size = file.size.unwrap_or(opened.size);
+        files.push(File {
+            name: &file.name,
+            threads: file.threads,
+            size,
+            specified: file.size.is_some(),
+            grown_from: opened.grown_from,
+        });
+        loads.push(Load {
+            target: opened.target(
+                command.buffering.is_direct(),
+                command.access == Access::Write,
+            )?,
+            region: command.region(size)?,
+            workload: command.workload(file.threads),
+            seed: number,
+        });
+    }
+    // Scripts and people see at once what is measured, as they did with SQLIO.
+    output::print(&head(command, &files, env!("CARGO_PKG_VERSION")))?;
+    std::io::stdout().flush()?;
+    let durability = if command.buffering.is_write_through() {
+        Durability::WriteThrough
+    } else {
+        Durability::Cached
+    };
+    let (samples, _) = together::run(loads, durability, Duration::ZERO, command.runs, || ())?;
+    output::print(&results(command, &samples))?;
+    Ok(())
+}

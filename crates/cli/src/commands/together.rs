@@ -1,0 +1,190 @@
+//! What SQLIO and diskspd have in common: test files that stay, and several loads that run at the same time.
+
+use anyhow::{Context, bail};
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::Duration;
+use straddle::bench::place::{Offset, Region};
+use straddle::bench::plan::Slot;
+use straddle::bench::run::{Options, RunError, Storage, Subject, Task, Watch, trial};
+use straddle::bench::sample::Sample;
+use straddle::bench::target::{Target, TestFile};
+use straddle::bench::workload::Workload;
+use straddle::geometry::Bytes;
+use straddle::io::engine::{Durability, Kind};
+
+use crate::output;
+
+/// One load: what is asked of a region of a target. Each has threads of its own.
+pub(crate) struct Load {
+    pub(crate) target: Target,
+    pub(crate) region: Region,
+    pub(crate) workload: Workload,
+    pub(crate) seed: u64,
+}
+
+/// A file that is measured on.
+pub(crate) struct Opened {
+    /// Its length.
+    pub(crate) size: Bytes,
+    /// Its length before, when it was made or made longer.
+    pub(crate) grown_from: Option<Bytes>,
+    /// What makes it ours; none when it is only read.
+    ours: Option<TestFile>,
+    path: std::path::PathBuf,
+}
+
+impl Opened {
+    /// A file for writing is made if it is missing, and must be ours if it is there. A file for reading may be anybody's, and is
+    /// made, too, if it is missing.
+    ///
+    /// `size` is how long it has to be: as long as it is, when nothing is said.
+    pub(crate) fn new(
+        name: &str,
+        size: Option<Bytes>,
+        default: Bytes,
+        writes: bool,
+    ) -> anyhow::Result<Opened> {
+        if !cfg!(windows) && names_a_drive(name) {
+            bail!(
+                "`{name}` is a path of Windows; name a file of this system, also in the parameter file"
+            );
+        }
+        let path = Path::new(name);
+        let before = std::fs::metadata(path)
+            .ok()
+            .map(|found| Bytes::new(found.len()));
+        let enough = before.is_some_and(|before| size.is_none_or(|size| before >= size));
+        if enough && !writes {
+            return Ok(Opened {
+                size: before.unwrap_or_default(),
+                grown_from: None,
+                ours: None,
+                path: path.to_owned(),
+            });
+        }
+        let wanted = size.or(before).unwrap_or(default);
+        if before.is_none_or(|before| before < wanted) {
+            output::remark(&format!("making {name}, {wanted}; it stays for later runs"));
+        }
+        let ours = TestFile::open_or_create(path, wanted)?;
+        if !ours.is_reusable() {
+            output::remark(&format!(
+                "the filesystem of {name} knows no extended attributes: later runs will not know the file for one of straddle's, and not write to it"
+            ));
+        }
+        let grown = before.is_none_or(|before| before < ours.size());
+        Ok(Opened {
+            size: ours.size(),
+            grown_from: grown.then(|| before.unwrap_or_default()),
+            ours: Some(ours),
+            path: path.to_owned(),
+        })
+    }
+
+    /// The file as a target; `writes` only where it is ours.
+    pub(crate) fn target(&self, direct: bool, writes: bool) -> anyhow::Result<Target> {
+        match (&self.ours, writes) {
+            (Some(ours), true) => Ok(Target::reusable(ours, direct)?),
+            _ => Ok(Target::existing(&self.path, direct)?),
+        }
+    }
+
+    /// Says that the run is over, so that the next one knows the file.
+    pub(crate) fn release(self) -> anyhow::Result<()> {
+        if let Some(ours) = self.ours {
+            ours.release()?;
+        }
+        Ok(())
+    }
+}
+
+/// `C:\…` or `C:/…`.
+fn names_a_drive(name: &str) -> bool {
+    matches!(name.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())
+}
+
+/// Runs all loads at the same time, on the engine that is the fastest for the first of them. A sample for each, in order, and
+/// what `observe` saw where the measured part began and ended.
+pub(crate) fn run<T: Send>(
+    loads: Vec<Load>,
+    durability: Durability,
+    warm_up: Duration,
+    measured: Duration,
+    observe: impl Fn() -> T + Send,
+) -> anyhow::Result<(Vec<Sample>, Option<[T; 2]>)> {
+    let offset = Offset {
+        name: "0".to_owned(),
+        bytes: Bytes::ZERO,
+    };
+    let mut options = Options {
+        engine: Kind::Pread,
+        durability,
+        atomic: false,
+        polled: false,
+        verify: false,
+    };
+    let mut loads = loads.into_iter();
+    let first = loads.next().context("there is nothing to measure on")?;
+    let watch = Watch::default();
+    let trial = trial(
+        first.target,
+        first.region,
+        options,
+        &first.workload,
+        &offset,
+        &watch,
+    )?;
+    options.engine = trial.engine;
+    let first = Load {
+        target: trial.target,
+        ..first
+    };
+    let all: Vec<Load> = std::iter::once(first).chain(loads).collect();
+    let start = Barrier::new(all.len() + 1);
+    let (results, seen) = std::thread::scope(|scope| {
+        let start = &start;
+        let observer = scope.spawn(move || {
+            start.wait();
+            std::thread::sleep(warm_up);
+            let first = observe();
+            std::thread::sleep(measured);
+            [first, observe()]
+        });
+        let threads: Vec<_> = (0..)
+            .zip(all)
+            .map(|(number, load)| {
+                let offset = &offset;
+                scope.spawn(move || {
+                    let task = Task {
+                        slot: Slot {
+                            cell: number,
+                            block: 0,
+                            position: 0,
+                            offset: 0,
+                        },
+                        workload: &load.workload,
+                        offset,
+                        warm_up,
+                        measured,
+                        seed: load.seed,
+                    };
+                    let mut storage = Storage::new(load.target, load.region, options);
+                    start.wait();
+                    storage.run(&task, &Watch::default())
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| {
+                Err(RunError::Engine {
+                    engine: options.engine.name(),
+                    source: std::io::Error::other("a thread panicked; this is a bug"),
+                })
+            })
+        });
+        let results: Vec<Result<Sample, RunError>> = joined.collect();
+        (results, observer.join().ok())
+    });
+    Ok((results.into_iter().collect::<Result<_, _>>()?, seen))
+}
