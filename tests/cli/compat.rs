@@ -223,3 +223,43 @@ fn what_is_not_done_is_refused_before_anything_is_made() {
         );
     }
 }
+
+/// A run that is broken off leaves a file that the next run knows.
+#[test]
+#[cfg(unix)]
+fn ctrl_c_leaves_a_file_that_can_be_used_again() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let here = scratch();
+    let made = ok(here.path(), "sqlio -kW -s1 -frandom -b4 x.dat");
+    if made.stderr.contains("extended attributes") {
+        return;
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .args(["sqlio", "-kW", "-s60", "-frandom", "-b4", "x.dat"])
+        .current_dir(here.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("straddle runs");
+    let modified = || {
+        let metadata = fs::metadata(here.path().join("x.dat"));
+        metadata
+            .and_then(|metadata| metadata.modified())
+            .expect("a time")
+    };
+    let (before, began) = (modified(), Instant::now());
+    while modified() == before && began.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(2));
+    assert!(
+        began.elapsed() < Duration::from_secs(45),
+        "it was broken off"
+    );
+    ok(here.path(), "sqlio -kW -s1 -frandom -b4 x.dat");
+}

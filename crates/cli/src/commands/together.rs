@@ -2,8 +2,9 @@
 
 use anyhow::{Context, bail};
 use std::path::Path;
-use std::sync::Barrier;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
 use straddle::bench::place::{Offset, Region};
 use straddle::bench::plan::Slot;
 use straddle::bench::run::{Options, RunError, Storage, Subject, Task, Watch, trial};
@@ -104,6 +105,22 @@ fn names_a_drive(name: &str) -> bool {
     matches!(name.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())
 }
 
+/// How often a signal is looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Set by SIGINT and SIGTERM, so that a run that is broken off says so in the stamps of its files. A second signal ends the
+/// process at once; the next run then takes the file for changed.
+fn interrupts() -> std::io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, i32::from(crate::FAILED), Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
 /// Runs all loads at the same time, on the engine that is the fastest for the first of them. A sample for each, in order, and
 /// what `observe` saw where the measured part began and ended.
 pub(crate) fn run<T: Send>(
@@ -142,18 +159,35 @@ pub(crate) fn run<T: Send>(
     };
     let all: Vec<Load> = std::iter::once(first).chain(loads).collect();
     let start = Barrier::new(all.len() + 1);
+    let stop = interrupts().context("watching for Ctrl-C")?;
+    let watches: Vec<Watch> = all.iter().map(|_| Watch::default()).collect();
+    let over = AtomicBool::new(false);
     let (results, seen) = std::thread::scope(|scope| {
         let start = &start;
+        let (over, watches) = (&over, &watches);
         let observer = scope.spawn(move || {
             start.wait();
-            std::thread::sleep(warm_up);
+            let began = Instant::now();
+            wait(began + warm_up, over);
             let first = observe();
-            std::thread::sleep(measured);
+            wait(began + warm_up + measured, over);
             [first, observe()]
+        });
+        let stop = &stop;
+        scope.spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
+                    for watch in watches {
+                        watch.stop.store(true, Ordering::Relaxed);
+                    }
+                }
+                std::thread::sleep(TICK);
+            }
         });
         let threads: Vec<_> = (0..)
             .zip(all)
-            .map(|(number, load)| {
+            .zip(watches)
+            .map(|((number, load), watch)| {
                 let offset = &offset;
                 scope.spawn(move || {
                     let task = Task {
@@ -171,7 +205,7 @@ pub(crate) fn run<T: Send>(
                     };
                     let mut storage = Storage::new(load.target, load.region, options);
                     start.wait();
-                    storage.run(&task, &Watch::default())
+                    storage.run(&task, watch)
                 })
             })
             .collect();
@@ -184,7 +218,19 @@ pub(crate) fn run<T: Send>(
             })
         });
         let results: Vec<Result<Sample, RunError>> = joined.collect();
+        over.store(true, Ordering::Relaxed);
         (results, observer.join().ok())
     });
     Ok((results.into_iter().collect::<Result<_, _>>()?, seen))
+}
+
+/// Waits until then, or until everything is over.
+fn wait(then: Instant, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let left = then.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(TICK));
+    }
 }
