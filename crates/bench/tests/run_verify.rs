@@ -1,4 +1,5 @@
 //! Verification: sound storage gives no alarm, whatever happens at once; storage that is not is caught, and the block named.
+#![cfg(unix)]
 
 mod run_common;
 

@@ -347,7 +347,7 @@ impl Engine for Uring {
                     io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy
                         if any || self.with_kernel() > 0 =>
                     {
-                        if !any && wait != Wait::No {
+                        if !any && wait == Wait::One {
                             self.wait_only()?;
                             any |= self.reap(ended);
                         }
