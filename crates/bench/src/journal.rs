@@ -222,9 +222,25 @@ pub fn check_absent(path: &Path) -> Result<(), JournalError> {
 }
 
 fn exists(path: &Path) -> JournalError {
+    let recorded = fs::read(path)
+        .map_err(|error| JournalError::os("read", path, error))
+        .and_then(|bytes| parse(path, &bytes));
+    let state = match recorded {
+        Ok((recorded, _)) => match (recorded.samples.len(), recorded.ready) {
+            (0, None) => "which had not come to its first run".to_owned(),
+            (0, Some(_)) => "which had finished no block of runs".to_owned(),
+            (runs, _) => format!("of which {runs} runs are kept"),
+        },
+        Err(error) => {
+            return JournalError::Foreign {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            };
+        }
+    };
     JournalError::Exists {
         path: path.to_owned(),
-        state: state_of(path),
+        state,
     }
 }
 
@@ -392,22 +408,6 @@ impl Journal {
     )]
     fn sync_directory(&self) -> Result<(), JournalError> {
         Ok(())
-    }
-}
-
-/// How far the experiment of a journal has come, in words.
-fn state_of(path: &Path) -> String {
-    let recorded = fs::read(path)
-        .map_err(|error| JournalError::os("read", path, error))
-        .and_then(|bytes| parse(path, &bytes));
-    match recorded {
-        Ok((recorded, _)) => match (recorded.samples.len(), recorded.ready) {
-            (0, None) => "which had not come to its first run".to_owned(),
-            (0, Some(_)) => "which had finished no block of runs".to_owned(),
-            (runs, _) => format!("of which {runs} runs are kept"),
-        },
-        Err(JournalError::Empty { .. }) => "which had not begun".to_owned(),
-        Err(error) => format!("which cannot be read ({error})"),
     }
 }
 

@@ -25,6 +25,17 @@ pub enum JournalError {
         /// How far that run came.
         state: String,
     },
+    /// Something else is there.
+    #[error(
+        "{} exists and is no journal that can be read ({reason}); name another place with --journal, or look at it and remove it",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be read.
+        reason: String,
+    },
     /// Another process has it.
     #[error("{} is in use: another `straddle bench` is at work on it", path.display())]
     InUse {
@@ -32,7 +43,10 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// There is no whole line in it.
-    #[error("{} is empty: the run ended before it began; remove it and start over", path.display())]
+    #[error(
+        "{} has no whole line: it is no journal, or that of a run which ended before it began, and that can be removed",
+        path.display()
+    )]
     Empty {
         /// The journal.
         path: PathBuf,

@@ -226,7 +226,7 @@ fn one_that_exists_is_not_overwritten_and_says_what_to_do() {
     let error = Journal::create(&path, header())
         .expect_err("exists")
         .to_string();
-    assert!(error.contains("which had not begun"), "{error}");
+    assert!(error.contains("is no journal that can be read"), "{error}");
 }
 
 #[test]

@@ -43,8 +43,8 @@ pub enum TargetError {
     },
     /// The filesystem is too full.
     #[error(
-        "a test file of {needed} does not fit at {}: its filesystem has {available} left; choose a smaller --size or another place",
-        path.display()
+        "a test file of {} does not fit at {}: its filesystem has {} left; choose a smaller --size or another place",
+        needed.rounded(), path.display(), available.rounded()
     )]
     Space {
         /// The file.
@@ -56,8 +56,8 @@ pub enum TargetError {
     },
     /// Space ran out though there was enough at first, or the quota does not suffice.
     #[error(
-        "a test file of {needed} does not fit at {}: {reason}; it is removed again; choose a smaller --size or another place",
-        path.display()
+        "a test file of {} does not fit at {}: {reason}; it is removed again; choose a smaller --size or another place",
+        needed.rounded(), path.display()
     )]
     Full {
         /// The file.
