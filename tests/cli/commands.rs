@@ -24,6 +24,7 @@ fn the_whole_help_is_one_snapshot() {
     for command in [
         &[][..],
         &["check"],
+        &["bench"],
         &["explain"],
         &["capture"],
         &["sqlio"],

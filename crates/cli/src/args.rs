@@ -1,5 +1,7 @@
 //! Everything that can be typed.
 
+pub(crate) mod bench;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straddle::geometry::{Bytes, Unit};
@@ -24,6 +26,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(Check),
+    Bench(Box<bench::Bench>),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),

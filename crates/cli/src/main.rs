@@ -17,6 +17,7 @@ const FAILED: u8 = 2;
 fn main() -> ExitCode {
     let result = match args::Cli::parse().command {
         args::Command::Check(args) => commands::check::run(&args),
+        args::Command::Bench(args) => commands::bench::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

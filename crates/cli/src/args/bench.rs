@@ -1,7 +1,7 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use straddle::bench::place::Offset;
+use straddle::bench::place::{Offset, OffsetListError};
 use straddle::bench::workload::{Pattern, Percent};
 use straddle::geometry::{Bytes, Unit};
 use straddle::io::engine::Kind;
@@ -21,18 +21,6 @@ pub(crate) struct Bench {
     /// Directory or path for a test file of its own; with --rw read also an existing file or device
     #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "destroy_data", "job"])]
     pub(crate) target: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) workload: WorkloadArgs,
-
-    #[command(flatten)]
-    pub(crate) plan: PlanArgs,
-
-    #[command(flatten)]
-    pub(crate) how: How,
-
-    #[command(flatten)]
-    pub(crate) devices: Devices,
 
     /// Print the plan, where its requests would lie and how long it takes; touch nothing
     #[arg(long)]
@@ -67,6 +55,18 @@ pub(crate) struct Bench {
     /// Print nothing but errors; the exit status speaks
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+
+    #[command(flatten)]
+    pub(crate) how: How,
+
+    #[command(flatten)]
+    pub(crate) devices: Devices,
 }
 
 /// What is asked of the storage. Several values of an option are measured in all combinations.
@@ -258,14 +258,8 @@ pub(crate) struct EngineArg(pub(crate) Option<Kind>);
 
 /// `unaligned`, `64K`, `63s`.
 fn offset(text: &str) -> Result<Offset, String> {
-    let bytes = match text {
-        "unaligned" => Offset::UNALIGNED,
-        _ => super::offset(text)?,
-    };
-    Ok(Offset {
-        name: text.to_owned(),
-        bytes,
-    })
+    text.parse()
+        .map_err(|error: OffsetListError| error.to_string())
 }
 
 /// `8K`, `8K:70+64K:30`.
@@ -405,7 +399,7 @@ mod tests {
 
     #[test]
     fn distributions_mixes_and_times_are_read() {
-        let kib = |n| Unit::new(n << 10).expect("not zero");
+        let kib = |n: u64| Unit::new(n << 10).expect("not zero");
         assert_eq!(
             sizes("8K:70+64K:30"),
             Ok(Sizes(vec![(kib(8), 70), (kib(64), 30)]))

@@ -1,0 +1,250 @@
+//! What was asked for: arguments, or a job file of fio's, as the header of a journal.
+
+use anyhow::{Context as _, bail};
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use straddle::bench::compat::fio_job;
+use straddle::bench::journal::{self, Header, Role, SCHEMA};
+use straddle::bench::plan::Plan;
+use straddle::bench::target::{self, Consent};
+use straddle::bench::workload::{Pattern, Workload};
+use straddle::geometry::Bytes;
+use straddle::io::engine::{Durability, Kind};
+
+use crate::args::bench::{Bench, Devices};
+
+/// Bytes that requests are spread over in a test file, unless said otherwise.
+const USUAL_SPAN: Bytes = Bytes::mib(1024);
+
+/// What is to be done.
+pub(super) struct Intent {
+    pub(super) header: Header,
+    /// Where its journal goes; `None` when it needs none.
+    pub(super) journal: Option<PathBuf>,
+    /// For writing to a device.
+    pub(super) consent: Option<Consent>,
+    /// What is done otherwise than a reader of the job file may think.
+    pub(super) remarks: Vec<String>,
+}
+
+/// A job file, or what stands for it on the command line.
+struct Wanted {
+    target: Option<PathBuf>,
+    cells: Vec<Workload>,
+    span: Option<Bytes>,
+    measured: Duration,
+    warm_up: Duration,
+    direct: bool,
+    durability: Durability,
+    engine: Option<Kind>,
+    seed: Option<u64>,
+    remarks: Vec<String>,
+}
+
+impl Intent {
+    pub(super) fn new(args: &Bench) -> anyhow::Result<Intent> {
+        let wanted = match &args.job {
+            Some(path) => from_job(args, path)?,
+            None => from_args(args),
+        };
+        let began = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let plan = Plan {
+            cells: wanted.cells,
+            offsets: args.plan.offsets.clone(),
+            measured: wanted.measured,
+            warm_up: wanted.warm_up,
+            least_blocks: args.plan.blocks.least,
+            most_blocks: args.plan.blocks.most,
+            precision: args.plan.precision,
+            budget: args.plan.budget.0,
+            // The seconds would do, but for two experiments of one second.
+            seed: wanted
+                .seed
+                .unwrap_or(began.as_secs() ^ u64::from(began.subsec_nanos())),
+        };
+        let (named, path, role) = subject(args, wanted.target, wanted.engine, &plan)?;
+        let span = match role {
+            Role::Own | Role::Null => wanted.span.or(Some(USUAL_SPAN)),
+            Role::Device | Role::ReadOnly => wanted.span,
+        };
+        let journal = match (&args.journal, role) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Role::Null) => None,
+            (None, Role::Own) => Some(journal::beside(&path)),
+            (None, Role::Device | Role::ReadOnly) => Some(here(&path)),
+        };
+        let random = || RandomState::new().hash_one(began);
+        Ok(Intent {
+            header: Header {
+                schema: SCHEMA.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                stamp: format!("{:016x}{:016x}", random(), random()),
+                began,
+                named: named.display().to_string(),
+                path,
+                role,
+                direct: wanted.direct,
+                engine: wanted.engine.map(|engine| engine.name().to_owned()),
+                durability: wanted.durability.into(),
+                atomic: args.how.atomic,
+                polled: args.how.polled,
+                verify: args.how.verify,
+                span,
+                stripe_unit: args.how.stripe_unit,
+                stripe_width: args.how.stripe_width,
+                plan,
+            },
+            journal,
+            consent: consent(&args.devices),
+            remarks: wanted.remarks,
+        })
+    }
+}
+
+/// That a device may be written to, if it was said.
+pub(super) fn consent(args: &Devices) -> Option<Consent> {
+    args.yes_destroy.clone().map(|name| Consent {
+        name,
+        overwrite_signatures: args.overwrite_signatures,
+    })
+}
+
+/// The journal of a target beside which nothing can be written.
+fn here(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    PathBuf::from(format!("straddle-bench-{name}.journal"))
+}
+
+fn from_args(args: &Bench) -> Wanted {
+    let durability = match (args.how.write_through, args.how.fua) {
+        (true, _) => Durability::WriteThrough,
+        (false, true) => Durability::ForcedUnitAccess,
+        (false, false) => Durability::Cached,
+    };
+    Wanted {
+        target: args.target.clone(),
+        cells: cells(args),
+        span: args.plan.size.map(|size| size.bytes()),
+        measured: args.plan.runtime,
+        warm_up: args.plan.warm_up,
+        direct: !args.how.buffered,
+        durability,
+        engine: args.how.engine.0,
+        seed: args.plan.seed,
+        remarks: Vec::new(),
+    }
+}
+
+/// All combinations, those that differ in concurrency alone beside each other.
+fn cells(args: &Bench) -> Vec<Workload> {
+    let asked = &args.workload;
+    let mut cells = Vec::new();
+    for sizes in &asked.io {
+        for reads in &asked.rw {
+            for pattern in &asked.pattern {
+                for workers in &asked.workers {
+                    for outstanding in &asked.outstanding {
+                        cells.push(Workload {
+                            reads: *reads,
+                            pattern: Pattern::from(*pattern),
+                            sizes: sizes.0.clone(),
+                            workers: *workers,
+                            outstanding: *outstanding,
+                            think: asked.think,
+                            rate: asked.rate,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// What a job file says; where it says nothing, what the command line does.
+fn from_job(args: &Bench, path: &Path) -> anyhow::Result<Wanted> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the job file {}", path.display()))?;
+    let job = fio_job::parse(&text).with_context(|| path.display().to_string())?;
+    let named = job.file.or(job.directory).map(PathBuf::from);
+    let engine = match job.engine {
+        Some(name) => Some(name.parse::<Kind>()?),
+        None => args.how.engine.0,
+    };
+    if job.offset != Bytes::ZERO {
+        bail!(
+            "{}: offset={} is not taken over: where requests lie is what --offsets decides; leave it out",
+            path.display(),
+            job.offset.get()
+        );
+    }
+    let asked = from_args(args);
+    Ok(Wanted {
+        target: args.target.clone().or(named),
+        cells: job.cells.into_iter().map(|cell| cell.workload).collect(),
+        span: job.size.or(asked.span),
+        measured: job.runs,
+        warm_up: job.warm_up,
+        direct: job.direct && asked.direct,
+        durability: job.durability,
+        engine,
+        seed: asked.seed.or(job.seed),
+        remarks: job.remarks,
+    })
+}
+
+/// The target as it was named, the file or device itself, and what it is to this program.
+fn subject(
+    args: &Bench,
+    target: Option<PathBuf>,
+    engine: Option<Kind>,
+    plan: &Plan,
+) -> anyhow::Result<(PathBuf, PathBuf, Role)> {
+    if engine == Some(Kind::Null) {
+        let named = target.unwrap_or_else(|| PathBuf::from("null"));
+        return Ok((named.clone(), named, Role::Null));
+    }
+    if let Some(device) = &args.devices.destroy_data {
+        if let Some(other) = target.filter(|target| target != device) {
+            bail!(
+                "TARGET is {} and --destroy-data is {}; leave one of them out",
+                other.display(),
+                device.display()
+            );
+        }
+        return Ok((device.clone(), device.clone(), Role::Device));
+    }
+    let Some(named) = target else {
+        bail!("no target; name a directory or a path for a test file");
+    };
+    let reads = plan.cells.iter().all(Workload::is_read_only);
+    let own = target::place(&named);
+    if named.is_dir() || !own.exists() {
+        // The journal of an earlier run says more than the file it left.
+        journal::check_absent(&journal::beside(&own))?;
+        if own.exists() {
+            return Err(target::taken(&own).into());
+        }
+        let directory = own.parent().filter(|parent| *parent != Path::new(""));
+        if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+            bail!(
+                "{} is no directory, so there is no place for {}; make it first",
+                directory.display(),
+                own.display()
+            );
+        }
+        return Ok((named, std::path::absolute(own)?, Role::Own));
+    }
+    if target::is_block_device(&named) {
+        if !reads {
+            return Err(target::no_consent(&named).into());
+        }
+    } else if named.is_file() {
+        journal::check_absent(&journal::beside(&named))?;
+        if !reads {
+            return Err(target::taken(&named).into());
+        }
+    }
+    Ok((named.clone(), std::path::absolute(named)?, Role::ReadOnly))
+}
