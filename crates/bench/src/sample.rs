@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Access, Bytes};
 
 use crate::histogram::Latencies;
 use crate::plan::Slot;
@@ -25,7 +25,11 @@ pub struct Sample {
     /// Most by which a shared time stamp made a latency longer than it was, as far as that was sampled; see
     /// [`crate::run`].
     pub stamp_error: Duration,
-    /// What the kernel counted on each device below meanwhile; empty where it does not count.
+    /// Everything that was asked of the storage, from the first request to the end of the last: also before and after the
+    /// measured part.
+    pub issued: Issued,
+    /// What the kernel counted on each device below for all that was issued: nothing was under way when it was looked at.
+    /// Empty where it does not count.
     pub devices: Vec<DeviceCounts>,
     /// Processor time of this process meanwhile.
     pub processor: Duration,
@@ -40,6 +44,51 @@ pub struct Side {
     pub bytes: Bytes,
     /// From start (or, in an open loop, from when they were due) to end.
     pub latencies: Latencies,
+}
+
+/// What was asked of the storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issued {
+    /// Requests that read.
+    pub reads: u64,
+    /// Bytes they asked for.
+    pub bytes_read: Bytes,
+    /// Requests that wrote.
+    pub writes: u64,
+    /// Bytes they brought.
+    pub bytes_written: Bytes,
+}
+
+impl Issued {
+    /// Of a run in which nothing was issued outside of the measured part.
+    #[must_use]
+    pub fn of(reads: &Side, writes: &Side) -> Issued {
+        Issued {
+            reads: reads.requests,
+            bytes_read: reads.bytes,
+            writes: writes.requests,
+            bytes_written: writes.bytes,
+        }
+    }
+
+    /// One more request, which has ended.
+    #[inline]
+    pub(crate) fn add(&mut self, access: Access, len: u64) {
+        let (requests, bytes) = match access {
+            Access::Read => (&mut self.reads, &mut self.bytes_read),
+            Access::Write => (&mut self.writes, &mut self.bytes_written),
+        };
+        *requests += 1;
+        *bytes = Bytes::new(bytes.get() + len);
+    }
+
+    /// Those of another thread too.
+    pub(crate) fn merge(&mut self, other: &Issued) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.bytes_read = Bytes::new(self.bytes_read.get() + other.bytes_read.get());
+        self.bytes_written = Bytes::new(self.bytes_written.get() + other.bytes_written.get());
+    }
 }
 
 /// What the kernel counted on one device during a run (`/proc/diskstats`, differences).

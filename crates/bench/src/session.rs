@@ -256,6 +256,7 @@ mod tests {
                 writes: Side::default(),
                 ticks: Vec::new(),
                 stamp_error: Duration::ZERO,
+                issued: crate::sample::Issued::default(),
                 devices: Vec::new(),
                 processor: Duration::ZERO,
             })

@@ -207,6 +207,7 @@ fn empty() -> Sample {
         writes: Side::default(),
         ticks: Vec::new(),
         stamp_error: Duration::ZERO,
+        issued: straddle_bench::sample::Issued::default(),
         devices: Vec::new(),
         processor: Duration::ZERO,
     }

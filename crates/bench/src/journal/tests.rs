@@ -69,6 +69,7 @@ fn sample(block: u32, position: u32, requests: u64) -> Sample {
         writes: Side::default(),
         ticks: vec![1, 2, 3],
         stamp_error: Duration::from_nanos(12),
+        issued: crate::sample::Issued::default(),
         devices: Vec::new(),
         processor: Duration::from_millis(300),
     }

@@ -18,7 +18,7 @@ use super::worker::{Common, Stream, Tally, drive};
 use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
 use crate::results::Medium;
-use crate::sample::Sample;
+use crate::sample::{Issued, Sample};
 use crate::workload::{Percent, Workload};
 
 /// Longest that [`Watch::stop`] is not looked at.
@@ -198,6 +198,8 @@ impl Storage {
             for _ in 0..workers.len() {
                 let _ = readies.recv();
             }
+            let counted = || counters::read(&self.devices).unwrap_or_default();
+            let before = counted();
             let begin = Instant::now();
             gate.open(begin);
             let mut sample = self.observe(task, common, begin);
@@ -210,19 +212,18 @@ impl Storage {
                     }),
                 }
             }
+            sample.devices = counters::between(&before, &counted());
             sample
         })
     }
 
-    /// Reads counters where the measured part begins and ends.
+    /// Waits for the end of the measured part, and looks how much processor time it takes.
     fn observe(&self, task: &Task<'_>, common: &Common<'_>, begin: Instant) -> Sample {
-        let read = || counters::read(&self.devices).unwrap_or_default();
         let began = begin + task.warm_up;
         sleep_until(began, common);
-        let (before, processor) = (read(), processor());
+        let processor = processor();
         sleep_until(began + task.measured, common);
         let used = self::processor().saturating_sub(processor);
-        let devices = counters::between(&before, &read());
         Sample {
             slot: task.slot,
             began: began.saturating_duration_since(self.began),
@@ -231,7 +232,8 @@ impl Storage {
             writes: crate::sample::Side::default(),
             ticks: Vec::new(),
             stamp_error: Duration::ZERO,
-            devices,
+            issued: Issued::default(),
+            devices: Vec::new(),
             processor: used,
         }
     }
@@ -357,6 +359,7 @@ fn add(sample: &mut Sample, tally: &Tally) {
         all.bytes = Bytes::new(all.bytes.get() + one.bytes.get());
         all.latencies.merge(&one.latencies);
     }
+    sample.issued.merge(&tally.issued);
     sample
         .ticks
         .resize(sample.ticks.len().max(tally.ticks.len()), 0);

@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::payload::Payload;
 use super::verify::Verifier;
 use super::{RunError, Watch};
-use crate::sample::Side;
+use crate::sample::{Issued, Side};
 
 /// A tenth of a second: how finely requests are counted over time, and how often others are told.
 pub(super) const TICK: u64 = 100_000_000;
@@ -97,6 +97,7 @@ pub(super) struct Stream<'a> {
 pub(super) struct Tally {
     pub(super) reads: Side,
     pub(super) writes: Side,
+    pub(super) issued: Issued,
     pub(super) ticks: Vec<u32>,
     pub(super) stamp_error: u64,
 }
@@ -277,6 +278,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.common.request_failed(flight, moved);
                 continue;
             }
+            self.tally.issued.add(flight.access, flight.len);
             let latency = now - flight.from;
             self.progress.requests += 1;
             self.progress.nanoseconds += latency;

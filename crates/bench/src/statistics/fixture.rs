@@ -51,6 +51,7 @@ pub(super) fn sample(slot: Slot, began: Duration, rate: f64) -> Sample {
         writes: Side::default(),
         ticks: vec![(requests / 10) as u32; 10],
         stamp_error: Duration::ZERO,
+        issued: crate::sample::Issued::default(),
         devices: Vec::new(),
         processor: Duration::ZERO,
     }

@@ -117,6 +117,7 @@ mod tests {
             writes: Side::default(),
             ticks,
             stamp_error: Duration::ZERO,
+            issued: crate::sample::Issued::default(),
             devices: Vec::new(),
             processor: Duration::ZERO,
         }

@@ -81,9 +81,7 @@ fn waited(latencies: Option<&Latencies>) -> f64 {
 /// Device operations for each request, devices in the order in which they first appear; those that did nothing are left
 /// out.
 fn device_operations(runs: &[&Sample]) -> Vec<DeviceOperations> {
-    let requests = runs
-        .iter()
-        .map(|run| run.reads.requests + run.writes.requests);
+    let requests = runs.iter().map(|run| run.issued.reads + run.issued.writes);
     let requests = as_float(requests.sum());
     let mut sums: Vec<(&str, u64, u64)> = Vec::new();
     for device in runs.iter().flat_map(|run| &run.devices) {
@@ -138,6 +136,7 @@ mod tests {
     use super::*;
     use crate::plan::Slot;
     use crate::sample::DeviceCounts;
+    use crate::sample::Issued;
     use proptest::prelude::*;
     use straddle_geometry::Bytes;
 
@@ -165,6 +164,7 @@ mod tests {
             side.bytes = Bytes::new(latencies.len() as u64 * 8192);
             latencies.iter().for_each(|l| side.latencies.record(*l));
         }
+        sample.issued = Issued::of(&sample.reads, &sample.writes);
         sample
     }
 

@@ -120,6 +120,7 @@ pub(super) mod testing {
                 bytes_read: reads.bytes,
                 ..DeviceCounts::default()
             }],
+            issued: crate::sample::Issued::of(&reads, &Side::default()),
             reads,
             writes: Side::default(),
             ticks: Vec::new(),

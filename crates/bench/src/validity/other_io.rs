@@ -6,12 +6,12 @@ use super::kernel::Kernel;
 use super::{Warning, WarningKind, counted, percent};
 use crate::place::Devices;
 use crate::plan::Plan;
-use crate::sample::{DeviceCounts, Sample, Side};
+use crate::sample::{DeviceCounts, Sample};
 use crate::workload::Workload;
 
 /// Share of all that was issued by which a device may have done more.
 const TOLERATED: f64 = 0.05;
-/// Requests beyond what was issued that any run may have: a log entry, and what was under way when the counters were read.
+/// Requests beyond what was issued that any run may have: a log entry, the odd one of somebody else.
 const ALWAYS_TOLERATED: u64 = 16;
 
 /// More than was issued.
@@ -120,18 +120,19 @@ fn more_than_issued(
     limits: &Limits,
 ) -> Option<More> {
     let pieces = limits.pieces(cell);
-    // Requests under way when a run begins or ends may be counted on either side.
-    let spare = ALWAYS_TOLERATED + cell.concurrency();
-    let spare_bytes = float(spare) * float(cell.largest().get());
-    let sides: [(&Side, u64, Bytes, [&'static str; 2]); 2] = [
+    let spare_bytes = float(ALWAYS_TOLERATED) * float(cell.largest().get());
+    let issued = &sample.issued;
+    let sides = [
         (
-            &sample.reads,
+            issued.reads,
+            issued.bytes_read,
             counts.reads,
             counts.bytes_read,
             ["reads", "of reads"],
         ),
         (
-            &sample.writes,
+            issued.writes,
+            issued.bytes_written,
             counts.writes,
             counts.bytes_written,
             ["writes", "of writes"],
@@ -140,12 +141,12 @@ fn more_than_issued(
     let mut found: Vec<More> = Vec::new();
     // What matters is how much others take of the device, so both directions share one measure: a few log entries do not
     // spoil thousands of reads.
-    let expected_in_all = float(sample.reads.requests + sample.writes.requests) * pieces;
-    let issued_in_all = float(sample.reads.bytes.get()) + float(sample.writes.bytes.get());
-    for (side, requests, bytes, [of_requests, of_bytes]) in sides {
-        let expected = float(side.requests) * pieces;
+    let expected_in_all = float(issued.reads + issued.writes) * pieces;
+    let issued_in_all = float(issued.bytes_read.get()) + float(issued.bytes_written.get());
+    for (asked, asked_bytes, requests, bytes, [of_requests, of_bytes]) in sides {
+        let expected = float(asked) * pieces;
         let more = float(requests) - expected;
-        if more > expected_in_all * TOLERATED + float(spare) * pieces {
+        if more > expected_in_all * TOLERATED + float(ALWAYS_TOLERATED) * pieces {
             found.push(More {
                 device: counts.name.clone(),
                 what: of_requests,
@@ -154,14 +155,14 @@ fn more_than_issued(
                 issued: format!("{expected:.0}"),
             });
         }
-        let more = float(bytes.get()) - float(side.bytes.get());
+        let more = float(bytes.get()) - float(asked_bytes.get());
         if more > issued_in_all * TOLERATED + spare_bytes {
             found.push(More {
                 device: counts.name.clone(),
                 what: of_bytes,
                 share: more / issued_in_all.max(1.0),
                 counted: bytes.rounded(),
-                issued: side.bytes.rounded(),
+                issued: asked_bytes.rounded(),
             });
         }
     }

@@ -249,10 +249,26 @@ struct SampleOut<'a> {
     requests_per_tenth: &'a [u32],
     /// Most by which a shared time stamp made a latency longer than it was, as far as that was sampled.
     stamp_error_nanoseconds: u64,
-    /// What the kernel counted on each device below meanwhile; empty where it does not count.
+    /// Everything that was asked of the storage, also before and after the measured part.
+    issued: IssuedOut,
+    /// What the kernel counted on each device below for all that was issued; empty where it does not count.
     devices: Vec<DeviceOut<'a>>,
     /// Processor time of the program meanwhile.
     processor_seconds: f64,
+}
+
+/// What was asked of the storage.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Issued")]
+struct IssuedOut {
+    /// Requests that read.
+    reads: u64,
+    /// Bytes they asked for.
+    bytes_read: u64,
+    /// Requests that wrote.
+    writes: u64,
+    /// Bytes they brought.
+    bytes_written: u64,
 }
 
 /// Requests of a run in one direction.
@@ -414,6 +430,12 @@ fn sample(sample: &Sample) -> SampleOut<'_> {
         writes: side(&sample.writes, sample.took),
         requests_per_tenth: &sample.ticks,
         stamp_error_nanoseconds: nanoseconds(sample.stamp_error),
+        issued: IssuedOut {
+            reads: sample.issued.reads,
+            bytes_read: sample.issued.bytes_read.get(),
+            writes: sample.issued.writes,
+            bytes_written: sample.issued.bytes_written.get(),
+        },
         devices: sample.devices.iter().map(device).collect(),
         processor_seconds: sample.processor.as_secs_f64(),
     }

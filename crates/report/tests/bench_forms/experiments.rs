@@ -287,6 +287,7 @@ impl Recipe {
             took: Duration::from_secs(10),
             ticks: ticks.collect(),
             stamp_error: Duration::from_micros(3),
+            issued: straddle_bench::sample::Issued::of(&reads, &writes),
             devices: if self.counted {
                 ["sda", "sdb", "sdc", "sdd"].map(device).to_vec()
             } else {

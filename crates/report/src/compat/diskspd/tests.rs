@@ -32,6 +32,7 @@ fn sample(reads: Side, writes: Side) -> Sample {
         writes,
         ticks: Vec::new(),
         stamp_error: Duration::ZERO,
+        issued: straddle_bench::sample::Issued::default(),
         devices: Vec::new(),
         processor: Duration::ZERO,
     }

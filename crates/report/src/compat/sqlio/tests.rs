@@ -70,6 +70,7 @@ fn sample(access: Access, latencies: &[(u64, u64)]) -> Sample {
         writes,
         ticks: Vec::new(),
         stamp_error: Duration::ZERO,
+        issued: straddle_bench::sample::Issued::default(),
         devices: Vec::new(),
         processor: Duration::ZERO,
     }
