@@ -156,6 +156,17 @@ fn the_plan_of_a_new_file_is_printed_and_nothing_is_touched() {
         ]],
     );
     snapshot("bench-dry-run-axes", &transcript(&many, here.path()));
+    let short = bench(
+        here.path(),
+        &[&[".", "--dry-run", "--seed", "7", "--budget", "30s"]],
+    );
+    assert!(
+        short
+            .stdout
+            .contains("warning: --budget 30 s ends before the 5 blocks"),
+        "{}",
+        short.transcript()
+    );
     assert_eq!(names(here.path()), [""; 0]);
 }
 
@@ -686,4 +697,43 @@ fn a_file_in_memory_is_labelled() {
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     assert!(run.stdout.contains("memory"), "{}", run.transcript());
     assert_eq!(names(&memory), [""; 0]);
+}
+
+#[test]
+fn a_device_is_only_written_to_again_with_consent_given_again() {
+    if !is_root("a_device_is_only_written_to_again_with_consent_given_again") {
+        return;
+    }
+    let here = scratch();
+    let image = here.path().join("image");
+    sparse(&image, 160 << 20);
+    let disk = Loop::new(&image, &[]);
+    let consent = ["--destroy-data", &disk.0, "--yes-destroy", disk.name()];
+    let writes = ["--rw", "write", "--format", "runs"];
+    let mut child = start(here.path(), &[&consent, &writes, QUICK, LONG]);
+    let journal = format!("straddle-bench-{}.journal", disk.name());
+    wait_for(&mut child, &here.path().join(&journal), "sample", 4);
+    // As long as it goes on, nobody else gets the device.
+    let other = bench(
+        here.path(),
+        &[&consent, &writes, QUICK, &["--journal", "other"]],
+    );
+    assert_eq!(other.code, Some(2), "{}", other.transcript());
+    assert!(other.stderr.contains("is in use"), "{}", other.transcript());
+    child.kill().expect("SIGKILL");
+    child.wait().expect("ends");
+    let run = bench(here.path(), &[&["--resume", &journal]]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert!(
+        run.stderr.contains("if it may be lost, add --destroy-data"),
+        "{}",
+        run.transcript()
+    );
+    let run = bench(
+        here.path(),
+        &[&["--resume", &journal, "--format", "runs"], &consent],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert_eq!(runs_in(&run.stdout), 60);
+    assert_eq!(names(here.path()), ["image"]);
 }

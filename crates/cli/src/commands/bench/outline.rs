@@ -71,7 +71,25 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
         ),
     );
     line("seed", plan.seed.to_string());
+    if let Some(needed) = too_short(plan) {
+        let _ = writeln!(
+            text,
+            "warning: --budget {} ends before the {} blocks of each workload that are asked for at least; they take {}, and with fewer hardly anything is proven. Raise --budget, or lower --blocks or --runtime",
+            plan.budget.map(time).unwrap_or_default(),
+            plan.least_blocks,
+            time(needed)
+        );
+    }
     text
+}
+
+/// The time that the least blocks take, when there is not enough for them.
+fn too_short(plan: &Plan) -> Option<Duration> {
+    let runs = u64::from(plan.least_blocks)
+        .checked_mul(plan.cells.len() as u64)?
+        .checked_mul(plan.runs_per_block() as u64)?;
+    let needed = plan.run_time().checked_mul(u32::try_from(runs).ok()?)?;
+    (needed > plan.budget?).then_some(needed)
 }
 
 /// The places of the offsets on the lowest device.

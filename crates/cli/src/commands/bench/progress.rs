@@ -57,7 +57,8 @@ impl Screen {
             size.get(),
             "filling {msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
         );
-        bar.set_message(path.display().to_string());
+        let name = path.file_name().unwrap_or_default();
+        bar.set_message(name.to_string_lossy().into_owned());
         Filling(bar)
     }
 
