@@ -304,11 +304,44 @@ fn reads_writes_and_every_form_work_through_the_page_cache_and_past_it() {
         );
         assert_eq!(names(here.path()), [""; 0]);
     }
+    let verified = bench(here.path(), &[&[".", "--rw", "50/50", "--verify"], QUICK]);
+    assert!(
+        verified.stderr.contains("verified: "),
+        "{}",
+        verified.transcript()
+    );
     let quiet = bench(here.path(), &[&[".", "-q"], QUICK]);
     assert_eq!(
         (quiet.code, quiet.transcript()),
         (Some(0), "--- exit status 0\n".to_owned())
     );
+}
+
+#[test]
+fn a_job_file_says_what_is_asked_of_which_file() {
+    let here = scratch();
+    let job = "[global]\nfilename=made.dat\ndirect=1\nsize=16m\nruntime=1\ntime_based\nbs=8k\n\
+               [reads]\nrw=randread\niodepth=4\n[mixed]\nstonewall\nrw=randrw\nrwmixread=70\n";
+    fs::write(here.path().join("job.fio"), job).expect("writes");
+    let args = [
+        "--job",
+        "job.fio",
+        "--dry-run",
+        "--seed",
+        "7",
+        "--blocks",
+        "3-3",
+    ];
+    let run = bench(here.path(), &[&args]);
+    snapshot("bench-job", &transcript(&run, here.path()));
+    let run = bench(here.path(), &[&["--job", "job.fio", "--io", "8K"]]);
+    assert_eq!(
+        run.code,
+        Some(2),
+        "two sources of one thing: {}",
+        run.transcript()
+    );
+    assert_eq!(names(here.path()), ["job.fio"]);
 }
 
 #[test]

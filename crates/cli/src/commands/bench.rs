@@ -16,6 +16,7 @@ use straddle::bench::run::{Storage, Watch};
 use straddle::bench::session::{Failure, Session};
 use straddle::bench::target::Target;
 use straddle::bench::validity::Observer;
+use straddle::geometry::Bytes;
 use straddle::report::bench::{self as forms, fio};
 
 use crate::args::bench::{Bench, BenchFormat};
@@ -42,16 +43,18 @@ fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8>
         Role::Device | Role::ReadOnly => None,
     };
     let outline = outline::outline(header, &schedule, length);
+    if !args.quiet {
+        intent
+            .remarks
+            .iter()
+            .for_each(|remark| output::remark(remark));
+    }
     if args.dry_run {
         output::print(&outline)?;
         output::print(&dry_places(&intent)?)?;
         return Ok(CLEAN);
     }
     if !args.quiet {
-        intent
-            .remarks
-            .iter()
-            .for_each(|remark| output::remark(remark));
         output::remark(&outline);
     }
     let mut journal = match &intent.journal {
@@ -206,6 +209,14 @@ fn measure(
         .unwrap_or_else(PoisonError::into_inner);
     let seen = session.samples().get(earlier..).unwrap_or_default();
     warnings.extend(observer.finish(seen, session.plan()));
+    if let Some(seen) = storage.verified().filter(|_| !args.quiet) {
+        output::remark(&format!(
+            "verified: {} sectors written with a stamp, {} read and right, {} read that this run had not written",
+            Bytes::new(seen.written).grouped(),
+            Bytes::new(seen.right).grouped(),
+            Bytes::new(seen.earlier.saturating_add(seen.strange)).grouped()
+        ));
+    }
     let of_writing = session.failure().is_some_and(Failure::is_of_writing);
     let (experiment, journal) = session.finish(end, setting, warnings);
     let printed = print(args, &experiment);

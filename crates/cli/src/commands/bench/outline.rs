@@ -42,7 +42,11 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
             "{} runs of {} ({} of them warm-up), the baseline between all others: {}",
             outline.runs_per_block,
             time(outline.run),
-            time(plan.warm_up),
+            if plan.warm_up.is_zero() {
+                "nothing".to_owned()
+            } else {
+                time(plan.warm_up)
+            },
             time(outline.block)
         ),
     );
