@@ -770,3 +770,31 @@ fn a_device_is_only_written_to_again_with_consent_given_again() {
     assert_eq!(runs_in(&run.stdout), 60);
     assert_eq!(names(here.path()), ["image"]);
 }
+
+#[test]
+fn a_disk_that_cannot_hold_what_it_promised_ends_the_filling() {
+    if !is_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling") {
+        return;
+    }
+    let here = scratch();
+    let (small, point) = (here.path().join("small"), here.path().join("point"));
+    fs::create_dir(&small).expect("is made");
+    fs::create_dir(&point).expect("is made");
+    // A filesystem of 300 MiB on a sparse image, in 40 MiB of memory.
+    let _small = Mount::new(&small, &["-t", "tmpfs", "-o", "size=40m", "none"]);
+    let image = small.join("image");
+    sparse(&image, 300 << 20);
+    tool("e2fsprogs", Command::new("mkfs.ext4").arg("-q").arg(&image));
+    let image = image.to_str().expect("UTF-8");
+    let _mount = Mount::new(&point, &["-o", "loop", image]);
+    let run = bench(&point, &[&["."], QUICK]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert_eq!(run.stdout, "", "nothing was measured");
+    // The kernel tells of it as either, by what it noticed first.
+    let known = ["No space left on device", "Input/output error"];
+    assert!(
+        known.iter().any(|error| run.stderr.contains(error)),
+        "{}",
+        run.transcript()
+    );
+}
