@@ -35,7 +35,7 @@ pub struct Experiment {
 /// What an experiment is done on, and how.
 #[derive(Debug)]
 pub struct Setting {
-    /// The target as the user named it.
+    /// The file or device.
     pub target: String,
     /// What kind of thing it is, and whether its page cache is in the way.
     pub medium: Medium,

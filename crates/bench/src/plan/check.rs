@@ -185,7 +185,7 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
             &format!("1 to {most}"),
         )
     };
-    count("workers", workload.workers, MOST_WORKERS)?;
+    count("threads", workload.workers, MOST_WORKERS)?;
     count(
         "outstanding requests",
         workload.outstanding,
@@ -197,7 +197,7 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
         "requests under way",
         || {
             format!(
-                "{} workers × {} outstanding × {} bytes",
+                "{} threads × {} outstanding × {} bytes",
                 workload.workers,
                 workload.outstanding,
                 workload.largest().bytes().grouped(),
@@ -249,8 +249,8 @@ mod tests {
             let size = p.cells[0].sizes[0].0;
             p.cells[0].sizes = vec![(size, u32::MAX), (size, 1)];
         }),
-        ("workers", |p| p.cells[0].workers = 0),
-        ("workers", |p| p.cells[0].workers = u32::MAX),
+        ("threads", |p| p.cells[0].workers = 0),
+        ("threads", |p| p.cells[0].workers = u32::MAX),
         ("outstanding requests", |p| p.cells[0].outstanding = 0),
         ("outstanding requests", |p| {
             p.cells[0].outstanding = u32::MAX
@@ -288,7 +288,7 @@ mod tests {
         let mut bad = plan(2, 2);
         bad.cells[1].workers = 0;
         let message = bad.check().expect_err("no workers").to_string();
-        assert_eq!(message, "workers: 0 in workload 2; expected 1 to 4096");
+        assert_eq!(message, "threads: 0 in workload 2; expected 1 to 4096");
         let mut bad = plan(1, 2);
         bad.offsets[1].bytes = Bytes::new(0);
         let message = bad.check().expect_err("twice the same").to_string();

@@ -245,12 +245,12 @@ fn littles_law(plan: &Plan, cells: &[CellResult]) -> Option<Warning> {
         ),
         advice: if found < asked {
             "The program did not keep up with the storage: requests had ended and the next had not started. Use fewer \
-             workers than processors, a machine that does nothing else, or another engine; the null engine shows what \
+             threads than processors, a machine that does nothing else, or another engine; the null engine shows what \
              the program itself can do."
         } else {
             "Requests were counted as longer than they were: one time stamp stands for many that ended together, or \
-             the processor was taken away from the workers. Use fewer outstanding requests for each worker or fewer \
-             workers than processors."
+             the processor was taken away from the threads. Use fewer outstanding requests for each thread or fewer \
+             threads than processors."
         }
         .to_owned(),
     })
@@ -316,7 +316,7 @@ fn others(all: usize, what: &str) -> String {
     }
 }
 
-/// `workload 2 (random reads of 8 KiB, 4 workers × 8 outstanding)`.
+/// `workload 2 (random reads of 8 KiB, 4 threads × 8 outstanding)`.
 fn name(plan: &Plan, cell: usize) -> String {
     let Some(workload) = plan.cells.get(cell) else {
         return format!("workload {}", cell + 1);
@@ -334,13 +334,13 @@ fn name(plan: &Plan, cell: usize) -> String {
         [(size, _)] => size.to_string(),
         sizes => format!("{} sizes up to {}", sizes.len(), workload.largest()),
     };
-    let workers = if workload.workers == 1 {
-        "worker"
+    let threads = if workload.workers == 1 {
+        "thread"
     } else {
-        "workers"
+        "threads"
     };
     format!(
-        "workload {} ({pattern} {access} of {size}, {} {workers} × {} outstanding)",
+        "workload {} ({pattern} {access} of {size}, {} {threads} × {} outstanding)",
         cell + 1,
         workload.workers,
         workload.outstanding,
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(kinds(&found), [WarningKind::Drift]);
         let cause = &found[0].cause;
         assert!(cause.starts_with("The baseline fell by 7."), "{cause}");
-        let place = "in workload 2 (random reads of 8 KiB, 4 workers × 1 outstanding), and in one more workload. Noise \
+        let place = "in workload 2 (random reads of 8 KiB, 4 threads × 1 outstanding), and in one more workload. Noise \
                      does not explain that";
         assert!(cause.contains(place), "{cause}");
         assert!(cause.contains("p < 0.0001"), "{cause}");

@@ -200,7 +200,7 @@ pub(super) fn busy(
             percent(share),
             counted(limit, "processor"),
         ),
-        advice: "Give the work more workers, up to the number of processors; take larger requests; or another engine (--engine io_uring costs the least where the kernel has \
+        advice: "Give the work more threads, up to the number of processors; take larger requests; or another engine (--engine io_uring costs the least where the kernel has \
                  it)."
             .to_owned(),
     })

@@ -85,7 +85,7 @@ pub(super) fn too_short(kernel: &Kernel, devices: &Devices, plan: &Plan) -> Opti
             "The devices take fewer requests at once than {beyond} of {} keep under way: up to {} × {} outstanding = {}, but {} ({}). The others wait in the kernel: \
              rates stop rising there, and latencies are those of the waiting.",
             counted(plan.cells.len() as u64, "workload"),
-            counted(asked.workers, "worker"),
+            counted(asked.workers, "thread"),
             asked.outstanding,
             asked.concurrency(),
             narrowest.requests,
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(warning.kind, WarningKind::QueueLimit);
         assert!(
             warning.cause.starts_with(
-                "The devices take fewer requests at once than 2 of 4 workloads keep under way: up to 1 worker × 64 outstanding = 64, but 32 (sda/device/queue_depth = 32)."
+                "The devices take fewer requests at once than 2 of 4 workloads keep under way: up to 1 thread × 64 outstanding = 64, but 32 (sda/device/queue_depth = 32)."
             ),
             "{}",
             warning.cause

@@ -92,7 +92,7 @@ pub(crate) struct WorkloadArgs {
     pub(crate) pattern: Vec<Order>,
 
     /// Threads that issue requests
-    #[arg(long, visible_alias = "threads", value_name = "N,…", value_delimiter = ',', default_value = "1",
+    #[arg(long = "threads", visible_alias = "workers", value_name = "N,…", value_delimiter = ',', default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Vec<u32>,
 

@@ -183,7 +183,7 @@ fn measure(
         options,
     } = prepared;
     let setting = Setting {
-        target: header.named.clone(),
+        target: target.path().display().to_string(),
         medium: target.medium(),
         span: placement.region.len,
         engine,

@@ -130,7 +130,10 @@ pub(super) fn verdict(gain: &Gain) -> String {
         (Verdict::NoDifferenceAbove(share), _) => {
             format!("no difference larger than {}", at_most(share))
         }
-        (Verdict::NotEnoughEvidence, _) => "not enough evidence, run longer".to_owned(),
+        (Verdict::NotEnoughEvidence, Some(ratio)) => {
+            format!("{}: not enough evidence, run longer", self::gain(ratio))
+        }
+        (Verdict::NotEnoughEvidence, None) => "not enough evidence, run longer".to_owned(),
     }
 }
 

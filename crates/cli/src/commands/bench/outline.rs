@@ -161,7 +161,7 @@ fn target(header: &Header, length: Option<Bytes>) -> String {
     }
 }
 
-/// `70% reads, random, 8 KiB, 2 workers × 8 outstanding`.
+/// `70% reads, random, 8 KiB, 2 threads × 8 outstanding`.
 fn workload(cell: &Workload) -> String {
     let mix = match cell.reads.get() {
         100 => "reads".to_owned(),
@@ -180,13 +180,13 @@ fn workload(cell: &Workload) -> String {
             .map(|(size, weight)| format!("{size} ({weight} in {weights})"))
             .collect(),
     };
-    let workers = if cell.workers == 1 {
-        "worker"
+    let threads = if cell.workers == 1 {
+        "thread"
     } else {
-        "workers"
+        "threads"
     };
     let mut text = format!(
-        "{mix}, {pattern}, {}, {} {workers} × {} outstanding",
+        "{mix}, {pattern}, {}, {} {threads} × {} outstanding",
         sizes.join(" or "),
         cell.workers,
         cell.outstanding
