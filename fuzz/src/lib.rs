@@ -3,6 +3,7 @@
 
 pub mod compat;
 mod files;
+pub mod journal;
 mod sparse;
 
 use std::sync::Arc;

@@ -36,6 +36,9 @@ use crate::target::Identity;
 /// Name and version of the format.
 pub const SCHEMA: &str = "straddle.bench.journal/1";
 
+/// Longest journal that is read, in bytes: some hundred thousand runs.
+const LONGEST: u64 = 1 << 30;
+
 /// What an experiment is, as far as that is known before anything is touched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -288,10 +291,16 @@ impl Journal {
             .map_err(|error| JournalError::os("open", path, error))?;
         let mut journal = Journal::locked(path, file)?;
         let mut bytes = Vec::new();
-        journal
-            .file
-            .read_to_end(&mut bytes)
-            .map_err(|error| JournalError::os("read", path, error))?;
+        let read = (&mut journal.file)
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes);
+        read.map_err(|error| JournalError::os("read", path, error))?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(JournalError::Foreign {
+                path: path.to_owned(),
+                reason: format!("more than {} bytes", Bytes::new(LONGEST).grouped()),
+            });
+        }
         let (recorded, end) = parse(path, &bytes)?;
         journal
             .file
@@ -409,6 +418,14 @@ impl Journal {
     fn sync_directory(&self) -> Result<(), JournalError> {
         Ok(())
     }
+}
+
+/// What the bytes of a journal say; `path` is only for errors.
+///
+/// # Errors
+/// [`JournalError::Damaged`] and [`JournalError::Empty`].
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Recorded, JournalError> {
+    parse(path, bytes).map(|(recorded, _)| recorded)
 }
 
 /// Reads a journal; also says where its last whole line ends.
