@@ -49,6 +49,11 @@ impl Kernel {
     pub(crate) fn block(device: &str) -> String {
         format!("/sys/block/{}", device.replace('/', "!"))
     }
+
+    /// The directory of the device that a partition is on: in sysfs it lies inside of that, and `class/block` links to it.
+    pub(crate) fn parent_of_partition(partition: &str) -> String {
+        format!("/sys/class/block/{}/..", partition.replace('/', "!"))
+    }
 }
 
 #[cfg(test)]

@@ -26,8 +26,9 @@ struct More {
 /// A warning when a device that every request passes once did clearly more than was asked of it.
 ///
 /// Bytes are held against bytes. Requests are held against those that the kernel makes of one: as many as its longest request
-/// (`queue/max_sectors_kb`) asks for, and one more where the device has boundaries that none may cross. Merged requests make
-/// it fewer, which is no sign of anything. Below an array nothing is judged: what it does there is its own business.
+/// (`queue/max_sectors_kb`) or the boundaries that none may cross (`queue/chunk_sectors`, the stripe unit of md) ask for, and
+/// one more where there are boundaries. Merged requests make it fewer, which is no sign of anything. Below an array nothing is
+/// judged: what it does there is its own business.
 pub(super) fn seen(
     kernel: &Kernel,
     devices: &Devices,
@@ -79,34 +80,44 @@ pub(super) fn seen(
 
 /// What the kernel makes of one request.
 struct Limits {
+    /// Its longest request.
     longest: Option<Unit>,
-    has_boundaries: bool,
+    /// Requests are cut at multiples of this.
+    boundary: Option<Unit>,
 }
 
 impl Limits {
     fn of(kernel: &Kernel, device: &str) -> Limits {
-        let path = Kernel::block(device);
-        let kib: Option<u64> = kernel.number(&format!("{path}/queue/max_sectors_kb"));
-        let chunk: Option<u64> = kernel.number(&format!("{path}/queue/chunk_sectors"));
+        let whole = Kernel::block(device);
+        let partition = Kernel::parent_of_partition(device);
+        let number = |file: &str| -> Option<u64> {
+            let number = kernel.number(&format!("{whole}/{file}"));
+            number.or_else(|| kernel.number(&format!("{partition}/{file}")))
+        };
+        let unit = |number: Option<u64>, scale| Unit::new(number?.checked_mul(scale)?);
+        // md cuts requests at its stripe unit, and counts what it has cut.
+        let boundaries = [
+            unit(number("queue/chunk_sectors"), 512),
+            unit(number("md/chunk_size"), 1),
+        ];
         Limits {
-            longest: kib.and_then(|kib| Unit::new(kib.checked_mul(1024)?)),
-            has_boundaries: chunk.is_some_and(|sectors| sectors > 0),
+            longest: unit(number("queue/max_sectors_kb"), 1024),
+            boundary: boundaries.into_iter().flatten().min(),
         }
     }
 
     /// Most device requests that requests of a workload become, on average.
     fn pieces(&self, cell: &Workload) -> f64 {
+        let shortest = [self.longest, self.boundary].into_iter().flatten().min();
         let (mut pieces, mut weights) = (0.0, 0.0);
         for (size, weight) in &cell.sizes {
-            let cut = self
-                .longest
-                .map_or(1, |longest| size.get().div_ceil(longest.get()));
+            let cut = shortest.map_or(1, |shortest| size.get().div_ceil(shortest.get()));
             pieces += f64::from(*weight) * float(cut);
             weights += f64::from(*weight);
         }
-        let boundary = if self.has_boundaries { 1.0 } else { 0.0 };
+        let past_boundary = if self.boundary.is_some() { 1.0 } else { 0.0 };
         if weights > 0.0 {
-            pieces / weights + boundary
+            pieces / weights + past_boundary
         } else {
             1.0
         }
@@ -231,6 +242,43 @@ mod tests {
             "{}",
             warning.cause
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_an_array_or_the_disk_below_a_partition_cuts_is_no_sign_of_others() {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let put = |path: &str, text: &str| put(root.path(), path, text);
+        put("/sys/block/md0/queue/max_sectors_kb", "1280");
+        put("/sys/block/md0/queue/chunk_sectors", "0");
+        put("/sys/block/md0/md/chunk_size", "65536");
+        put("/sys/block/md0/md0p1/partition", "1");
+        put("/sys/block/sda/queue/max_sectors_kb", "32");
+        put("/sys/block/sda/sda1/partition", "1");
+        // A mirror has no stripe unit.
+        put("/sys/block/md1/queue/max_sectors_kb", "127");
+        put("/sys/block/md1/md/chunk_size", "0");
+        std::fs::create_dir_all(root.path().join("sys/class/block")).expect("directory");
+        for (name, place) in [("md0p1", "md0/md0p1"), ("sda1", "sda/sda1")] {
+            let link = root.path().join("sys/class/block").join(name);
+            std::os::unix::fs::symlink(format!("../../block/{place}"), link).expect("link");
+        }
+        let judge = |name: &str, reads: u64| {
+            let devices = Devices {
+                path: vec![name.into()],
+                ..Devices::default()
+            };
+            let mut sample = sample(0, 1000, Duration::from_millis(10));
+            sample.devices[0].name = name.into();
+            sample.devices[0].reads = reads;
+            seen(&Kernel::at(root.path()), &devices, &[sample], &plan(&[1])).is_some()
+        };
+        for name in ["md0", "md0p1", "sda1"] {
+            assert!(!judge(name, 2000), "{name}: 64 KiB become two");
+            assert!(judge(name, 3000), "{name}");
+        }
+        assert!(!judge("md1", 1000));
+        assert!(judge("md1", 2000));
     }
 
     #[test]
