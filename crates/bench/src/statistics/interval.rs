@@ -18,7 +18,7 @@
 //! decides by spreads and by time alone, as this one does, therefore leaves the mean normal around the truth with
 //! variance σ²/n, whatever n came out; and since s₀ has lost nothing to selection either, Stein's interval covers in
 //! exactly 95% of experiments. This one is never narrower, so it covers at least as often: 95% to 98%, depending on n₀
-//! and on σ/h, and below 97% from n₀ = 6 on (`tests/coverage.rs` measures it). Several candidates in a cell change
+//! and on σ/h, and below 97% with n₀ = 8 (`tests/coverage.rs` measures it). Several candidates in a cell change
 //! nothing: n depends on all their spreads, and the means are independent of those too.
 //!
 //! Stein's interval alone would rest on the first n₀ blocks for ever. Storage does not stay as it was: a drive begins
