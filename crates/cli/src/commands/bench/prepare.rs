@@ -7,7 +7,7 @@ use straddle::bench::journal::{Arrangement, Header, Journal, Ready, Recorded, Ro
 use straddle::bench::place::{
     Devices, Ground, Placement, Region, Wanted, place, room_for, sizes_of,
 };
-use straddle::bench::results::EngineChoice;
+use straddle::bench::results::{EngineChoice, Medium};
 use straddle::bench::run::{Options, RunError, Watch, trial};
 use straddle::bench::target::{
     Consent, Draft, LimitsFrom, Target, TargetError, remove_unfilled, taken,
@@ -259,6 +259,10 @@ fn warnings(
         unwritten: unwritten(header, Extent::new(region.base, touched)),
     };
     let mut warnings = placement.warnings.clone();
+    if target.medium() == Medium::Null {
+        // There is nothing to know.
+        warnings.retain(|warning| warning.kind != WarningKind::StackUnknown);
+    }
     if target.limits_from() == LimitsFrom::Memory {
         warnings.push(Warning {
             kind: WarningKind::Buffered,
