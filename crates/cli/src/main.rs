@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod interrupts;
 mod output;
 
 use clap::Parser;

@@ -26,7 +26,7 @@ use prepare::Prepared;
 use progress::Screen;
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<u8> {
-    let stop = progress::interrupts()?;
+    let stop = crate::interrupts::interrupts()?;
     let screen = Screen::new(args.quiet);
     match &args.resume {
         Some(path) => resume(args, path, &screen, &stop),

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use straddle::bench::place::{Offset, Region};
 use straddle::bench::plan::Slot;
@@ -108,19 +108,6 @@ fn names_a_drive(name: &str) -> bool {
 /// How often a signal is looked for.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Set by SIGINT and SIGTERM, so that a run that is broken off says so in the stamps of its files. A second signal ends the
-/// process at once; the next run then takes the file for changed.
-fn interrupts() -> std::io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::flag;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, i32::from(crate::FAILED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
-
 /// Runs all loads at the same time, on the engine that is the fastest for the first of them. A sample for each, in order, and
 /// what `observe` saw where the measured part began and ended.
 pub(crate) fn run<T: Send>(
@@ -159,7 +146,7 @@ pub(crate) fn run<T: Send>(
     };
     let all: Vec<Load> = std::iter::once(first).chain(loads).collect();
     let start = Barrier::new(all.len() + 1);
-    let stop = interrupts().context("watching for Ctrl-C")?;
+    let stop = crate::interrupts::interrupts().context("watching for Ctrl-C")?;
     let watches: Vec<Watch> = all.iter().map(|_| Watch::default()).collect();
     let over = AtomicBool::new(false);
     let (results, seen) = std::thread::scope(|scope| {

@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use straddle::bench::run::Watch;
@@ -15,18 +15,6 @@ use straddle::geometry::Bytes;
 const TICK: Duration = Duration::from_millis(100);
 /// How often the machine is looked at.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// Set by SIGINT and SIGTERM. A second signal ends the process at once; the journal knows how to go on then too.
-pub(super) fn interrupts() -> std::io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::flag;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, i32::from(crate::FAILED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
 
 /// Where progress is shown.
 pub(super) struct Screen {
