@@ -29,8 +29,8 @@ cargo xtask TASK
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   bench engines [ROUNDS MILLISECONDS]
                        measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
-  soak fuzz [MINUTES [containers|captured]]
-                       fuzz every target, or those of virtual disks, in turn, MINUTES in total (30), and archive what was run
+  soak fuzz [MINUTES [containers|captured|bench]]
+                       fuzz every target, or those of virtual disks, captured text or bench, in turn, MINUTES in total (30), and archive what was run
 ";
 
 fn main() -> ExitCode {
@@ -87,6 +87,7 @@ fn task(args: &[&str]) -> Result<()> {
         ["soak", "fuzz", minutes, "captured"] => {
             soak::fuzz(minutes.parse()?, soak::Group::Captured)
         }
+        ["soak", "fuzz", minutes, "bench"] => soak::fuzz(minutes.parse()?, soak::Group::Bench),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

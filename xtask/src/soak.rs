@@ -23,6 +23,8 @@ const CONTAINERS: &[&str] = &[
 /// New inputs go here, not into the seed corpus; a crash becomes a fixture by hand.
 const FOUND: &str = "fuzz/found";
 
+/// Targets of what `bench` reads begin so.
+const BENCH: [&str; 2] = ["bench-", "compat-"];
 /// Targets of captured text begin so; their seeds are the captures that the tests read.
 const CAPTURED: &str = "captured-";
 
@@ -32,6 +34,7 @@ pub(crate) enum Group {
     All,
     Containers,
     Captured,
+    Bench,
 }
 
 impl Group {
@@ -40,6 +43,7 @@ impl Group {
             Group::All => true,
             Group::Containers => CONTAINERS.contains(&target),
             Group::Captured => target.starts_with(CAPTURED),
+            Group::Bench => BENCH.iter().any(|start| target.starts_with(start)),
         }
     }
 }
@@ -60,6 +64,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
         Group::All => ("", format!("{ARCHIVE}/fuzz.md")),
         Group::Containers => (" containers", format!("{ARCHIVE}/fuzz-containers.md")),
         Group::Captured => (" captured", format!("{ARCHIVE}/fuzz-captured.md")),
+        Group::Bench => (" bench", format!("{ARCHIVE}/fuzz-bench.md")),
     };
     targets.retain(|target| group.has(target));
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, bail};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use straddle::bench::place::{Offset, Region};
 use straddle::bench::plan::Slot;
