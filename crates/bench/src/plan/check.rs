@@ -122,29 +122,29 @@ impl Plan {
         };
         require(
             self.least_blocks >= least,
-            "least repeats",
+            "least blocks",
             || self.least_blocks.to_string(),
             &format!("{least} or more: an interval needs the spread of several"),
         )?;
         require(
             self.most_blocks >= self.least_blocks,
-            "most repeats",
+            "most blocks",
             || self.most_blocks.to_string(),
-            &format!("at least the least repeats, {}", self.least_blocks),
+            &format!("at least the least blocks, {}", self.least_blocks),
         )?;
         require(
             u32::try_from(self.cells.len()).is_ok() && self.runs(self.least_blocks) <= MOST_RUNS,
             "runs",
             || {
                 format!(
-                    "{} ({} workloads × {} repeats × {} runs)",
+                    "{} ({} workloads × {} blocks × {} runs)",
                     self.runs(self.least_blocks),
                     self.cells.len(),
                     self.least_blocks,
                     self.runs_per_block(),
                 )
             },
-            &format!("at most {MOST_RUNS}: fewer workloads, offsets or repeats"),
+            &format!("at most {MOST_RUNS}: fewer workloads, offsets or blocks"),
         )
     }
 
@@ -237,8 +237,8 @@ mod tests {
         ("precision", |p| p.precision = 1.001),
         ("precision", |p| p.precision = f64::NAN),
         ("precision", |p| p.precision = f64::INFINITY),
-        ("least repeats", |p| p.least_blocks = 2),
-        ("most repeats", |p| p.most_blocks = p.least_blocks - 1),
+        ("least blocks", |p| p.least_blocks = 2),
+        ("most blocks", |p| p.most_blocks = p.least_blocks - 1),
         ("runs", |p| {
             p.least_blocks = u32::MAX;
             p.most_blocks = u32::MAX;
@@ -280,7 +280,7 @@ mod tests {
         plan.least_blocks = 1;
         assert_eq!(plan.check(), Ok(()));
         plan.least_blocks = 0;
-        assert_eq!(plan.check().expect_err("none").what, "least repeats");
+        assert_eq!(plan.check().expect_err("none").what, "least blocks");
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn unsteady_rounds(plan: &Plan, blocks: &[CellBlocks<&Sample>]) -> Option<Warnin
     Some(Warning {
         kind: WarningKind::NotSteady,
         cause: format!(
-            "The baseline was not steady over the last {} repeats of {}{}: its rates differed by {} of their mean ({} \
+            "The baseline was not steady over the last {} blocks of {}{}: its rates differed by {} of their mean ({} \
              at most in steady state) and {} by {} ({} at most).",
             steady::WINDOW,
             name(plan, *cell),
@@ -494,7 +494,7 @@ mod tests {
         assert!(
             found[0]
                 .cause
-                .contains("over the last 5 repeats of workload 1"),
+                .contains("over the last 5 blocks of workload 1"),
             "{}",
             found[0].cause
         );

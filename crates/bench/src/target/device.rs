@@ -147,7 +147,10 @@ fn describe(device_use: &straddle_io::linux::DeviceUse) -> String {
                 by if by.starts_with("bcache") => "bcache's sysfs file stop",
                 _ => "its own tool",
             };
-            format!("{by} is made of {device}, take that apart first ({tool})")
+            // A mapping is known by another name than the kernel's.
+            let name = std::fs::read_to_string(format!("/sys/block/{by}/dm/name"));
+            let name = name.map_or_else(|_| String::new(), |name| format!(" ({})", name.trim()));
+            format!("{by}{name} is made of {device}, take that apart first ({tool})")
         }
         DeviceUse::Loop { device, by } => {
             format!("{by} shows {device} under another name, `losetup -d /dev/{by}` first")

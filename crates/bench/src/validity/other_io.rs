@@ -73,7 +73,7 @@ pub(super) fn seen(
             percent(worst.share),
         ),
         advice: "Find out who it is (`pidstat -d 1`, `iotop`, cron jobs, backups, a RAID check in /proc/mdstat) and measure again without; a single run that was disturbed is \
-                 made up for by more repeats."
+                 made up for by more blocks."
             .to_owned(),
     })
 }
