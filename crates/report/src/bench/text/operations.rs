@@ -162,7 +162,9 @@ fn device_groups(experiment: &Experiment, group: &Group<'_>) -> Vec<Vec<String>>
                 .any(|(_, layer)| layer.below.is_empty() && layer.name == name)
         })
     };
-    let (members, others): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| lowest(n));
+    let (mut members, others): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| lowest(n));
+    // sda, sdb, …, sdaa: the stack lists them as it found them.
+    members.sort_by_key(|name| (name.len(), *name));
     let mut out: Vec<Vec<String>> = others.iter().map(|name| vec![(*name).to_owned()]).collect();
     if !members.is_empty() {
         out.push(members.into_iter().map(str::to_owned).collect());
