@@ -290,6 +290,7 @@ fn reads_writes_and_every_form_work_through_the_page_cache_and_past_it() {
             "\"jobs\"",
         ),
         (&["--buffered", "--format", "text"], "page cache"),
+        (&["--format", "svg"], "<title>Gain over unaligned</title>"),
         (
             &["--rw", "50/50", "--verify", "--format", "runs"],
             "unaligned",

@@ -218,6 +218,8 @@ pub(crate) enum BenchFormat {
     Runs,
     /// As fio writes it with json+, for tools that read that
     Fio,
+    /// A picture of the gains and their intervals, for pages
+    Svg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -324,6 +324,12 @@ fn print(args: &Bench, experiment: &Experiment) -> anyhow::Result<()> {
         BenchFormat::Fio => output::print(&pretty(&fio::Document::new(experiment))?)?,
         BenchFormat::Csv => forms::csv::results(experiment, output::stdout())?,
         BenchFormat::Runs => forms::csv::samples(experiment, output::stdout())?,
+        BenchFormat::Svg => match forms::picture::gains(experiment) {
+            Some(picture) => output::print(&picture)?,
+            None => anyhow::bail!(
+                "there is no picture: a gain has an interval from two complete blocks of runs and two offsets on"
+            ),
+        },
     }
     Ok(())
 }
