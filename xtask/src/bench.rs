@@ -4,6 +4,7 @@
 //! what is compared is the ratio within a round. Nothing here fails on a time: the figures are archived and read.
 
 mod archive;
+mod arrays;
 mod captures;
 mod engines;
 mod images;
@@ -19,6 +20,7 @@ use std::time::Instant;
 
 use crate::run::{cargo, repository, run};
 use archive::Archive;
+pub(crate) use arrays::arrays;
 pub(crate) use captures::captures;
 pub(crate) use engines::engines;
 use images::{Images, Read};

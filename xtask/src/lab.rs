@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::run::{cargo, repository, run};
-use guest::Guest;
+pub(crate) use guest::Guest;
 
 /// How it is called.
 pub(crate) const HELP: &str = "\

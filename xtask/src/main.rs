@@ -29,6 +29,8 @@ cargo xtask TASK
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   bench engines [ROUNDS MILLISECONDS]
                        measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
+  bench arrays [BLOCKS]
+                       measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   soak fuzz [MINUTES [containers|captured|bench]]
                        fuzz every target, or those of virtual disks, captured text or bench, in turn, MINUTES in total (30), and archive what was run
 ";
@@ -75,6 +77,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "captures"] => bench::captures(),
         ["bench", "engines"] => bench::engines(9, 1000),
         ["bench", "engines", rounds, time] => bench::engines(rounds.parse()?, time.parse()?),
+        ["bench", "arrays"] => bench::arrays(6),
+        ["bench", "arrays", blocks] => bench::arrays(blocks.parse()?),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::measure::Series;
@@ -57,23 +58,36 @@ impl Archive {
 
     /// Writes `benches/DATE-NAME/summary.md` and `raw.csv`.
     pub(super) fn write(&self, name: &str, command: &str) -> Result<()> {
-        let date = output(Command::new("date").arg("+%F"))?;
-        let directory = format!("benches/{}-{name}", date.trim());
-        std::fs::create_dir_all(&directory)
-            .with_context(|| format!("cannot create {directory}"))?;
-        let heading = format!(
-            "# {name}, {}\n\n{}- command: `{command}`\n\n",
-            date.trim(),
-            machine()?
-        );
+        let directory = directory(name)?;
         std::fs::write(
-            format!("{directory}/summary.md"),
-            heading + self.summary.trim_end() + "\n",
+            directory.join("summary.md"),
+            heading(name, command)? + self.summary.trim_end() + "\n",
         )?;
-        std::fs::write(format!("{directory}/raw.csv"), &self.raw)?;
-        println!("archived in {directory}");
+        std::fs::write(directory.join("raw.csv"), &self.raw)?;
+        println!("archived in {}", directory.display());
         Ok(())
     }
+}
+
+fn today() -> Result<String> {
+    Ok(output(Command::new("date").arg("+%F"))?.trim().to_owned())
+}
+
+/// `benches/DATE-NAME`, which is made.
+pub(super) fn directory(name: &str) -> Result<PathBuf> {
+    let directory = PathBuf::from(format!("benches/{}-{name}", today()?));
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    Ok(directory)
+}
+
+/// What a summary begins with.
+pub(super) fn heading(name: &str, command: &str) -> Result<String> {
+    Ok(format!(
+        "# {name}, {}\n\n{}- command: `{command}`\n\n",
+        today()?,
+        machine()?
+    ))
 }
 
 /// What was measured, and on what.
