@@ -6,6 +6,7 @@
 need mdadm=mdadm fio=fio jq=jq mkfs.ext4=e2fsprogs
 modules raid1 raid10 ext4
 rounds=${1:-6}
+echo lab > /proc/sys/kernel/hostname
 
 # Requests wait for every disk at any time: with fewer, one is idle now and then, and it is the queue that is measured.
 load=(--outstanding 128 --blocks "$rounds-$rounds" --budget none --runtime 700ms --warm-up 150ms --seed 1 --engine io_uring)
