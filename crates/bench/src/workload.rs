@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 use straddle_geometry::Unit;
 
@@ -69,7 +70,7 @@ impl From<Percent> for u8 {
     }
 }
 
-/// Order of addresses.
+/// Order of addresses. In JSON `"random"`, `"sequential"`, `{"strided": 65536}` or `{"columns": 65536}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -78,6 +79,25 @@ pub enum Pattern {
     /// One after the other; all outstanding requests of a worker share one cursor, and each worker has a part of the
     /// region of its own.
     Sequential,
+    /// One every so many bytes, in order, with a gap behind each; otherwise as sequential. After the end of a worker's part
+    /// come the same places again. No request is longer than the distance.
+    Strided(Unit),
+    /// The region as a table with rows of so many bytes, whose cells are requests: the first cell of each row, then the
+    /// second of each, and so on. Each worker has columns of its own. All requests have the same length, which divides that
+    /// of a row. This is SQLIO's order where neither `-frandom` nor `-fsequential` is given.
+    Columns(Unit),
+}
+
+impl fmt::Display for Pattern {
+    /// `random`, `strided by 64 KiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::Random => f.pad("random"),
+            Pattern::Sequential => f.pad("sequential"),
+            Pattern::Strided(stride) => f.pad(&format!("strided by {stride}")),
+            Pattern::Columns(row) => f.pad(&format!("in columns, rows of {row}")),
+        }
+    }
 }
 
 /// What a workload without sizes would ask for.
@@ -91,6 +111,15 @@ impl Workload {
         sizes.max().unwrap_or(SECTOR)
     }
 
+    /// Distance from one request to the next where that is not their length.
+    #[must_use]
+    pub fn stride(&self) -> Option<Unit> {
+        match self.pattern {
+            Pattern::Strided(stride) => Some(stride),
+            Pattern::Random | Pattern::Sequential | Pattern::Columns(_) => None,
+        }
+    }
+
     /// True when it only reads.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
@@ -101,5 +130,36 @@ impl Workload {
     #[must_use]
     pub fn concurrency(&self) -> u64 {
         u64::from(self.workers) * u64::from(self.outstanding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_have_a_stable_form() {
+        let unit = Unit::new(65_536).expect("not zero");
+        for (pattern, json, text) in [
+            (Pattern::Random, "\"random\"", "random"),
+            (Pattern::Sequential, "\"sequential\"", "sequential"),
+            (
+                Pattern::Strided(unit),
+                "{\"strided\":65536}",
+                "strided by 64 KiB",
+            ),
+            (
+                Pattern::Columns(unit),
+                "{\"columns\":65536}",
+                "in columns, rows of 64 KiB",
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&pattern).expect("plain"), json);
+            assert_eq!(
+                serde_json::from_str::<Pattern>(json).expect("its own"),
+                pattern
+            );
+            assert_eq!(pattern.to_string(), text);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use straddle_bench::place::{Ground, Offset, PlaceError, Placement, Wanted, place};
+use straddle_bench::place::{Ground, Offset, PlaceError, Placement, Spacing, Wanted, place};
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
 use straddle_geometry::{Bytes, Extent, Family, Grid, Map, Price, Ratio, Segment, Unit};
@@ -76,14 +76,14 @@ fn stack_of(grids: &[DiskGrid], starts: &[u64]) -> (Stack, LayerId) {
 
 fn wanted<'a>(
     offsets: &'a [Offset],
-    sizes: &'a [Unit],
+    requests: &'a [Spacing],
     span: u64,
     size: u64,
     permitted: u64,
 ) -> Wanted<'a> {
     Wanted {
         offsets,
-        sizes,
+        requests,
         span: Some(Bytes::new(span)),
         size: Bytes::new(size),
         limits: Limits {
@@ -118,10 +118,13 @@ fn operations(parts: &[Vec<u64>], grid: DiskGrid) -> (u64, u64) {
     }
 }
 
-fn price_of(placement: &Placement, offset: usize, role: GridRole, size: Unit) -> (Price, Price) {
+fn price_of(placement: &Placement, offset: usize, role: GridRole, of: Spacing) -> (Price, Price) {
     let standings = &placement.places[offset].standings;
     let standing = standings.iter().find(|s| s.role == role).expect("known");
-    let price = standing.prices.iter().find(|p| p.size == size);
+    let price = standing
+        .prices
+        .iter()
+        .find(|p| p.size == of.size && p.stride == of.stride);
     let price = price.expect("asked for");
     (price.read.expect("small"), price.write.expect("small"))
 }
@@ -134,15 +137,20 @@ proptest! {
         grids in grids(),
         starts in proptest::collection::vec(0_u64..200, 0..4),
         offsets in proptest::collection::btree_set(0_u64..60, 1..5),
-        sizes in proptest::collection::btree_set(1_u64..20, 1..3),
+        sizes in proptest::collection::btree_map(1_u64..20, 0_u64..20, 1..3),
+        gaps: bool,
         permitted in 1_u64..3,
     ) {
         let (stack, layer) = stack_of(&grids, &starts);
         let shift: u64 = starts.iter().sum();
         let offsets = offsets_of(&offsets.into_iter().collect::<Vec<_>>());
-        let sizes: Vec<Unit> = sizes.into_iter().map(unit).collect();
-        let (span, size) = (400, 100_000);
-        let placement = place(Some(Ground { stack: &stack, layer }), &wanted(&offsets, &sizes, span, size, permitted))
+        let spacing = |(size, gap): (u64, u64)| Spacing {
+            size: unit(size),
+            stride: (gaps && gap > 0).then(|| unit(size + gap)),
+        };
+        let requests: Vec<Spacing> = sizes.into_iter().map(spacing).collect();
+        let (span, size) = (1600, 100_000);
+        let placement = place(Some(Ground { stack: &stack, layer }), &wanted(&offsets, &requests, span, size, permitted))
             .expect("room");
         let base = placement.region.base.get();
 
@@ -156,16 +164,19 @@ proptest! {
             }
             None => {
                 prop_assert_eq!(base % permitted, 0);
-                let off = grids.iter().any(|grid| sizes.iter().any(|size| {
-                    let mut legal = (0..grid.unit * size.get()).map(|k| base + shift + k * size.get());
+                let off = grids.iter().any(|grid| requests.iter().any(|request| {
+                    let step = request.step().get();
+                    let mut legal = (0..grid.unit * step).map(|k| base + shift + k * step);
                     !legal.any(|at| grid.has(at))
                 }));
                 let warned = placement.warnings.iter().any(|w| w.kind == WarningKind::Misplaced);
-                prop_assert_eq!(off, warned, "{:?}", placement.warnings);
+                // With gaps, requests may be off a grid and still meet no more of it.
+                prop_assert!(off || !warned, "{:?}", placement.warnings);
+                prop_assert!(gaps || warned || !off, "{:?}", placement.warnings);
             }
         }
-        for size in &sizes {
-            prop_assert!(placement.region.len.is_multiple_of(*size));
+        for request in &requests {
+            prop_assert!(placement.region.len.is_multiple_of(request.step()));
         }
         prop_assert!(placement.region.len.get() <= span);
 
@@ -176,16 +187,16 @@ proptest! {
                 let standing = placement.places[index].standings.iter().find(|s| s.role == grid.role).expect("known");
                 let behind = (0..grid.unit).find(|n| grid.has(start + grid.unit - n));
                 prop_assert_eq!(standing.phase.map(Bytes::get), behind);
-                for size in &sizes {
+                for request in &requests {
                     // As many requests as the unit has bytes are whole periods.
                     let mut sums = (0, 0);
                     for k in 0..grid.unit {
-                        let first = start + k * size.get();
-                        let part: Vec<u64> = (first..first + size.get()).collect();
+                        let first = start + k * request.step().get();
+                        let part: Vec<u64> = (first..first + request.size.get()).collect();
                         let (read, write) = operations(&[part], *grid);
                         sums = (sums.0 + read, sums.1 + write);
                     }
-                    let (read, write) = price_of(&placement, index, grid.role, *size);
+                    let (read, write) = price_of(&placement, index, grid.role, *request);
                     prop_assert_eq!(Some(read.now), Ratio::new(sums.0, grid.unit));
                     prop_assert_eq!(Some(write.now), Ratio::new(sums.1, grid.unit));
                 }
@@ -195,8 +206,9 @@ proptest! {
         // Offsets of one class meet every grid alike: the places of their requests are the same, modulo the unit. Those of
         // two classes differ somewhere.
         let residues = |offset: &Offset| -> Vec<Vec<u64>> {
-            grids.iter().flat_map(|grid| sizes.iter().map(move |size| {
-                let mut all: Vec<u64> = (0..grid.unit).map(|k| (offset.bytes.get() + k * size.get()) % grid.unit).collect();
+            grids.iter().flat_map(|grid| requests.iter().map(move |request| {
+                let place = |k| offset.bytes.get() + k * request.step().get();
+                let mut all: Vec<u64> = (0..grid.unit).map(|k| place(k) % grid.unit).collect();
                 all.sort_unstable();
                 all
             })).collect()
@@ -236,8 +248,8 @@ proptest! {
         let Map::Segments(segments) = file.map.clone() else { unreachable!("made of segments") };
         let layer = stack.push(file);
         let offsets = offsets_of(&offsets.into_iter().collect::<Vec<_>>());
-        let sizes = [unit(io)];
-        let wanted = wanted(&offsets, &sizes, span, upper, 1);
+        let requests = [Spacing::from(unit(io))];
+        let wanted = wanted(&offsets, &requests, span, upper, 1);
         let placement = match place(Some(Ground { stack: &stack, layer }), &wanted) {
             Ok(placement) => placement,
             Err(PlaceError::TooSmall { least, .. }) => {
@@ -296,7 +308,7 @@ proptest! {
                     let (r, w) = operations(&parts, *grid);
                     (read, write) = (read + r, write + w);
                 }
-                let (now_read, now_write) = price_of(&placement, index, grid.role, unit(io));
+                let (now_read, now_write) = price_of(&placement, index, grid.role, requests[0]);
                 // Where pieces that stand alike are one for the grid, the figure is the mean of the endless lattice.
                 let here: Vec<usize> = (start..start + len).map(piece_of).collect();
                 let is_joined = standing.phase.is_some() && (start + 1..start + len).all(|at| {
@@ -317,6 +329,7 @@ proptest! {
         pieces in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 0..5),
         offsets in proptest::collection::vec(any::<u64>(), 0..3),
         sizes in proptest::collection::vec(1_u64..=1 << 62, 0..3),
+        stride in 1_u64..5,
         span in proptest::option::of(any::<u64>()),
         size: u64,
         permitted in 1_u64..=1 << 62,
@@ -344,8 +357,11 @@ proptest! {
         let layer = stack.push(file);
         let offsets: Vec<u64> = offsets.into_iter().map(|n| n >> shift).collect();
         let offsets = offsets_of(&offsets);
-        let sizes: Vec<Unit> = sizes.into_iter().map(|n| unit((n >> shift).max(1))).collect();
-        let mut wanted = wanted(&offsets, &sizes, 0, size, (permitted >> shift).max(1));
+        let sizes = sizes.into_iter().map(|n| unit((n >> shift).max(1)));
+        let requests: Vec<Spacing> = sizes
+            .map(|size| Spacing { size, stride: size.checked_mul(stride).filter(|_| stride > 1) })
+            .collect();
+        let mut wanted = wanted(&offsets, &requests, 0, size, (permitted >> shift).max(1));
         wanted.span = span.map(|span| Bytes::new(span >> shift));
         if let Ok(placement) = place(Some(Ground { stack: &stack, layer }), &wanted) {
             for offset in &offsets {

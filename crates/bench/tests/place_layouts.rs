@@ -1,8 +1,8 @@
 //! Plans placed in files and devices as they occur.
 
 use straddle_bench::place::{
-    Ground, NotPermitted, Offset, PlaceError, Placement, Wanted, check_offsets, parse_offsets,
-    place, room_for,
+    Ground, NotPermitted, Offset, PlaceError, Placement, Spacing, Wanted, check_offsets,
+    parse_offsets, place, room_for,
 };
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
@@ -81,7 +81,7 @@ impl Tower {
     ) -> Result<Placement, PlaceError> {
         place(
             Some(self.ground()),
-            &wanted(&list(offsets), sizes, span, size, 512),
+            &wanted(&list(offsets), &end_to_end(sizes), span, size, 512),
         )
     }
 }
@@ -90,16 +90,20 @@ fn list(offsets: &str) -> Vec<Offset> {
     parse_offsets(offsets).expect("a list")
 }
 
+fn end_to_end(sizes: &[Unit]) -> Vec<Spacing> {
+    sizes.iter().copied().map(Spacing::from).collect()
+}
+
 fn wanted<'a>(
     offsets: &'a [Offset],
-    sizes: &'a [Unit],
+    requests: &'a [Spacing],
     span: u64,
     size: u64,
     sector: u64,
 ) -> Wanted<'a> {
     Wanted {
         offsets,
-        sizes,
+        requests,
         span: Some(Bytes::new(span)),
         size: Bytes::new(size),
         limits: Limits {
@@ -229,7 +233,7 @@ fn sectors_of_4_kib_forbid_sector_63_and_name_another() {
     assert_eq!(check_offsets(&offsets, &sizes, limits, layer), Ok(()));
     let placement = place(
         Some(tower.ground()),
-        &wanted(&offsets, &sizes, 32 * M, 64 * M, 4096),
+        &wanted(&offsets, &end_to_end(&sizes), 32 * M, 64 * M, 4096),
     );
     let placement = placement.expect("room");
     let stripe = &placement.places[0].standings[2];
@@ -468,7 +472,7 @@ fn a_file_that_is_too_small_says_how_large_it_must_be() {
     );
     assert!(tower.place(offsets, &[kib(64)], 62 * M, least).is_ok());
     assert!(tower.place(offsets, &[kib(64)], 62 * M, least - 1).is_err());
-    let room = room_for(&list(offsets), &[kib(64)], Bytes::mib(62)).expect("small");
+    let room = room_for(&list(offsets), &[kib(64).into()], Bytes::mib(62)).expect("small");
     assert!(tower.place(offsets, &[kib(64)], 62 * M, room.get()).is_ok());
 }
 
@@ -476,7 +480,7 @@ fn a_file_that_is_too_small_says_how_large_it_must_be() {
 fn without_a_span_all_the_room_is_taken() {
     let tower = Tower::disk(&[(GridRole::StripeUnit, M, 0)]).file(&[(0, 64 * M, 8 * M + 4096)]);
     let offsets = list("unaligned,2M");
-    let sizes = [kib(24), kib(64)];
+    let sizes = end_to_end(&[kib(24), kib(64)]);
     let mut wanted = wanted(&offsets, &sizes, 0, 64 * M, 512);
     wanted.span = None;
     let placement = place(Some(tower.ground()), &wanted).expect("room");
@@ -502,12 +506,13 @@ fn spans_and_sizes_that_do_not_fit_are_refused() {
         Err(PlaceError::NoPlace(_))
     ));
     let far = list("15E");
-    let far = wanted(&far, &[Unit::B4096], M, M, 512);
+    let request = [Unit::B4096.into()];
+    let far = wanted(&far, &request, M, M, 512);
     assert!(matches!(
         place(None, &far),
         Err(PlaceError::TooSmall { .. })
     ));
-    let none = wanted(&[], &[Unit::B4096], M, M, 512);
+    let none = wanted(&[], &request, M, M, 512);
     assert!(matches!(place(None, &none), Err(PlaceError::NoPlace(_))));
 }
 
@@ -524,7 +529,7 @@ fn where_nothing_is_known_each_offset_is_a_class_of_its_own() {
     ));
     let layer = stack.push(file);
     let offsets = list("unaligned,64K,128K");
-    let sizes = [kib(8)];
+    let sizes = end_to_end(&[kib(8)]);
     let wanted = wanted(&offsets, &sizes, M, 2 * M, 1);
     for ground in [
         None,

@@ -29,7 +29,7 @@ fn the_place_of_a_file_is_where_its_kernel_says() {
     let offsets = parse_offsets("unaligned,64K,1M").expect("a list");
     let wanted = Wanted {
         offsets: &offsets,
-        sizes: &[Unit::B4096],
+        requests: &[Unit::B4096.into()],
         span: Some(Bytes::mib(8)),
         size: Bytes::mib(24),
         limits: Limits {

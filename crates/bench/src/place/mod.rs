@@ -10,7 +10,7 @@ mod warn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use straddle_geometry::{Bytes, Extent, Price, Unit};
+use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit};
 use straddle_rules::both_ways;
 use straddle_stack::{GridRole, LayerId};
 
@@ -22,7 +22,7 @@ use ground::Look;
 
 pub use devices::{Devices, devices_below};
 pub use ground::Ground;
-pub use offsets::{NotPermitted, OffsetListError, check_offsets, parse_offsets};
+pub use offsets::{NotPermitted, OffsetListError, check_offsets, check_strides, parse_offsets};
 
 /// Where a partition would start that is tried out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,10 @@ pub struct Standing {
 pub struct SizePrice {
     /// The request size.
     pub size: Unit,
-    /// Of a read; `None` when it is not known.
+    /// Distance from one request to the next; absent where each begins at the end of the one before it, or may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<Unit>,
+    /// Of a read; `None` when it is not known, as for requests with a stride in a file of several pieces.
     pub read: Option<Price>,
     /// Of a write.
     pub write: Option<Price>,
@@ -105,13 +108,42 @@ pub struct Placed {
     pub class: usize,
 }
 
+/// Requests of one size, and how far apart they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spacing {
+    /// Length of each.
+    pub size: Unit,
+    /// From the beginning of one to that of the next; `None` where they lie end to end.
+    pub stride: Option<Unit>,
+}
+
+impl Spacing {
+    /// From the beginning of a request to that of the next.
+    #[must_use]
+    pub fn step(self) -> Unit {
+        self.stride.unwrap_or(self.size)
+    }
+
+    /// The requests, if the first lies there.
+    fn from(self, start: Bytes) -> Lattice {
+        Lattice::new(start, self.step(), self.size)
+    }
+}
+
+impl From<Unit> for Spacing {
+    /// End to end.
+    fn from(size: Unit) -> Spacing {
+        Spacing { size, stride: None }
+    }
+}
+
 /// What is to be placed, and in how much room.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Offsets; the first is the baseline.
     pub offsets: &'a [Offset],
-    /// Every request size of the plan; see [`sizes_of`].
-    pub sizes: &'a [Unit],
+    /// Every kind of request of the plan; see [`requests_of`].
+    pub requests: &'a [Spacing],
     /// Bytes that requests of one offset are to be spread over; `None` is as many as there is room for.
     pub span: Option<Bytes>,
     /// Length of the target.
@@ -160,7 +192,7 @@ pub enum PlaceError {
         span: Bytes,
         /// The least that does.
         least: Bytes,
-        /// The sizes, in words.
+        /// The sizes, or strides where there are some, in words.
         sizes: String,
     },
     /// There is nothing to place, or an end past 2⁶⁴ bytes.
@@ -180,13 +212,36 @@ pub fn sizes_of(plan: &Plan) -> Vec<Unit> {
     sizes
 }
 
+/// Every kind of request of a plan, smallest first.
+#[must_use]
+pub fn requests_of(plan: &Plan) -> Vec<Spacing> {
+    let cells = plan.cells.iter();
+    let mut requests: Vec<Spacing> = cells
+        .flat_map(|cell| {
+            let stride = cell.stride();
+            let sizes = cell.sizes.iter();
+            sizes.map(move |(size, _)| Spacing {
+                size: *size,
+                stride: stride.filter(|stride| stride != size),
+            })
+        })
+        .collect();
+    requests.sort_unstable();
+    requests.dedup();
+    requests
+}
+
 /// A length of a new file in which a plan finds its place whatever the grids below are, as long as the file is in one piece
 /// and its grids meet within 64 MiB: what is skipped to reach a base, the largest offset, and the span.
 ///
 /// # Errors
 /// [`PlaceError::SpanTooSmall`], and [`PlaceError::NoPlace`] past 2⁶⁴ bytes.
-pub fn room_for(offsets: &[Offset], sizes: &[Unit], span: Bytes) -> Result<Bytes, PlaceError> {
-    let len = whole_span(sizes, span)?;
+pub fn room_for(
+    offsets: &[Offset],
+    requests: &[Spacing],
+    span: Bytes,
+) -> Result<Bytes, PlaceError> {
+    let len = whole_span(requests, span)?;
     let largest = offsets.iter().map(|offset| offset.bytes).max();
     base::MOST_SKIPPED
         .bytes()
@@ -198,27 +253,28 @@ pub fn room_for(offsets: &[Offset], sizes: &[Unit], span: Bytes) -> Result<Bytes
 const PAST_THE_END: PlaceError =
     PlaceError::NoPlace("the offsets and the span reach past 2^64 bytes; ask for smaller ones");
 
-/// The least common multiple of all sizes.
-fn common_size(sizes: &[Unit]) -> Result<Unit, PlaceError> {
-    let mut sizes = sizes.iter();
-    let first = sizes.next().ok_or(PlaceError::NoPlace(
+/// The least common multiple of all distances.
+fn common_step(requests: &[Spacing]) -> Result<Unit, PlaceError> {
+    let mut steps = requests.iter().map(|request| request.step());
+    let first = steps.next().ok_or(PlaceError::NoPlace(
         "the plan has no request size; name at least one",
     ))?;
-    sizes
-        .try_fold(*first, |lcm, size| {
-            lcm.checked_mul(size.get() / gcd(lcm.get(), size.get()))
+    steps
+        .try_fold(first, |lcm, step| {
+            lcm.checked_mul(step.get() / gcd(lcm.get(), step.get()))
         })
         .ok_or(PlaceError::NoPlace(
             "the request sizes have no common multiple below 2^62 bytes; take sizes that divide each other",
         ))
 }
 
-/// `span` rounded down so that every size divides it.
-fn whole_span(sizes: &[Unit], span: Bytes) -> Result<Bytes, PlaceError> {
-    let common = common_size(sizes)?;
+/// `span` rounded down so that every size, or its stride, divides it.
+fn whole_span(requests: &[Spacing], span: Bytes) -> Result<Bytes, PlaceError> {
+    let common = common_step(requests)?;
     let (count, rest) = span.div_rem(common);
     if count == 0 {
-        let sizes: Vec<String> = sizes.iter().map(Unit::to_string).collect();
+        let mut sizes: Vec<String> = requests.iter().map(|r| r.step().to_string()).collect();
+        sizes.dedup();
         return Err(PlaceError::SpanTooSmall {
             span,
             least: common.bytes(),
@@ -245,7 +301,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
 /// # Errors
 /// [`PlaceError`] when it does not fit.
 pub fn place(ground: Option<Ground<'_>>, wanted: &Wanted<'_>) -> Result<Placement, PlaceError> {
-    let common = common_size(wanted.sizes)?;
+    let common = common_step(wanted.requests)?;
     let largest = wanted
         .offsets
         .iter()
@@ -261,7 +317,7 @@ pub fn place(ground: Option<Ground<'_>>, wanted: &Wanted<'_>) -> Result<Placemen
     let costs: Vec<_> = looks
         .iter()
         .zip(&roles)
-        .map(|(look, role)| standing::worst_cost(role.family(), look.unit, wanted.sizes))
+        .map(|(look, role)| standing::worst_cost(role.family(), look.unit, wanted.requests))
         .collect();
     let stretches = ground::stretches(&looks, wanted.size);
     let choose = |len: Bytes| {
@@ -282,13 +338,13 @@ pub fn place(ground: Option<Ground<'_>>, wanted: &Wanted<'_>) -> Result<Placemen
         })
     };
     let len = match wanted.span {
-        Some(span) => whole_span(wanted.sizes, span)?,
+        Some(span) => whole_span(wanted.requests, span)?,
         None => {
             // As much as is left behind the first place that would do for the least.
             let first = choose(common.bytes())?;
             let taken = first.at.checked_add(largest.bytes).ok_or(PAST_THE_END)?;
             let left = wanted.size.checked_sub(taken).unwrap_or(Bytes::ZERO);
-            whole_span(wanted.sizes, left)?
+            whole_span(wanted.requests, left)?
         }
     };
     let base = choose(len)?;

@@ -130,6 +130,43 @@ pub enum NotPermitted {
         /// Who asks for that.
         layer: &'static str,
     },
+    /// Because of its distance from the one before it.
+    #[error(
+        "a stride of {len} is no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
+        len = both_ways(stride.bytes()),
+        unit = both_ways(unit.bytes()),
+        arithmetic = straddle_rules::division(stride.bytes(), Grid::new(*unit)),
+        least = unit,
+    )]
+    Stride {
+        /// The distance.
+        stride: Unit,
+        /// What it has to be a multiple of.
+        unit: Unit,
+        /// Who asks for that.
+        layer: &'static str,
+    },
+}
+
+/// Whether direct I/O permits requests that lie so far apart.
+///
+/// # Errors
+/// [`NotPermitted::Stride`] for the first that it does not permit.
+pub fn check_strides(
+    strides: impl IntoIterator<Item = Unit>,
+    limits: Limits,
+    layer: &'static str,
+) -> Result<(), NotPermitted> {
+    let unit = limits.offset;
+    let wrong = |stride: &Unit| !stride.bytes().is_multiple_of(unit);
+    match strides.into_iter().find(wrong) {
+        Some(stride) => Err(NotPermitted::Stride {
+            stride,
+            unit,
+            layer,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The nearest offset that is permitted and still off every grid that is coarser than `unit`: an odd multiple of it.
@@ -193,6 +230,20 @@ mod tests {
 
     fn unit(n: u64) -> Unit {
         Unit::new(n).expect("not zero")
+    }
+
+    #[test]
+    fn strides_are_multiples_of_what_direct_io_needs() {
+        let check = |strides: &[u64]| {
+            let strides = strides.iter().copied().map(unit);
+            check_strides(strides, limits(4096), "the device")
+        };
+        assert_eq!(check(&[4096, 65_536]), Ok(()));
+        let text = check(&[65_536, 10_240]).expect_err("2.5 times").to_string();
+        assert!(
+            text.starts_with("a stride of 10 KiB") && text.contains("4 KiB"),
+            "{text}"
+        );
     }
 
     fn limits(n: u64) -> Limits {

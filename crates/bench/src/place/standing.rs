@@ -1,22 +1,28 @@
 //! How offsets stand on the grids below.
 
 use std::collections::HashMap;
-use straddle_geometry::{Access, Bytes, Extent, Family, Grid, Lattice, Ratio, Unit};
+use straddle_geometry::{Access, Bytes, Extent, Family, Grid, Ratio, Unit};
 use straddle_stack::{LayerKind, Piece, Seen, SeenGrid};
 
-use super::{Ground, PAST_THE_END, PlaceError, Placed, Region, SizePrice, Standing, Wanted, gcd};
+use super::{
+    Ground, PAST_THE_END, PlaceError, Placed, Region, SizePrice, Spacing, Standing, Wanted, gcd,
+};
 
 /// What the worst of the requests pays, beyond the aligned one, for being off a grid, as a share of the aligned one's
-/// operations. A request of size s meets a unit u alike at all places that are alike modulo gcd(s, u); how far off those it
-/// is makes no difference to the cost, so one byte will do.
-pub(super) fn worst_cost(family: Family, unit: Unit, sizes: &[Unit]) -> Ratio {
-    let price = |size: &Unit, access| {
-        let off = Lattice::back_to_back(Bytes::new(1), *size);
-        family.price(off, Grid::new(unit), access)
+/// operations. Requests of size s, end to end, meet a unit u alike at all places that are alike modulo gcd(s, u); how far off
+/// those they are makes no difference to the cost, so one byte will do. With gaps between them, a request may well be off
+/// and not straddle; none meets more units than one that begins with the last byte of one.
+pub(super) fn worst_cost(family: Family, unit: Unit, requests: &[Spacing]) -> Ratio {
+    let price = |request: &Spacing, access| {
+        let start = match request.stride {
+            None => 1,
+            Some(_) => unit.get() - 1,
+        };
+        family.price(request.from(Bytes::new(start)), Grid::new(unit), access)
     };
-    sizes
+    requests
         .iter()
-        .flat_map(|size| [price(size, Access::Read), price(size, Access::Write)])
+        .flat_map(|request| [price(request, Access::Read), price(request, Access::Write)])
         .flatten()
         .map(|price| price.extra)
         .max()
@@ -39,12 +45,12 @@ pub(super) fn places(
             index
         } else {
             *classes
-                .entry(residues(grids, wanted.sizes, offset.bytes))
+                .entry(residues(grids, wanted.requests, offset.bytes))
                 .or_insert(next)
         };
         let standings = grids
             .iter()
-            .filter_map(|grid| Some(standing(ground?, grid, wanted.sizes, extent)));
+            .filter_map(|grid| Some(standing(ground?, grid, wanted.requests, extent)));
         places.push(Placed {
             offset: offset.clone(),
             device: ground.and_then(|ground| device(ground, extent.start())),
@@ -55,14 +61,14 @@ pub(super) fn places(
     Ok(places)
 }
 
-/// What two offsets must have in common to stand alike: for each unit u and each size s, requests of size s, end to end,
-/// meet a unit u alike from two starts if and only if these are equal modulo gcd(u, s); the base, being common to both, does
-/// not matter, and neither do fragments.
-fn residues(grids: &[SeenGrid<'_>], sizes: &[Unit], offset: Bytes) -> Vec<u64> {
-    let mut out = Vec::with_capacity(grids.len() * sizes.len());
+/// What two offsets must have in common to stand alike: for each unit u and each distance d, requests that are d apart meet
+/// a unit u alike from two starts if and only if these are equal modulo gcd(u, d); the base, being common to both, does not
+/// matter, and neither do fragments.
+fn residues(grids: &[SeenGrid<'_>], requests: &[Spacing], offset: Bytes) -> Vec<u64> {
+    let mut out = Vec::with_capacity(grids.len() * requests.len());
     for grid in grids {
-        for size in sizes {
-            out.push(offset.get() % gcd(grid.fact.value.unit().get(), size.get()));
+        for request in requests {
+            out.push(offset.get() % gcd(grid.fact.value.unit().get(), request.step().get()));
         }
     }
     out
@@ -75,11 +81,11 @@ fn device(ground: Ground<'_>, at: Bytes) -> Option<(String, Bytes)> {
     (layer.kind != LayerKind::File).then(|| (layer.name.clone(), address))
 }
 
-/// How requests end to end in `extent` stand on a grid; `None` where the grid has no part in `extent`.
+/// How requests in `extent` stand on a grid; `None` where the grid has no part in `extent`.
 fn standing(
     ground: Ground<'_>,
     grid: &SeenGrid<'_>,
-    sizes: &[Unit],
+    requests: &[Spacing],
     extent: Extent,
 ) -> Option<Standing> {
     let seen = within(&grid.seen, extent)?;
@@ -88,12 +94,13 @@ fn standing(
         Seen::Pieces(pieces) => common_phase(pieces, extent.start()),
     };
     let family = grid.role.family();
-    let price = |size: &Unit| {
-        let requests = Lattice::back_to_back(extent.start(), *size);
+    let price = |request: &Spacing| {
+        let lattice = request.from(extent.start());
         SizePrice {
-            size: *size,
-            read: seen.price(family, requests, Access::Read),
-            write: seen.price(family, requests, Access::Write),
+            size: request.size,
+            stride: request.stride,
+            read: seen.price(family, lattice, Access::Read),
+            write: seen.price(family, lattice, Access::Write),
         }
     };
     Some(Standing {
@@ -102,7 +109,7 @@ fn standing(
         layer_name: ground.stack.layer(grid.layer).name.clone(),
         unit: grid.fact.value.unit(),
         phase,
-        prices: sizes.iter().map(price).collect(),
+        prices: requests.iter().map(price).collect(),
     })
 }
 

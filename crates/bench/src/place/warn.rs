@@ -7,7 +7,7 @@ use straddle_stack::{LayerKind, OddityKind, SeenGrid};
 
 use super::base::{Base, MOST_SKIPPED};
 use super::ground::{Look, Stretch};
-use super::{Ground, Region, Wanted, gcd};
+use super::{Ground, Region, Spacing, Wanted, gcd};
 use crate::validity::{Warning, WarningKind};
 
 /// Shares of costs, bytes and requests below this one, 1%, are not worth a warning: no experiment tells them from noise.
@@ -163,9 +163,9 @@ impl Scene<'_> {
 
     /// Whether a shift by so many bytes changes how some request meets a unit.
     fn differs(&self, unit: Unit, shift: Bytes) -> bool {
-        let mut sizes = self.wanted.sizes.iter();
-        sizes.any(|size| {
-            let alike = gcd(unit.get(), size.get());
+        let mut requests = self.wanted.requests.iter();
+        requests.any(|request| {
+            let alike = gcd(unit.get(), request.step().get());
             !shift.get().is_multiple_of(alike)
         })
     }
@@ -245,7 +245,8 @@ impl Scene<'_> {
     fn cut_requests(&self, pieces: &[Extent]) -> Option<(Ratio, Unit)> {
         let start = self.wanted.offsets.first()?.bytes;
         let region = self.region.at(start)?;
-        let share = |size: &Unit| {
+        let share = |spacing: &Spacing| {
+            let (size, step) = (spacing.size, spacing.step());
             // Two ends in one request cut it once.
             let mut last = None;
             let mut count = 0_u64;
@@ -253,14 +254,15 @@ impl Scene<'_> {
                 if end <= region.start() || end >= region.end() {
                     continue;
                 }
-                let (request, behind) = end.checked_sub(region.start())?.div_rem(*size);
-                if behind > Bytes::ZERO && last.replace(request) != Some(request) {
+                let (request, behind) = end.checked_sub(region.start())?.div_rem(step);
+                let cut = behind > Bytes::ZERO && behind < size.bytes();
+                if cut && last.replace(request) != Some(request) {
                     count += 1;
                 }
             }
-            Some((Ratio::new(count, region.len().div_rem(*size).0)?, *size))
+            Some((Ratio::new(count, region.len().div_rem(step).0)?, size))
         };
-        let worst = self.wanted.sizes.iter().filter_map(share).max()?;
+        let worst = self.wanted.requests.iter().filter_map(share).max()?;
         (worst.0 >= worth_saying()).then_some(worst)
     }
 }

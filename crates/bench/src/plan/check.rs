@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Plan;
-use crate::workload::Workload;
+use crate::workload::{Pattern, Workload};
 
 /// Least blocks with which a spread says anything: with two, the 97.5% point of Student's distribution is 12.7.
 const LEAST_BLOCKS: u32 = 3;
@@ -155,6 +155,33 @@ impl Plan {
     }
 }
 
+/// Whether requests of these sizes can come in this order.
+fn check_pattern(workload: &Workload) -> Result<(), PlanError> {
+    let largest = workload.largest();
+    let bytes = |unit: straddle_geometry::Unit| unit.bytes().grouped();
+    match workload.pattern {
+        Pattern::Random | Pattern::Sequential => Ok(()),
+        Pattern::Strided(stride) => require(
+            stride >= largest,
+            "stride",
+            || {
+                format!(
+                    "{} bytes between the beginnings of requests of up to {}",
+                    bytes(stride),
+                    bytes(largest)
+                )
+            },
+            &format!("{} bytes or more, so that none overlap", bytes(largest)),
+        ),
+        Pattern::Columns(row) => require(
+            workload.sizes.len() == 1 && row.bytes().is_multiple_of(largest),
+            "rows of a table",
+            || format!("{} bytes for {} size(s)", bytes(row), workload.sizes.len()),
+            &format!("a multiple of one request size, {} bytes", bytes(largest)),
+        ),
+    }
+}
+
 fn check_workload(workload: &Workload) -> Result<(), PlanError> {
     require(
         !workload.sizes.is_empty(),
@@ -185,6 +212,7 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
             &format!("1 to {most}"),
         )
     };
+    check_pattern(workload)?;
     count("threads", workload.workers, MOST_WORKERS)?;
     count(
         "outstanding requests",
@@ -225,7 +253,7 @@ mod tests {
     /// A change that makes a plan bad, and the part that is blamed for it.
     type Case = (&'static str, fn(&mut Plan));
 
-    const CASES: [Case; 25] = [
+    const CASES: [Case; 28] = [
         ("workloads", |p| p.cells.clear()),
         ("offsets", |p| p.offsets.clear()),
         ("offsets", |p| p.offsets[1].bytes = p.offsets[0].bytes),
@@ -248,6 +276,19 @@ mod tests {
         ("request sizes", |p| {
             let size = p.cells[0].sizes[0].0;
             p.cells[0].sizes = vec![(size, u32::MAX), (size, 1)];
+        }),
+        ("stride", |p| {
+            let size = p.cells[1].largest().get();
+            p.cells[1].pattern = Pattern::Strided(Unit::new(size - 1).expect("not zero"));
+        }),
+        ("rows of a table", |p| {
+            let size = p.cells[0].largest().get();
+            p.cells[0].pattern = Pattern::Columns(Unit::new(size + 512).expect("not zero"));
+        }),
+        ("rows of a table", |p| {
+            let size = p.cells[0].largest();
+            p.cells[0].sizes = vec![(size, 1), (size, 1)];
+            p.cells[0].pattern = Pattern::Columns(size);
         }),
         ("threads", |p| p.cells[0].workers = 0),
         ("threads", |p| p.cells[0].workers = u32::MAX),
@@ -289,6 +330,16 @@ mod tests {
         bad.cells[1].workers = 0;
         let message = bad.check().expect_err("no workers").to_string();
         assert_eq!(message, "threads: 0 in workload 2; expected 1 to 4096");
+        let mut bad = plan(2, 2);
+        bad.cells[1].sizes = vec![(Unit::B4096, 1)];
+        bad.cells[1].pattern = Pattern::Strided(Unit::new(512).expect("not zero"));
+        let message = bad.check().expect_err("they overlap").to_string();
+        assert_eq!(
+            message,
+            "stride: 512 bytes between the beginnings of requests of up to 4,096 in workload 2; expected 4,096 bytes or more, so that none overlap"
+        );
+        bad.cells[1].pattern = Pattern::Strided(Unit::B4096);
+        assert_eq!(bad.check(), Ok(()));
         let mut bad = plan(1, 2);
         bad.offsets[1].bytes = Bytes::new(0);
         let message = bad.check().expect_err("twice the same").to_string();

@@ -2,7 +2,8 @@
 //!
 //! Each size has a lattice of its own: places every `size` bytes, the first at the beginning of the extent, as many as fit.
 //! Random requests take each place of their lattice equally often; sequential ones follow a cursor, rounded up to the
-//! lattice of the size that was drawn.
+//! lattice of the size that was drawn. With a stride, the lattices of all sizes are the same: places every `stride` bytes.
+//! In columns, a cursor counts requests, and where one lies follows from its number.
 //!
 //! Each stream of requests (a worker, or a thread of a worker whose engine blocks) draws from its own part of one
 //! xoshiro256++ sequence, 2¹²⁸ numbers apart. What is drawn depends on the seed, the stream and the workload alone, never on
@@ -11,7 +12,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
-use straddle_geometry::{Access, Bytes, Extent};
+use straddle_geometry::{Access, Bytes, Extent, Unit};
 
 use crate::workload::{Pattern, Percent, Workload};
 
@@ -49,6 +50,8 @@ pub(super) struct TooSmall {
 #[derive(Clone, Copy, Debug)]
 struct Lattice {
     size: u64,
+    /// Distance of places.
+    step: u64,
     places: u64,
     /// Draws below this and not below the last one's take this size.
     until: u64,
@@ -61,8 +64,9 @@ pub(super) struct Places {
     len: u64,
     lattices: Vec<Lattice>,
     weights: u64,
-    /// What the parts of the workers are multiples of.
+    /// What the parts of the workers are multiples of, and how many of those there are.
     share: u64,
+    shares: u64,
     pattern: Pattern,
     reads: Percent,
     workers: u32,
@@ -89,6 +93,7 @@ impl Places {
             if *weight > 0 {
                 lattices.push(Lattice {
                     size,
+                    step: workload.stride().map_or(size, Unit::get),
                     places,
                     until: weights,
                 });
@@ -102,15 +107,30 @@ impl Places {
         }
         let workers = workload.workers;
         // Parts that begin on the lattices of all sizes at once have room for each of them.
-        let share = match workers {
-            0 | 1 => workload.largest().get(),
-            _ => common_multiple(&lattices),
+        let largest = workload.largest().get();
+        let (share, shares, what) = match (workload.pattern, workers) {
+            // The last request needs no gap behind it.
+            (Pattern::Strided(stride), _) => {
+                let stride = stride.get();
+                let after_first = len.saturating_sub(largest) / stride;
+                (stride, after_first + 1, "the stride")
+            }
+            // A share is a column: it is the workers' numbers of those that differ.
+            (Pattern::Columns(row), _) => {
+                let rows = len / row.get();
+                let columns = if rows == 0 { 0 } else { row.get() / largest };
+                (largest, columns, "a column")
+            }
+            (_, 0 | 1) => (largest, len / largest, "the largest request"),
+            _ => {
+                let share = common_multiple(&lattices);
+                (share, len / share, "a multiple of every request size")
+            }
         };
-        if workload.pattern == Pattern::Sequential && len / share < u64::from(workers) {
+        if workload.pattern != Pattern::Random && shares < u64::from(workers) {
             return Err(TooSmall {
                 found: format!(
-                    "room for {} times {} bytes, which is a multiple of every request size",
-                    len / share,
+                    "room for {shares} times {} bytes, which is {what}",
                     Bytes::new(share).grouped()
                 ),
                 expected: format!("one for each of {workers} workers at least"),
@@ -122,6 +142,7 @@ impl Places {
             lattices,
             weights,
             share,
+            shares,
             pattern: workload.pattern,
             reads: workload.reads,
             workers,
@@ -130,21 +151,22 @@ impl Places {
 
     /// The cursor that the streams of a worker share; none is needed for random requests.
     pub(super) fn cursor(&self, worker: u32) -> Cursor {
-        let places = self.len / self.share;
         let share = |worker: u32| {
-            let before = u128::from(places) * u128::from(worker) / u128::from(self.workers.max(1));
-            u64::try_from(before).unwrap_or(places) * self.share
+            let all = u128::from(self.shares);
+            let before = all * u128::from(worker) / u128::from(self.workers.max(1));
+            u64::try_from(before).unwrap_or(self.shares) * self.share
         };
         let begin = share(worker);
-        let end = if worker + 1 >= self.workers {
-            self.len
-        } else {
-            share(worker + 1)
+        let is_last = worker + 1 >= self.workers;
+        let (end, next) = match self.pattern {
+            Pattern::Columns(_) => (share(worker + 1), 0),
+            _ if is_last => (self.len, begin),
+            _ => (share(worker + 1), begin),
         };
         Cursor {
             begin,
             end,
-            next: AtomicU64::new(begin),
+            next: AtomicU64::new(next),
         }
     }
 }
@@ -160,31 +182,43 @@ fn common_multiple(lattices: &[Lattice]) -> u64 {
     })
 }
 
-/// Where sequential requests of a worker have got to, from the beginning of the extent.
+/// Where requests of a worker have got to that are not random.
 #[derive(Debug)]
 pub(super) struct Cursor {
+    /// Its part, from the beginning of the extent; in columns, from the beginning of a row.
     begin: u64,
     end: u64,
+    /// Where the next request may lie; in columns, how many of a pass were made.
     next: AtomicU64,
 }
 
 impl Cursor {
-    fn take(&self, size: u64) -> u64 {
+    fn take(&self, lattice: Lattice) -> u64 {
+        let Lattice { size, step, .. } = lattice;
         let fit = |next: u64| {
-            let start = next.next_multiple_of(size);
+            let start = next.next_multiple_of(step);
             if start + size <= self.end {
                 start
             } else {
-                self.begin.next_multiple_of(size)
+                self.begin.next_multiple_of(step)
             }
         };
+        fit(self.advance(|next| fit(next) + step))
+    }
+
+    /// The next cell of a table of so many rows.
+    fn take_cell(&self, size: u64, row: u64, rows: u64) -> u64 {
+        let cells = (self.end - self.begin) / size * rows;
+        let cell = self.advance(|cell| (cell + 1) % cells.max(1));
+        self.begin + cell / rows.max(1) * size + cell % rows.max(1) * row
+    }
+
+    /// What was next before it became what `next` makes of it.
+    fn advance(&self, mut next: impl FnMut(u64) -> u64) -> u64 {
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
         // The closure always gives a value.
-        let before = self
-            .next
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-                Some(fit(next) + size)
-            });
-        fit(before.unwrap_or(self.begin))
+        let before = self.next.fetch_update(set, get, |now| Some(next(now)));
+        before.unwrap_or(self.begin)
     }
 }
 
@@ -207,6 +241,7 @@ impl<'a> Generator<'a> {
     ) -> Generator<'a> {
         let first = places.lattices.first().copied().unwrap_or(Lattice {
             size: 512,
+            step: 512,
             places: 1,
             until: 1,
         });
@@ -228,7 +263,11 @@ impl<'a> Generator<'a> {
         };
         let at = match self.places.pattern {
             Pattern::Random => below(self.random.next_u64(), lattice.places) * lattice.size,
-            Pattern::Sequential => self.cursor.take(lattice.size),
+            Pattern::Sequential | Pattern::Strided(_) => self.cursor.take(lattice),
+            Pattern::Columns(row) => {
+                let (row, len) = (row.get(), self.places.len);
+                self.cursor.take_cell(lattice.size, row, len / row)
+            }
         };
         let access = match self.places.reads {
             Percent::ALL => Access::Read,
@@ -259,7 +298,6 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
     use std::time::Duration;
-    use straddle_geometry::Unit;
 
     fn random(seed: u64, stream: u32) -> Xoshiro256PlusPlus {
         let mut all = streams(seed).skip(stream as usize);
@@ -370,6 +408,124 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), 100);
+    }
+
+    proptest! {
+        /// Each place once in a pass, in order, all workers together; then the same again.
+        #[test]
+        fn strides_reach_each_place_once_a_pass(
+            size in 1_u64..32,
+            gap in 0_u64..64,
+            start in 0_u64..10_000,
+            sectors in 1_u64..3_000,
+            workers in 1_u32..5,
+            seed: u64,
+        ) {
+            let (size, step) = (size * 512, (size + gap) * 512);
+            let (start, len) = (start * 512, sectors * 512);
+            let pattern = Pattern::Strided(Unit::new(step).expect("not zero"));
+            let workload = workload(&[(size, 1)], pattern, workers, 100);
+            // By counting: places at which a request ends within the extent.
+            let expected: Vec<u64> =
+                (0..).map(|n| n * step).take_while(|at| at + size <= len).collect();
+            let Ok(places) = Places::new(&workload, extent(start, len)) else {
+                prop_assert!(expected.len() < workers as usize);
+                return Ok(());
+            };
+            let mut seen = Vec::new();
+            for worker in 0..workers {
+                let cursor = places.cursor(worker);
+                let mut generator = Generator::new(&places, &cursor, random(seed, worker));
+                let first = generator.draw().offset;
+                let mut pass = vec![first];
+                loop {
+                    let next = generator.draw();
+                    prop_assert_eq!(next.len, size);
+                    if next.offset == first {
+                        break;
+                    }
+                    prop_assert!(pass.len() < expected.len(), "it never comes back");
+                    pass.push(next.offset);
+                }
+                for at in &pass[1..] {
+                    prop_assert_eq!(generator.draw().offset, *at, "the second pass");
+                }
+                seen.extend(pass);
+            }
+            let expected: Vec<u64> = expected.iter().map(|at| start + at).collect();
+            prop_assert_eq!(seen, expected);
+        }
+
+        /// The sizes of a mix have one lattice, and a worker stays in its part.
+        #[test]
+        fn strides_of_several_sizes_keep_to_one_lattice(
+            sizes in proptest::collection::vec((1_u64..16, 1_u32..4), 1..4),
+            gap in 0_u64..32,
+            sectors in 64_u64..2_000,
+            workers in 1_u32..4,
+            seed: u64,
+        ) {
+            let sizes: Vec<_> = sizes.into_iter().map(|(n, weight)| (n * 512, weight)).collect();
+            let largest = sizes.iter().map(|(size, _)| *size).max().expect("one at least");
+            let (step, start, len) = (largest + gap * 512, 63 * 512, sectors * 512);
+            let pattern = Pattern::Strided(Unit::new(step).expect("not zero"));
+            let workload = workload(&sizes, pattern, workers, 50);
+            let Ok(places) = Places::new(&workload, extent(start, len)) else {
+                return Ok(());
+            };
+            for worker in 0..workers {
+                let cursor = places.cursor(worker);
+                let mut generator = Generator::new(&places, &cursor, random(seed, worker));
+                let mut last: Option<u64> = None;
+                for _ in 0..300 {
+                    let Drawn { offset, len: size, .. } = generator.draw();
+                    let at = offset - start;
+                    prop_assert_eq!(at % step, 0);
+                    prop_assert!(at >= cursor.begin && at + size <= cursor.end && at + size <= len);
+                    if let Some(last) = last {
+                        prop_assert!(at == last + step || at == cursor.begin, "{} after {}", at, last);
+                    }
+                    last = Some(at);
+                }
+            }
+        }
+
+        /// SQLIO's table, walked by hand.
+        #[test]
+        fn columns_are_walked_one_after_the_other(
+            size in 1_u64..8,
+            columns in 1_u64..12,
+            rows in 1_u64..12,
+            rest in 0_u64..8,
+            workers in 1_u32..5,
+            seed: u64,
+        ) {
+            let (size, row) = (size * 512, columns * size * 512);
+            let (start, len) = (63 * 512, rows * row + rest * row / 8);
+            let pattern = Pattern::Columns(Unit::new(row).expect("not zero"));
+            let workload = workload(&[(size, 1)], pattern, workers, 0);
+            let Ok(places) = Places::new(&workload, extent(start, len)) else {
+                prop_assert!(columns < u64::from(workers));
+                return Ok(());
+            };
+            let mut seen = Vec::new();
+            let mut expected = Vec::new();
+            for worker in 0..workers {
+                let cursor = places.cursor(worker);
+                let mut generator = Generator::new(&places, &cursor, random(seed, worker));
+                let column = |worker: u32| columns * u64::from(worker) / u64::from(workers);
+                let of_worker: Vec<u64> = (column(worker)..column(worker + 1))
+                    .flat_map(|column| (0..rows).map(move |n| start + n * row + column * size))
+                    .collect();
+                for _ in 0..2 {
+                    seen.extend(of_worker.iter().map(|_| generator.draw().offset));
+                    expected.extend(of_worker.iter().copied());
+                }
+            }
+            let all: HashSet<u64> = seen.iter().copied().collect();
+            prop_assert_eq!(all.len() as u64, rows * columns);
+            prop_assert_eq!(seen, expected);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
 use crate::results::Medium;
 use crate::sample::{Issued, Sample};
-use crate::workload::{Percent, Workload};
+use crate::workload::{Pattern, Percent, Workload};
 
 /// Longest that [`Watch::stop`] is not looked at.
 const NAP: Duration = Duration::from_millis(20);
@@ -151,6 +151,19 @@ impl Storage {
             if !size.bytes().is_multiple_of(limit) {
                 let found = format!("{} bytes", size.bytes().grouped());
                 return Err(unfit("a request size", found, multiple));
+            }
+        }
+        if let Pattern::Strided(step) | Pattern::Columns(step) = workload.pattern {
+            let (bytes, largest) = (step.bytes().grouped(), workload.largest());
+            if !step.bytes().is_multiple_of(limit) {
+                return Err(unfit("the stride", format!("{bytes} bytes"), multiple));
+            }
+            if step < largest {
+                let least = format!(
+                    "{} or more, so that none overlap",
+                    largest.bytes().grouped()
+                );
+                return Err(unfit("the stride", format!("{bytes} bytes"), least));
             }
         }
         let most = match self.options.engine.most_slots() {

@@ -321,10 +321,6 @@ fn name(plan: &Plan, cell: usize) -> String {
     let Some(workload) = plan.cells.get(cell) else {
         return format!("workload {}", cell + 1);
     };
-    let pattern = match workload.pattern {
-        Pattern::Random => "random",
-        Pattern::Sequential => "sequential",
-    };
     let access = match workload.reads {
         Percent::ALL => "reads".to_owned(),
         Percent::NONE => "writes".to_owned(),
@@ -334,13 +330,19 @@ fn name(plan: &Plan, cell: usize) -> String {
         [(size, _)] => size.to_string(),
         sizes => format!("{} sizes up to {}", sizes.len(), workload.largest()),
     };
+    let (before, behind) = match workload.pattern {
+        Pattern::Random | Pattern::Sequential => (format!("{} ", workload.pattern), String::new()),
+        Pattern::Strided(_) | Pattern::Columns(_) => {
+            (String::new(), format!(", {}", workload.pattern))
+        }
+    };
     let threads = if workload.workers == 1 {
         "thread"
     } else {
         "threads"
     };
     format!(
-        "workload {} ({pattern} {access} of {size}, {} {threads} × {} outstanding)",
+        "workload {} ({before}{access} of {size}{behind}, {} {threads} × {} outstanding)",
         cell + 1,
         workload.workers,
         workload.outstanding,

@@ -3,8 +3,9 @@ use std::path::Path;
 use straddle_geometry::Unit;
 
 use super::TargetError;
-use crate::place::{check_offsets, sizes_of};
+use crate::place::{check_offsets, check_strides, sizes_of};
 use crate::plan::Plan;
+use crate::workload::Workload;
 
 /// What requests have to be aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +72,13 @@ impl Limits {
         plan: &Plan,
         path: &Path,
     ) -> Result<(), TargetError> {
-        check_offsets(&plan.offsets, &sizes_of(plan), self, from.name()).map_err(|reason| {
-            TargetError::Misaligned {
+        let strides = plan.cells.iter().filter_map(Workload::stride);
+        check_offsets(&plan.offsets, &sizes_of(plan), self, from.name())
+            .and_then(|()| check_strides(strides, self, from.name()))
+            .map_err(|reason| TargetError::Misaligned {
                 path: path.to_owned(),
                 reason,
-            }
-        })
+            })
     }
 }
 

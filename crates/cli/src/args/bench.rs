@@ -81,15 +81,9 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix, default_value = "read")]
     pub(crate) rw: Vec<Percent>,
 
-    /// Order of addresses
-    #[arg(
-        long,
-        value_enum,
-        value_name = "ORDER,…",
-        value_delimiter = ',',
-        default_value = "random"
-    )]
-    pub(crate) pattern: Vec<Order>,
+    /// Order of addresses: random, sequential, or strided:SIZE, one request every so many bytes
+    #[arg(long, value_name = "ORDER,…", value_delimiter = ',', value_parser = pattern, default_value = "random")]
+    pub(crate) pattern: Vec<Pattern>,
 
     /// Threads that issue requests
     #[arg(long = "threads", visible_alias = "workers", value_name = "N,…", value_delimiter = ',', default_value = "1",
@@ -222,23 +216,6 @@ pub(crate) enum BenchFormat {
     Svg,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    /// Each place equally likely
-    Random,
-    /// One after the other
-    Sequential,
-}
-
-impl From<Order> for Pattern {
-    fn from(order: Order) -> Pattern {
-        match order {
-            Order::Random => Pattern::Random,
-            Order::Sequential => Pattern::Sequential,
-        }
-    }
-}
-
 /// Request sizes, and how often each comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<(Unit, u32)>);
@@ -294,6 +271,18 @@ fn sizes(text: &str) -> Result<Sizes, String> {
         .map(one)
         .collect::<Result<_, _>>()
         .map(Sizes)
+}
+
+/// `random`, `sequential`, `strided:64K`.
+fn pattern(text: &str) -> Result<Pattern, String> {
+    match text.split_once(':') {
+        None if text == "random" => Ok(Pattern::Random),
+        None if text == "sequential" => Ok(Pattern::Sequential),
+        Some(("strided", stride)) => super::unit(stride).map(Pattern::Strided),
+        _ => Err(format!(
+            "`{text}` is no order of addresses; give random, sequential, or strided and the distance of requests, such as strided:64K"
+        )),
+    }
 }
 
 /// `read`, `write`, `70/30`.
@@ -409,6 +398,18 @@ mod tests {
         assert_eq!(sizes("8K"), Ok(Sizes(vec![(kib(8), 1)])));
         for text in ["", "8K:", "8K:0", "8K+", "1G", "8K:70,64K"] {
             sizes(text).expect_err(text);
+        }
+        assert_eq!(pattern("random"), Ok(Pattern::Random));
+        assert_eq!(pattern("strided:64K"), Ok(Pattern::Strided(kib(64))));
+        for text in [
+            "",
+            "strided",
+            "strided:",
+            "strided:0",
+            "random:4K",
+            "Random",
+        ] {
+            pattern(text).expect_err(text);
         }
         assert_eq!(mix("70/30"), Ok(Percent::new(70).expect("a share")));
         for text in ["70", "70/40", "101/-1", "reads", "/"] {

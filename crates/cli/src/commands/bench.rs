@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use straddle::bench::journal::{Header, Journal, Recorded, Role};
-use straddle::bench::place::{Ground, Wanted, place, sizes_of};
+use straddle::bench::place::{Ground, Wanted, place, requests_of};
 use straddle::bench::plan::Schedule;
 use straddle::bench::results::{End, Experiment, Machine, Setting};
 use straddle::bench::run::{Storage, Watch};
@@ -106,7 +106,7 @@ fn dry_places(intent: &Intent) -> anyhow::Result<String> {
         ground,
         &Wanted {
             offsets: &header.plan.offsets,
-            sizes: &sizes_of(&header.plan),
+            requests: &requests_of(&header.plan),
             span: header.span,
             size: target.size(),
             limits: target.limits(),

@@ -155,7 +155,7 @@ fn requests(
     vec![
         experiment.setting.target.clone(),
         index.to_string(),
-        pattern(workload.pattern).to_owned(),
+        pattern(workload.pattern),
         workload.reads.get().to_string(),
         sizes,
         workload.workers.to_string(),

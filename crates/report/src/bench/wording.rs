@@ -59,7 +59,7 @@ pub(super) fn title(workload: &Workload) -> String {
         Percent::NONE => "writes only".to_owned(),
         share => format!("{}% reads", share.get()),
     };
-    let mut out = format!("{} {}, {mix}", sizes(workload), pattern(workload.pattern));
+    let mut out = format!("{} {}, {mix}", sizes(workload), workload.pattern);
     if !workload.think.is_zero() {
         out.push_str(&format!(", {} of think time", short_time(workload.think)));
     }
@@ -81,11 +81,12 @@ pub(super) fn sizes(workload: &Workload) -> String {
     list(&parts)
 }
 
-/// `random`.
-pub(super) const fn pattern(pattern: Pattern) -> &'static str {
+/// `random`, `strided:65536`, for programs.
+pub(super) fn pattern(pattern: Pattern) -> String {
     match pattern {
-        Pattern::Random => "random",
-        Pattern::Sequential => "sequential",
+        Pattern::Random | Pattern::Sequential => pattern.to_string(),
+        Pattern::Strided(stride) => format!("strided:{}", stride.get()),
+        Pattern::Columns(row) => format!("columns:{}", row.get()),
     }
 }
 

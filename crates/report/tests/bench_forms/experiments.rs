@@ -184,6 +184,7 @@ impl Recipe {
                     prices: sizes
                         .iter()
                         .map(|size| SizePrice {
+                            stride: None,
                             size: *size,
                             read: price(*size, Access::Read),
                             write: price(*size, Access::Write),

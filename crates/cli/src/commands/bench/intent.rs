@@ -8,7 +8,7 @@ use straddle::bench::compat::fio_job;
 use straddle::bench::journal::{self, Header, Role, SCHEMA};
 use straddle::bench::plan::Plan;
 use straddle::bench::target::{self, Consent};
-use straddle::bench::workload::{Pattern, Workload};
+use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
 
@@ -147,7 +147,7 @@ fn cells(args: &Bench) -> Vec<Workload> {
                     for outstanding in &asked.outstanding {
                         cells.push(Workload {
                             reads: *reads,
-                            pattern: Pattern::from(*pattern),
+                            pattern: *pattern,
                             sizes: sizes.0.clone(),
                             workers: *workers,
                             outstanding: *outstanding,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use straddle::bench::journal::{Header, Role};
 use straddle::bench::place::Placement;
 use straddle::bench::plan::{Plan, Schedule};
-use straddle::bench::workload::{Pattern, Workload};
+use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 
 /// Most workloads that are listed.
@@ -168,10 +168,7 @@ fn workload(cell: &Workload) -> String {
         0 => "writes".to_owned(),
         share => format!("{share}% reads, {}% writes", 100 - share),
     };
-    let pattern = match cell.pattern {
-        Pattern::Random => "random",
-        Pattern::Sequential => "sequential",
-    };
+    let pattern = cell.pattern;
     let weights: u32 = cell.sizes.iter().map(|(_, weight)| weight).sum();
     let sizes: Vec<String> = match cell.sizes.as_slice() {
         [(size, _)] => vec![size.to_string()],

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use straddle::bench::journal::{Arrangement, Header, Journal, Ready, Recorded, Role};
 use straddle::bench::place::{
-    Devices, Ground, Placement, Region, Wanted, place, room_for, sizes_of,
+    Devices, Ground, Placement, Region, Wanted, place, requests_of, room_for, sizes_of,
 };
 use straddle::bench::results::{EngineChoice, Medium};
 use straddle::bench::run::{Options, RunError, Watch, trial};
@@ -35,9 +35,9 @@ pub(super) struct Prepared {
 
 /// Length of a test file in which the plan finds a place.
 pub(super) fn length(header: &Header) -> anyhow::Result<Bytes> {
-    let sizes = sizes_of(&header.plan);
+    let requests = requests_of(&header.plan);
     let span = header.span.unwrap_or(Bytes::ZERO);
-    Ok(room_for(&header.plan.offsets, &sizes, span)?)
+    Ok(room_for(&header.plan.offsets, &requests, span)?)
 }
 
 /// The target of a new experiment.
@@ -169,7 +169,7 @@ pub(super) fn arrange(
         ground,
         &Wanted {
             offsets: &plan.offsets,
-            sizes: &sizes_of(plan),
+            requests: &requests_of(plan),
             span: header.span,
             size: target.size(),
             limits: target.limits(),

@@ -48,8 +48,13 @@ pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
         c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
         _ => '_',
     };
+    let stride = match workload.pattern {
+        Pattern::Random | Pattern::Sequential => String::new(),
+        Pattern::Strided(step) => format!("-stride{}", short(step)),
+        Pattern::Columns(row) => format!("-columns{}", short(row)),
+    };
     format!(
-        "{}-{}{share}-t{}-o{}-off{}",
+        "{}-{}{share}{stride}-t{}-o{}-off{}",
         sizes.join("+"),
         direction(workload),
         workload.workers,
@@ -67,16 +72,32 @@ fn short(size: Unit) -> String {
     }
 }
 
-/// fio's `rw`.
+/// fio's `rw` without what may follow a colon.
 fn direction(workload: &Workload) -> &'static str {
     match (workload.pattern, workload.reads) {
         (Pattern::Random, Percent::ALL) => "randread",
         (Pattern::Random, Percent::NONE) => "randwrite",
         (Pattern::Random, _) => "randrw",
-        (Pattern::Sequential, Percent::ALL) => "read",
-        (Pattern::Sequential, Percent::NONE) => "write",
-        (Pattern::Sequential, _) => "rw",
+        (_, Percent::ALL) => "read",
+        (_, Percent::NONE) => "write",
+        (_, _) => "rw",
     }
+}
+
+/// fio's `rw`. What is behind the colon of a sequential one is the gap that it leaves behind each request.
+fn rw(workload: &Workload) -> String {
+    let direction = direction(workload);
+    let largest = workload.largest();
+    let gap = match workload.pattern {
+        Pattern::Random | Pattern::Sequential => None,
+        Pattern::Strided(step) | Pattern::Columns(step) => {
+            step.get().checked_sub(largest.get()).and_then(Unit::new)
+        }
+    };
+    gap.map_or_else(
+        || direction.to_owned(),
+        |gap| format!("{direction}:{}", short(gap)),
+    )
 }
 
 /// What tells a job from others, but for its name and offset.
@@ -85,7 +106,7 @@ pub(super) fn of_job(workload: &Workload) -> Options {
         ("bs", short(workload.largest())),
         ("iodepth", workload.outstanding.to_string()),
         ("numjobs", workload.workers.to_string()),
-        ("rw", direction(workload).to_owned()),
+        ("rw", rw(workload)),
     ]);
     if workload.sizes.len() > 1 {
         let all: u64 = workload.sizes.iter().map(|(_, n)| u64::from(*n)).sum();

@@ -132,7 +132,10 @@ fn mean_operations(
 ) -> Option<f64> {
     let (mut sum, mut all) = (0.0, 0.0);
     for (size, weight) in &workload.sizes {
-        let price = standing.prices.iter().find(|p| p.size == *size);
+        let price = standing.prices.iter().find(|p| {
+            let stride = workload.stride().filter(|stride| stride != size);
+            p.size == *size && p.stride == stride
+        });
         let price = price.and_then(of)?;
         sum += price.now.to_f64() * f64::from(*weight);
         all += f64::from(*weight);

@@ -216,7 +216,9 @@ fn stands(standing: &Standing, reads: bool, writes: bool) -> String {
         .iter()
         .all(|p| !(reads && paid(p.read) || writes && paid(p.write)));
     if free {
-        let sizes: Vec<String> = standing.prices.iter().map(|p| p.size.to_string()).collect();
+        let sizes = standing.prices.iter().map(|p| p.size.to_string());
+        let mut sizes: Vec<String> = sizes.collect();
+        sizes.dedup();
         return format!("{at}; nothing extra for {} requests", list(&sizes));
     }
     format!("{at}; {}", prices.join("; "))
@@ -238,12 +240,16 @@ fn price(standing: &Standing, price: &SizePrice, reads: bool, writes: bool) -> S
         Some(p) if price.size <= standing.unit => format!("{} straddle, ", p.extra),
         _ => String::new(),
     };
+    let every = price.stride.map(|stride| format!(" every {stride}"));
+    let every = every.unwrap_or_default();
     let size = price.size;
     let (read, write) = (extra(price.read), extra(price.write));
     match (reads, writes) {
-        (true, true) if read == write => format!("{size} reads and writes: {straddling}{read}"),
-        (true, true) => format!("{size} reads: {straddling}{read}, writes: {write}"),
-        (false, true) => format!("{size} writes: {straddling}{write}"),
-        _ => format!("{size} reads: {straddling}{read}"),
+        (true, true) if read == write => {
+            format!("{size} reads and writes{every}: {straddling}{read}")
+        }
+        (true, true) => format!("{size} reads{every}: {straddling}{read}, writes: {write}"),
+        (false, true) => format!("{size} writes{every}: {straddling}{write}"),
+        _ => format!("{size} reads{every}: {straddling}{read}"),
     }
 }
