@@ -32,6 +32,10 @@ pub struct Command {
     pub outstanding: u32,
     /// `-r`, `-s`, `-si`.
     pub order: Order,
+    /// The size behind `-s` and `-si`: from the beginning of a request to that of the next. The length of a request without.
+    pub stride: Unit,
+    /// `-T`, which has no meaning with one thread: a thread begins that far behind the one before it.
+    pub thread_stride: Bytes,
     /// `-w`: share of requests that write.
     pub writes: Percent,
     /// `-d`: how long is measured.
@@ -91,12 +95,17 @@ impl Command {
     /// cursor, which keeps the requests of all of them under way.
     #[must_use]
     pub fn workload(&self) -> (u32, Workload) {
+        let in_order = if self.stride == self.block {
+            Pattern::Sequential
+        } else {
+            Pattern::Strided(self.stride)
+        };
         let (threads, pattern, outstanding) = match self.order {
             Order::Random => (self.threads, Pattern::Random, self.outstanding),
-            Order::Sequential => (self.threads, Pattern::Sequential, self.outstanding),
+            Order::Sequential => (self.threads, in_order, self.outstanding),
             Order::Interlocked => {
                 let all = self.outstanding.saturating_mul(self.threads);
-                (1, Pattern::Sequential, all)
+                (1, in_order, all)
             }
         };
         let reads = Percent::new(100 - self.writes.get());
@@ -187,6 +196,12 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Command, Refused> {
             "name a test file, with -c and its size if it is to be made",
         ));
     }
+    if let Some((thread_stride, whole)) = &given.thread_stride
+        && *thread_stride > Bytes::ZERO
+        && given.threads.unwrap_or(1) > 1
+    {
+        return Err(refuse('T', "", whole));
+    }
     Ok(given.command(targets))
 }
 
@@ -197,6 +212,8 @@ struct Given {
     threads: Option<u32>,
     outstanding: Option<u32>,
     order: Option<Order>,
+    stride: Option<Unit>,
+    thread_stride: Option<(Bytes, String)>,
     writes: Option<Percent>,
     seconds: Option<u64>,
     warm_up: Option<u64>,
@@ -219,6 +236,8 @@ impl Default for Given {
             threads: None,
             outstanding: None,
             order: None,
+            stride: None,
+            thread_stride: None,
             writes: None,
             seconds: None,
             warm_up: None,
@@ -282,6 +301,10 @@ impl Given {
             'f' if value.bytes().next().is_some_and(|b| b.is_ascii_digit()) => {
                 set(&mut self.limit, size(whole, value, block)?, whole)
             }
+            'T' => {
+                let given = (size(whole, value, block)?, whole.to_owned());
+                set(&mut self.thread_stride, given, whole)
+            }
             'c' => set(&mut self.create, size(whole, value, block)?, whole),
             'h' if value.is_empty() => self.caches("h", whole),
             'S' => self.caches(if value.is_empty() { "u" } else { value }, whole),
@@ -308,7 +331,7 @@ impl Given {
         }
     }
 
-    /// `-r`, `-s` and `-si`, with the distance between requests, which has to be their length.
+    /// `-r`, with a lattice that has to be that of blocks, and `-s` and `-si` with the distance between requests.
     fn order(&mut self, order: Order, stride: &str, whole: &str) -> Result<(), Refused> {
         let (split, percent) = match (order, stride.as_bytes()) {
             (Order::Random, [b's', ..]) => (true, "a share of random requests"),
@@ -322,12 +345,27 @@ impl Given {
                 "give -r or -s",
             ));
         }
-        if !stride.is_empty() && size(whole, stride, Some(self.block))? != self.block.bytes() {
-            return Err(Refused::new(
-                whole,
-                "requests lie on a lattice of their own length (-b), not of another one",
-                "leave the size out; -B moves the lattice, which is how alignment is tested",
-            ));
+        if !stride.is_empty() {
+            let stride = size(whole, stride, Some(self.block))?;
+            if order == Order::Random && stride != self.block.bytes() {
+                return Err(Refused::new(
+                    whole,
+                    "random requests lie on a lattice of their own length (-b), not of another one",
+                    "leave the size out; -B moves the lattice, which is how alignment is tested",
+                ));
+            }
+            let fits = Unit::try_from(stride).ok();
+            let fits = fits.filter(|stride| *stride >= self.block).ok_or_else(|| {
+                Refused::new(
+                    whole,
+                    format!(
+                        "requests of {} bytes (-b) would overlap",
+                        self.block.bytes().grouped()
+                    ),
+                    "give a stride of at least -b",
+                )
+            })?;
+            set(&mut self.stride, fits, whole)?;
         }
         match self.order {
             Some(before) if before != order => Err(Refused::new(
@@ -378,6 +416,8 @@ impl Given {
             threads,
             outstanding: self.outstanding.unwrap_or(2),
             order,
+            stride: self.stride.unwrap_or(self.block),
+            thread_stride: self.thread_stride.map_or(Bytes::ZERO, |(stride, _)| stride),
             writes: self.writes.unwrap_or(Percent::NONE),
             runs: Duration::from_secs(self.seconds.unwrap_or(10)),
             warm_up: Duration::from_secs(self.warm_up.unwrap_or(5)),
@@ -494,8 +534,8 @@ fn refuse(letter: char, value: &str, whole: &str) -> Refused {
         ),
         'S' => ("it is none of b, h, u and w", "give -Sb, -Su, -Sw or -Sh"),
         'T' => (
-            "all threads start at the same place",
-            "give each thread a part of its own: several runs with -B and -f, or a file for each",
+            "all threads begin at the same place; each would begin at one of its own and then go through all of the target",
+            "leave it out, or give -t1, with which it has no meaning",
         ),
         'x' => (
             "there are no completion routines",

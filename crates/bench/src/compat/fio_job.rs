@@ -235,6 +235,8 @@ struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mode {
     pattern: Pattern,
+    /// Bytes between the end of a request and the beginning of the next.
+    gap: Option<Unit>,
     reads: Percent,
     mixed: bool,
 }
@@ -347,6 +349,7 @@ impl Settings {
         };
         let mode = self.mode.unwrap_or(Mode {
             pattern: Pattern::Sequential,
+            gap: None,
             reads: Percent::ALL,
             mixed: false,
         });
@@ -389,11 +392,33 @@ impl Settings {
             ));
         }
         let block = self.size_of_block.unwrap_or(Unit::B4096);
+        let sizes = self.split.clone().unwrap_or_else(|| vec![(block, 1)]);
+        let pattern = match (mode.gap, sizes.as_slice()) {
+            (None, _) => mode.pattern,
+            (Some(gap), [(size, _)]) => {
+                let stride = size.get().checked_add(gap.get()).and_then(Unit::new);
+                let stride = stride.ok_or_else(|| {
+                    refused(
+                        &format!("rw with a gap of {gap}"),
+                        "it reaches past the largest address",
+                        "give a smaller one",
+                    )
+                })?;
+                Pattern::Strided(stride)
+            }
+            (Some(_), _) => {
+                return Err(refused(
+                    "rw with a gap and several sizes",
+                    "the gap then begins at the end of each request; here, requests begin at a fixed distance",
+                    "give one bs",
+                ));
+            }
+        };
         Ok(Cell {
             workload: Workload {
                 reads,
-                pattern: mode.pattern,
-                sizes: self.split.clone().unwrap_or_else(|| vec![(block, 1)]),
+                pattern,
+                sizes,
                 workers: clones,
                 outstanding: depth,
                 think: self.think.unwrap_or_default(),

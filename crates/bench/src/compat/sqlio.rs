@@ -19,6 +19,10 @@ const DEFAULT_FILE: &str = "testfile.dat";
 /// Most threads, and most files: SQLIO's own maximum.
 const MOST: u32 = 256;
 
+/// `-f` and `-i` when they are left out.
+const DEFAULT_FACTOR: u64 = 64;
+const DEFAULT_PER_RUN: u64 = 64;
+
 /// Length of a file that is made when nobody says how long: what SQLIO's defaults (`-f64 -b2 -i64`) touch.
 pub const DEFAULT_SIZE: Bytes = Bytes::mib(8);
 
@@ -67,11 +71,24 @@ pub enum Order {
     Random,
     /// `-fsequential`: behind the one before it in this file, whichever thread that was.
     Sequential,
-    /// `-f1`: the same, over this many blocks (`-i`) again and again.
+    /// `-f64`: blocks as a table with rows of that many, and as many rows as a run has requests (`-i`). A run is one column,
+    /// top to bottom; the next run is the column beside it. Each thread has columns of its own.
     Stripe {
-        /// Blocks.
-        blocks: u64,
+        /// Blocks of a row.
+        factor: u64,
+        /// Rows.
+        per_run: u64,
     },
+}
+
+impl Order {
+    /// Blocks that are touched, where that is not all of the file; `None` when there are more than can be counted.
+    fn blocks(self) -> Option<Option<u64>> {
+        match self {
+            Order::Random | Order::Sequential => Some(None),
+            Order::Stripe { factor, per_run } => factor.checked_mul(per_run).map(Some),
+        }
+    }
 }
 
 /// Which caches are used.
@@ -114,8 +131,13 @@ impl Command {
         let outstanding = self.outstanding.unwrap_or(1);
         let (pattern, workers, outstanding) = match self.order {
             Order::Random => (Pattern::Random, threads, outstanding),
-            Order::Sequential | Order::Stripe { .. } => {
+            // One column is one block after the other; it has room for one thread.
+            Order::Sequential | Order::Stripe { factor: 0 | 1, .. } => {
                 (Pattern::Sequential, 1, threads.saturating_mul(outstanding))
+            }
+            Order::Stripe { factor, .. } => {
+                let row = self.block.checked_mul(factor).unwrap_or(Unit::MAX);
+                (Pattern::Columns(row), threads, outstanding)
             }
         };
         Workload {
@@ -139,36 +161,49 @@ impl Command {
     pub fn region(&self, size: Bytes) -> Result<Region, Refused> {
         let base = self.block.bytes().checked_mul(self.start);
         let left = base.and_then(|base| Some((base, size.checked_sub(base)?)));
-        let run = match self.order {
-            Order::Stripe { blocks } => self.block.bytes().checked_mul(blocks),
-            Order::Random | Order::Sequential => None,
+        // All of the file, or as much as the stripes touch.
+        let touched = |left: Bytes| match self.order.blocks()? {
+            None => Some(left).filter(|left| *left >= self.block.bytes()),
+            Some(blocks) => {
+                let touched = self.block.bytes().checked_mul(blocks)?;
+                Some(touched).filter(|touched| *touched <= left)
+            }
         };
-        match left {
-            Some((base, left)) if run.unwrap_or(self.block.bytes()) <= left => Ok(Region {
-                base,
-                len: run.unwrap_or(left),
-            }),
-            _ => Err(Refused::new(
-                format!("-b{} -S{}", self.block.get() >> 10, self.start),
-                format!(
-                    "what is asked for does not fit into {} bytes",
-                    size.grouped()
-                ),
-                "give the file a larger size in the parameter file",
-            )),
+        if let Some((base, len)) = left.and_then(|(base, left)| Some((base, touched(left)?))) {
+            return Ok(Region { base, len });
         }
+        let stripe = match self.order {
+            Order::Stripe { factor, per_run } => format!(" -f{factor} -i{per_run}"),
+            Order::Random | Order::Sequential => String::new(),
+        };
+        Err(Refused::new(
+            format!("-b{} -S{}{stripe}", self.block.get() >> 10, self.start),
+            format!(
+                "what is asked for does not fit into {} bytes",
+                size.grouped()
+            ),
+            if stripe.is_empty() {
+                "give the file a larger size in the parameter file"
+            } else {
+                "name a longer file, or give a smaller -f or -i"
+            },
+        ))
     }
 
     /// Shortest file that this can be done in.
     #[must_use]
     pub fn least_size(&self) -> Bytes {
-        let blocks = match self.order {
-            Order::Stripe { blocks } => blocks,
-            Order::Random | Order::Sequential => 1,
-        };
+        let blocks = self.order.blocks().unwrap_or(Some(u64::MAX)).unwrap_or(1);
         let blocks = self.start.saturating_add(blocks);
         let size = self.block.bytes().checked_mul(blocks);
         size.unwrap_or(Bytes::MAX)
+    }
+
+    /// Whether a file that is shorter than [`Command::least_size`] is made longer, as SQLIO does where the switches say
+    /// which blocks are touched.
+    #[must_use]
+    pub fn expands(&self) -> bool {
+        matches!(self.order, Order::Stripe { .. })
     }
 
     /// The same with the files of its parameter file in place of its own.
@@ -184,12 +219,22 @@ impl Command {
     /// What only all switches together can tell.
     fn check(&self) -> Result<(), Refused> {
         for file in &self.files {
-            if let Order::Stripe { .. } = self.order {
-                if file.threads > 1 {
+            if let Order::Stripe { factor, .. } = self.order {
+                let threads = u64::from(file.threads);
+                if threads > factor {
                     return Err(Refused::new(
-                        format!("`-f1` with {} threads", file.threads),
+                        format!("`-f{factor}` with {threads} threads"),
                         "SQLIO's stripe must be as wide as there are threads",
-                        "give -t1 or -fsequential",
+                        "give fewer threads, a larger -f, or -fsequential",
+                    ));
+                }
+                if !factor.is_multiple_of(threads.max(1)) {
+                    return Err(Refused::new(
+                        format!("`-f{factor}` with {threads} threads"),
+                        format!(
+                            "SQLIO's documentation does not say how {threads} threads share {factor} blocks"
+                        ),
+                        "give a number of threads that divides -f (64 when it is left out), or -frandom",
                     ));
                 }
                 if file.size.is_some() {
@@ -345,26 +390,15 @@ impl Given {
 
     fn command(self) -> Result<Command, Refused> {
         let mut remarks = Vec::new();
+        let per_run = self.per_run.unwrap_or(DEFAULT_PER_RUN);
         let order = match self.factor {
             Some(Factor::Random) => Order::Random,
             Some(Factor::Sequential) => Order::Sequential,
-            Some(Factor::Blocks(1)) => Order::Stripe {
-                blocks: self.per_run.unwrap_or(64),
+            Some(Factor::Blocks(factor)) => Order::Stripe { factor, per_run },
+            None => Order::Stripe {
+                factor: DEFAULT_FACTOR,
+                per_run,
             },
-            Some(Factor::Blocks(blocks)) => {
-                return Err(Refused::new(
-                    format!("`-f{blocks}`"),
-                    "requests at a distance from each other are not made",
-                    "give -frandom or -fsequential",
-                ));
-            }
-            None => {
-                return Err(Refused::new(
-                    "no `-f`",
-                    "SQLIO then makes requests 64 blocks apart, which are not made here",
-                    "give -frandom or -fsequential",
-                ));
-            }
         };
         if let (Order::Random | Order::Sequential, Some(per_run)) = (order, self.per_run) {
             remarks.push(format!(

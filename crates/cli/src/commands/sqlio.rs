@@ -33,7 +33,10 @@ fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
     let default = DEFAULT_SIZE.max(command.least_size());
     let files = command.files.iter();
     files
-        .map(|file| Opened::new(&file.name, file.size, default, writes))
+        .map(|file| {
+            let least = command.expands().then(|| command.least_size());
+            Opened::new(&file.name, file.size.or(least), default, writes)
+        })
         .collect()
 }
 

@@ -151,12 +151,12 @@ fn parameters_of(out: &mut String, command: &Command, target: &str) {
             100 - writes
         ),
     });
-    let block = command.block.get();
+    let (block, stride) = (command.block.get(), command.stride.get());
     line(format!("\t\tblock size: {block}"));
     line(match command.order {
         Order::Random => format!("\t\tusing random I/O (alignment: {block})"),
-        Order::Sequential => format!("\t\tusing sequential I/O (stride: {block})"),
-        Order::Interlocked => format!("\t\tusing interlocked sequential I/O (stride: {block})"),
+        Order::Sequential => format!("\t\tusing sequential I/O (stride: {stride})"),
+        Order::Interlocked => format!("\t\tusing interlocked sequential I/O (stride: {stride})"),
     });
     line(format!(
         "\t\tnumber of outstanding I/O operations: {}",
@@ -174,7 +174,10 @@ fn parameters_of(out: &mut String, command: &Command, target: &str) {
     if let Some(most) = most.into_iter().flatten().min() {
         line(format!("\t\tmax file size: {}", most.get()));
     }
-    line("\t\tthread stride size: 0".to_owned());
+    line(format!(
+        "\t\tthread stride size: {}",
+        command.thread_stride.get()
+    ));
     line(format!("\t\tthreads per file: {}", command.threads));
     line("\t\tIO priority: normal".to_owned());
 }

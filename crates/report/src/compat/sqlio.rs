@@ -69,9 +69,10 @@ pub fn head(command: &Command, files: &[File<'_>], version: &str) -> String {
     let _ = match command.order {
         Order::Random => writeln!(out, "\tusing {kilobytes}KB random IOs"),
         Order::Sequential => writeln!(out, "\tusing {kilobytes}KB sequential IOs"),
-        Order::Stripe { blocks } => writeln!(
+        Order::Stripe { factor, per_run } => writeln!(
             out,
-            "\tusing {kilobytes}KB IOs over {kilobytes}KB stripes with {blocks} IOs per run"
+            "\tusing {kilobytes}KB IOs over {}KB stripes with {per_run} IOs per run",
+            kilobytes.saturating_mul(factor)
         ),
     };
     if let Some(outstanding) = command.outstanding {

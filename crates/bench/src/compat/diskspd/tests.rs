@@ -124,7 +124,11 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-Sm x", "`-Sm`"),
         ("-Sbu x", "`-Sbu`"),
         ("-h -Sb x", "`-Sb`"),
-        ("-T1M x", "`-T1M`"),
+        ("-T1M -t2 x", "`-T1M`"),
+        ("-t2 -T1Q x", "`-T1Q`"),
+        ("-b64K -s4K x", "`-s4K`"),
+        ("-b64K -s128K -s256K x", "`-s256K`"),
+        ("-b64K -si0 x", "`-si0`"),
         ("-x x", "`-x`"),
         ("-Xprofile.xml x", "`-Xprofile.xml`"),
         ("-ysStart x", "`-ysStart`"),
@@ -133,7 +137,6 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-rs50 x", "`-rs50`"),
         ("-rdpct90/10 x", "`-rdpct90/10`"),
         ("-b8K -r4K x", "`-r4K`"),
-        ("-b8K -s64K x", "`-s64K`"),
         ("-r -s x", "`-s`"),
         ("-t0 x", "`-t0`"),
         ("-o0 x", "`-o0`"),
@@ -157,6 +160,21 @@ fn switches_that_are_not_done_are_refused_by_name() {
         let refused = parse(&words(line)).expect_err(line);
         assert_eq!(refused.what, what, "{line}: {refused}");
     }
+}
+
+#[test]
+fn strides() {
+    let asked = |line: &str| {
+        let (threads, workload) = read(line).workload();
+        (threads, workload.pattern, workload.outstanding)
+    };
+    let strided = |bytes| Pattern::Strided(Unit::new(bytes).expect("not zero"));
+    assert_eq!(asked("-b8K -s64K -t2 -o4 x"), (2, strided(65_536), 4));
+    assert_eq!(asked("-b8K -si3b -t2 -o4 x"), (1, strided(24_576), 8));
+    assert_eq!(asked("-b8K -s8K x"), (1, Pattern::Sequential, 2));
+    // "only applies with #threads > 1".
+    assert_eq!(asked("-b8K -T1M x"), (1, Pattern::Sequential, 2));
+    assert_eq!(asked("-b8K -t2 -T0 x"), (2, Pattern::Sequential, 2));
 }
 
 #[test]

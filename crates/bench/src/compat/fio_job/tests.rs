@@ -212,12 +212,42 @@ fn files_mean_what_fio_means() {
     );
 }
 
+/// "rw=write:4k will skip 4k for every write": the gap is added to what has been written.
+#[test]
+fn gaps_are_strides_from_beginning_to_beginning() {
+    for (rw, pattern, reads) in [
+        ("read:8k", Pattern::Strided(unit(12 << 10)), 100),
+        ("write:4096", Pattern::Strided(unit(8 << 10)), 0),
+        ("write:0", Pattern::Sequential, 0),
+    ] {
+        let text = format!("[a]\nruntime=5\ntime_based\nsize=1m\nbs=4k\nrw={rw}\n");
+        let job = parse(&text).unwrap_or_else(|refused| panic!("{rw}: {refused}"));
+        let workload = &job.cells[0].workload;
+        assert_eq!(
+            (workload.pattern, workload.reads.get()),
+            (pattern, reads),
+            "{rw}"
+        );
+    }
+}
+
 #[test]
 fn what_is_not_done_is_refused_by_line_and_key() {
     let cases = [
         ("ioengine=rbd", "line 5: ioengine=rbd"),
         ("rw=trim", "line 5: rw=trim"),
         ("rw=randread:8", "line 5: rw=randread:8"),
+        ("rw=rw:8k", "line 5: rw=rw:8k"),
+        ("rw=read:8q", "line 5: rw=read:8q"),
+        ("rw=read:-8k", "line 5: rw=read:-8k"),
+        (
+            "rw=read:8k\nbssplit=4k/50:64k/50",
+            "line 1: [a]: rw with a gap and several sizes",
+        ),
+        (
+            "rw=read:8k\nfilename=x\nnumjobs=2",
+            "line 1: [a]: numjobs=2 and a sequential rw",
+        ),
         ("bs=4k,8k", "line 5: bs=4k,8k"),
         ("bs = 4k", "line 5: bs= 4k"),
         ("bs=64KiB", "line 5: bs=64KiB"),

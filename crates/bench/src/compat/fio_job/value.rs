@@ -43,6 +43,18 @@ pub(super) fn percent(entry: &Entry<'_>, value: &str) -> Result<Percent, Refused
 
 pub(super) fn mode(entry: &Entry<'_>, value: &str) -> Result<Mode, Refused> {
     let half = Percent::new(50).unwrap_or(Percent::ALL);
+    // Behind the colon of a sequential order stands the gap behind each request; behind that of a random one, how many
+    // requests follow each other.
+    let (value, gap) = match value.split_once(':') {
+        Some((order @ ("read" | "write"), gap)) => (order, Unit::try_from(bytes(entry, gap)?).ok()),
+        Some(("rw" | "readwrite", _)) => {
+            return Err(entry.refused(
+                "fio keeps a place for reads and one for writes; here both follow one",
+                "give read or write with the gap, or rw without",
+            ));
+        }
+        _ => (value, None),
+    };
     let (pattern, reads) = match value {
         "read" => (Pattern::Sequential, Percent::ALL),
         "write" => (Pattern::Sequential, Percent::NONE),
@@ -53,12 +65,13 @@ pub(super) fn mode(entry: &Entry<'_>, value: &str) -> Result<Mode, Refused> {
         _ => {
             return Err(entry.refused(
                 "this order of requests is not made",
-                "give read, write, randread, randwrite, rw or randrw",
+                "give read, write (also with a gap, as read:8k), randread, randwrite, rw or randrw",
             ));
         }
     };
     Ok(Mode {
         pattern,
+        gap,
         reads,
         mixed: reads == half,
     })

@@ -10,6 +10,11 @@ fn read(line: &str) -> Command {
     parse(&words(line)).unwrap_or_else(|refused| panic!("{line}: {refused}"))
 }
 
+/// SQLIO's table with rows of so many KB.
+fn columns(kilobytes: u64) -> Pattern {
+    Pattern::Columns(Unit::new(kilobytes << 10).expect("not zero"))
+}
+
 /// Command lines from published scripts and articles: what is asked of the storage.
 #[test]
 fn published_command_lines() {
@@ -78,14 +83,24 @@ fn published_command_lines() {
             "-k R -s 120 -f random -o 8 -b 8 -L S -F param.txt",
             (true, 120, Pattern::Random, 8, 2, 8),
         ),
-        // SQLIO's defaults.
+        // SQLIO's defaults: rows of 64 blocks.
         ("-frandom", (true, 30, Pattern::Random, 2, 1, 1)),
+        ("", (true, 30, columns(128), 2, 1, 1)),
+        ("-kR -t16 -s600 -b64", (true, 600, columns(4096), 64, 16, 1)),
+        (
+            "-kW -f32 -t2 -o8 -Fparam.txt",
+            (false, 30, columns(64), 2, 2, 8),
+        ),
     ];
     for (line, (reads, seconds, pattern, kilobytes, workers, outstanding)) in cases {
         let mut command = read(line);
         if command.parameter_file.is_some() {
             command = command
-                .with_parameters("c:\\testfile.dat 2 0x0 100\n#d:\\testfile.dat 2 0x0 100\n")
+                .with_parameters(if line.contains("-f32") {
+                    "c:\\testfile.dat 2\n"
+                } else {
+                    "c:\\testfile.dat 2 0x0 100\n#d:\\testfile.dat 2 0x0 100\n"
+                })
                 .unwrap_or_else(|refused| panic!("{line}: {refused}"));
         }
         let workload = command.workload(command.files[0].threads);
@@ -119,8 +134,9 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-kR -frandom -dE Testfile.dat", "`-dE`"),
         ("-kR -frandom -LSi", "`-LSi`"),
         ("-kR -frandom -D50", "`-D50`"),
-        ("-kR -f64", "`-f64`"),
-        ("-kR -t16 -s600 -b64", "no `-f`"),
+        ("-kR -f0", "`-f0`"),
+        ("-kR -t3", "`-f64` with 3 threads"),
+        ("-kR -f8 -t16", "`-f8` with 16 threads"),
         ("-kR -frandom E:", "`E:`"),
         ("-kR -frandom 9:", "`9:`"),
         ("-kX -frandom", "`-kX`"),
@@ -193,6 +209,14 @@ fn regions() {
     assert!(region("-frandom -b64 -S16").is_err());
     assert!(region("-f1 -b64").is_err());
     assert_eq!(read("-f1 -b64").least_size(), Bytes::mib(4));
+    // "the default options of -i64 -f64 -b2 touches 8MB".
+    assert_eq!(read("").least_size(), Bytes::mib(8));
+    assert!(region("").is_err());
+    assert_eq!(region("-f8 -i4 -S2"), Ok((4096, 65_536)));
+    let refused = region("-b64 -f8 -i4").expect_err("2 MiB");
+    assert_eq!(refused.what, "-b64 -S0 -f8 -i4");
+    assert!(region("-f4294967296 -i1099511627776").is_err());
+    assert!(read("-f8").expands() && !read("-frandom").expands());
 }
 
 #[test]
@@ -216,7 +240,9 @@ proptest! {
                 let workload = command.workload(file.threads);
                 prop_assert!(workload.concurrency() > 0);
             }
-            let _ = command.region(command.least_size());
+            if let Ok(region) = command.region(command.least_size()) {
+                prop_assert!(region.base.get() + region.len.get() <= command.least_size().get());
+            }
         }
     }
 
