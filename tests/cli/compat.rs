@@ -263,3 +263,53 @@ fn ctrl_c_leaves_a_file_that_can_be_used_again() {
     );
     ok(here.path(), "sqlio -kW -s1 -frandom -b4 x.dat");
 }
+
+/// "Upon ctrl-C, stops the initiation of new I/Os, waits for the completion of any I/Os in progress, and then prints all the
+/// normal end of execution output" (SQLIO's documentation).
+#[cfg(unix)]
+#[test]
+fn ctrl_c_prints_what_was_measured() {
+    use std::process::{Command, Stdio};
+    let here = scratch();
+    for (line, rate, head) in [
+        (
+            "sqlio -kR -s600 -f8 -i8 -o4 -b8 -t2 -LS test.dat",
+            "IOs/sec:",
+            "over 64KB stripes with 8 IOs per run",
+        ),
+        (
+            "diskspd -b8K -d600 -W0 -o4 -t2 -s64K -L -c4M disk.dat",
+            "actual test time:",
+            "using sequential I/O (stride: 65536)",
+        ),
+    ] {
+        let child = Command::new(env!("CARGO_BIN_EXE_straddle"))
+            .args(line.split(' '))
+            .current_dir(here.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        // The trial of engines takes less than a second, and on a busy machine a few.
+        std::thread::sleep(std::time::Duration::from_secs(5));
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        let (report, said) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert_eq!(output.status.code(), Some(2), "{line}\n{report}{said}");
+        assert!(report.contains(head), "{report}");
+        let figure = value(&report, rate);
+        assert!(
+            figure > 0.0 && (figure < 100.0 || rate == "IOs/sec:"),
+            "{report}"
+        );
+        assert!(said.contains("stopped; the report is about the"), "{said}");
+        // The file is still known for one of ours.
+        let again = line.replace("-s600", "-s1").replace("-d600", "-d1");
+        let again = again.replace("-kR", "-kW").replace("-L ", "-w100 ");
+        ok(here.path(), &again);
+    }
+}

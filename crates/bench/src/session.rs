@@ -138,7 +138,7 @@ impl Session {
             let made = self.one(slot, elapsed, subject, watch, &mut tell);
             match made {
                 Ok(()) => {}
-                Err(Failure::Run(RunError::Stopped)) => return End::Stopped,
+                Err(Failure::Run(RunError::Stopped(_))) => return End::Stopped,
                 Err(failure) => {
                     let end = End::Failed(failure.to_string());
                     self.failure = Some(failure);
@@ -163,7 +163,7 @@ impl Session {
             plan.offsets.get(slot.offset as usize),
         ) else {
             // A schedule only names what its plan has.
-            return Err(Failure::Run(RunError::Stopped));
+            return Err(Failure::Run(RunError::Stopped(None)));
         };
         let task = Task {
             slot,
@@ -358,7 +358,7 @@ mod tests {
             let mut count = 0;
             let interrupted = |slot| {
                 if count == stop_after {
-                    return Err(RunError::Stopped);
+                    return Err(RunError::Stopped(None));
                 }
                 count += 1;
                 steady(slot)

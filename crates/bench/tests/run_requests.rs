@@ -59,13 +59,20 @@ fn counts_agree_with_each_other() {
 #[test]
 fn nothing_outside_the_region_is_touched_and_all_of_it_is_reached() {
     for kind in engines() {
-        for pattern in [Pattern::Random, Pattern::Sequential] {
+        // A stride of the largest size leaves no gap.
+        let sectors = |n: u64| Unit::new(n * 512).expect("not zero");
+        for (pattern, sizes) in [
+            (Pattern::Random, &[(512, 3), (2048, 1)][..]),
+            (Pattern::Sequential, &[(512, 3), (2048, 1)]),
+            (Pattern::Strided(sectors(4)), &[(2048, 1)]),
+            (Pattern::Columns(sectors(16)), &[(2048, 1)]),
+        ] {
             let place = Place::new();
             let target = place.target(Bytes::new(2 * MIB));
             let before = std::fs::read(place.path()).expect("the file");
             let workload = Workload {
                 pattern,
-                sizes: [(512, 3), (2048, 1)]
+                sizes: sizes
                     .iter()
                     .map(|(size, weight)| (Unit::new(*size).expect("not zero"), *weight))
                     .collect(),
@@ -236,6 +243,7 @@ fn a_run_that_is_stopped_ends_soon() {
                 ..workload(4096, 2, 4, 100)
             };
             let watch = Watch::default();
+            let began = Instant::now();
             let stopped = std::thread::scope(|scope| {
                 let run = scope.spawn(|| {
                     let result = run_at(&mut storage, &workload, 0, 600_000, &watch);
@@ -245,16 +253,41 @@ fn a_run_that_is_stopped_ends_soon() {
                 let asked = Instant::now();
                 watch.stop.store(true, Ordering::Relaxed);
                 let (result, ended) = run.join().expect("no panic");
+                let Err(RunError::Stopped(Some(sample))) = result else {
+                    panic!("{kind}: {result:?}");
+                };
+                // 50 ms of warm-up are left out of the 300.
+                let least = Duration::from_millis(200);
                 assert!(
-                    matches!(result, Err(RunError::Stopped)),
-                    "{kind}: {result:?}"
+                    sample.took >= least && sample.took <= ended - began,
+                    "{kind}"
                 );
+                let all = sample.reads.requests;
+                if rate.is_none() {
+                    assert!(all > 0 && sample.ticks.len() >= 2, "{kind}");
+                }
+                assert_eq!(all, sample.reads.latencies.count(), "{kind}");
+                let ticks: u64 = sample.ticks.iter().map(|n| u64::from(*n)).sum();
+                assert!(ticks <= all, "{kind}");
+                assert!(watch.requests.load(Ordering::Relaxed) >= all, "{kind}");
                 ended - asked
             });
             // 50 ms and what a busy machine adds.
             assert!(stopped < Duration::from_secs(1), "{kind}: {stopped:?}");
         }
     }
+}
+
+#[test]
+fn a_run_that_is_stopped_before_it_is_measured_has_no_sample() {
+    let place = Place::new();
+    let target = place.target(Bytes::new(MIB));
+    let mut storage = Storage::new(target, region(0, MIB), options(Kind::Null));
+    let watch = Watch::default();
+    watch.stop.store(true, Ordering::Relaxed);
+    let workload = workload(4096, 1, 1, 100);
+    let result = run_at(&mut storage, &workload, 0, 600_000, &watch);
+    assert!(matches!(result, Err(RunError::Stopped(None))), "{result:?}");
 }
 
 #[test]

@@ -220,9 +220,10 @@ pub enum RunError {
         /// What would do.
         expected: String,
     },
-    /// [`Watch::stop`] was set.
+    /// [`Watch::stop`] was set. The sample is what was measured until then, and took as long as was measured; `None` when the
+    /// measured part had not begun.
     #[error("stopped")]
-    Stopped,
+    Stopped(Option<Box<Sample>>),
 }
 
 fn verb(access: Access) -> &'static str {

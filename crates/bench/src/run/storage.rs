@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::Rng;
 use super::generator::{Generator, Places, streams};
 use super::pace::Pace;
 use super::payload::Payload;
-use super::worker::{Common, Stream, Tally, drive};
+use super::worker::{Common, Stream, TICK, Tally, drive};
 use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
 use crate::results::Medium;
@@ -66,7 +66,7 @@ impl Storage {
         // Runs of one block ask for the same places at every offset.
         let place = u64::from(task.slot.cell) << 32 | u64::from(task.slot.block);
         let mut streams = streams(task.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut random = || streams.next().ok_or(RunError::Stopped);
+        let mut random = || streams.next().ok_or(RunError::Stopped(None));
         let cursors: Vec<_> = (0..workload.workers)
             .map(|worker| places.cursor(worker))
             .collect();
@@ -107,7 +107,8 @@ impl Storage {
             return Err(failure);
         }
         if watch.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Stopped);
+            let measured = !sample.took.is_zero();
+            return Err(RunError::Stopped(measured.then(|| Box::new(sample))));
         }
         Ok(sample)
     }
@@ -224,6 +225,16 @@ impl Storage {
                         source: std::io::Error::other("a worker panicked; this is a bug"),
                     }),
                 }
+            }
+            if common.watch.stop.load(Ordering::Relaxed) {
+                // What was under way is waited for and counts, so the time until then does, too.
+                let began = begin + task.warm_up;
+                let took = Instant::now().saturating_duration_since(began);
+                sample.took = took.min(task.measured);
+                let ticks = nanoseconds(sample.took) / TICK;
+                sample
+                    .ticks
+                    .truncate(usize::try_from(ticks).unwrap_or(usize::MAX));
             }
             sample.devices = counters::between(&before, &counted());
             sample

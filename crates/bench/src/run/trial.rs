@@ -80,7 +80,7 @@ pub fn trial(
             };
             match storage.run(&task, watch) {
                 Ok(sample) => one.rates.push(sample.rate()),
-                Err(RunError::Stopped) => return Err(RunError::Stopped),
+                Err(RunError::Stopped(_)) => return Err(RunError::Stopped(None)),
                 Err(error) => {
                     one.refused = Some(error.to_string());
                     last = Some(error);
@@ -94,7 +94,7 @@ pub fn trial(
             choice,
             target: storage.target,
         }),
-        None => Err(last.unwrap_or(RunError::Stopped)),
+        None => Err(last.unwrap_or(RunError::Stopped(None))),
     }
 }
 

@@ -8,7 +8,7 @@ use straddle::report::compat::diskspd::{Processor, Row, Run, report};
 
 use super::together::{self, Load, Opened};
 use crate::args::Diskspd;
-use crate::{CLEAN, output};
+use crate::{CLEAN, FAILED, output};
 
 pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
     let command = parse(&args.arguments)?;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
     for file in opened {
         file.release()?;
     }
-    done.map(|()| CLEAN)
+    done.map(|stopped| if stopped { FAILED } else { CLEAN })
 }
 
 fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
@@ -36,7 +36,8 @@ fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
     Ok(all)
 }
 
-fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Result<()> {
+/// True when a signal ended it early.
+fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Result<bool> {
     let (threads, workload) = command.workload();
     let seed = command.seed.unwrap_or_else(seed_of_now);
     let mut loads = Vec::new();
@@ -60,10 +61,11 @@ fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Resu
         Durability::Cached
     };
     let began = utc(SystemTime::now());
-    let (samples, seen) =
-        together::run(loads, durability, command.warm_up, command.runs, processors)?;
-    let processors = seen.map_or_else(Vec::new, |[before, after]| between(&before, &after));
-    let rows = rows.into_iter().zip(samples);
+    let measured = together::run(loads, durability, command.warm_up, command.runs, processors)?;
+    let processors = measured
+        .seen
+        .map_or_else(Vec::new, |[before, after]| between(&before, &after));
+    let rows = rows.into_iter().zip(measured.samples);
     let text = report(&Run {
         line: &line(&args.arguments),
         command,
@@ -82,7 +84,7 @@ fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Resu
             .collect(),
     });
     output::print(&text)?;
-    Ok(())
+    Ok(measured.stopped)
 }
 
 /// The command line as diskspd would have seen it.

@@ -8,7 +8,7 @@ use straddle::report::compat::sqlio::{File, head, results};
 
 use super::together::{self, Load, Opened};
 use crate::args::Sqlio;
-use crate::{CLEAN, output};
+use crate::{CLEAN, FAILED, output};
 
 pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
     let mut command = parse(&args.arguments)?;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
     for file in opened {
         file.release()?;
     }
-    done.map(|()| CLEAN)
+    done.map(|stopped| if stopped { FAILED } else { CLEAN })
 }
 
 fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
@@ -40,7 +40,8 @@ fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
         .collect()
 }
 
-fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<()> {
+/// True when a signal ended it early.
+fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<bool> {
     let mut files = Vec::new();
     let mut loads = Vec::new();
     for (number, (file, opened)) in (1..).zip(command.files.iter().zip(opened)) {
@@ -70,7 +71,7 @@ fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<()> {
     } else {
         Durability::Cached
     };
-    let (samples, _) = together::run(loads, durability, Duration::ZERO, command.runs, || ())?;
-    output::print(&results(command, &samples))?;
-    Ok(())
+    let measured = together::run(loads, durability, Duration::ZERO, command.runs, || ())?;
+    output::print(&results(command, &measured.samples))?;
+    Ok(measured.stopped)
 }

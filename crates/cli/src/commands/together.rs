@@ -108,15 +108,24 @@ fn names_a_drive(name: &str) -> bool {
 /// How often a signal is looked for.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs all loads at the same time, on the engine that is the fastest for the first of them. A sample for each, in order, and
-/// what `observe` saw where the measured part began and ended.
+/// What loads that ran at the same time came to.
+pub(crate) struct Measured<T> {
+    /// A sample for each, in order.
+    pub(crate) samples: Vec<Sample>,
+    /// What was observed where the measured part began and ended.
+    pub(crate) seen: Option<[T; 2]>,
+    /// A signal ended it early: the samples are what was measured until then.
+    pub(crate) stopped: bool,
+}
+
+/// Runs all loads at the same time, on the engine that is the fastest for the first of them.
 pub(crate) fn run<T: Send>(
     loads: Vec<Load>,
     durability: Durability,
     warm_up: Duration,
     measured: Duration,
     observe: impl Fn() -> T + Send,
-) -> anyhow::Result<(Vec<Sample>, Option<[T; 2]>)> {
+) -> anyhow::Result<Measured<T>> {
     let offset = Offset {
         name: "0".to_owned(),
         bytes: Bytes::ZERO,
@@ -208,7 +217,30 @@ pub(crate) fn run<T: Send>(
         over.store(true, Ordering::Relaxed);
         (results, observer.join().ok())
     });
-    Ok((results.into_iter().collect::<Result<_, _>>()?, seen))
+    let mut stopped = false;
+    let mut samples = Vec::new();
+    for result in results {
+        samples.push(match result {
+            Err(RunError::Stopped(Some(sample))) => {
+                stopped = true;
+                *sample
+            }
+            Err(RunError::Stopped(None)) => bail!("stopped before anything was measured"),
+            other => other?,
+        });
+    }
+    if stopped {
+        let took = samples.iter().map(|sample| sample.took).max();
+        output::remark(&format!(
+            "stopped; the report is about the {:.1} s that were measured",
+            took.unwrap_or_default().as_secs_f64()
+        ));
+    }
+    Ok(Measured {
+        samples,
+        seen,
+        stopped,
+    })
 }
 
 /// Waits until then, or until everything is over.

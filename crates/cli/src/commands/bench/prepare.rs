@@ -217,7 +217,7 @@ pub(super) fn arrange(
             let tried =
                 trial(target, placement.region, options, cell, offset, watch).map_err(|error| {
                     match error {
-                        RunError::Stopped => anyhow!("stopped before the first run"),
+                        RunError::Stopped(_) => anyhow!("stopped before the first run"),
                         error => anyhow::Error::new(error).context("no engine works here"),
                     }
                 })?;
