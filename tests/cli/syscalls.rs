@@ -1,8 +1,10 @@
 //! What `straddle check` asks of the kernel, from a log of its system calls: every target is opened for reading only,
-//! nothing is changed or mounted, and of a raw image little is read.
+//! nothing is changed or mounted, and of a raw image little is read. And what `straddle bench` changes: its own file and its
+//! journal.
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,13 +54,17 @@ impl Call {
 
 /// The calls of `straddle check ARGS` in `directory`.
 fn calls(directory: &Path, args: &[&str]) -> Vec<Call> {
+    traced(directory, &[&["check"], args].concat())
+}
+
+/// The calls of `straddle ARGS` in `directory`.
+fn traced(directory: &Path, args: &[&str]) -> Vec<Call> {
     let logs = tempfile::tempdir().expect("temporary directory");
     let output = Command::new("strace")
         // A log for each thread (-ff), so that calls are not interleaved; without contents (-s 0).
         .args(["-ff", "-y", "-s", "0", "-o"])
         .arg(logs.path().join("log"))
         .arg(env!("CARGO_BIN_EXE_straddle"))
-        .arg("check")
         .args(args)
         .current_dir(directory)
         .output()
@@ -400,6 +406,188 @@ fn nothing_is_changed_on_the_host() {
     let calls = calls(&here, &["database.bin"]);
     nothing_is_changed(&calls);
     assert!(opens(&calls, &file) >= 1);
+}
+
+/// Calls that change the file that their first argument is open on.
+const CHANGING_OPEN_FILES: &[&str] = &[
+    "write",
+    "writev",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "ftruncate",
+    "fallocate",
+    "fsetxattr",
+    "fremovexattr",
+    "fchmod",
+    "fchown",
+    "copy_file_range",
+    "sendfile",
+];
+/// Beginnings of calls that change what their names stand for.
+const CHANGING_NAMES: &[&str] = &[
+    "creat",
+    "unlink",
+    "rename",
+    "rmdir",
+    "mkdir",
+    "mknod",
+    "truncate",
+    "link",
+    "symlink",
+    "chmod",
+    "fchmodat",
+    "chown",
+    "lchown",
+    "fchownat",
+    "setxattr",
+    "lsetxattr",
+    "removexattr",
+    "lremovexattr",
+    "utime",
+    "mount",
+    "umount",
+];
+
+impl Call {
+    /// Every name among the arguments, from the root of the filesystem.
+    fn names(&self, directory: &Path) -> Vec<PathBuf> {
+        let mut names = Vec::new();
+        // What stands before a name may be the directory that it counts from: `AT_FDCWD</tmp>, "a"`.
+        let mut pieces = self.arguments.split('"');
+        while let (Some(before), Some(name)) = (pieces.next(), pieces.next()) {
+            let from = before
+                .rsplit_once('<')
+                .and_then(|(_, rest)| rest.split_once('>'))
+                .map_or(directory, |(path, _)| Path::new(path));
+            names.push(from.join(name));
+        }
+        names
+    }
+
+    /// Files that it opens for writing, makes, changes or removes.
+    fn changes(&self, directory: &Path) -> Vec<PathBuf> {
+        let name = self.name.as_str();
+        if name.starts_with("open") {
+            let writes = [
+                "O_WRONLY",
+                "O_RDWR",
+                "O_CREAT",
+                "O_TRUNC",
+                "O_APPEND",
+                "O_TMPFILE",
+            ];
+            if !writes.iter().any(|flag| self.arguments.contains(flag)) {
+                return Vec::new();
+            }
+            // By whatever name it was opened: what the kernel says it is.
+            let opened = self.result.split_once('<').map(|(_, path)| path);
+            return match opened.and_then(|path| path.strip_suffix('>')) {
+                Some(path) => vec![PathBuf::from(path)],
+                None => self.names(directory),
+            };
+        }
+        if CHANGING_OPEN_FILES.contains(&name) {
+            let is_terminal = matches!(self.descriptor(), Some(1 | 2));
+            let file = self
+                .file()
+                .filter(|path| !is_terminal && path.starts_with('/'));
+            return file.map(PathBuf::from).into_iter().collect();
+        }
+        if CHANGING_NAMES.iter().any(|call| name.starts_with(call)) {
+            return self.names(directory);
+        }
+        Vec::new()
+    }
+}
+
+/// All files that are changed in any way.
+fn changed(calls: &[Call], directory: &Path) -> BTreeSet<PathBuf> {
+    calls
+        .iter()
+        .flat_map(|call| call.changes(directory))
+        .collect()
+}
+
+/// Files that are removed.
+fn removed(calls: &[Call], directory: &Path) -> BTreeSet<PathBuf> {
+    let removing = calls.iter().filter(|call| call.name.starts_with("unlink"));
+    removing.flat_map(|call| call.names(directory)).collect()
+}
+
+/// A short experiment.
+const BENCH: &str =
+    "--offsets unaligned,64K --size 4M --runtime 40ms --warm-up 10ms --blocks 3-3 --seed 1";
+
+#[test]
+fn a_benchmark_changes_its_own_file_and_journal_alone() {
+    for engine in ["io_uring", "pread"] {
+        let (_keep, here) = scratch();
+        std::fs::write(here.join("database.bin"), vec![1; 100_000]).expect("a scratch file");
+        let mut args = vec!["bench", ".", "--rw", "50/50", "--engine", engine];
+        args.extend(BENCH.split(' '));
+        let calls = traced(&here, &args);
+        let own: BTreeSet<PathBuf> = ["straddle-bench.dat", "straddle-bench.dat.journal"]
+            .iter()
+            .map(|name| here.join(name))
+            .collect();
+        assert_eq!(changed(&calls, &here), own, "{engine}");
+        let gone = removed(&calls, &here);
+        assert!(
+            gone.contains(&here.join("straddle-bench.dat")) && gone.is_subset(&own),
+            "{engine}: {gone:?}"
+        );
+        let bytes = std::fs::read(here.join("database.bin")).expect("it is there");
+        assert_eq!(bytes, vec![1; 100_000]);
+    }
+}
+
+#[test]
+fn a_file_that_is_only_read_is_never_opened_for_writing() {
+    for engine in ["io_uring", "pread"] {
+        let (_keep, here) = scratch();
+        let file = here.join("database.bin");
+        std::fs::write(&file, vec![1; 16 << 20]).expect("a scratch file");
+        let mut args = vec!["bench", "database.bin", "--engine", engine];
+        args.extend(BENCH.split(' '));
+        let calls = traced(&here, &args);
+        assert!(opens(&calls, &file) >= 1, "{engine}");
+        let journal = here.join("database.bin.journal");
+        for path in changed(&calls, &here) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_journal = name.is_some_and(|name| name.ends_with(".journal"));
+            assert!(
+                is_journal && path.parent() == Some(&here),
+                "{engine}: {} is changed; only {} may be",
+                path.display(),
+                journal.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn changes_are_seen_in_a_log() {
+    let here = Path::new("/tmp");
+    let changes = |line: &str| Call::parse(line).expect("a call").changes(here);
+    for (line, path) in [
+        (
+            "openat(AT_FDCWD</tmp>, \"a\", O_RDWR|O_CLOEXEC) = 3</tmp/a>",
+            "/tmp/a",
+        ),
+        (
+            "openat(AT_FDCWD</tmp>, \"b/a\", O_WRONLY) = -1 ENOENT (No such file or directory)",
+            "/tmp/b/a",
+        ),
+        ("unlink(\"a\") = 0", "/tmp/a"),
+        ("unlinkat(5</var>, \"a\", 0) = 0", "/var/a"),
+        ("pwrite64(4</tmp/a>, \"\"..., 8192, 0) = 8192", "/tmp/a"),
+        ("fallocate(4</tmp/a>, 0, 0, 8192) = 0", "/tmp/a"),
+    ] {
+        assert_eq!(changes(line), [PathBuf::from(path)], "{line}");
+    }
+    assert!(changes("openat(AT_FDCWD</tmp>, \"a\", O_RDONLY) = 3</tmp/a>").is_empty());
+    assert!(changes("write(2</dev/pts/0>, \"\"..., 5) = 5").is_empty());
 }
 
 #[test]
