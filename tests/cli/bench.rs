@@ -538,17 +538,12 @@ fn a_damaged_journal_is_an_error_that_names_the_line() {
     assert!(file.exists(), "it is left alone");
 }
 
-/// True as root; says by name what is not run otherwise.
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that is not run must not look like one that is"
-)]
-fn is_root(test: &str) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("{test} is not run: it needs root, for mounts and loop devices");
-    }
-    root
+/// Fails by name without root: a test that is not run must not look like one that passes.
+fn needs_root(test: &str) {
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "{test} needs root, for mounts and loop devices; run it with sudo, or leave it out with --skip {test}"
+    );
 }
 
 /// A mount that ends with the test.
@@ -596,9 +591,7 @@ fn sparse(path: &Path, len: u64) {
 
 #[test]
 fn a_full_or_read_only_filesystem_is_an_error_and_nothing_stays() {
-    if !is_root("a_full_or_read_only_filesystem_is_an_error_and_nothing_stays") {
-        return;
-    }
+    needs_root("a_full_or_read_only_filesystem_is_an_error_and_nothing_stays");
     let here = scratch();
     let small = here.path().join("small");
     fs::create_dir(&small).expect("is made");
@@ -628,9 +621,7 @@ fn a_full_or_read_only_filesystem_is_an_error_and_nothing_stays() {
 
 #[test]
 fn devices_are_protected_by_everything_that_is_known_about_them() {
-    if !is_root("devices_are_protected_by_everything_that_is_known_about_them") {
-        return;
-    }
+    needs_root("devices_are_protected_by_everything_that_is_known_about_them");
     let here = scratch();
     let image = here.path().join("image");
     sparse(&image, 160 << 20);
@@ -700,9 +691,7 @@ fn devices_are_protected_by_everything_that_is_known_about_them() {
 
 #[test]
 fn a_device_of_4k_sectors_refuses_sector_63_and_names_another_offset() {
-    if !is_root("a_device_of_4k_sectors_refuses_sector_63_and_names_another_offset") {
-        return;
-    }
+    needs_root("a_device_of_4k_sectors_refuses_sector_63_and_names_another_offset");
     let here = scratch();
     let image = here.path().join("image");
     sparse(&image, 160 << 20);
@@ -720,9 +709,7 @@ fn a_device_of_4k_sectors_refuses_sector_63_and_names_another_offset() {
 
 #[test]
 fn a_file_in_memory_is_labelled() {
-    if !is_root("a_file_in_memory_is_labelled") {
-        return;
-    }
+    needs_root("a_file_in_memory_is_labelled");
     let here = scratch();
     let memory = here.path().join("memory");
     fs::create_dir(&memory).expect("is made");
@@ -735,9 +722,7 @@ fn a_file_in_memory_is_labelled() {
 
 #[test]
 fn a_device_is_only_written_to_again_with_consent_given_again() {
-    if !is_root("a_device_is_only_written_to_again_with_consent_given_again") {
-        return;
-    }
+    needs_root("a_device_is_only_written_to_again_with_consent_given_again");
     let here = scratch();
     let image = here.path().join("image");
     sparse(&image, 160 << 20);
@@ -774,9 +759,7 @@ fn a_device_is_only_written_to_again_with_consent_given_again() {
 
 #[test]
 fn a_disk_that_cannot_hold_what_it_promised_ends_the_filling() {
-    if !is_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling") {
-        return;
-    }
+    needs_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling");
     let here = scratch();
     let (small, point) = (here.path().join("small"), here.path().join("point"));
     fs::create_dir(&small).expect("is made");
