@@ -13,7 +13,18 @@ use crate::plan::Plan;
 /// What one device takes, and the arithmetic.
 struct Room {
     requests: u64,
+    /// Without the device's name.
     how: String,
+}
+
+impl Room {
+    /// The arithmetic of one device.
+    fn of(self, device: &str) -> Room {
+        Room {
+            how: format!("{device}/{}", self.how),
+            ..self
+        }
+    }
 }
 
 fn room_of(kernel: &Kernel, device: &str) -> Option<Room> {
@@ -27,8 +38,8 @@ fn room_of(kernel: &Kernel, device: &str) -> Option<Room> {
         Some(Room {
             requests: each.checked_mul(count)?,
             how: match count {
-                1 => format!("{device}/{file} = {each}"),
-                _ => format!("{device}/{file} = {each} in each of {count} hardware queues"),
+                1 => format!("{file} = {each}"),
+                _ => format!("{file} = {each} in each of {count} hardware queues"),
             },
         })
     };
@@ -43,7 +54,7 @@ fn room_of(kernel: &Kernel, device: &str) -> Option<Room> {
         .number(&format!("{path}/device/queue_depth"))
         .map(|requests: u64| Room {
             requests,
-            how: format!("{device}/device/queue_depth = {requests}"),
+            how: format!("device/queue_depth = {requests}"),
         });
     [depth, tags, requests]
         .into_iter()
@@ -55,21 +66,14 @@ fn room_of(kernel: &Kernel, device: &str) -> Option<Room> {
 /// take.
 pub(super) fn too_short(kernel: &Kernel, devices: &Devices, plan: &Plan) -> Option<Warning> {
     let asked = plan.cells.iter().max_by_key(|cell| cell.concurrency())?;
-    let on_path = devices.path.iter().filter_map(|name| room_of(kernel, name));
+    let on_path = devices.path.iter();
+    let on_path = on_path.filter_map(|name| Some(room_of(kernel, name)?.of(name)));
     // Requests spread over the disks, so these count together; one whose room is not known may take any number.
-    let disks: Option<Vec<Room>> = devices
-        .disks
-        .iter()
-        .map(|name| room_of(kernel, name))
-        .collect();
-    let together = disks.filter(|disks| disks.len() > 1).map(|disks| Room {
-        requests: disks.iter().map(|room| room.requests).sum(),
-        how: disks
-            .iter()
-            .map(|room| room.how.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-    });
+    let rooms = devices.disks.iter().map(|name| room_of(kernel, name));
+    let disks: Option<Vec<Room>> = rooms.collect();
+    let together = disks
+        .filter(|disks| disks.len() > 1)
+        .map(|disks| in_all(disks, &devices.disks));
     let narrowest = on_path.chain(together).min_by_key(|room| room.requests)?;
     if narrowest.requests >= asked.concurrency() {
         return None;
@@ -96,6 +100,22 @@ pub(super) fn too_short(kernel: &Kernel, devices: &Devices, plan: &Plan) -> Opti
             narrowest.requests
         ),
     })
+}
+
+/// What several disks take together.
+fn in_all(disks: Vec<Room>, names: &[String]) -> Room {
+    let requests = disks.iter().map(|room| room.requests).sum();
+    let how = match disks.first() {
+        Some(first) if disks.iter().all(|room| room.how == first.how) => {
+            format!("{} on each of {} disks", first.how, disks.len())
+        }
+        _ => {
+            let rooms = disks.into_iter().zip(names);
+            let each: Vec<String> = rooms.map(|(room, name)| room.of(name).how).collect();
+            each.join(", ")
+        }
+    };
+    Room { requests, how }
 }
 
 #[cfg(test)]
@@ -158,8 +178,19 @@ mod tests {
         let warning = too_short(&kernel, &both, &plan(&[65])).expect("a warning");
         assert!(
             warning.cause.contains(
-                "but 64 (nvme0n1/mq/0/nr_tags = 8 in each of 4 hardware queues, nvme1n1/"
-            )
+                "but 64 (mq/0/nr_tags = 8 in each of 4 hardware queues on each of 2 disks)"
+            ),
+            "{}",
+            warning.cause
+        );
+        put(root.path(), "/sys/block/nvme1n1/mq/0/nr_tags", "4\n");
+        let warning = too_short(&kernel, &both, &plan(&[64])).expect("a warning");
+        assert!(
+            warning.cause.contains(
+                "but 48 (nvme0n1/mq/0/nr_tags = 8 in each of 4 hardware queues, nvme1n1/mq/0/nr_tags = 4 in each"
+            ),
+            "{}",
+            warning.cause
         );
         let one_unknown = devices(&["md0"], &["nvme0n1", "sdx"]);
         assert_eq!(too_short(&kernel, &one_unknown, &plan(&[65])), None);
