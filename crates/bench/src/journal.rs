@@ -262,7 +262,10 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(exists(path));
             }
-            opened => opened.map_err(|error| JournalError::os("create", path, error))?,
+            opened => opened.map_err(|source| JournalError::NotCreated {
+                path: path.to_owned(),
+                source,
+            })?,
         };
         let mut journal = Journal::locked(path, file)?;
         let written = journal

@@ -4,6 +4,17 @@ use std::path::{Path, PathBuf};
 /// Why a journal cannot be written or gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
+    /// None can be made there.
+    #[error(
+        "cannot create the journal {}: {source}; it lies beside the test file, so choose a target that can be written to, or another place for the journal alone with --journal",
+        path.display()
+    )]
+    NotCreated {
+        /// The journal.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The system refused.
     #[error("cannot {doing} the journal {}: {source}", path.display())]
     Os {
