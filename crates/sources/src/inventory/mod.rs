@@ -27,7 +27,7 @@ use straddle_stack::{Fact, Oddity, OddityKind, Stack};
 use crate::Overrides;
 
 /// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
-pub const MOST_THINGS: usize = 3000;
+pub const MOST_THINGS: usize = 2000;
 
 /// Everything said about one machine.
 #[derive(Clone, Debug, Default)]
