@@ -137,6 +137,23 @@ fn samples_that_were_analysed() {
     }
 }
 
+/// One offset has no baseline beside it, and none is spoken of.
+#[test]
+fn one_offset_is_compared_with_nothing() {
+    let mut experiment = Recipe::one_cell().make();
+    experiment.plan.offsets.truncate(1);
+    experiment.setting.places.truncate(1);
+    for cell in &mut experiment.cells {
+        cell.offsets.truncate(1);
+        cell.gains.clear();
+    }
+    experiment.samples.retain(|sample| sample.slot.offset == 0);
+    let text = plain(&experiment, 100);
+    assert!(!text.contains("before, between"), "{text}");
+    assert!(!text.contains("Gain over"), "{text}");
+    assert!(text.contains("order      runs of 10 s"), "{text}");
+}
+
 #[test]
 fn hostile_names_do_not_draw_on_the_terminal() {
     let mut recipe = Recipe::one_cell();

@@ -32,25 +32,32 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
         .iter()
         .map(|offset| both(&offset.name, offset.bytes))
         .collect();
-    line(
-        "offsets",
-        format!("{}; the first is the baseline", offsets.join(", ")),
-    );
-    line(
-        "block",
-        format!(
-            "{} runs of {} ({} of them warm-up), the baseline between all others: {}",
-            outline.runs_per_block,
-            time(outline.run),
-            if plan.warm_up.is_zero() {
-                "nothing".to_owned()
-            } else {
-                time(plan.warm_up)
-            },
-            time(outline.block)
-        ),
-    );
-    line("order", order(plan, &outline.first_round));
+    let warm_up = match plan.warm_up.is_zero() {
+        true => "nothing".to_owned(),
+        false => time(plan.warm_up),
+    };
+    let run = format!("{} ({warm_up} of them warm-up)", time(outline.run));
+    if let [only] = offsets.as_slice() {
+        line(
+            "offset",
+            format!("{only}; there is nothing to compare it with"),
+        );
+        line("block", format!("1 run of {run}"));
+    } else {
+        line(
+            "offsets",
+            format!("{}; the first is the baseline", offsets.join(", ")),
+        );
+        line(
+            "block",
+            format!(
+                "{} runs of {run}, the baseline between all others: {}",
+                outline.runs_per_block,
+                time(outline.block)
+            ),
+        );
+        line("order", order(plan, &outline.first_round));
+    }
     let least = outline.least;
     let most = match outline.most {
         Some(most) if most == least => String::new(),

@@ -138,6 +138,13 @@ fn order(experiment: &Experiment) -> String {
     } else {
         format!(" after {} of warm-up", time(plan.warm_up))
     };
+    if plan.offsets.len() < 2 {
+        return format!(
+            "runs of {}{warm_up}; seed {}",
+            time(plan.measured),
+            plan.seed
+        );
+    }
     format!(
         "runs of {}{warm_up}; {} before, between and after the others, which come in random order; seed {}",
         time(plan.measured),
