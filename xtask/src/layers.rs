@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "straddle-sources",
     "straddle-rules",
     "straddle-bench",
+    "straddle-predict",
     "straddle-report",
     "straddle",
     "straddle-cli",

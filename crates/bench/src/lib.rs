@@ -14,6 +14,7 @@
 
 pub mod compat;
 pub mod counters;
+pub mod generator;
 pub mod histogram;
 pub mod journal;
 pub mod machine;

@@ -20,7 +20,6 @@
 //! With [`Workload::rate`], requests are due at fixed distances, each worker's share from a random phase on, and latency
 //! counts from when a request was due. Workers sleep until 20 µs before that, then look at the clock.
 
-mod generator;
 mod pace;
 mod payload;
 mod storage;

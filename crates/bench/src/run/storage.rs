@@ -11,12 +11,12 @@ use straddle_io::engine::{Engine, Kind, Null, Pread, Setup};
 
 use rand_xoshiro::rand_core::Rng;
 
-use super::generator::{Generator, Places, streams};
 use super::pace::Pace;
 use super::payload::Payload;
 use super::worker::{Common, Stream, TICK, Tally, drive};
 use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
+use crate::generator::{Generator, Places, streams};
 use crate::results::Medium;
 use crate::sample::{Issued, Sample};
 use crate::workload::{Pattern, Percent, Workload};

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use straddle_geometry::{Access, Bytes};
 use straddle_io::engine::{Ended, Engine, Request, Wait};
 
-use super::generator::{Drawn, Generator};
 use super::pace::Pace;
 use super::payload::Payload;
 use super::verify::Verifier;
 use super::{RunError, Watch};
+use crate::generator::{Drawn, Generator};
 use crate::sample::{Issued, Side};
 
 /// A tenth of a second: how finely requests are counted over time, and how often others are told.
@@ -332,15 +332,15 @@ impl<E: Engine> Worker<'_, E> {
             if let Some(flight) = self.flights.get_mut(index as usize) {
                 *flight = Flight {
                     access: drawn.access,
-                    offset: drawn.offset,
-                    len: drawn.len,
+                    offset: drawn.offset.get(),
+                    len: drawn.len.get(),
                     from,
                 };
             }
             self.engine.start(Request {
                 access: drawn.access,
-                offset: Bytes::new(drawn.offset),
-                len: Bytes::new(drawn.len),
+                offset: drawn.offset,
+                len: drawn.len,
                 slot,
             });
             self.free.pop_front();
@@ -374,7 +374,7 @@ fn draw(generator: &mut Generator<'_>, verifier: Option<&Verifier>) -> Option<Dr
     };
     (0..DRAWS)
         .map(|_| generator.draw())
-        .find(|drawn| verifier.claim(drawn.offset, drawn.len))
+        .find(|drawn| verifier.claim(drawn.offset.get(), drawn.len.get()))
 }
 
 /// Puts into the buffer what is written next.
@@ -386,14 +386,14 @@ fn renew<E: Engine>(
     drawn: &Drawn,
     verifier: Option<&Verifier>,
 ) {
-    let len = usize::try_from(drawn.len).unwrap_or(usize::MAX);
+    let len = usize::try_from(drawn.len.get()).unwrap_or(usize::MAX);
     let Some(bytes) = engine.buffer(slot).and_then(|buffer| buffer.get_mut(..len)) else {
         // The engine refuses such a request, and says why.
         return;
     };
     payload.renew(bytes);
     if let Some(verifier) = verifier {
-        verifier.stamp(drawn.offset, bytes);
+        verifier.stamp(drawn.offset.get(), bytes);
     }
 }
 

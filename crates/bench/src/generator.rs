@@ -17,7 +17,7 @@ use straddle_geometry::{Access, Bytes, Extent, Unit};
 use crate::workload::{Pattern, Percent, Workload};
 
 /// The random numbers of each stream of a run, one after the other.
-pub(super) fn streams(seed: u64) -> impl Iterator<Item = Xoshiro256PlusPlus> {
+pub fn streams(seed: u64) -> impl Iterator<Item = Xoshiro256PlusPlus> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     std::iter::repeat_with(move || {
         let this = random.clone();
@@ -27,23 +27,28 @@ pub(super) fn streams(seed: u64) -> impl Iterator<Item = Xoshiro256PlusPlus> {
 }
 
 /// A number below `end`, each equally likely but for one part in 2⁶⁴ / `end`.
-pub(super) fn below(random: u64, end: u64) -> u64 {
+pub(crate) fn below(random: u64, end: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
 /// A request without a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Drawn {
-    pub(super) access: Access,
-    pub(super) offset: u64,
-    pub(super) len: u64,
+pub struct Drawn {
+    /// Which way.
+    pub access: Access,
+    /// Where it begins.
+    pub offset: Bytes,
+    /// How long it is.
+    pub len: Bytes,
 }
 
 /// What a workload cannot do in an extent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooSmall {
-    pub(super) found: String,
-    pub(super) expected: String,
+pub struct TooSmall {
+    /// What there is.
+    pub found: String,
+    /// What there would have to be.
+    pub expected: String,
 }
 
 /// The places of one size.
@@ -59,7 +64,7 @@ struct Lattice {
 
 /// What all streams of a run have in common.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub struct Places {
     base: u64,
     len: u64,
     lattices: Vec<Lattice>,
@@ -73,7 +78,11 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn new(workload: &Workload, extent: Extent) -> Result<Places, TooSmall> {
+    /// The places of a workload's requests in an extent.
+    ///
+    /// # Errors
+    /// Too little room for the requests or the workers.
+    pub fn new(workload: &Workload, extent: Extent) -> Result<Places, TooSmall> {
         let len = extent.len().get();
         let mut lattices = Vec::new();
         let mut weights = 0_u64;
@@ -150,7 +159,8 @@ impl Places {
     }
 
     /// The cursor that the streams of a worker share; none is needed for random requests.
-    pub(super) fn cursor(&self, worker: u32) -> Cursor {
+    #[must_use]
+    pub fn cursor(&self, worker: u32) -> Cursor {
         let share = |worker: u32| {
             let all = u128::from(self.shares);
             let before = all * u128::from(worker) / u128::from(self.workers.max(1));
@@ -184,7 +194,7 @@ fn common_multiple(lattices: &[Lattice]) -> u64 {
 
 /// Where requests of a worker have got to that are not random.
 #[derive(Debug)]
-pub(super) struct Cursor {
+pub struct Cursor {
     /// Its part, from the beginning of the extent; in columns, from the beginning of a row.
     begin: u64,
     end: u64,
@@ -224,7 +234,7 @@ impl Cursor {
 
 /// A stream of requests.
 #[derive(Debug)]
-pub(super) struct Generator<'a> {
+pub struct Generator<'a> {
     places: &'a Places,
     cursor: &'a Cursor,
     random: Xoshiro256PlusPlus,
@@ -234,7 +244,9 @@ pub(super) struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    pub(super) fn new(
+    /// A stream that takes its places from `places` and, unless it is random, in the order of `cursor`.
+    #[must_use]
+    pub fn new(
         places: &'a Places,
         cursor: &'a Cursor,
         random: Xoshiro256PlusPlus,
@@ -254,8 +266,9 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// The next request.
     #[inline]
-    pub(super) fn draw(&mut self) -> Drawn {
+    pub fn draw(&mut self) -> Drawn {
         let lattice = if self.single {
             self.first
         } else {
@@ -277,8 +290,8 @@ impl<'a> Generator<'a> {
         };
         Drawn {
             access,
-            offset: self.places.base + at,
-            len: lattice.size,
+            offset: Bytes::new(self.places.base + at),
+            len: Bytes::new(lattice.size),
         }
     }
 
@@ -356,6 +369,7 @@ mod tests {
                 let mut generator = Generator::new(&places, &cursor, random(seed, worker));
                 for _ in 0..300 {
                     let Drawn { offset, len: size, .. } = generator.draw();
+                    let (offset, size) = (offset.get(), size.get());
                     prop_assert!(offset >= start && offset + size <= start + len);
                     prop_assert_eq!((offset - start) % size, 0);
                     prop_assert!(sizes.iter().any(|(n, weight)| *n == size && *weight > 0));
@@ -375,7 +389,8 @@ mod tests {
         let mut generator = Generator::new(&places, &cursor, random(1, 0));
         let mut counts = [0_u32; 100];
         for _ in 0..100_000 {
-            let at = usize::try_from((generator.draw().offset - 63 * 512) / 4096).expect("small");
+            let at =
+                usize::try_from((generator.draw().offset.get() - 63 * 512) / 4096).expect("small");
             *counts.get_mut(at).expect("one of the hundred places") += 1;
         }
         // Chi-squared with 99 degrees of freedom: above 148.2 one time in a thousand, and the seed is fixed.
@@ -394,11 +409,11 @@ mod tests {
         for worker in 0..3 {
             let cursor = places.cursor(worker);
             let mut generator = Generator::new(&places, &cursor, random(1, worker));
-            let first = generator.draw().offset;
+            let first = generator.draw().offset.get();
             let mut last = first;
             assert!(seen.insert(first));
             loop {
-                let next = generator.draw().offset;
+                let next = generator.draw().offset.get();
                 if next == first {
                     break;
                 }
@@ -436,7 +451,7 @@ mod tests {
             for worker in 0..workers {
                 let cursor = places.cursor(worker);
                 let mut generator = Generator::new(&places, &cursor, random(seed, worker));
-                let first = generator.draw().offset;
+                let first = generator.draw().offset.get();
                 let mut pass = vec![first];
                 loop {
                     let next = generator.draw();
@@ -448,7 +463,7 @@ mod tests {
                     pass.push(next.offset);
                 }
                 for at in &pass[1..] {
-                    prop_assert_eq!(generator.draw().offset, *at, "the second pass");
+                    prop_assert_eq!(generator.draw().offset.get(), *at, "the second pass");
                 }
                 seen.extend(pass);
             }
@@ -479,6 +494,7 @@ mod tests {
                 let mut last: Option<u64> = None;
                 for _ in 0..300 {
                     let Drawn { offset, len: size, .. } = generator.draw();
+                    let (offset, size) = (offset.get(), size.get());
                     let at = offset - start;
                     prop_assert_eq!(at % step, 0);
                     prop_assert!(at >= cursor.begin && at + size <= cursor.end && at + size <= len);
@@ -518,7 +534,7 @@ mod tests {
                     .flat_map(|column| (0..rows).map(move |n| start + n * row + column * size))
                     .collect();
                 for _ in 0..2 {
-                    seen.extend(of_worker.iter().map(|_| generator.draw().offset));
+                    seen.extend(of_worker.iter().map(|_| generator.draw().offset.get()));
                     expected.extend(of_worker.iter().copied());
                 }
             }
@@ -552,7 +568,7 @@ mod tests {
         let cursor = places.cursor(0);
         let draw = |seed, stream| {
             let mut generator = Generator::new(&places, &cursor, random(seed, stream));
-            std::array::from_fn::<u64, 8, _>(|_| generator.draw().offset)
+            std::array::from_fn::<u64, 8, _>(|_| generator.draw().offset.get())
         };
         assert_eq!(draw(3, 1), draw(3, 1));
         assert_ne!(draw(3, 1), draw(3, 0));

@@ -1,0 +1,9 @@
+//! What every model needs: integer time, the next event of each station, servers with a queue.
+
+mod calendar;
+mod servers;
+mod time;
+
+pub(crate) use calendar::Calendar;
+pub(crate) use servers::Servers;
+pub use time::Time;

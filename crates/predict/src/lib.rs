@@ -1,0 +1,18 @@
+//! What each offset would deliver: discrete-event models of disks, arrays and flash.
+//!
+//! A [`Profile`](profile::Profile) names a device or an array by physical parameters, each with its source. A system is built
+//! from it and works through the requests of a workload in simulated time: integers, seeded random numbers and the
+//! pure-Rust `libm`, so that a run is the same to the bit everywhere.
+
+pub mod experiment;
+mod kernel;
+pub mod model;
+pub mod profile;
+mod requests;
+mod scenario;
+mod system;
+
+pub use kernel::Time;
+pub use requests::{Arrivals, Next, Requests};
+pub use scenario::{Scenario, replay};
+pub use system::{Counts, Length, Outcome, Resource, check};

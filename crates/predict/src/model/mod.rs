@@ -1,0 +1,66 @@
+//! The models, one file or folder each, in the order of the stack.
+//!
+//! A model declares its parameters ([`Model`]) and builds itself from a profile's section. Those of one member of an array
+//! (disk, flash, server) are [`Device`]s; what lies above them is part of every system or absent.
+
+pub(crate) mod array;
+pub(crate) mod controller;
+mod device;
+pub(crate) mod port;
+pub(crate) mod server;
+pub(crate) mod soft;
+
+pub(crate) use device::{Device, Ended, Operation, Tally, Use};
+
+use crate::profile::Key;
+
+/// What a model is called and which parameters it has.
+#[derive(Debug)]
+pub struct Model {
+    /// Its section in profiles.
+    pub section: &'static str,
+    /// What it is, for people.
+    pub title: &'static str,
+    /// Its parameters.
+    pub keys: &'static [&'static Key],
+}
+
+/// Every model in the order of the stack, highest first.
+pub static MODELS: &[&Model] = &[
+    &port::MODEL,
+    &controller::MODEL,
+    &array::MODEL,
+    &server::MODEL,
+];
+
+/// Sections of which a profile has exactly one: what a member is.
+pub const DEVICES: &[&str] = &["disk", "flash", "server"];
+
+impl Model {
+    /// Its parameter of that name.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name).copied()
+    }
+
+    /// The names of its parameters, for a message.
+    #[must_use]
+    pub fn key_names(&self) -> String {
+        let names: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
+        names.join(", ")
+    }
+}
+
+/// The model of that section.
+#[must_use]
+pub fn find(section: &str) -> Option<&'static Model> {
+    let mut models = MODELS.iter();
+    models.find(|model| model.section == section).copied()
+}
+
+/// The names of all sections, for a message.
+#[must_use]
+pub fn names() -> String {
+    let names: Vec<&str> = MODELS.iter().map(|model| model.section).collect();
+    names.join(", ")
+}

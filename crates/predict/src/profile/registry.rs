@@ -1,0 +1,65 @@
+//! The profiles that come with the program: a line each.
+
+use super::{Profile, Refusal};
+
+macro_rules! profiles {
+    ($($name:literal),* $(,)?) => {
+        /// Name and text of every profile.
+        pub const PROFILES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../profiles/", $name, ".toml")))),*
+        ];
+    };
+}
+
+profiles!["fixed-service",];
+
+/// The text of a profile.
+#[must_use]
+pub fn text(name: &str) -> Option<&'static str> {
+    let found = PROFILES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+
+/// All names, for a message.
+#[must_use]
+pub fn names() -> String {
+    let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// The profile of that name.
+///
+/// # Errors
+/// There is none, or it is wrong.
+pub fn load(name: &str) -> Result<Profile, Refusal> {
+    let text = text(name).ok_or_else(|| Refusal::new("the profile", name, names()))?;
+    Profile::read(name, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_is_complete_and_can_be_built() {
+        for (name, _) in PROFILES {
+            let profile = load(name).and_then(|profile| profile.complete());
+            profile
+                .and_then(|profile| crate::system::check(&profile))
+                .unwrap_or_else(|refusal| panic!("{refusal}"));
+        }
+    }
+
+    #[test]
+    fn every_file_is_in_the_table() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("there are profiles")
+            .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+            .collect();
+        files.sort();
+        let mut names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
+}

@@ -1,0 +1,154 @@
+//! Where requests come from: a workload, or a recorded stream.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use straddle_bench::generator::{Cursor, Generator, Places, streams};
+use straddle_bench::workload::Workload;
+use straddle_geometry::{Access, Bytes, Extent};
+
+use crate::kernel::Time;
+use crate::model::server::exponential;
+use crate::profile::Refusal;
+
+/// A request that is to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// When it is due. Latency counts from there, also when it could not be made then.
+    pub due: Time,
+    /// Which way.
+    pub access: Access,
+    /// Where it begins, in the addresses of whatever the system is.
+    pub start: Bytes,
+    /// How long it is; not zero.
+    pub len: Bytes,
+}
+
+/// A source of requests: a workload here, a recorded trace elsewhere.
+///
+/// A *stream* makes one request after the other: in a closed loop, a place for an outstanding request, which is asked again
+/// when its request has been answered; in an open loop, arrivals, which do not wait for answers.
+pub trait Requests {
+    /// How many streams there are.
+    fn streams(&self) -> u32;
+
+    /// The next request of a stream, `now` being the time at which its last one was answered or, in an open loop, made.
+    /// `None` when there are no more.
+    fn next(&mut self, now: Time, stream: u32) -> Option<Next>;
+
+    /// True when requests come at their time, whether earlier ones have been answered or not.
+    fn is_open(&self) -> bool;
+}
+
+/// How requests of an open loop arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrivals {
+    /// At fixed distances, as `bench` makes them.
+    #[default]
+    Even,
+    /// At random, independent of each other (Poisson): many users.
+    Random,
+}
+
+/// What all streams of a workload share.
+pub(crate) struct Ground {
+    places: Places,
+    cursors: Vec<Cursor>,
+}
+
+impl Ground {
+    /// A workload in an extent.
+    pub(crate) fn new(workload: &Workload, extent: Extent) -> Result<Ground, Refusal> {
+        let places = Places::new(workload, extent)
+            .map_err(|small| Refusal::new("the workload", small.found, small.expected))?;
+        let cursors = (0..workload.workers)
+            .map(|worker| places.cursor(worker))
+            .collect();
+        Ok(Ground { places, cursors })
+    }
+}
+
+/// A workload as a source of requests.
+pub(crate) struct Synthetic<'a> {
+    /// One for each worker; its outstanding requests draw from it in turn.
+    generators: Vec<Generator<'a>>,
+    outstanding: u32,
+    think: Time,
+    /// Of an open loop.
+    arrivals: Option<Pace>,
+}
+
+/// When requests of an open loop are due.
+struct Pace {
+    /// Seconds from one arrival of a stream to the next, on average.
+    interval: f64,
+    /// For each stream, when its next arrival is, in seconds.
+    next: Vec<f64>,
+    random: Option<Xoshiro256PlusPlus>,
+}
+
+impl<'a> Synthetic<'a> {
+    /// The same seed draws the same places of the lattice, at whatever offset the ground lies.
+    pub(crate) fn new(
+        workload: &Workload,
+        arrivals: Arrivals,
+        ground: &'a Ground,
+        seed: u64,
+    ) -> Synthetic<'a> {
+        let mut random = streams(seed);
+        let pairs = ground.cursors.iter().zip(random.by_ref());
+        let generators = pairs
+            .map(|(cursor, random)| Generator::new(&ground.places, cursor, random))
+            .collect();
+        let pace = workload.rate.map(|rate| {
+            let workers = f64::from(workload.workers);
+            let interval = workers / rate;
+            Pace {
+                interval,
+                next: (0..workload.workers)
+                    .map(|worker| interval * f64::from(worker) / workers)
+                    .collect(),
+                random: random.next().filter(|_| arrivals == Arrivals::Random),
+            }
+        });
+        Synthetic {
+            generators,
+            outstanding: workload.outstanding,
+            think: Time::seconds(workload.think.as_secs_f64()),
+            arrivals: pace,
+        }
+    }
+}
+
+impl Requests for Synthetic<'_> {
+    fn streams(&self) -> u32 {
+        let workers = u32::try_from(self.generators.len()).unwrap_or(u32::MAX);
+        match self.arrivals {
+            Some(_) => workers,
+            None => workers.saturating_mul(self.outstanding),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, now: Time, stream: u32) -> Option<Next> {
+        let (worker, due) = match &mut self.arrivals {
+            Some(pace) => {
+                let next = pace.next.get_mut(stream as usize)?;
+                let due = Time::seconds(*next);
+                *next += pace.interval * pace.random.as_mut().map_or(1.0, exponential);
+                (stream, due)
+            }
+            None if now == Time::ZERO => (stream / self.outstanding, now),
+            None => (stream / self.outstanding, now + self.think),
+        };
+        let drawn = self.generators.get_mut(worker as usize)?.draw();
+        Some(Next {
+            due,
+            access: drawn.access,
+            start: drawn.offset,
+            len: drawn.len,
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        self.arrivals.is_some()
+    }
+}

@@ -1,0 +1,147 @@
+//! A system, a workload and a place for it: what one run simulates.
+
+use straddle_bench::workload::Workload;
+use straddle_geometry::{Bytes, Extent};
+
+use crate::model::Device;
+use crate::profile::{Profile, Refusal};
+use crate::requests::{Arrivals, Ground, Requests, Synthetic};
+use crate::system::{Length, Outcome, System, WithDevice, with_device};
+
+/// What one run simulates.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The system. Defaults need not be in their place yet.
+    pub profile: Profile,
+    /// What is asked of it.
+    pub workload: Workload,
+    /// How requests of an open loop arrive.
+    pub arrivals: Arrivals,
+    /// Where the region that requests go to begins: in the addresses of the array, which begin on all of its grids.
+    pub offset: Bytes,
+    /// Length of that region; without it, all that is there behind the offset.
+    pub span: Option<Bytes>,
+}
+
+impl Scenario {
+    /// One run. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
+    /// the workload's lattice in the same order on platters that stand the same.
+    ///
+    /// # Errors
+    /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
+    pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
+        let profile = self.profile.complete()?;
+        let run = Run {
+            scenario: self,
+            seed,
+            length,
+        };
+        with_device(&profile, run)
+    }
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    length: Length,
+}
+
+impl WithDevice for Run<'_> {
+    type Output = Outcome;
+
+    fn run<D: Device>(self, profile: &Profile) -> Result<Outcome, Refusal> {
+        let Scenario {
+            workload,
+            arrivals,
+            offset,
+            span,
+            ..
+        } = self.scenario;
+        let system = System::<D>::build(profile, self.seed)?;
+        let capacity = Bytes::new(system.capacity());
+        let room = capacity.checked_sub(*offset).unwrap_or(Bytes::ZERO);
+        let span = span.unwrap_or(room);
+        let extent = Extent::new(*offset, span)
+            .filter(|_| span <= room && span > Bytes::ZERO)
+            .ok_or_else(|| {
+                Refusal::new(
+                    "workload.span",
+                    format!("{} from byte {}", span, offset.grouped()),
+                    format!("to end within the system's {capacity}"),
+                )
+            })?;
+        let ground = Ground::new(workload, extent)?;
+        let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
+        system.run(&mut requests, self.length)
+    }
+}
+
+/// Works through any stream of requests, such as a recorded one, on the system of a profile.
+///
+/// # Errors
+/// As [`Scenario::simulate`]; besides, a request beyond the system's end.
+pub fn replay(
+    profile: &Profile,
+    requests: &mut impl Requests,
+    seed: u64,
+    length: Length,
+) -> Result<Outcome, Refusal> {
+    struct Replay<'a, R>(&'a mut R, u64, Length);
+    impl<R: Requests> WithDevice for Replay<'_, R> {
+        type Output = Outcome;
+        fn run<D: Device>(self, profile: &Profile) -> Result<Outcome, Refusal> {
+            System::<D>::build(profile, self.1)?.run(self.0, self.2)
+        }
+    }
+    with_device(&profile.complete()?, Replay(requests, seed, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::registry;
+    use std::time::Duration;
+    use straddle_bench::workload::{Pattern, Percent};
+    use straddle_geometry::Unit;
+
+    fn scenario(io: u64, offset: u64) -> Scenario {
+        Scenario {
+            profile: registry::load("fixed-service").expect("it is one of ours"),
+            workload: Workload {
+                reads: Percent::ALL,
+                pattern: Pattern::Random,
+                sizes: vec![(Unit::new(io).expect("not zero"), 1)],
+                workers: 4,
+                outstanding: 16,
+                think: Duration::ZERO,
+                rate: None,
+            },
+            arrivals: Arrivals::Even,
+            offset: Bytes::new(offset),
+            span: None,
+        }
+    }
+
+    const LENGTH: Length = Length {
+        warm_up: 1_000,
+        measured: 20_000,
+    };
+
+    #[test]
+    fn a_request_on_every_boundary_halves_the_rate() {
+        let run = |offset| {
+            scenario(65_536, offset)
+                .simulate(1, LENGTH)
+                .expect("it runs")
+        };
+        let (aligned, misaligned) = (run(65_536), run(32_256));
+        assert_eq!(
+            aligned.counts.units,
+            20_000 + aligned.counts.commands - 20_000
+        );
+        assert_eq!(misaligned.counts.units, 2 * misaligned.counts.commands);
+        let ratio = aligned.rate() / misaligned.rate();
+        assert!((1.9..2.1).contains(&ratio), "{ratio}");
+        assert_eq!(misaligned, run(32_256), "a run is the same every time");
+    }
+}
