@@ -455,12 +455,12 @@ mod tests {
                 let mut pass = vec![first];
                 loop {
                     let next = generator.draw();
-                    prop_assert_eq!(next.len, size);
-                    if next.offset == first {
+                    prop_assert_eq!(next.len.get(), size);
+                    if next.offset.get() == first {
                         break;
                     }
                     prop_assert!(pass.len() < expected.len(), "it never comes back");
-                    pass.push(next.offset);
+                    pass.push(next.offset.get());
                 }
                 for at in &pass[1..] {
                     prop_assert_eq!(generator.draw().offset.get(), *at, "the second pass");
@@ -554,7 +554,7 @@ mod tests {
         for _ in 0..100_000 {
             let drawn = generator.draw();
             reads += i32::from(drawn.access == Access::Read);
-            small += i32::from(drawn.len == 4096);
+            small += i32::from(drawn.len.get() == 4096);
         }
         // Five standard deviations.
         assert!((reads - 70_000).abs() < 725, "{reads}");
