@@ -1,10 +1,31 @@
 //! Scenarios held against each other: replicates with common random numbers, and what they prove.
+//!
+//! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
+//! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
+//! ([`interval`](straddle_bench::statistics::interval)); more replicates are made until it is narrow enough, which the
+//! spread alone decides. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
+//! processors there are.
+//!
+//! # Warm-up
+//!
+//! A pilot of each scenario, as long as a replicate and up to 16 times as long where it does not settle, shows by MSER-5
+//! (K. P. White, Simulation 69, 1997) how many requests at the beginning are unlike the rest. The longest such cut of all
+//! scenarios, doubled, is left out of every run; at least two requests for each that is under way at once.
 
+mod trial;
+mod warm_up;
+
+use std::sync::{Mutex, PoisonError};
 use straddle_bench::results::{Interval, LatencySummary};
+use straddle_bench::statistics::interval::Estimate;
+use straddle_bench::statistics::ratio::LogRatio;
+use straddle_bench::statistics::summary;
 
 use crate::profile::Refusal;
 use crate::scenario::Scenario;
 use crate::system::{Counts, Length, Resource};
+use trial::{Sums, Trial, in_order};
+use warm_up::Cut;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +40,45 @@ pub struct Effort {
     pub precision: f64,
     /// Seed of the first replicate.
     pub seed: u64,
+}
+
+impl Default for Effort {
+    /// Half a percent within seconds.
+    fn default() -> Effort {
+        Effort {
+            requests: 20_000,
+            least: 5,
+            most: 40,
+            precision: 0.005,
+            seed: 1,
+        }
+    }
+}
+
+impl Effort {
+    /// A first look: two percent.
+    #[must_use]
+    pub fn quick() -> Effort {
+        Effort {
+            requests: 5_000,
+            least: 4,
+            most: 16,
+            precision: 0.02,
+            ..Effort::default()
+        }
+    }
+
+    /// For figures that are published: a tenth of a percent.
+    #[must_use]
+    pub fn thorough() -> Effort {
+        Effort {
+            requests: 100_000,
+            least: 8,
+            most: 100,
+            precision: 0.001,
+            ..Effort::default()
+        }
+    }
 }
 
 /// What scenarios came to.
@@ -63,10 +123,388 @@ pub struct Case {
     pub latency_ratio: Option<Interval>,
 }
 
-/// Simulates scenarios with the same random numbers until every gain's interval is narrow enough.
+/// Simulates scenarios with the same random numbers until every gain's interval is narrow enough; of a single scenario,
+/// until its rate's is.
 ///
 /// # Errors
-/// The first scenario that cannot be simulated.
-pub fn compare(_scenarios: &[Scenario], _effort: Effort) -> Result<Trials, Refusal> {
-    Err(Refusal::new("compare", "not built", "its helper"))
+/// The first scenario that cannot be simulated; an effort of nothing.
+pub fn compare(scenarios: &[Scenario], effort: Effort) -> Result<Trials, Refusal> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    compare_on(threads, scenarios, effort)
+}
+
+fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<Trials, Refusal> {
+    let is_sound = effort.precision > 0.0 && effort.precision.is_finite();
+    if effort.requests == 0 || effort.least < 2 || effort.most < effort.least || !is_sound {
+        return Err(Refusal::new(
+            "the effort",
+            format!("{effort:?}"),
+            "requests, at least two replicates, and a precision above 0",
+        ));
+    }
+    if scenarios.is_empty() {
+        return Err(Refusal::new("scenarios", "none", "at least one"));
+    }
+    let length = Length {
+        warm_up: find_warm_up(threads, scenarios, effort)?,
+        measured: effort.requests,
+    };
+    let mut runs = Runs::new(scenarios.len(), effort);
+    while runs.made < runs.wanted {
+        let (made, new) = (runs.made, runs.wanted - runs.made);
+        let trials = in_order(threads, new as usize * scenarios.len(), |task| {
+            let (replicate, index) = (task / scenarios.len(), task % scenarios.len());
+            let seed = effort.seed.wrapping_add(u64::from(made));
+            let seed = seed.wrapping_add(replicate as u64);
+            let outcome = scenarios[index].simulate(seed, length)?;
+            Trial::new(outcome, &runs.cases[index].sums)
+        });
+        let mut trials = trials.into_iter();
+        for _ in 0..new {
+            runs.add(&mut trials)?;
+        }
+        runs.decide(effort);
+    }
+    Ok(Trials {
+        replicates: runs.made,
+        cases: runs.cases.into_iter().map(Running::finish).collect(),
+        length,
+    })
+}
+
+/// Requests that every run leaves out.
+fn find_warm_up(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<u64, Refusal> {
+    // None of the replicates' seeds.
+    let seed = effort.seed.wrapping_sub(1);
+    let cuts = in_order(threads, scenarios.len(), |index| {
+        let mut made = effort.requests;
+        loop {
+            let outcome = scenarios[index].simulate(seed, warm_up::pilot(made))?;
+            match warm_up::read(&outcome, made, effort.requests) {
+                Cut::At(requests) => return Ok(requests),
+                Cut::Longer(requests) => made = requests,
+            }
+        }
+    });
+    let under_way = scenarios
+        .iter()
+        .map(|scenario| scenario.workload.concurrency());
+    let mut longest = under_way.max().unwrap_or(0);
+    for cut in cuts {
+        longest = longest.max(cut?);
+    }
+    Ok(longest.saturating_mul(2))
+}
+
+/// All replicates so far.
+struct Runs {
+    cases: Vec<Running>,
+    made: u32,
+    wanted: u32,
+}
+
+/// All replicates of one scenario so far.
+struct Running {
+    sums: Mutex<Sums>,
+    rate: Estimate,
+    latency: Estimate,
+    /// Logarithms: of the ratios to the baseline; the baseline's own, of its figures.
+    gain: Estimate,
+    latency_ratio: Estimate,
+    is_baseline: bool,
+    totals: Totals,
+}
+
+#[derive(Default)]
+struct Totals {
+    runs: f64,
+    reads_per_second: f64,
+    writes_per_second: f64,
+    bytes_per_second: f64,
+    outstanding: f64,
+    requests: u64,
+    resources: Vec<Resource>,
+}
+
+impl Runs {
+    fn new(scenarios: usize, effort: Effort) -> Runs {
+        let estimate = || Estimate::new(effort.least);
+        let case = |index| Running {
+            sums: Mutex::default(),
+            rate: estimate(),
+            latency: estimate(),
+            gain: estimate(),
+            latency_ratio: estimate(),
+            is_baseline: index == 0,
+            totals: Totals::default(),
+        };
+        Runs {
+            cases: (0..scenarios).map(case).collect(),
+            made: 0,
+            wanted: effort.least,
+        }
+    }
+
+    /// The next replicate of every scenario.
+    fn add(
+        &mut self,
+        trials: &mut impl Iterator<Item = Result<Trial, Refusal>>,
+    ) -> Result<(), Refusal> {
+        let mut baseline = None;
+        for (case, trial) in self.cases.iter_mut().zip(trials) {
+            let trial = trial?;
+            let figures = (libm::log(trial.rate), libm::log(trial.latency));
+            // A run's end is known to one request: it counts a whole number of them.
+            let requests = as_float(trial.requests);
+            let counting = 1.0 / (12.0 * requests * requests);
+            let (of, counting) = match baseline {
+                None => ((0.0, 0.0), counting),
+                Some((of, its)) => (of, counting + its),
+            };
+            let ratio = |value| LogRatio { value, counting };
+            case.gain.push(ratio(figures.0 - of.0));
+            case.latency_ratio.push(ratio(figures.1 - of.1));
+            case.add(trial);
+            if baseline.is_none() {
+                baseline = Some((figures, counting));
+            }
+        }
+        self.made += 1;
+        Ok(())
+    }
+
+    /// How many replicates there should be: as many as there are when that is enough.
+    fn decide(&mut self, effort: Effort) {
+        let half = libm::log1p(effort.precision);
+        let is_alone = self.cases.len() == 1;
+        let mut wanted = self.made;
+        for case in &self.cases {
+            if case.is_baseline && !is_alone {
+                continue;
+            }
+            // A baseline alone has no ratio, but its rate should be as certain as one.
+            let latency = (!is_alone).then_some(&case.latency_ratio);
+            for estimate in [Some(&case.gain), latency].into_iter().flatten() {
+                if !estimate.is_within(half) {
+                    let needed = estimate.needed(half).unwrap_or(effort.most);
+                    wanted = wanted.max(needed).max(self.made + 1);
+                }
+            }
+        }
+        self.wanted = wanted.min(effort.most);
+    }
+}
+
+impl Running {
+    fn add(&mut self, trial: Trial) {
+        let plain = |value| LogRatio {
+            value,
+            counting: 0.0,
+        };
+        self.rate.push(plain(trial.rate));
+        self.latency.push(plain(trial.latency));
+        let totals = &mut self.totals;
+        totals.runs += 1.0;
+        totals.reads_per_second += as_float(trial.reads) / trial.seconds;
+        totals.writes_per_second += as_float(trial.requests - trial.reads) / trial.seconds;
+        totals.bytes_per_second += as_float(trial.bytes) / trial.seconds;
+        totals.outstanding += trial.mean_outstanding;
+        totals.requests += trial.requests;
+        for used in trial.resources {
+            let mut known = totals.resources.iter_mut();
+            match known.find(|known| known.name == used.name) {
+                Some(known) => {
+                    known.mean += used.mean;
+                    known.most += used.most;
+                }
+                None => totals.resources.push(used),
+            }
+        }
+    }
+
+    fn finish(self) -> Case {
+        let sums = self
+            .sums
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let summary = |latencies| {
+            let summary = summary::latency(latencies);
+            (summary.requests > 0).then_some(summary)
+        };
+        let totals = self.totals;
+        let average = |used: Resource| Resource {
+            mean: used.mean / totals.runs,
+            most: used.most / totals.runs,
+            ..used
+        };
+        let ratio = |estimate: Estimate| {
+            let interval = estimate.interval();
+            interval.filter(|_| !self.is_baseline)
+        };
+        Case {
+            rate: plain(&self.rate),
+            reads_per_second: totals.reads_per_second / totals.runs,
+            writes_per_second: totals.writes_per_second / totals.runs,
+            bytes_per_second: totals.bytes_per_second / totals.runs,
+            read_latency: summary(&sums.reads),
+            write_latency: summary(&sums.writes),
+            latency: plain(&self.latency),
+            mean_outstanding: totals.outstanding / totals.runs,
+            requests: totals.requests,
+            counts: sums.counts,
+            resources: totals.resources.into_iter().map(average).collect(),
+            gain: ratio(self.gain),
+            latency_ratio: ratio(self.latency_ratio),
+        }
+    }
+}
+
+/// Mean and interval of the values themselves.
+fn plain(estimate: &Estimate) -> Interval {
+    let (mean, half) = (estimate.mean(), estimate.half_width().unwrap_or(0.0));
+    Interval {
+        mean,
+        low: mean - half,
+        high: mean + half,
+    }
+}
+
+fn as_float(count: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
+    let count = count as f64;
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::registry;
+    use crate::requests::Arrivals;
+    use std::time::Duration;
+    use straddle_bench::workload::{Pattern, Percent, Workload};
+    use straddle_geometry::{Bytes, Unit};
+
+    fn scenario(offset: u64, distribution: &str) -> Scenario {
+        let profile = registry::load("fixed-service").expect("it is one of ours");
+        Scenario {
+            profile: profile
+                .with(
+                    "server.distribution",
+                    &distribution.into(),
+                    crate::profile::Origin::Flag,
+                )
+                .expect("a word that it knows"),
+            workload: Workload {
+                reads: Percent::new(70).expect("a share"),
+                pattern: Pattern::Random,
+                sizes: vec![(Unit::new(65_536).expect("not zero"), 1)],
+                workers: 4,
+                outstanding: 16,
+                think: Duration::ZERO,
+                rate: None,
+            },
+            arrivals: Arrivals::Even,
+            offset: Bytes::new(offset),
+            span: None,
+        }
+    }
+
+    const EFFORT: Effort = Effort {
+        requests: 10_000,
+        least: 5,
+        most: 30,
+        precision: 0.02,
+        seed: 3,
+    };
+
+    #[test]
+    fn splitting_every_request_halves_the_rate_and_doubles_the_latency() {
+        let scenarios = [
+            scenario(32_256, "exponential"),
+            scenario(65_536, "exponential"),
+            scenario(32_256, "exponential"),
+        ];
+        let found = compare_on(1, &scenarios, EFFORT).expect("they run");
+        assert_eq!(found, compare_on(7, &scenarios, EFFORT).expect("they run"));
+        assert_eq!(found.length.warm_up % 2, 0);
+        assert!(found.length.warm_up >= 128, "{:?}", found.length);
+        assert!((5..=30).contains(&found.replicates), "{}", found.replicates);
+        let [baseline, aligned, same] = &found.cases[..] else {
+            panic!("three of them")
+        };
+        assert_eq!((baseline.gain, baseline.latency_ratio), (None, None));
+        let gain = aligned.gain.expect("not the baseline");
+        // Twice the work for each request, with twice as many pieces to keep the disks busy with.
+        assert!((1.88..2.0).contains(&gain.mean), "{gain:?}");
+        assert!((gain.high / gain.mean - 1.0) <= 0.02 + 1e-9, "{gain:?}");
+        let latency = aligned.latency_ratio.expect("not the baseline");
+        assert!(
+            (latency.mean * gain.mean - 1.0).abs() < 0.02,
+            "Little's law"
+        );
+        let none = same.gain.expect("not the baseline");
+        assert_eq!(none.mean, 1.0);
+        assert!(none.high - none.low < 1e-3, "{none:?}");
+        for case in &found.cases {
+            let requests = 10_000 * u64::from(found.replicates);
+            assert_eq!(case.requests, requests);
+            let reads = case.read_latency.expect("70%").requests;
+            let writes = case.write_latency.expect("30%").requests;
+            assert_eq!(reads + writes, requests);
+            let share = as_float(reads) / as_float(requests);
+            assert!((share - 0.7).abs() < 0.01, "{share}");
+            assert!((case.mean_outstanding - 64.0).abs() < 1e-6);
+            let rate = case.reads_per_second + case.writes_per_second;
+            assert!((rate / case.rate.mean - 1.0).abs() < 1e-9);
+            assert!((case.bytes_per_second / rate / 65_536.0 - 1.0).abs() < 1e-9);
+            assert!(case.rate.low < case.rate.mean && case.rate.mean < case.rate.high);
+            let [disks] = &case.resources[..] else {
+                panic!("only disks")
+            };
+            assert_eq!((disks.name, disks.count), ("disks", 8));
+            assert!(disks.mean > 0.9 && disks.mean <= disks.most && disks.most <= 1.0);
+        }
+        assert_eq!(aligned.counts.units, aligned.counts.commands);
+        assert_eq!(baseline.counts.straddling, baseline.counts.commands);
+    }
+
+    #[test]
+    fn one_scenario_is_made_as_certain_as_asked() {
+        let effort = Effort {
+            precision: 0.002,
+            requests: 2_000,
+            ..EFFORT
+        };
+        let found = compare(&[scenario(0, "exponential")], effort).expect("it runs");
+        let rate = found.cases[0].rate;
+        let is_precise = (rate.high - rate.mean) / rate.mean < 0.0021;
+        assert!(is_precise || found.replicates == effort.most, "{rate:?}");
+        assert_eq!(found.cases[0].gain, None);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let one = [scenario(0, "fixed")];
+        for effort in [
+            Effort {
+                requests: 0,
+                ..EFFORT
+            },
+            Effort { least: 1, ..EFFORT },
+            Effort { most: 4, ..EFFORT },
+            Effort {
+                precision: 0.0,
+                ..EFFORT
+            },
+            Effort {
+                precision: f64::NAN,
+                ..EFFORT
+            },
+        ] {
+            compare(&one, effort).expect_err("nothing could come of it");
+        }
+        compare(&[], EFFORT).expect_err("no scenario");
+        let beyond = scenario(1 << 60, "fixed");
+        compare(&[one[0].clone(), beyond], EFFORT).expect_err("it lies beyond the end");
+    }
 }

@@ -15,4 +15,4 @@ mod system;
 pub use kernel::Time;
 pub use requests::{Arrivals, Next, Requests};
 pub use scenario::{Scenario, replay};
-pub use system::{Counts, Length, Outcome, Resource, check};
+pub use system::{Counts, Length, MARKS, Mark, Outcome, Resource, check};

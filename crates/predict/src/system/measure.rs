@@ -1,5 +1,6 @@
 //! What is counted while a system works.
 
+use std::ops::AddAssign;
 use straddle_bench::histogram::Latencies;
 
 use super::Length;
@@ -24,10 +25,21 @@ pub struct Outcome {
     pub counts: Counts,
     /// How busy each kind of resource was.
     pub resources: Vec<Resource>,
-    /// Answered requests since the beginning of the run, at up to [`MARKS`] instants spread over it: for the warm-up rule.
-    pub marks: Vec<Time>,
+    /// Nanoseconds that these requests took, each from when it was due, all together.
+    pub waited: u128,
+    /// What happened between up to [`MARKS`] instants spread over the run, its warm-up included: for the warm-up rule.
+    pub marks: Vec<Mark>,
     /// Requests between two marks.
     pub mark_every: u64,
+}
+
+/// An instant at which so many requests had been answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub at: Time,
+    /// Nanoseconds that the requests since the last mark took, all together.
+    pub waited: u128,
 }
 
 /// Most instants that a run notes.
@@ -46,6 +58,14 @@ impl Outcome {
         #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
         let requests = self.requests() as f64;
         requests / self.elapsed.to_seconds()
+    }
+
+    /// Mean latency in seconds, exact but for the last rounding.
+    #[must_use]
+    pub fn mean_latency(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a mean needs no 128 bits")]
+        let mean = self.waited as f64 / self.requests() as f64;
+        mean / 1e9
     }
 }
 
@@ -70,6 +90,20 @@ pub struct Counts {
     pub granules_read: u64,
     /// Granules of members that operations touched.
     pub granules: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.commands += other.commands;
+        self.units += other.units;
+        self.straddling += other.straddling;
+        self.reads_before_writes += other.reads_before_writes;
+        self.member_reads += other.member_reads;
+        self.member_writes += other.member_writes;
+        self.member_bytes += other.member_bytes;
+        self.granules_read += other.granules_read;
+        self.granules += other.granules;
+    }
 }
 
 /// How busy a kind of resource was.
@@ -120,17 +154,24 @@ pub(super) struct Measure {
     /// Requests under way times nanoseconds, up to `seen`.
     area: u128,
     seen: Time,
-    marks: Vec<Time>,
+    waited: u128,
+    marks: Vec<Mark>,
     mark_every: u64,
+    /// Of the next mark.
+    marking: u128,
+    /// Answers until then.
+    until_mark: u64,
 }
 
 impl Measure {
     pub(super) fn new(length: Length) -> Measure {
         let until = length.warm_up.saturating_add(length.measured);
+        let mark_every = until.div_ceil(MARKS as u64).max(1);
         Measure {
             warm_up: length.warm_up,
             until,
-            mark_every: until.div_ceil(MARKS as u64).max(1),
+            mark_every,
+            until_mark: mark_every,
             ..Measure::default()
         }
     }
@@ -157,8 +198,15 @@ impl Measure {
         self.see(now);
         self.inside -= 1;
         self.answered += 1;
-        if self.answered.is_multiple_of(self.mark_every) {
-            self.marks.push(now);
+        let latency = (now - due).get();
+        self.marking += u128::from(latency);
+        self.until_mark -= 1;
+        if self.until_mark == 0 {
+            self.until_mark = self.mark_every;
+            self.marks.push(Mark {
+                at: now,
+                waited: std::mem::take(&mut self.marking),
+            });
         }
         if self.answered > self.warm_up {
             let latencies = if operation.is_read() {
@@ -166,7 +214,8 @@ impl Measure {
             } else {
                 &mut self.writes
             };
-            latencies.record((now - due).get());
+            latencies.record(latency);
+            self.waited += u128::from(latency);
             self.bytes += operation.len;
             return false;
         }
@@ -223,6 +272,7 @@ impl Measure {
                 ..self.counts
             },
             resources: resources.collect(),
+            waited: self.waited,
             marks: self.marks,
             mark_every: self.mark_every,
         }

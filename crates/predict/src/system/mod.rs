@@ -26,7 +26,7 @@ use crate::model::{self, Device, Ended, Operation, Tally, Use};
 use crate::profile::{Profile, Refusal};
 use crate::requests::Requests;
 use measure::Measure;
-pub use measure::{Counts, Outcome, Resource};
+pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
 
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
 const MOST_WAITING: usize = 1 << 20;
