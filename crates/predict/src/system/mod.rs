@@ -11,20 +11,23 @@
 //! update reads before it writes). Everything is a number in a slab, so a run allocates what is under way at once, whatever
 //! its length.
 
+mod flow;
 mod measure;
 
 use slab::Slab;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use straddle_geometry::Bytes;
 
 use crate::kernel::{Calendar, Time};
 use crate::model::array::{Layout, Piece, Split};
 use crate::model::controller::Controller;
 use crate::model::port::Port;
-use crate::model::soft::{Fragment, Soft, To};
+use crate::model::soft::{Fragment, Soft};
 use crate::model::{self, Device, Ended, Operation, Tally, Use};
 use crate::profile::{Profile, Refusal};
-use crate::requests::Requests;
+use crate::requests::{Next, Requests};
+use flow::{Command, Group, Visit};
 use measure::Measure;
 pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
 
@@ -60,35 +63,6 @@ impl PartialOrd for Due {
     fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-/// A request of a host.
-#[derive(Debug)]
-struct Visit {
-    due: Due,
-    /// Fragments under way.
-    pending: u32,
-    /// Fragments of later phases, the last first.
-    later: Vec<Fragment>,
-}
-
-/// A fragment on its way.
-#[derive(Clone, Copy, Debug)]
-struct Command {
-    /// Whose it is; `None` in the background.
-    visit: Option<u32>,
-    operation: Operation,
-    to: To,
-    /// Groups that have not ended.
-    pending: u32,
-}
-
-/// Pieces that go together.
-#[derive(Debug)]
-struct Group {
-    command: u32,
-    pending: u32,
-    later: Vec<Piece>,
 }
 
 /// Checks a complete profile as building it would, and that what it has goes together.
@@ -146,6 +120,7 @@ pub(crate) struct System<D> {
     commands: Slab<Command>,
     groups: Slab<Group>,
     measure: Measure,
+    capacity: u64,
     /// Streams that are to make their next request now.
     ready: Vec<u32>,
     /// Requests that are due later.
@@ -155,6 +130,8 @@ pub(crate) struct System<D> {
     split: Split,
     ended: Ended,
     fragments: Vec<Fragment>,
+    spare_fragments: Vec<Vec<Fragment>>,
+    spare_pieces: Vec<Vec<Piece>>,
 }
 
 impl<D: Device> System<D> {
@@ -174,6 +151,7 @@ impl<D: Device> System<D> {
             soft: Soft::build(profile)?,
             port: profile.section("port").map(Port::build),
             controller: profile.section("controller").map(Controller::build),
+            capacity: layout.capacity(),
             layout,
             devices,
             calendar,
@@ -187,12 +165,14 @@ impl<D: Device> System<D> {
             split: Split::default(),
             ended: Vec::new(),
             fragments: Vec::new(),
+            spare_fragments: Vec::new(),
+            spare_pieces: Vec::new(),
         })
     }
 
     /// Bytes that the array holds.
     pub(crate) fn capacity(&self) -> u64 {
-        self.layout.capacity()
+        self.capacity
     }
 
     fn port_station(&self) -> usize {
@@ -238,8 +218,8 @@ impl<D: Device> System<D> {
                 device.advance(now, &mut ended);
                 let next = device.next();
                 self.calendar.set(station, next);
-                for group in ended.drain(..) {
-                    self.end_piece(now, group);
+                for ticket in ended.drain(..) {
+                    self.end_piece(now, ticket);
                 }
                 self.ended = ended;
             } else if station == self.port_station() {
@@ -260,6 +240,7 @@ impl<D: Device> System<D> {
             let Some(next) = requests.next(now, stream) else {
                 continue;
             };
+            self.admit(next)?;
             let due = Due {
                 at: next.due,
                 stream,
@@ -277,6 +258,28 @@ impl<D: Device> System<D> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a request that lies beyond the end or has no length.
+    #[inline]
+    fn admit(&self, next: Next) -> Result<(), Refusal> {
+        let (start, len) = (next.start.get(), next.len.get());
+        let end = start.checked_add(len);
+        if len > 0 && end.is_some_and(|end| end <= self.capacity) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "a request",
+            format!(
+                "{} bytes from byte {}",
+                next.len.grouped(),
+                next.start.grouped()
+            ),
+            format!(
+                "at least one byte, to end within the system's {} bytes",
+                Bytes::new(self.capacity).grouped()
+            ),
+        ))
     }
 
     /// A request is due. In an open loop, the stream's next one does not wait for its answer.
@@ -312,219 +315,6 @@ impl<D: Device> System<D> {
         Ok(())
     }
 
-    /// A host's request comes.
-    fn start(&mut self, now: Time, due: Due) {
-        self.measure.arrive(now);
-        let visit = Visit {
-            due,
-            pending: 0,
-            later: Vec::new(),
-        };
-        let key = key(self.visits.insert(visit));
-        if self.soft.is_absent() {
-            self.visits[key as usize].pending = 1;
-            self.command(now, Some(key), due.operation, To::Array);
-            return;
-        }
-        let mut fragments = std::mem::take(&mut self.fragments);
-        fragments.clear();
-        self.soft.translate(due.operation, &mut fragments);
-        self.visits[key as usize]
-            .later
-            .extend(fragments.iter().rev());
-        self.fragments = fragments;
-        self.next_phase(now, key);
-    }
-
-    /// Starts the fragments of a visit's next phase; without any left, the visit ends.
-    fn next_phase(&mut self, now: Time, key: u32) {
-        loop {
-            let visit = &mut self.visits[key as usize];
-            let Some(phase) = visit.later.last().map(|fragment| fragment.phase) else {
-                self.end_visit(now, key);
-                return;
-            };
-            let mut first = visit.later.len();
-            while first > 0 && visit.later[first - 1].phase == phase {
-                first -= 1;
-            }
-            let mut starting = visit.later.split_off(first);
-            let waited = starting
-                .iter()
-                .filter(|fragment| !fragment.is_background)
-                .count();
-            visit.pending = u32::try_from(waited).unwrap_or(u32::MAX);
-            while let Some(fragment) = starting.pop() {
-                let visit = (!fragment.is_background).then_some(key);
-                self.command(now, visit, fragment.operation, fragment.to);
-            }
-            if waited > 0 {
-                return;
-            }
-        }
-    }
-
-    /// A command sets out.
-    fn command(&mut self, now: Time, visit: Option<u32>, operation: Operation, to: To) {
-        let command = Command {
-            visit,
-            operation,
-            to,
-            pending: 0,
-        };
-        let key = key(self.commands.insert(command));
-        match &mut self.port {
-            Some(port) => {
-                port.enter(now, key, operation.len);
-                let next = port.servers.next();
-                self.calendar.set(self.port_station(), next);
-            }
-            None => self.enter_controller(now, key),
-        }
-    }
-
-    fn leave_port(&mut self, now: Time) {
-        let Some(port) = &mut self.port else { return };
-        let command = port.servers.take(now);
-        let next = port.servers.next();
-        self.calendar.set(self.port_station(), next);
-        if let Some(command) = command {
-            self.enter_controller(now, command);
-        }
-    }
-
-    fn enter_controller(&mut self, now: Time, command: u32) {
-        match &mut self.controller {
-            Some(controller) => {
-                let operation = self.commands[command as usize].operation;
-                let pieces = self.layout.units(operation);
-                controller.submit(now, command, operation, pieces);
-                let next = controller.servers.next();
-                self.calendar.set(self.controller_station(), next);
-            }
-            None => self.go_down(now, command),
-        }
-    }
-
-    fn leave_controller(&mut self, now: Time) {
-        let Some(controller) = &mut self.controller else {
-            return;
-        };
-        let command = controller.servers.take(now);
-        let next = controller.servers.next();
-        self.calendar.set(self.controller_station(), next);
-        if let Some(command) = command {
-            self.go_down(now, command);
-        }
-    }
-
-    /// A command reaches the members.
-    fn go_down(&mut self, now: Time, key: u32) {
-        let Command { operation, to, .. } = self.commands[key as usize];
-        let mut split = std::mem::take(&mut self.split);
-        match to {
-            To::Array => {
-                let devices = &self.devices;
-                let queued = |member: u32| devices[member as usize].queued();
-                self.layout.split(operation, queued, &mut split);
-                self.measure.split(self.layout.units(operation), &split);
-            }
-            To::EachMember => {
-                split.clear();
-                for member in 0..self.layout.members() {
-                    split.pieces.push(Piece { member, operation });
-                    split.groups.push((1, 0));
-                }
-            }
-        }
-        self.commands[key as usize].pending = u32::try_from(split.groups.len()).unwrap_or(u32::MAX);
-        let mut pieces = split.pieces.iter();
-        for (first, then) in &split.groups {
-            let group = self.groups.vacant_key();
-            let now_pieces = pieces.as_slice().get(..*first as usize).unwrap_or(&[]);
-            let rest = pieces.as_slice().get(now_pieces.len()..).unwrap_or(&[]);
-            let later = rest.get(..*then as usize).unwrap_or(&[]);
-            self.groups.insert(Group {
-                command: key,
-                pending: *first,
-                later: later.to_vec(),
-            });
-            pieces = rest.get(later.len()..).unwrap_or(&[]).iter();
-            for piece in now_pieces {
-                submit(&mut self.devices, &mut self.calendar, now, group, *piece);
-            }
-        }
-        self.split = split;
-    }
-
-    /// A piece of a group has ended on its member.
-    #[inline]
-    fn end_piece(&mut self, now: Time, key: u32) {
-        let group = &mut self.groups[key as usize];
-        group.pending -= 1;
-        if group.pending > 0 {
-            return;
-        }
-        if group.later.is_empty() {
-            let command = group.command;
-            self.groups.remove(key as usize);
-            self.end_group(now, command);
-            return;
-        }
-        let later = std::mem::take(&mut group.later);
-        group.pending = u32::try_from(later.len()).unwrap_or(u32::MAX);
-        for piece in later {
-            submit(
-                &mut self.devices,
-                &mut self.calendar,
-                now,
-                key as usize,
-                piece,
-            );
-        }
-    }
-
-    fn end_group(&mut self, now: Time, key: u32) {
-        let command = &mut self.commands[key as usize];
-        command.pending -= 1;
-        if command.pending > 0 {
-            return;
-        }
-        let visit = command.visit;
-        self.commands.remove(key as usize);
-        if let Some(port) = &mut self.port {
-            port.leave(now);
-            let next = port.servers.next();
-            self.calendar.set(self.port_station(), next);
-        }
-        if let Some(key) = visit {
-            let visit = &mut self.visits[key as usize];
-            visit.pending -= 1;
-            if visit.pending == 0 {
-                self.next_phase(now, key);
-            }
-        }
-    }
-
-    /// A host's request is answered.
-    fn end_visit(&mut self, now: Time, key: u32) {
-        let visit = self.visits.remove(key as usize);
-        if !self.is_open {
-            self.ready.push(visit.due.stream);
-        }
-        if self.measure.answer(now, visit.due.at, visit.due.operation) {
-            for device in &mut self.devices {
-                device.forget(now);
-            }
-            if let Some(port) = &mut self.port {
-                port.servers.forget(now);
-            }
-            if let Some(controller) = &mut self.controller {
-                controller.servers.forget(now);
-            }
-        }
-    }
-
     fn finish(self, now: Time) -> Outcome {
         let mut tally = Tally::default();
         let mut resources = measure::Resources::default();
@@ -547,24 +337,4 @@ impl<D: Device> System<D> {
         }
         self.measure.finish(now, tally, resources)
     }
-}
-
-#[inline]
-fn submit<D: Device>(
-    devices: &mut [D],
-    calendar: &mut Calendar,
-    now: Time,
-    group: usize,
-    piece: Piece,
-) {
-    let member = piece.member as usize;
-    let device = &mut devices[member];
-    device.submit(now, key(group), piece.operation);
-    calendar.set(member, device.next());
-}
-
-/// Slab keys are as many as things are under way at once, far below 2³².
-#[inline]
-fn key(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }
