@@ -1,55 +1,51 @@
 //! How an array spreads requests over its members.
+//!
+//! A [`Layout`] turns a command into pieces, one file for each family of levels: [`striped`] (RAID 0, concatenation),
+//! [`mirrored`] (RAID 1, 10, 01), [`parity`] (RAID 4, 5, 6, 50, 60). Everything is arithmetic on addresses: nothing is
+//! remembered from one command to the next but whose turn it is to be read.
 
-use super::Model;
+mod divisor;
+mod keys;
+mod mirrored;
+mod parity;
+mod split;
+mod striped;
+
+pub(crate) use keys::MODEL;
+pub(crate) use split::{Piece, Split};
+
 use super::device::Operation;
-use crate::profile::{Key, Profile, Refusal};
-
-pub(crate) const LEVEL: Key = Key::word("level", &["single", "raid0"], "How members are combined.");
-pub(crate) const MEMBERS: Key = Key::count("members", 1.0, 4096.0, "Members, spares not counted.");
-pub(crate) const STRIPE_UNIT: Key = Key::bytes(
-    "stripe_unit",
-    512.0,
-    1e12,
-    "Bytes on one member before the next takes over.",
-)
-.optional();
-
-/// Its parameters.
-pub static MODEL: Model = Model {
-    section: "array",
-    title: "Array",
-    keys: &[&LEVEL, &MEMBERS, &STRIPE_UNIT],
-};
-
-/// An operation of one member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) member: u32,
-    pub(crate) operation: Operation,
-}
-
-/// What an operation becomes: groups of pieces. In each group, some go first; the others start when those have ended.
-#[derive(Debug, Default)]
-pub(crate) struct Split {
-    /// Group after group; in each, those that go first come first.
-    pub(crate) pieces: Vec<Piece>,
-    /// For each group, how many pieces go first, and how many then.
-    pub(crate) groups: Vec<(u32, u32)>,
-}
-
-impl Split {
-    pub(crate) fn clear(&mut self) {
-        self.pieces.clear();
-        self.groups.clear();
-    }
-}
+use crate::profile::{Key, Profile, Refusal, Section};
+use divisor::Divisor;
+use mirrored::{Balance, Copies, Mirrored};
+use parity::Parity;
+use striped::Striped;
 
 /// The addresses of an array.
 #[derive(Debug)]
 pub(crate) struct Layout {
     members: u32,
-    unit: u64,
-    member_capacity: u64,
+    unit: Unit,
+    capacity: u64,
+    family: Family,
+}
+
+/// What all families have in common.
+#[derive(Debug)]
+struct Unit {
+    /// Bytes on one member before the next takes over.
+    bytes: Divisor,
+    /// Where a member's data begins.
+    data_offset: u64,
+    /// Whether pieces that follow each other on a member are one operation.
+    is_merged: bool,
+}
+
+#[derive(Debug)]
+enum Family {
+    Striped(Striped),
+    Mirrored(Mirrored),
+    Parity(Parity),
 }
 
 impl Layout {
@@ -58,23 +54,90 @@ impl Layout {
         let Some(section) = profile.section(MODEL.section) else {
             return Ok(Layout {
                 members: 1,
-                unit: member.max(1),
-                member_capacity: member,
+                unit: Unit {
+                    bytes: Divisor::new(member),
+                    data_offset: 0,
+                    is_merged: true,
+                },
+                capacity: member,
+                family: Family::Striped(Striped {
+                    members: Divisor::new(1),
+                }),
             });
         };
-        let members = u32::try_from(section.whole(&MEMBERS)).unwrap_or(u32::MAX);
-        let unit = section
-            .optional(&STRIPE_UNIT)
-            .map_or(member, |_| section.whole(&STRIPE_UNIT));
-        if unit > member {
-            return Err(
-                section.refuse(&STRIPE_UNIT, format!("at most the member's {member} bytes"))
-            );
+        let level = section.word(&keys::LEVEL);
+        let members = count(section, &keys::MEMBERS);
+        let data_offset = section.whole(&keys::DATA_OFFSET);
+        let room = member.saturating_sub(data_offset);
+        if room == 0 {
+            return Err(section.refuse(
+                &keys::DATA_OFFSET,
+                format!("less than the member's {member} bytes"),
+            ));
+        }
+        let unit = match level {
+            "single" | "linear" | "raid1" => room,
+            _ if section.figure(&keys::STRIPE_UNIT).is_none() => {
+                return Err(section.refuse(&keys::STRIPE_UNIT, keys::STRIPE_UNIT.kind));
+            }
+            _ => section.whole(&keys::STRIPE_UNIT),
+        };
+        if unit > room {
+            return Err(section.refuse(
+                &keys::STRIPE_UNIT,
+                format!("at most the member's {room} bytes"),
+            ));
+        }
+        let failed = section
+            .optional(&keys::FAILED)
+            .map(|_| count(section, &keys::FAILED));
+        if failed.is_some_and(|failed| failed >= members) {
+            return Err(section.refuse(
+                &keys::FAILED,
+                format!("below the number of members, {members}"),
+            ));
+        }
+        let rows = room / unit;
+        let (family, units) = match level {
+            "single" | "linear" | "raid0" => {
+                if level == "single" && members != 1 {
+                    return Err(section.refuse(&keys::MEMBERS, "1 in single"));
+                }
+                if failed.is_some() {
+                    return Err(section.refuse(
+                        &keys::FAILED,
+                        format!("absent: {level} cannot do without a member"),
+                    ));
+                }
+                let members = Divisor::new(u64::from(members));
+                let units = rows.saturating_mul(members.get());
+                (Family::Striped(Striped { members }), units)
+            }
+            "raid1" | "raid10" | "raid01" | "vraid1" => {
+                let mirrored = mirrored(section, level, members, rows, failed)?;
+                let units = mirrored.units(rows);
+                (Family::Mirrored(mirrored), units)
+            }
+            _ => {
+                let parity = Parity::build(section, level, members, unit, failed)?;
+                let units = parity.units(rows);
+                (Family::Parity(parity), units)
+            }
+        };
+        let capacity = units.saturating_mul(unit);
+        if capacity == 0 || capacity >= 1 << 62 {
+            let expected = "members large enough for one row and an array below 4 EiB";
+            return Err(section.refuse(&keys::MEMBERS, expected));
         }
         Ok(Layout {
             members,
-            unit,
-            member_capacity: member / unit * unit,
+            unit: Unit {
+                bytes: Divisor::new(unit),
+                data_offset,
+                is_merged: section.word(&keys::MERGE) != "none",
+            },
+            capacity,
+            family,
         })
     }
 
@@ -85,41 +148,72 @@ impl Layout {
 
     /// Bytes that fit.
     pub(crate) fn capacity(&self) -> u64 {
-        self.member_capacity.saturating_mul(u64::from(self.members))
+        self.capacity
     }
 
     /// Stripe units that an operation touches.
     #[inline]
     pub(crate) fn units(&self, operation: Operation) -> u32 {
-        let units = (operation.end() - 1) / self.unit - operation.start / self.unit + 1;
-        u32::try_from(units).unwrap_or(u32::MAX)
+        let (first, within) = self.unit.bytes.of(operation.start);
+        if within + operation.len <= self.unit.bytes.get() {
+            return 1;
+        }
+        let (last, _) = self.unit.bytes.of(operation.end() - 1);
+        u32::try_from(last - first + 1).unwrap_or(u32::MAX)
     }
 
-    /// What members do for an operation; `queued` says how many operations a member has to do already.
+    /// What members do for an operation; `queued` says how many operations a member had to do before it.
     #[inline]
-    pub(crate) fn split(
-        &self,
-        operation: Operation,
-        _queued: impl Fn(u32) -> u32,
-        out: &mut Split,
-    ) {
+    pub(crate) fn split(&self, operation: Operation, queued: impl Fn(u32) -> u32, out: &mut Split) {
         out.clear();
-        let (mut at, end) = (operation.start, operation.end());
-        while at < end {
-            let row = at / self.unit;
-            let within = at % self.unit;
-            let len = (self.unit - within).min(end - at);
-            let member = row % u64::from(self.members);
-            out.pieces.push(Piece {
-                member: u32::try_from(member).unwrap_or(0),
-                operation: Operation {
-                    access: operation.access,
-                    start: row / u64::from(self.members) * self.unit + within,
-                    len,
-                },
-            });
-            out.groups.push((1, 0));
-            at += len;
+        match &self.family {
+            Family::Striped(striped) => striped.split(&self.unit, operation, out),
+            Family::Mirrored(mirrored) => mirrored.split(&self.unit, operation, queued, out),
+            Family::Parity(parity) => parity.split(&self.unit, operation, out),
         }
     }
 }
+
+/// A number of members or copies, which are far fewer than 2³².
+fn count(section: &Section, key: &Key) -> u32 {
+    u32::try_from(section.whole(key)).unwrap_or(u32::MAX)
+}
+
+fn mirrored(
+    section: &Section,
+    level: &str,
+    members: u32,
+    rows: u64,
+    failed: Option<u32>,
+) -> Result<Mirrored, Refusal> {
+    let copies = match (level, section.optional(&keys::COPIES)) {
+        ("raid1", _) => members,
+        (_, Some(_)) => count(section, &keys::COPIES),
+        _ => 2,
+    };
+    if members < 2 || copies > members {
+        return Err(section.refuse(
+            &keys::MEMBERS,
+            format!("at least {} for the copies", copies.max(2)),
+        ));
+    }
+    if level == "raid01" && !members.is_multiple_of(copies) {
+        return Err(section.refuse(&keys::MEMBERS, format!("a multiple of the {copies} copies")));
+    }
+    let at = match (level, section.word(&keys::LAYOUT)) {
+        ("raid01", _) => Copies::Stripes,
+        ("raid1" | "vraid1", _) | (_, "" | "near") => Copies::Near,
+        (_, "far") => Copies::Far(rows / u64::from(copies)),
+        (_, "offset") => Copies::Offset,
+        _ => return Err(section.refuse(&keys::LAYOUT, "near, far or offset in raid10")),
+    };
+    let balance = match (section.word(&keys::BALANCE), at) {
+        ("first", _) | ("", Copies::Far(_)) => Balance::First,
+        ("alternate", _) => Balance::Alternate,
+        _ => Balance::Shortest,
+    };
+    Ok(Mirrored::new(members, copies, at, balance, failed))
+}
+
+#[cfg(test)]
+mod tests;
