@@ -90,6 +90,16 @@ pub struct Counts {
     pub granules_read: u64,
     /// Granules of members that operations touched.
     pub granules: u64,
+    /// Reads that the array's cache answered.
+    pub cache_hits: u64,
+    /// Reads that completed cache pages before these were destaged.
+    pub cache_backfills: u64,
+    /// Writes of the cache to the array.
+    pub cache_destages: u64,
+    /// Bytes that these wrote.
+    pub cache_destaged_bytes: u64,
+    /// Reads of the cache ahead of a sequential stream.
+    pub cache_read_aheads: u64,
 }
 
 impl AddAssign for Counts {
@@ -103,6 +113,11 @@ impl AddAssign for Counts {
         self.member_bytes += other.member_bytes;
         self.granules_read += other.granules_read;
         self.granules += other.granules;
+        self.cache_hits += other.cache_hits;
+        self.cache_backfills += other.cache_backfills;
+        self.cache_destages += other.cache_destages;
+        self.cache_destaged_bytes += other.cache_destaged_bytes;
+        self.cache_read_aheads += other.cache_read_aheads;
     }
 }
 

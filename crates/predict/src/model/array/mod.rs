@@ -151,6 +151,11 @@ impl Layout {
         self.capacity
     }
 
+    /// Bytes of data in one row of stripe units: what a cache collects, so that a row is written whole.
+    pub(crate) fn row(&self) -> u64 {
+        self.unit.saturating_mul(u64::from(self.members))
+    }
+
     /// Stripe units that an operation touches.
     #[inline]
     pub(crate) fn units(&self, operation: Operation) -> u32 {
