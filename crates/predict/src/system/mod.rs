@@ -80,6 +80,21 @@ pub fn check(profile: &Profile) -> Result<(), Refusal> {
     with_device(profile, Check)
 }
 
+/// Bytes that the system of a complete profile holds.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn capacity(profile: &Profile) -> Result<u64, Refusal> {
+    struct Capacity;
+    impl WithDevice for Capacity {
+        type Output = u64;
+        fn run<D: Device>(self, profile: &Profile) -> Result<u64, Refusal> {
+            System::<D>::build(profile, 0).map(|system| system.capacity())
+        }
+    }
+    with_device(profile, Capacity)
+}
+
 /// Something to do with a system whose members are of one kind.
 pub(crate) trait WithDevice {
     type Output;
