@@ -4,12 +4,18 @@
 //! from it and works through the requests of a workload in simulated time: integers, seeded random numbers and the
 //! pure-Rust `libm`, so that a run is the same to the bit everywhere.
 
+pub mod decision;
+pub mod design;
 pub mod experiment;
 mod kernel;
+pub mod mechanism;
 pub mod model;
+pub mod outline;
+pub mod prediction;
 pub mod profile;
 mod requests;
 mod scenario;
+pub mod sensitivity;
 mod system;
 
 pub use kernel::Time;

@@ -1,0 +1,229 @@
+//! Fix it now, at the next rebuild, or not at all: a rule on the gain, how sure it is, and what the work costs.
+//!
+//! Nothing is simulated here: the decision is a function of figures, so that it can be read, tested and disputed.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::time::Duration;
+use straddle_bench::results::{Interval, Verdict};
+use straddle_geometry::Bytes;
+
+/// Least gain that justifies an outage of its own.
+pub const LARGE: f64 = 0.10;
+/// What the interval's lower end has to exceed for that.
+pub const SURE: f64 = 0.05;
+/// Least gain worth a thought when a rebuild is due anyway.
+pub const SMALL: f64 = 0.02;
+/// Longest time of full load after which the work that was lost in the outage has to be made up.
+pub const PAID_BACK_WITHIN: Duration = Duration::from_secs(14 * 24 * 3600);
+/// A difference within this share is none: models are not truer than that.
+pub const NO_DIFFERENCE: f64 = 0.01;
+
+/// What is measured in a gain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Requests each second: a closed loop, which does more when it is answered sooner.
+    Rate,
+    /// Mean latency: an open loop, in which as much is done as is offered.
+    Latency,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// The gain justifies an outage.
+    FixNow,
+    /// The gain is real, but too small, or the outage too long: when the data is moved anyway.
+    NextRebuild,
+    /// There is no gain to speak of.
+    NotWorthIt,
+    /// The interval is too wide to say.
+    Undecided,
+}
+
+/// What moving the data takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Bytes to move; `None` where nobody says.
+    pub data: Option<Bytes>,
+    /// Bytes moved each second.
+    pub rate: f64,
+}
+
+/// What is known of the gain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// What a gain is.
+    pub quantity: Quantity,
+    /// As a multiple of what the baseline does, with its interval; of latencies, the baseline's through the other's.
+    pub gain: Interval,
+    /// The least and the largest of it when assumptions are varied one at a time; `None` when none was.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// What is to be done, and why.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// What is to be done.
+    pub call: Call,
+    /// What it rests on.
+    pub evidence: Evidence,
+    /// Bytes to move.
+    pub data: Option<Bytes>,
+    /// Bytes moved each second.
+    pub move_rate: f64,
+    /// How long that takes: the outage.
+    pub outage: Option<Duration>,
+    /// Time of full load until the work lost in the outage is made up: the outage through the gain.
+    pub paid_back: Option<Duration>,
+    /// What the call would be with the assumptions at their worst and at their best, where that is something else.
+    pub at_worst: Option<Call>,
+    /// The same with the assumptions at their best.
+    pub at_best: Option<Call>,
+}
+
+/// Decides.
+#[must_use]
+pub fn decide(evidence: Evidence, work: Work) -> Decision {
+    let outage = work.data.and_then(|data| {
+        #[expect(clippy::cast_precision_loss, reason = "a time needs no 64 bits")]
+        let seconds = data.get() as f64 / work.rate;
+        Duration::try_from_secs_f64(seconds).ok()
+    });
+    let call = call(evidence.gain, outage);
+    let moved = |end: f64| {
+        let by = end / evidence.gain.mean;
+        let gain = Interval {
+            mean: end,
+            low: evidence.gain.low * by,
+            high: evidence.gain.high * by,
+        };
+        Some(self::call(gain, outage)).filter(|other| *other != call)
+    };
+    Decision {
+        call,
+        evidence,
+        data: work.data,
+        move_rate: work.rate,
+        outage,
+        paid_back: outage.and_then(|outage| paid_back(outage, evidence.gain.mean)),
+        at_worst: evidence.ends.and_then(|(worst, _)| moved(worst)),
+        at_best: evidence.ends.and_then(|(_, best)| moved(best)),
+    }
+}
+
+fn call(gain: Interval, outage: Option<Duration>) -> Call {
+    let (mean, low, high) = (gain.mean - 1.0, gain.low - 1.0, gain.high - 1.0);
+    let pays = outage.is_none_or(|outage| {
+        paid_back(outage, gain.mean).is_some_and(|time| time <= PAID_BACK_WITHIN)
+    });
+    match () {
+        () if mean >= LARGE && low > SURE && pays => Call::FixNow,
+        () if mean >= SMALL && low > 0.0 => Call::NextRebuild,
+        () if high < SMALL || (mean < SMALL && low > -SMALL) => Call::NotWorthIt,
+        () => Call::Undecided,
+    }
+}
+
+/// `None` without a gain.
+fn paid_back(outage: Duration, gain: f64) -> Option<Duration> {
+    let seconds = outage.as_secs_f64() / (gain - 1.0);
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|_| gain > 1.0)
+}
+
+/// What a simulated ratio proves, in `bench`'s words. Replicates with common random numbers tell apart what no model can
+/// know, so a difference within [`NO_DIFFERENCE`] is none, however narrow its interval.
+#[must_use]
+pub fn verdict(ratio: Interval, precision: f64) -> Verdict {
+    let bound = (ratio.high - 1.0).max(1.0 - ratio.low).max(0.0);
+    match () {
+        () if bound <= NO_DIFFERENCE => Verdict::NoDifferenceAbove(bound),
+        () if ratio.low > 1.0 => Verdict::Faster,
+        () if ratio.high < 1.0 => Verdict::Slower,
+        () if bound <= 2.0 * precision => Verdict::NoDifferenceAbove(bound),
+        () => Verdict::NotEnoughEvidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: f64, mean: f64, high: f64) -> Interval {
+        Interval { mean, low, high }
+    }
+
+    fn decided(gain: Interval, gib: Option<u64>, ends: Option<(f64, f64)>) -> Decision {
+        let evidence = Evidence {
+            quantity: Quantity::Rate,
+            gain,
+            ends,
+        };
+        let work = Work {
+            data: gib.map(|n| Bytes::new(n << 30)),
+            rate: 200e6,
+        };
+        decide(evidence, work)
+    }
+
+    #[test]
+    fn a_large_and_sure_gain_is_worth_an_outage() {
+        let decision = decided(interval(1.28, 1.30, 1.32), Some(500), None);
+        assert_eq!(decision.call, Call::FixNow);
+        // 500 GiB at 200 MB/s: 2,684 s, and with 30% more each second made up in 8,948 s.
+        assert_eq!(decision.outage.map(|time| time.as_secs()), Some(2_684));
+        assert_eq!(decision.paid_back.map(|time| time.as_secs()), Some(8_947));
+        let unsure = decided(interval(1.04, 1.30, 1.60), None, None);
+        assert_eq!(unsure.call, Call::NextRebuild);
+        let edge = decided(interval(1.09, 1.0999, 1.11), None, None);
+        assert_eq!(edge.call, Call::NextRebuild);
+    }
+
+    #[test]
+    fn a_small_gain_waits_for_a_rebuild_and_none_is_left_alone() {
+        let small = decided(interval(1.04, 1.05, 1.06), None, None);
+        assert_eq!(small.call, Call::NextRebuild);
+        let none = decided(interval(0.999, 1.0, 1.001), Some(100), None);
+        assert_eq!((none.call, none.paid_back), (Call::NotWorthIt, None));
+        let loss = decided(interval(0.5, 0.6, 0.7), None, None);
+        assert_eq!(loss.call, Call::NotWorthIt);
+        let wide = decided(interval(0.8, 1.05, 1.4), None, None);
+        assert_eq!(wide.call, Call::Undecided);
+    }
+
+    #[test]
+    fn the_effort_counts() {
+        // 100 TiB at 200 MB/s take 6 days, made up after 51 days of full load with 12.5%, after 6 with 100%.
+        let gain = interval(1.12, 1.125, 1.13);
+        assert_eq!(decided(gain, Some(100 << 10), None).call, Call::NextRebuild);
+        assert_eq!(decided(gain, None, None).call, Call::FixNow);
+        let double = interval(1.9, 2.0, 2.1);
+        assert_eq!(decided(double, Some(100 << 10), None).call, Call::FixNow);
+    }
+
+    #[test]
+    fn assumptions_that_would_change_the_call_are_said() {
+        let gain = interval(1.12, 1.125, 1.13);
+        let stands = decided(gain, None, Some((1.11, 1.3)));
+        assert_eq!((stands.at_worst, stands.at_best), (None, None));
+        let depends = decided(gain, None, Some((1.005, 1.3)));
+        assert_eq!(depends.at_worst, Some(Call::NotWorthIt));
+    }
+
+    #[test]
+    fn differences_that_no_model_knows_are_none() {
+        let tiny = interval(1.001, 1.002, 1.003);
+        assert!(matches!(
+            verdict(tiny, 0.005),
+            Verdict::NoDifferenceAbove(_)
+        ));
+        assert_eq!(verdict(interval(1.01, 1.02, 1.03), 0.005), Verdict::Faster);
+        assert_eq!(verdict(interval(0.9, 0.95, 0.99), 0.005), Verdict::Slower);
+        let wide = interval(0.9, 1.02, 1.1);
+        assert_eq!(verdict(wide, 0.005), Verdict::NotEnoughEvidence);
+    }
+}

@@ -1,0 +1,205 @@
+//! Why an offset delivers what it does: what was done for each request, and which resource is busy with it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::experiment::Case;
+
+/// A resource is saturated when it is busy for this share of the time.
+pub const SATURATED: f64 = 0.85;
+
+/// What was done for each request.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Mechanism {
+    /// Share of commands that touched more than one stripe unit.
+    pub straddling: f64,
+    /// Operations of members for each request.
+    pub member_operations: f64,
+    /// Operations of members that had to end before others could begin, for each request: reads of parity updates.
+    pub reads_before_writes: f64,
+    /// Granules of members (physical sectors, indirection units) read because they were written in part, for each request.
+    pub granules_read: f64,
+    /// The resource that was busiest on average; `None` where nothing was.
+    pub busiest: Option<Busiest>,
+}
+
+/// The busiest resource.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Busiest {
+    /// What it is, in the plural.
+    pub name: &'static str,
+    /// How many there are.
+    pub count: u64,
+    /// Share of the time for which they were busy, on average.
+    pub mean: f64,
+    /// The same of the busiest of them.
+    pub most: f64,
+    /// Time that each request took of all of them together, in seconds.
+    pub demand_seconds: f64,
+}
+
+impl Busiest {
+    /// True when nothing more fits in.
+    #[must_use]
+    pub fn is_saturated(&self) -> bool {
+        self.mean >= SATURATED || self.most >= 0.95
+    }
+}
+
+impl Mechanism {
+    /// Of what one scenario came to.
+    #[must_use]
+    pub fn of(case: &Case) -> Mechanism {
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no 64 bits")]
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let (counts, requests) = (&case.counts, case.requests);
+        let mut busiest: Option<Busiest> = None;
+        for resource in &case.resources {
+            if busiest.as_ref().is_none_or(|b| resource.mean > b.mean) && resource.mean > 0.0 {
+                busiest = Some(Busiest {
+                    name: resource.name,
+                    count: resource.count,
+                    mean: resource.mean,
+                    most: resource.most,
+                    demand_seconds: demand(resource.mean, resource.count, case.rate.mean),
+                });
+            }
+        }
+        Mechanism {
+            straddling: share(counts.straddling, counts.commands),
+            member_operations: share(counts.member_reads + counts.member_writes, requests),
+            reads_before_writes: share(counts.reads_before_writes, requests),
+            granules_read: share(counts.granules_read, requests),
+            busiest,
+        }
+    }
+
+    /// Members read what the host did not ask for.
+    #[must_use]
+    pub fn is_read_modify_write(&self) -> bool {
+        self.granules_read > 0.000_5 || self.reads_before_writes > 0.000_5
+    }
+}
+
+/// What explains the difference between two offsets.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The busiest resource of the baseline is full: the rate rises as the time that each request takes of it falls.
+    Saturated {
+        /// The resource.
+        resource: &'static str,
+        /// Time that a request takes of it at the baseline, in seconds.
+        baseline_seconds: f64,
+        /// Time that it takes of it at the other offset.
+        seconds: f64,
+    },
+    /// Nothing is full: requests are only answered sooner, and in a closed loop the next one starts sooner.
+    Latency {
+        /// The busiest resource and the share of time for which it is busy; `None` where nothing is.
+        busiest: Option<(&'static str, f64)>,
+    },
+}
+
+/// Why the other offset differs from the baseline.
+#[must_use]
+pub fn cause(baseline: &Case, other: &Case) -> Cause {
+    let of = Mechanism::of(baseline);
+    let busiest = of.busiest.as_ref();
+    if let Some(busiest) = busiest.filter(|busiest| busiest.is_saturated()) {
+        let same = other.resources.iter().find(|r| r.name == busiest.name);
+        let seconds = same.map_or(0.0, |r| demand(r.mean, r.count, other.rate.mean));
+        return Cause::Saturated {
+            resource: busiest.name,
+            baseline_seconds: busiest.demand_seconds,
+            seconds,
+        };
+    }
+    Cause::Latency {
+        busiest: busiest.map(|busiest| (busiest.name, busiest.mean)),
+    }
+}
+
+/// Time that each request takes of all resources of a kind (the utilisation law), in seconds.
+fn demand(mean: f64, count: u64, rate: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "resources are few")]
+    let count = count as f64;
+    if rate > 0.0 { mean * count / rate } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Counts, Resource};
+    use straddle_bench::results::Interval;
+
+    fn case(rate: f64, mean: f64, operations: u64) -> Case {
+        let exactly = |mean| Interval {
+            mean,
+            low: mean,
+            high: mean,
+        };
+        Case {
+            rate: exactly(rate),
+            reads_per_second: rate,
+            writes_per_second: 0.0,
+            bytes_per_second: rate * 8192.0,
+            read_latency: None,
+            write_latency: None,
+            latency: exactly(0.01),
+            mean_outstanding: 1.0,
+            requests: 1_000,
+            counts: Counts {
+                commands: 1_000,
+                straddling: operations - 1_000,
+                member_reads: operations,
+                ..Counts::default()
+            },
+            resources: vec![
+                Resource {
+                    name: "ports",
+                    count: 1,
+                    mean: 0.2,
+                    most: 0.2,
+                },
+                Resource {
+                    name: "disks",
+                    count: 8,
+                    mean,
+                    most: mean,
+                },
+            ],
+            gain: None,
+            latency_ratio: None,
+        }
+    }
+
+    #[test]
+    fn a_full_resource_explains_a_gain_by_what_requests_take_of_it() {
+        let (baseline, aligned) = (case(1_280.0, 0.9, 1_125), case(1_440.0, 0.9, 1_000));
+        let mechanism = Mechanism::of(&baseline);
+        assert!((mechanism.straddling - 0.125).abs() < 1e-12);
+        assert!((mechanism.member_operations - 1.125).abs() < 1e-12);
+        let Cause::Saturated {
+            resource,
+            baseline_seconds,
+            seconds,
+        } = cause(&baseline, &aligned)
+        else {
+            panic!("90% is full");
+        };
+        assert_eq!(resource, "disks");
+        assert!((baseline_seconds / seconds - 1.125).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_idle_gains_latency() {
+        let cause = cause(&case(100.0, 0.3, 1_125), &case(110.0, 0.3, 1_000));
+        assert_eq!(
+            cause,
+            Cause::Latency {
+                busiest: Some(("disks", 0.3))
+            }
+        );
+    }
+}

@@ -1,0 +1,395 @@
+//! A storage stack reduced to what a simulation needs: where partitions and volumes begin, on what, and what that is.
+//!
+//! A stack comes from a source of facts or from a document that `straddle check --format json` printed. Both are read in
+//! the same way, as that document: what is printed is what counts.
+
+use serde::Deserialize;
+use straddle_geometry::Bytes;
+use straddle_stack::Stack;
+
+use crate::profile::{Origin, Profile, Refusal};
+
+mod document;
+
+use document::{Fact, Layer, Map};
+
+/// Longest document that is read, in bytes.
+pub const LONGEST: u64 = 64 << 20;
+
+/// What a simulation needs to know of a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// Partitions and volumes that hold data, in the order of the stack.
+    pub places: Vec<Place>,
+}
+
+/// A figure of a stack, and how it is known there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known<T> {
+    /// The figure.
+    pub value: T,
+    /// Where it was found, in words.
+    pub from: String,
+}
+
+/// Something that holds data, and what it lies on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// What it is called: `partition 1`, `sdc1`.
+    pub name: String,
+    /// The array or device that it lies on, whose addresses `offset` counts.
+    pub base: String,
+    /// Where it begins there.
+    pub offset: Known<Bytes>,
+    /// How long it is.
+    pub length: Option<Known<Bytes>>,
+    /// The filesystem on it.
+    pub filesystem: Option<String>,
+    /// What that allocates at once.
+    pub allocation_unit: Option<Known<Bytes>>,
+    /// What the medium rewrites as a whole, where the stack says so and does not assume it.
+    pub physical_sector: Option<Known<Bytes>>,
+    /// Bytes on one member before the next takes over.
+    pub stripe_unit: Option<Known<Bytes>>,
+    /// Spinning disks or not.
+    pub rotational: Option<bool>,
+    /// The block of the virtual disk that it lies in.
+    pub container_block: Option<Known<Bytes>>,
+    /// Figures for a profile, as `section.key` and what it is.
+    pub settings: Vec<Setting>,
+}
+
+/// A figure of a stack that stands for one of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// `section.key`.
+    pub path: String,
+    /// Its value, as in a profile.
+    pub value: toml::Value,
+    /// Where it was found, in words.
+    pub from: String,
+}
+
+/// What became of a figure of the stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// `section.key`.
+    pub path: String,
+    /// What the stack says.
+    pub value: String,
+    /// Where it says so.
+    pub from: String,
+    /// Why the profile's own figure was kept; `None` when the stack's took its place.
+    pub refused: Option<String>,
+}
+
+impl Outline {
+    /// Of a stack.
+    ///
+    /// # Errors
+    /// A stack without anything that holds data.
+    pub fn of(name: &str, stack: &Stack) -> Result<Outline, Refusal> {
+        let refuse = |error: serde_json::Error| Refusal::new(name, error, "a stack");
+        let value = serde_json::to_value(stack).map_err(refuse)?;
+        let layers: Vec<Layer> = Vec::deserialize(value).map_err(refuse)?;
+        outline(name, &layers)
+    }
+
+    /// Of what `straddle check --format json` printed, all targets together.
+    ///
+    /// # Errors
+    /// Text that is no such document, or nothing in it that holds data.
+    pub fn read(name: &str, text: &str) -> Result<Outline, Refusal> {
+        let mut places = Vec::new();
+        for target in document::targets(name, text)? {
+            // A target without data is no failure as long as another has some.
+            places.extend(outline(name, &target).map_or(Vec::new(), |outline| outline.places));
+        }
+        if places.is_empty() {
+            return Err(nothing(name));
+        }
+        Ok(Outline { places })
+    }
+
+    /// The place that is called so, or all of them.
+    ///
+    /// # Errors
+    /// None is called so, or several are.
+    pub fn find(&self, name: &str) -> Result<&Place, Refusal> {
+        let is_called = |place: &&Place| {
+            place.name == name || place.name.ends_with(&format!(" {name}")) || place.path() == name
+        };
+        let mut found = self.places.iter().filter(is_called);
+        match (found.next(), found.next()) {
+            (Some(place), None) => Ok(place),
+            (None, _) => Err(Refusal::new("--partition", name, self.names())),
+            (Some(_), Some(_)) => Err(Refusal::new(
+                "--partition",
+                format!("{name}, which several are called"),
+                self.names(),
+            )),
+        }
+    }
+
+    /// Those that do not begin on a boundary that is known; all of them when there are none.
+    #[must_use]
+    pub fn in_question(&self) -> Vec<&Place> {
+        let misaligned: Vec<&Place> = self.places.iter().filter(|p| !p.is_aligned()).collect();
+        if misaligned.is_empty() {
+            return self.places.iter().collect();
+        }
+        misaligned
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<String> = self.places.iter().map(Place::path).collect();
+        names.join(", ")
+    }
+}
+
+impl Place {
+    /// `sdc1 on sdc`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        if self.name == self.base {
+            return self.name.clone();
+        }
+        format!("{} on {}", self.name, self.base)
+    }
+
+    /// True when it begins on a boundary of the stripe unit and of the physical sector; what is not known of them is taken
+    /// for the usual, 64 KiB and 4 KiB.
+    #[must_use]
+    pub fn is_aligned(&self) -> bool {
+        let unit = |known: &Option<Known<Bytes>>, usual: u64| {
+            known
+                .as_ref()
+                .map_or(usual, |known| known.value.get())
+                .max(1)
+        };
+        let at = self.offset.value.get();
+        at.is_multiple_of(unit(&self.stripe_unit, 64 << 10))
+            && at.is_multiple_of(unit(&self.physical_sector, 4096))
+    }
+
+    /// A profile with what the stack says in place of what the profile says, and what became of each figure.
+    #[must_use]
+    pub fn apply(&self, mut profile: Profile) -> (Profile, Vec<Taken>) {
+        let mut taken = Vec::new();
+        for setting in &self.settings {
+            let origin = Origin::Stack(setting.from.clone());
+            let section = setting.path.split('.').next().unwrap_or("");
+            let missing = (profile.section(section).is_none() && section != "array")
+                .then(|| "the profile has no such part".to_owned());
+            let refused = missing.or_else(|| {
+                match profile
+                    .clone()
+                    .with(&setting.path, &setting.value, origin)
+                    .and_then(|changed| {
+                        crate::system::check(&changed.complete()?)?;
+                        Ok(changed)
+                    }) {
+                    Ok(changed) => {
+                        profile = changed;
+                        None
+                    }
+                    Err(refusal) => Some(format!("expected {}", refusal.expected)),
+                }
+            });
+            taken.push(Taken {
+                path: setting.path.clone(),
+                value: shown(&setting.value),
+                from: setting.from.clone(),
+                refused,
+            });
+        }
+        (profile, taken)
+    }
+}
+
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(whole) => Bytes::new(whole.unsigned_abs()).grouped().to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn nothing(name: &str) -> Refusal {
+    Refusal::new(
+        name,
+        "no partition, volume or filesystem in it",
+        "a target of `straddle check` that holds data",
+    )
+}
+
+/// True for what blocks are stored on.
+fn is_block(layer: &Layer) -> bool {
+    matches!(
+        layer.kind.as_str(),
+        "device" | "array" | "volume" | "encryption" | "partition" | "container"
+    )
+}
+
+fn outline(name: &str, layers: &[Layer]) -> Result<Outline, Refusal> {
+    let above = |id: usize| {
+        let rests = move |layer: &&Layer| layer.below.contains(&id);
+        layers.iter().filter(rests)
+    };
+    let is_topmost = |id: usize| !above(id).any(is_block);
+    let holds_data = |layer: &Layer, id: usize| {
+        is_block(layer)
+            && is_topmost(id)
+            && layer.flag("holds-partitions") != Some(true)
+            && layer.attribute("holds-partitions").is_none()
+    };
+    let numbered = || layers.iter().enumerate();
+    let mut found: Vec<usize> = numbered()
+        .filter(|(id, layer)| holds_data(layer, *id))
+        .map(|(id, _)| id)
+        .collect();
+    // A disk with nothing on it is one place too many, unless there is nothing else.
+    let is_used = |id: &usize| !layers[*id].below.is_empty() || above(*id).next().is_some();
+    if found.iter().any(is_used) {
+        found.retain(is_used);
+    }
+    let places: Vec<Place> = found
+        .into_iter()
+        .filter_map(|id| place(layers, id))
+        .collect();
+    if places.is_empty() {
+        return Err(nothing(name));
+    }
+    Ok(Outline { places })
+}
+
+/// The layer with the stripes below, and where address 0 of a layer lies in it.
+fn descend(layers: &[Layer], id: usize) -> Option<(usize, u64)> {
+    let (mut here, mut at) = (id, 0_u64);
+    loop {
+        let layer = layers.get(here)?;
+        let ends = layer.kind == "array" || layer.grid("stripe-unit").is_some();
+        let (target, start) = match &layer.map {
+            Some(Map::Linear { start }) if !ends => (0, at.checked_add(*start)?),
+            Some(Map::Segments { first_segments }) if !ends => {
+                let within = |segment: &&document::Segment| {
+                    let upper = &segment.upper;
+                    upper.start <= at && at - upper.start < upper.len
+                };
+                let segment = first_segments.iter().find(within)?;
+                let within = at - segment.upper.start;
+                (segment.target, segment.lower.checked_add(within)?)
+            }
+            // Blocks may lie anywhere; an array and a device are where addresses of the model begin.
+            _ => return Some((here, at)),
+        };
+        let below = *layer.below.get(target)?;
+        // A document may say anything; a stack has smaller numbers below.
+        if below >= here {
+            return None;
+        }
+        (here, at) = (below, start);
+    }
+}
+
+fn place(layers: &[Layer], id: usize) -> Option<Place> {
+    let layer = layers.get(id)?;
+    let (base_id, offset) = descend(layers, id)?;
+    let base = layers.get(base_id)?;
+    let bytes = |fact: &Fact<u64>| Known {
+        value: Bytes::new(fact.value),
+        from: fact.from(),
+    };
+    let filesystem = layers
+        .iter()
+        .find(|above| above.kind == "filesystem" && above.below.contains(&id));
+    let from = layer.placement.as_ref().map_or_else(
+        || "it begins where what it lies on begins".to_owned(),
+        Fact::from,
+    );
+    // What the members of an array are, the array's own layer need not say.
+    let member = base.below.first().and_then(|below| layers.get(*below));
+    let either = |of: &dyn Fn(&Layer) -> Option<Fact<u64>>| {
+        let fact = of(base).or_else(|| member.and_then(of));
+        fact.filter(Fact::is_known)
+    };
+    let physical = either(&|layer| layer.grid("physical-sector"));
+    let flag = |name: &str| {
+        base.flag(name)
+            .or_else(|| member.and_then(|m| m.flag(name)))
+    };
+    let container_block = match &base.map {
+        Some(Map::Blocks { block }) => Some(Known {
+            value: Bytes::new(*block),
+            from: format!("block table of {}", base.name),
+        }),
+        _ => None,
+    };
+    Some(Place {
+        name: layer.name.clone(),
+        base: base.name.clone(),
+        offset: Known {
+            value: Bytes::new(offset),
+            from,
+        },
+        length: layer.size.as_ref().map(bytes),
+        filesystem: filesystem.and_then(|f| f.format.clone()),
+        allocation_unit: filesystem
+            .and_then(|f| f.grid("allocation-unit"))
+            .as_ref()
+            .map(bytes),
+        physical_sector: physical.as_ref().map(bytes),
+        stripe_unit: base
+            .grid("stripe-unit")
+            .filter(Fact::is_known)
+            .as_ref()
+            .map(bytes),
+        rotational: flag("rotational"),
+        settings: settings(base, physical.as_ref(), container_block.as_ref()),
+        container_block,
+    })
+}
+
+fn settings(
+    base: &Layer,
+    physical: Option<&Fact<u64>>,
+    block: Option<&Known<Bytes>>,
+) -> Vec<Setting> {
+    let mut out = Vec::new();
+    let mut set = |path: &str, value: toml::Value, from: String| {
+        out.push(Setting {
+            path: path.to_owned(),
+            value,
+            from,
+        });
+    };
+    let whole = |n: u64| i64::try_from(n).ok().map(toml::Value::Integer);
+    if let Some((level, from)) = base.text("level") {
+        set("array.level", toml::Value::String(level), from);
+    }
+    if let Some(fact) = base.count("members")
+        && let Some(members) = whole(fact.value)
+    {
+        set("array.members", members, fact.from());
+    }
+    if let Some(fact) = base.grid("stripe-unit").filter(Fact::is_known) {
+        let unit = format!("{} B", fact.value);
+        set("array.stripe_unit", toml::Value::String(unit), fact.from());
+    }
+    if let Some(fact) = physical {
+        let sector = format!("{} B", fact.value);
+        set(
+            "disk.physical_sector",
+            toml::Value::String(sector),
+            fact.from(),
+        );
+    }
+    if let Some(block) = block {
+        let size = format!("{} B", block.value.get());
+        set("blocks.size", toml::Value::String(size), block.from.clone());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

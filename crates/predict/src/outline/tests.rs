@@ -1,0 +1,97 @@
+use super::*;
+use crate::profile::registry;
+
+/// A stack as `check` prints one, with the layers that are given.
+fn printed(layers: &str) -> String {
+    format!(
+        "{{\"schema\":\"straddle.check/1\",\"targets\":[{{\"target\":\"t\",\"stack\":[{layers}]}}]}}"
+    )
+}
+
+const DEVICE: &str = r#"{"kind":"device","name":"sdc","format":null,"size":null,"below":[],"map":null,"placement":null,
+    "grids":[{"role":"stripe-unit","grid":{"value":{"unit":65536,"phase":0},"source":{"kind":"captured","file":"ssacli.txt","line":12,"text":"Strip Size: 64 KB"},"trust":"reported"}},
+             {"role":"physical-sector","grid":{"value":{"unit":4096,"phase":0},"source":{"kind":"assumption","reason":"as usual"},"trust":"assumed"}}],
+    "attributes":[{"key":"level","value":{"value":{"text":"raid0"},"source":{"kind":"captured","file":"ssacli.txt","line":9,"text":""},"trust":"reported"}},
+                  {"key":"members","value":{"value":{"count":6},"source":{"kind":"captured","file":"ssacli.txt","line":10,"text":""},"trust":"reported"}}]}"#;
+
+fn partition(name: &str, below: usize, start: u64) -> String {
+    format!(
+        r#"{{"kind":"partition","name":"{name}","format":null,"size":{{"value":1000000,"source":{{"kind":"image","offset":458,"bytes":""}},"trust":"recorded"}},
+            "below":[{below}],"map":{{"shape":"linear","start":{start}}},
+            "placement":{{"value":{{"start":{start},"len":1000000}},"source":{{"kind":"image","offset":454,"bytes":""}},"trust":"recorded"}},
+            "grids":[],"attributes":[]}}"#
+    )
+}
+
+fn read(layers: &[String]) -> Outline {
+    Outline::read("t", &printed(&layers.join(","))).expect("a stack")
+}
+
+#[test]
+fn a_partition_is_placed_on_the_array_and_says_where_that_is_known_from() {
+    let outline = read(&[DEVICE.to_owned(), partition("sdc1", 0, 32_256)]);
+    let [place] = outline.places.as_slice() else {
+        panic!("one place: {outline:?}");
+    };
+    assert_eq!(place.path(), "sdc1 on sdc");
+    assert_eq!(place.offset.value, Bytes::new(32_256));
+    assert_eq!(place.offset.from, "byte 454 of the image");
+    assert!(!place.is_aligned());
+    assert_eq!(place.physical_sector, None, "it is only assumed");
+    let profile = registry::load("fixed-service").expect("it is one of ours");
+    let (profile, taken) = place.apply(profile);
+    let used = taken.iter().filter(|taken| taken.refused.is_none());
+    let used: Vec<&str> = used.map(|taken| taken.path.as_str()).collect();
+    assert_eq!(used, ["array.level", "array.members", "array.stripe_unit"]);
+    let members = profile.figures().find(|(_, key, _)| key.name == "members");
+    let origin = members.map(|(_, _, figure)| figure.origin.clone());
+    assert_eq!(
+        origin,
+        Some(Origin::Stack("ssacli.txt, line 10".to_owned()))
+    );
+}
+
+#[test]
+fn starts_add_up_and_misaligned_ones_are_in_question() {
+    let outline = read(&[
+        DEVICE.to_owned(),
+        partition("outer", 0, 1 << 20),
+        partition("inner", 1, 32_256),
+        partition("other", 0, 2 << 20),
+    ]);
+    let names: Vec<String> = outline.places.iter().map(Place::path).collect();
+    assert_eq!(names, ["inner on sdc", "other on sdc"]);
+    assert_eq!(
+        outline.places[0].offset.value,
+        Bytes::new((1 << 20) + 32_256)
+    );
+    let asked: Vec<&str> = outline
+        .in_question()
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    assert_eq!(asked, ["inner"]);
+    assert_eq!(outline.find("other").map(|p| p.name.as_str()), Ok("other"));
+    outline.find("nobody").expect_err("nobody is called so");
+}
+
+#[test]
+fn documents_that_are_none_are_refused_in_words() {
+    for text in [
+        "",
+        "{}",
+        "[]",
+        r#"{"schema":"straddle.bench/1"}"#,
+        r#"{"schema":"straddle.check/1","targets":[]}"#,
+        // A layer that rests on itself.
+        &printed(&partition("p", 0, 5)),
+        // Places that no number holds.
+        &printed(&format!(
+            "{DEVICE},{},{}",
+            partition("a", 0, u64::MAX),
+            partition("b", 1, 1)
+        )),
+    ] {
+        Outline::read("t", text).expect_err(text);
+    }
+}

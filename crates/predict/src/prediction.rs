@@ -1,0 +1,181 @@
+//! What each offset would deliver, why, how sure that is, and what to do about it.
+
+use straddle_bench::place::Offset;
+use straddle_bench::results::Interval;
+use straddle_bench::workload::Workload;
+use straddle_geometry::Bytes;
+
+use crate::decision::{self, Decision, Evidence, Quantity, Work};
+use crate::experiment::{Case, Effort, Trials, compare};
+use crate::mechanism::{Cause, Mechanism, cause};
+use crate::outline::{Place, Taken};
+use crate::profile::{Profile, Refusal};
+use crate::requests::Arrivals;
+use crate::scenario::Scenario;
+use crate::sensitivity::{self, Sensitivity};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The system.
+    pub profile: Profile,
+    /// What is asked of it.
+    pub workload: Workload,
+    /// How requests of an open loop arrive.
+    pub arrivals: Arrivals,
+    /// Offsets to compare, the baseline first.
+    pub offsets: Vec<Offset>,
+    /// Bytes that requests are spread over; without them, all that is there behind the farthest offset.
+    pub span: Option<Bytes>,
+    /// How much is simulated.
+    pub effort: Effort,
+    /// Most assumptions that are varied.
+    pub sensitivities: usize,
+    /// What moving the data takes.
+    pub work: Work,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// What was asked; its profile is complete, and its span is known.
+    pub question: Question,
+    /// The partition or volume that it is about, and what of the stack took the profile's place.
+    pub place: Option<(Place, Vec<Taken>)>,
+    /// One case for each offset, the baseline first.
+    pub trials: Trials,
+    /// What was done for each request, for each offset.
+    pub mechanisms: Vec<Mechanism>,
+    /// The offset to move to: the first of those that gain most. 0 when there is only the baseline.
+    pub best: usize,
+    /// Why that one differs from the baseline.
+    pub cause: Option<Cause>,
+    /// How far the gain of that one rests on assumptions.
+    pub sensitivity: Sensitivity,
+    /// What to do; `None` when there is only the baseline.
+    pub decision: Option<Decision>,
+}
+
+/// Makes it. `step` is told what is going on, for people who wait.
+///
+/// # Errors
+/// What cannot be simulated, with the key, the value and what would be allowed.
+pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Prediction, Refusal> {
+    question.profile = question.profile.complete()?;
+    question.span = Some(span(&question)?);
+    let scenarios = scenarios(&question);
+    step("offsets");
+    let trials = compare(&scenarios, question.effort)?;
+    let quantity = quantity(&question.workload);
+    let best = best(&trials, quantity);
+    let mut sensitivity = Sensitivity::default();
+    let mut found = None;
+    if let [baseline, ..] = scenarios.as_slice()
+        && let (Some(case), Some(scenario)) = (trials.cases.get(best), scenarios.get(best))
+        && let Some(gain) = gain(case, quantity)
+    {
+        let pair = [baseline.clone(), scenario.clone()];
+        let effort = look(question.effort);
+        let of = |case: &Case| self::gain(case, quantity).map(|gain| gain.mean);
+        sensitivity = sensitivity::vary(&pair, of, effort, question.sensitivities, |path| {
+            step(path);
+        })?;
+        let evidence = Evidence {
+            quantity,
+            gain,
+            ends: sensitivity.ends(),
+        };
+        let cause = trials.cases.first().map(|first| cause(first, case));
+        found = Some((decision::decide(evidence, question.work), cause));
+    }
+    let (decision, cause) = found.unzip();
+    Ok(Prediction {
+        place: None,
+        mechanisms: trials.cases.iter().map(Mechanism::of).collect(),
+        question,
+        trials,
+        best,
+        cause: cause.flatten(),
+        sensitivity,
+        decision,
+    })
+}
+
+/// A scenario for each offset.
+pub(crate) fn scenarios(question: &Question) -> Vec<Scenario> {
+    let scenario = |offset: &Offset| Scenario {
+        profile: question.profile.clone(),
+        workload: question.workload.clone(),
+        arrivals: question.arrivals,
+        offset: offset.bytes,
+        span: question.span,
+    };
+    question.offsets.iter().map(scenario).collect()
+}
+
+/// Bytes that requests are spread over: the same at every offset, or places could not be.
+pub(crate) fn span(question: &Question) -> Result<Bytes, Refusal> {
+    let capacity = Bytes::new(crate::system::capacity(&question.profile.complete()?)?);
+    let farthest = question.offsets.iter().map(|offset| offset.bytes).max();
+    let farthest = farthest.unwrap_or(Bytes::ZERO);
+    let room = capacity.checked_sub(farthest).unwrap_or(Bytes::ZERO);
+    if room == Bytes::ZERO {
+        return Err(Refusal::new(
+            "--offsets",
+            farthest,
+            format!("less than the {capacity} that the system holds"),
+        ));
+    }
+    match question.span {
+        Some(span) if span > room => Err(Refusal::new(
+            "--size",
+            span,
+            format!("at most {room}, what the system holds behind the farthest offset"),
+        )),
+        Some(span) => Ok(span),
+        None => Ok(room),
+    }
+}
+
+/// In an open loop as much is done as is offered; what changes is the time it takes.
+#[must_use]
+pub fn quantity(workload: &Workload) -> Quantity {
+    match workload.rate {
+        Some(_) => Quantity::Latency,
+        None => Quantity::Rate,
+    }
+}
+
+/// How much better a case is than the baseline; `None` for the baseline itself.
+#[must_use]
+pub fn gain(case: &Case, quantity: Quantity) -> Option<Interval> {
+    match quantity {
+        Quantity::Rate => case.gain,
+        Quantity::Latency => case.latency_ratio.map(|ratio| Interval {
+            mean: 1.0 / ratio.mean,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
+        }),
+    }
+}
+
+/// The first case whose gain may be as large as the largest.
+fn best(trials: &Trials, quantity: Quantity) -> usize {
+    let gains = || {
+        let cases = trials.cases.iter().enumerate();
+        cases.filter_map(|(index, case)| Some((index, gain(case, quantity)?)))
+    };
+    let most = gains().map(|(_, gain)| gain.mean).fold(0.0, f64::max);
+    let mut as_good = gains().filter(|(_, gain)| gain.high >= most);
+    as_good.next().map_or(0, |(index, _)| index)
+}
+
+/// As much as shows how far a gain moves.
+fn look(effort: Effort) -> Effort {
+    Effort {
+        requests: (effort.requests / 2).max(1),
+        least: 2,
+        most: 2,
+        ..effort
+    }
+}
