@@ -16,6 +16,7 @@ pub mod profile;
 mod requests;
 mod scenario;
 pub mod sensitivity;
+pub mod study;
 mod system;
 
 pub use kernel::Time;

@@ -1,0 +1,122 @@
+//! The studies that come with the program: a line each.
+
+use super::Study;
+use crate::profile::{self, Profile, Refusal};
+
+macro_rules! studies {
+    ($($test:ident $name:literal),* $(,)?) => {
+        /// Name and text of every study.
+        pub const STUDIES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../studies/", $name, ".toml")))),*
+        ];
+
+        /// Every calibration cell within its tolerance, a test for each study.
+        #[cfg(test)]
+        mod studies {
+            $(#[test]
+            fn $test() {
+                super::tests::holds($name);
+            })*
+        }
+    };
+}
+
+// The name of its test, the name of its file.
+studies![
+    fixed_service "fixed-service",
+];
+
+/// All names, for a message.
+#[must_use]
+pub fn names() -> String {
+    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// The study of that name.
+///
+/// # Errors
+/// There is none, or it is wrong.
+pub fn load(name: &str) -> Result<Study, Refusal> {
+    let found = STUDIES.iter().find(|(known, _)| *known == name);
+    let (name, text) = found.ok_or_else(|| Refusal::new("the study", name, names()))?;
+    Study::read(name, text)
+}
+
+/// The profile of that name.
+pub(super) fn profile(name: &str) -> Result<Profile, Refusal> {
+    profile::registry::load(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Mark, effort};
+
+    /// Every calibration cell lies within its tolerance, or says why it does not.
+    pub(super) fn holds(name: &str) {
+        let study = load(name).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let run = study
+            .run(effort::quick(&study))
+            .unwrap_or_else(|refusal| panic!("{refusal}"));
+        let mut wrong = String::new();
+        for (cell, simulated) in study.cells.iter().zip(&run.cells) {
+            let line = format!(
+                "{}: published {} to {}, simulated {} ({:+.2}% of {}%)\n",
+                cell.id,
+                cell.published.least,
+                cell.published.most,
+                simulated.value,
+                simulated.error,
+                cell.within
+            );
+            match (cell.mark, &cell.misses, simulated.is_within) {
+                (Mark::Calibration, None, false) => wrong += &line,
+                (_, Some(_), true) => wrong += &format!("no longer missed: {line}"),
+                _ => {}
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+    }
+
+    #[test]
+    fn every_study_can_be_simulated() {
+        for (name, _) in STUDIES {
+            let study = load(name).unwrap_or_else(|refusal| panic!("{refusal}"));
+            for cell in &study.cells {
+                let profile = study
+                    .scenario(cell)
+                    .and_then(|scenario| scenario.profile.complete());
+                profile
+                    .and_then(|profile| crate::system::check(&profile))
+                    .unwrap_or_else(|refusal| panic!("{}: {refusal}", cell.id));
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_in_the_table() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("there are studies")
+            .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+            .collect();
+        files.sort();
+        let mut names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
+
+    #[test]
+    fn cells_of_all_studies_have_names_of_their_own() {
+        let mut ids: Vec<String> = Vec::new();
+        for (name, _) in STUDIES {
+            let study = load(name).unwrap_or_else(|refusal| panic!("{refusal}"));
+            ids.extend(study.cells.into_iter().map(|cell| cell.id));
+        }
+        ids.sort_unstable();
+        let all = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+}

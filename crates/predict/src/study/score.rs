@@ -1,0 +1,128 @@
+//! The scoreboard: how far off studies are, calibration and validation apart.
+
+use super::{Mark, Run, Study, registry};
+use crate::profile::{Origin, Refusal, value};
+
+/// How a study came out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Cells that parameters may be fitted on.
+    pub calibration: Tally,
+    /// Cells on which nothing is fitted.
+    pub validation: Tally,
+    /// Cells on which something was fitted; they are among those marked calibration.
+    pub fitted: usize,
+}
+
+/// How some cells came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Cells.
+    pub cells: usize,
+    /// Those within their tolerance.
+    pub within: usize,
+    /// Half of them are not further off, in percent; `None` without any.
+    pub median: Option<f64>,
+    /// What the worst is off, in percent.
+    pub worst: Option<f64>,
+}
+
+impl Tally {
+    fn new(mut errors: Vec<f64>, within: usize) -> Tally {
+        errors.sort_by(f64::total_cmp);
+        let middle = errors.len() / 2;
+        let upper = errors.get(middle).copied();
+        let lower = middle.checked_sub(1).and_then(|at| errors.get(at)).copied();
+        let median = match (lower, upper) {
+            (Some(lower), Some(upper)) if errors.len().is_multiple_of(2) => {
+                Some(f64::midpoint(lower, upper))
+            }
+            _ => upper,
+        };
+        Tally {
+            cells: errors.len(),
+            within,
+            median,
+            worst: errors.last().copied(),
+        }
+    }
+}
+
+/// How studies came out together, cell by cell.
+#[must_use]
+pub fn scoreboard<'a>(studies: impl Iterator<Item = (&'a Study, &'a Run)> + Clone) -> Score {
+    let tally = |mark: Mark| {
+        let (mut errors, mut within) = (Vec::new(), 0);
+        for (study, run) in studies.clone() {
+            for (cell, simulated) in study.cells.iter().zip(&run.cells) {
+                if cell.mark == mark {
+                    errors.push(simulated.error.abs());
+                    within += usize::from(simulated.is_within);
+                }
+            }
+        }
+        Tally::new(errors, within)
+    };
+    let fitted = studies.clone().flat_map(|(study, _)| &study.cells);
+    Score {
+        calibration: tally(Mark::Calibration),
+        validation: tally(Mark::Validation),
+        fitted: fitted.filter(|cell| cell.fitted).count(),
+    }
+}
+
+/// A parameter of a profile that was fitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FittedFigure {
+    /// The profile.
+    pub profile: String,
+    /// `SECTION.KEY`.
+    pub parameter: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// What it was fitted on.
+    pub on: String,
+}
+
+/// Every fitted parameter of the profiles of a study.
+///
+/// # Errors
+/// A profile that there is not.
+pub fn fitted_figures(study: &Study) -> Result<Vec<FittedFigure>, Refusal> {
+    let mut fitted = Vec::new();
+    for name in study.profiles() {
+        let profile = registry::profile(name)?;
+        for (model, key, figure) in profile.figures() {
+            let Origin::Fitted(on) = &figure.origin else {
+                continue;
+            };
+            let value = match &figure.value {
+                value::Value::Number(number) => value::show(key.kind, *number),
+                value::Value::Word(word) => (*word).to_owned(),
+                value::Value::Table(rows) => format!("{rows:?}"),
+            };
+            fitted.push(FittedFigure {
+                profile: name.to_owned(),
+                parameter: format!("{}.{}", model.section, key.name),
+                value,
+                on: on.clone(),
+            });
+        }
+    }
+    Ok(fitted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_worsts_are_those_of_the_errors() {
+        let tally = |errors: &[f64]| Tally::new(errors.to_vec(), 0);
+        assert_eq!(tally(&[]).median, None);
+        assert_eq!(tally(&[3.0]).median, Some(3.0));
+        assert_eq!(tally(&[4.0, 1.0]).median, Some(2.5));
+        assert_eq!(tally(&[9.0, 1.0, 2.0]).median, Some(2.0));
+        assert_eq!(tally(&[9.0, 1.0, 2.0]).worst, Some(9.0));
+    }
+}
