@@ -27,6 +27,8 @@ pub(crate) struct Layout {
     members: u32,
     unit: Unit,
     capacity: u64,
+    /// Bytes of data in one row of stripe units.
+    row: u64,
     family: Family,
 }
 
@@ -60,6 +62,7 @@ impl Layout {
                     is_merged: true,
                 },
                 capacity: member,
+                row: member,
                 family: Family::Striped(Striped {
                     members: Divisor::new(1),
                 }),
@@ -137,6 +140,7 @@ impl Layout {
                 is_merged: section.word(&keys::MERGE) != "none",
             },
             capacity,
+            row: (units / rows).max(1).saturating_mul(unit),
             family,
         })
     }
@@ -153,7 +157,7 @@ impl Layout {
 
     /// Bytes of data in one row of stripe units: what a cache collects, so that a row is written whole.
     pub(crate) fn row(&self) -> u64 {
-        self.unit.saturating_mul(u64::from(self.members))
+        self.row
     }
 
     /// Stripe units that an operation touches.
