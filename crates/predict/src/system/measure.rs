@@ -259,7 +259,8 @@ impl Measure {
     pub(super) fn finish(mut self, now: Time, tally: Tally, resources: Resources) -> Outcome {
         self.see(now);
         let elapsed = now - self.since;
-        let seconds = elapsed.to_seconds();
+        // In no time at all, nothing was busy.
+        let seconds = elapsed.to_seconds().max(1e-9);
         #[expect(clippy::cast_precision_loss, reason = "a mean needs no 128 bits")]
         let mean_outstanding = self.area as f64 / elapsed.get().max(1) as f64;
         let resources = resources.0.into_iter().map(|(name, count, busy, most)| {
