@@ -172,7 +172,11 @@ impl Mirrored {
                     len,
                 };
                 if unit.is_merged {
-                    out.push_or_grow(reach, number(member), piece);
+                    out.push_or_grow(
+                        out.pieces.len().saturating_sub(reach),
+                        number(member),
+                        piece,
+                    );
                 } else {
                     out.push(number(member), piece);
                 }

@@ -31,10 +31,9 @@ impl Split {
         self.pieces.push(Piece { member, operation });
     }
 
-    /// Adds a piece, or lets one of the last `reach` grow, where both are next to each other on one member.
+    /// Adds a piece, or lets one of those from number `from` on grow, where both are next to each other on one member.
     #[inline]
-    pub(super) fn push_or_grow(&mut self, reach: usize, member: u32, operation: Operation) {
-        let from = self.pieces.len().saturating_sub(reach);
+    pub(super) fn push_or_grow(&mut self, from: usize, member: u32, operation: Operation) {
         let candidates = self.pieces.get_mut(from..).unwrap_or_default();
         for piece in candidates.iter_mut().rev() {
             if piece.member != member || piece.operation.access != operation.access {

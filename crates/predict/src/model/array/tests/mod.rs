@@ -1,5 +1,7 @@
 //! Levels against slow models of their own, which know members byte by byte.
 
+mod parity;
+
 use super::*;
 use crate::profile::Profile;
 use proptest::prelude::*;
@@ -272,6 +274,218 @@ proptest! {
                 *member == range.0 && *start <= range.1 && range.2 <= *end
             };
             prop_assert!(parts.iter().any(holds), "{:?} is not a copy of what was asked for", range);
+        }
+    }
+}
+
+/// Units touched, over all requests of a lattice, are what geometry's closed form says, exactly; of one that straddles on
+/// a stripe, so are the pieces.
+#[test]
+fn units_touched_equal_the_closed_form() {
+    use straddle_geometry::{Bytes, Grid, Lattice, Unit};
+    let unit = |bytes| Unit::new(bytes).expect("not zero");
+    let kib = 1024;
+    for (level, copies) in [
+        ("raid0, members=150", 1),
+        ("raid10, members=8", 2),
+        ("raid5, members=5", 0),
+    ] {
+        for stripe in [16 * kib, 64 * kib, 128 * kib, 96 * kib] {
+            for (step, len) in [(8, 8), (64, 64), (4, 28), (12, 20), (8, 600)] {
+                for start in [0, 512, 32_256, 64 * kib, 1 << 20] {
+                    let layout = built(
+                        &format!("level={level}, stripe_unit={stripe}, merge=none"),
+                        1 << 30,
+                    );
+                    let lattice =
+                        Lattice::new(Bytes::new(start), unit(step * kib), unit(len * kib));
+                    let crossings = lattice.mean_units(Grid::new(unit(stripe)));
+                    // A whole period of the lattice's places in the unit.
+                    let requests = stripe / divisor::common_divisor(stripe, step * kib);
+                    let (mut units, mut pieces) = (0, 0);
+                    for number in 0..requests {
+                        let operation = Operation::write(start + number * step * kib, len * kib);
+                        units += u64::from(layout.units(operation));
+                        pieces += split(&layout, operation).pieces.len() as u64;
+                    }
+                    let (over, under) = (crossings.numerator(), crossings.denominator());
+                    assert_eq!(
+                        u128::from(units) * u128::from(under),
+                        u128::from(over) * u128::from(requests),
+                        "{level}, {stripe}, {step} KiB, {len} KiB from {start}"
+                    );
+                    if copies > 0 {
+                        assert_eq!(pieces, copies * units);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn mirrors_are_read_where_the_balance_says() {
+    let read = |keys: &str, queued: fn(u32) -> u32, times: u32| {
+        let layout = built(keys, 1 << 20);
+        let mut out = Split::default();
+        let mut members = Vec::new();
+        for _ in 0..times {
+            layout.split(Operation::read(4096, 4096), queued, &mut out);
+            assert_eq!(out.pieces.len(), 1);
+            members.push(out.pieces[0].member);
+        }
+        members
+    };
+    let queues = |member: u32| [5, 3, 3, 9][member as usize];
+    let raid1 = "level=raid1, members=4";
+    assert_eq!(read(raid1, queues, 2), [1, 1], "the first of the shortest");
+    assert_eq!(read(&format!("{raid1}, balance=first"), queues, 2), [0, 0]);
+    assert_eq!(
+        read(&format!("{raid1}, balance=first, failed=0"), queues, 2),
+        [1, 1]
+    );
+    assert_eq!(
+        read(&format!("{raid1}, balance=alternate"), queues, 5),
+        [0, 1, 2, 3, 0]
+    );
+    assert_eq!(
+        read(&format!("{raid1}, balance=alternate, failed=1"), queues, 5),
+        [0, 2, 2, 3, 0]
+    );
+    let far = "level=raid10, members=4, layout=far, stripe_unit=4096";
+    assert_eq!(read(far, queues, 2), [1, 1]);
+    // The second unit lies on member 1 of each stripe; without member 0, the first stripe is out of use.
+    let raid01 = "level=raid01, members=4, stripe_unit=4096, failed=0";
+    assert_eq!(read(raid01, queues, 1), [3]);
+}
+
+#[test]
+fn writes_skip_a_failed_member() {
+    for (keys, expected) in [
+        (
+            "level=raid10, members=4, stripe_unit=4096, failed=2",
+            vec![3],
+        ),
+        (
+            "level=raid10, members=4, stripe_unit=4096, failed=1",
+            vec![2, 3],
+        ),
+        (
+            "level=raid01, members=4, stripe_unit=4096, failed=2",
+            vec![1],
+        ),
+        ("level=raid1, members=3, failed=1", vec![0, 2]),
+    ] {
+        let out = split(&built(keys, 1 << 20), Operation::write(4096, 4096));
+        let members: Vec<u32> = out.pieces.iter().map(|piece| piece.member).collect();
+        assert_eq!(members, expected, "{keys}");
+    }
+}
+
+/// Operations for each request as the lab's kernel counted them (benches/2026-11-22-arrays): md's RAID 10, near.
+#[test]
+fn operations_are_those_that_the_lab_counted() {
+    let mean = |keys: &str, access: fn(u64, u64) -> Operation, io: u64, offset: u64| {
+        let layout = built(&format!("{keys}, merge=none"), 1 << 29);
+        let requests = 1 << 12;
+        let pieces: usize = (0..requests)
+            .map(|number| {
+                split(&layout, access(offset + number * io, io))
+                    .pieces
+                    .len()
+            })
+            .sum();
+        pieces as f64 / requests as f64
+    };
+    let (read, write) = (
+        Operation::read as fn(u64, u64) -> Operation,
+        Operation::write,
+    );
+    let (k8, k64, misaligned, aligned) = (8 << 10, 64 << 10, 63 * 512, 1 << 20);
+    for members in [6, 8] {
+        let keys = format!("level=raid10, members={members}, stripe_unit=65536");
+        for (access, io, offset, expected) in [
+            (read, k64, misaligned, 2.0),
+            (read, k64, aligned, 1.0),
+            (read, k8, misaligned, 1.125),
+            (read, k8, aligned, 1.0),
+            (write as fn(u64, u64) -> Operation, k64, misaligned, 4.0),
+            (write, k64, aligned, 2.0),
+            (write, k8, misaligned, 2.25),
+            (write, k8, aligned, 2.0),
+        ] {
+            assert_eq!(
+                mean(&keys, access, io, offset),
+                expected,
+                "{io} at {offset}"
+            );
+        }
+    }
+    let small = "level=raid10, members=8, stripe_unit=16384";
+    assert_eq!(mean(small, read, k64, misaligned), 5.0);
+    assert_eq!(mean(small, read, k64, aligned), 4.0);
+    let large = "level=raid10, members=8, stripe_unit=262144";
+    assert_eq!(mean(large, read, k64, misaligned), 1.25);
+    assert_eq!(mean("level=raid1, members=2", read, k64, misaligned), 1.0);
+}
+
+#[test]
+fn nonsense_is_refused_with_key_and_range() {
+    for (keys, path) in [
+        ("level=raid0, members=4", "array.stripe_unit"),
+        (
+            "level=raid0, members=4, stripe_unit=131072",
+            "array.stripe_unit",
+        ),
+        (
+            "level=raid0, members=4, stripe_unit=4096, failed=1",
+            "array.failed",
+        ),
+        ("level=raid1, members=1", "array.members"),
+        ("level=single, members=2", "array.members"),
+        (
+            "level=raid10, members=4, stripe_unit=4096, copies=5",
+            "array.members",
+        ),
+        (
+            "level=raid10, members=4, stripe_unit=4096, layout=left-symmetric",
+            "array.layout",
+        ),
+        (
+            "level=raid10, members=4, stripe_unit=4096, failed=4",
+            "array.failed",
+        ),
+        ("level=raid01, members=5, stripe_unit=4096", "array.members"),
+        ("level=raid5, members=1, stripe_unit=4096", "array.members"),
+        ("level=raid6, members=3, stripe_unit=4096", "array.members"),
+        (
+            "level=raid5, members=4, stripe_unit=4096, layout=far",
+            "array.layout",
+        ),
+        (
+            "level=raid5, members=4, stripe_unit=4096, granule=3072",
+            "array.granule",
+        ),
+        (
+            "level=raid5, members=4, stripe_unit=4096, granule=8192",
+            "array.granule",
+        ),
+        ("level=raid50, members=8, stripe_unit=4096", "array.spans"),
+        (
+            "level=raid50, members=9, stripe_unit=4096, spans=2",
+            "array.members",
+        ),
+        ("level=vraid5, members=4, stripe_unit=4096", "array.members"),
+        (
+            "level=raid0, members=4, stripe_unit=4096, data_offset=65536",
+            "array.data_offset",
+        ),
+        ("level=raid7, members=4", "array.level"),
+        ("level=raid0, members=0, stripe_unit=4096", "array.members"),
+    ] {
+        match layout(keys, 65_536) {
+            Ok(_) => panic!("{keys} was taken"),
+            Err(refusal) => assert!(refusal.to_string().contains(path), "{keys}: {refusal}"),
         }
     }
 }
