@@ -6,6 +6,7 @@
 pub(crate) mod array;
 pub(crate) mod controller;
 mod device;
+pub(crate) mod flash;
 pub(crate) mod port;
 pub(crate) mod server;
 pub(crate) mod soft;
@@ -30,6 +31,7 @@ pub static MODELS: &[&Model] = &[
     &port::MODEL,
     &controller::MODEL,
     &array::MODEL,
+    &flash::MODEL,
     &server::MODEL,
 ];
 

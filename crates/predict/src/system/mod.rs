@@ -108,6 +108,7 @@ pub(crate) fn with_device<W: WithDevice>(profile: &Profile, with: W) -> Result<W
         .filter(|kind| profile.section(kind).is_some());
     let kind = (kinds.next(), kinds.next());
     match kind {
+        (Some(&"flash"), None) => with.run::<model::flash::Flash>(profile),
         (Some(&"server"), None) => with.run::<model::server::Server>(profile),
         (None, _) => Err(Refusal::new(
             "the profile",

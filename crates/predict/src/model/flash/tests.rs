@@ -1,0 +1,1 @@
+//! Truths about flash that can be worked out by hand.
