@@ -36,6 +36,7 @@
 pub use straddle_bench as bench;
 pub use straddle_geometry as geometry;
 pub use straddle_io as io;
+pub use straddle_predict as predict;
 pub use straddle_probe as probe;
 pub use straddle_report as report;
 pub use straddle_rules as rules;

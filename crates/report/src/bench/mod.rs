@@ -10,6 +10,6 @@ pub mod fio;
 pub mod picture;
 pub mod text;
 mod when;
-mod wording;
+pub(crate) mod wording;
 
 pub use document::{Document, SCHEMA};

@@ -8,18 +8,18 @@ use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::Bytes;
 
 /// Cells that differ in nothing but threads and outstanding requests: what one table shows.
-pub(super) struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// `8 KiB random, reads only`.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Indices of the cells in the plan, in its order.
-    pub(super) cells: Vec<usize>,
+    pub(crate) cells: Vec<usize>,
     /// One of the workloads.
-    pub(super) workload: &'a Workload,
+    pub(crate) workload: &'a Workload,
 }
 
 impl Group<'_> {
     /// True when some cell of it has a run.
-    pub(super) fn is_measured(&self, experiment: &Experiment) -> bool {
+    pub(crate) fn is_measured(&self, experiment: &Experiment) -> bool {
         let offsets = experiment.plan.offsets.len();
         let mut cells = self.cells.iter();
         cells.any(|cell| (0..offsets).any(|o| delivered(experiment, *cell, o).is_some()))
@@ -27,7 +27,7 @@ impl Group<'_> {
 }
 
 /// The groups of a plan, in the order in which they first come.
-pub(super) fn groups(plan: &Plan) -> Vec<Group<'_>> {
+pub(crate) fn groups(plan: &Plan) -> Vec<Group<'_>> {
     let mut out: Vec<Group<'_>> = Vec::new();
     for (index, workload) in plan.cells.iter().enumerate() {
         match out.iter_mut().find(|group| alike(group.workload, workload)) {
@@ -53,7 +53,7 @@ fn alike(a: &Workload, b: &Workload) -> bool {
 }
 
 /// What is asked for, without how much at once: `8 KiB random, 70% reads`.
-pub(super) fn title(workload: &Workload) -> String {
+pub(crate) fn title(workload: &Workload) -> String {
     let mix = match workload.reads {
         Percent::ALL => "reads only".to_owned(),
         Percent::NONE => "writes only".to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn title(workload: &Workload) -> String {
 }
 
 /// `8 KiB`, or `75% 8 KiB and 25% 64 KiB`.
-pub(super) fn sizes(workload: &Workload) -> String {
+pub(crate) fn sizes(workload: &Workload) -> String {
     if let [(size, _)] = workload.sizes.as_slice() {
         return size.to_string();
     }
@@ -82,7 +82,7 @@ pub(super) fn sizes(workload: &Workload) -> String {
 }
 
 /// `random`, `strided:65536`, for programs.
-pub(super) fn pattern(pattern: Pattern) -> String {
+pub(crate) fn pattern(pattern: Pattern) -> String {
     match pattern {
         Pattern::Random | Pattern::Sequential => pattern.to_string(),
         Pattern::Strided(stride) => format!("strided:{}", stride.get()),
@@ -91,17 +91,17 @@ pub(super) fn pattern(pattern: Pattern) -> String {
 }
 
 /// Threads and what each keeps under way: `8 × 32`.
-pub(super) fn load(workload: &Workload) -> String {
+pub(crate) fn load(workload: &Workload) -> String {
     format!("{} × {}", workload.workers, workload.outstanding)
 }
 
 /// The result of a cell, `None` where it was not reached.
-pub(super) fn cell(experiment: &Experiment, index: usize) -> Option<&CellResult> {
+pub(crate) fn cell(experiment: &Experiment, index: usize) -> Option<&CellResult> {
     experiment.cells.get(index)
 }
 
 /// What an offset delivered, `None` where it had no run.
-pub(super) fn delivered(
+pub(crate) fn delivered(
     experiment: &Experiment,
     index: usize,
     offset: usize,
@@ -111,18 +111,18 @@ pub(super) fn delivered(
 }
 
 /// The name of an offset of the plan.
-pub(super) fn offset_name(plan: &Plan, offset: usize) -> &str {
+pub(crate) fn offset_name(plan: &Plan, offset: usize) -> &str {
     plan.offsets.get(offset).map_or("?", |o| o.name.as_str())
 }
 
 /// `A` for the first class.
-pub(super) fn class(number: usize) -> String {
+pub(crate) fn class(number: usize) -> String {
     let letter = u8::try_from(number).ok().filter(|n| *n < 26);
     letter.map_or_else(|| number.to_string(), |n| char::from(b'A' + n).to_string())
 }
 
 /// What a gain means, in words: `faster by 2.3% (1.9 to 2.8)`.
-pub(super) fn verdict(gain: &Gain) -> String {
+pub(crate) fn verdict(gain: &Gain) -> String {
     match (gain.verdict, gain.ratio) {
         (Verdict::Faster, Some(ratio)) => format!("faster by {}", range(ratio, 1.0)),
         (Verdict::Slower, Some(ratio)) => format!("slower by {}", range(ratio, -1.0)),
@@ -139,7 +139,7 @@ pub(super) fn verdict(gain: &Gain) -> String {
 }
 
 /// A ratio as a gain, with its sign: `+2.3% (1.9 to 2.8)`.
-pub(super) fn gain(ratio: Interval) -> String {
+pub(crate) fn gain(ratio: Interval) -> String {
     let sign = if percent(ratio.mean - 1.0, digits(ratio)).starts_with('−') {
         ""
     } else {
@@ -149,7 +149,7 @@ pub(super) fn gain(ratio: Interval) -> String {
 }
 
 /// `2.3% (1.9 to 2.8)`; with a `direction` of −1 the loss.
-pub(super) fn range(ratio: Interval, direction: f64) -> String {
+pub(crate) fn range(ratio: Interval, direction: f64) -> String {
     let digits = digits(ratio);
     let share = |of: f64| percent((of - 1.0) * direction, digits);
     let (mut low, mut high) = (share(ratio.low), share(ratio.high));
@@ -171,7 +171,7 @@ fn digits(ratio: Interval) -> usize {
 }
 
 /// A share in percent with a true minus and no `−0.0`.
-pub(super) fn percent(share: f64, digits: usize) -> String {
+pub(crate) fn percent(share: f64, digits: usize) -> String {
     let text = format!("{:.digits$}", (share * 100.0).abs());
     let zero = text.chars().all(|c| matches!(c, '0' | '.'));
     let sign = if share < 0.0 && !zero { "−" } else { "" };
@@ -179,20 +179,20 @@ pub(super) fn percent(share: f64, digits: usize) -> String {
 }
 
 /// A share that was asked for, without idle decimals: `1%`, `0.5%`.
-pub(super) fn asked(share: f64) -> String {
+pub(crate) fn asked(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A share that is not exceeded, so rounded up: `0.7%`.
-pub(super) fn at_most(share: f64) -> String {
+pub(crate) fn at_most(share: f64) -> String {
     // What a decimal fraction loses in binary must not push it to the next tenth.
     let tenths = (share * 1000.0 - 1e-9).ceil() / 10.0;
     format!("{tenths:.1}%")
 }
 
 /// A rate: whole with thousands separators; with one decimal below a hundred.
-pub(super) fn rate_text(rate: f64) -> String {
+pub(crate) fn rate_text(rate: f64) -> String {
     if rate < 99.95 {
         return format!("{rate:.1}");
     }
@@ -205,12 +205,12 @@ pub(super) fn rate_text(rate: f64) -> String {
     clippy::cast_sign_loss,
     reason = "a float becomes the nearest integer there is; figures here are far smaller"
 )]
-pub(super) fn whole(number: f64) -> String {
+pub(crate) fn whole(number: f64) -> String {
     Bytes::new(number.round() as u64).grouped().to_string()
 }
 
 /// A number with thousands separators and so many decimals.
-pub(super) fn decimals(number: f64, digits: usize) -> String {
+pub(crate) fn decimals(number: f64, digits: usize) -> String {
     let text = format!("{number:.digits$}");
     let (before, after) = text.split_once('.').unwrap_or((&text, ""));
     let dot = if after.is_empty() { "" } else { "." };
@@ -221,7 +221,7 @@ pub(super) fn decimals(number: f64, digits: usize) -> String {
 }
 
 /// A time as people say it: `250 ms`, `2.5 s`, `10 min`, `1 h 3 min`.
-pub(super) fn time(time: Duration) -> String {
+pub(crate) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     let tenths = (time.as_millis() + 50) / 100;
     match seconds {
@@ -250,7 +250,7 @@ fn short_time(time: Duration) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(parts: &[String]) -> String {
+pub(crate) fn list(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
@@ -259,7 +259,7 @@ pub(super) fn list(parts: &[String]) -> String {
 }
 
 /// `1 run`, `2 runs`, `1,000 runs`.
-pub(super) fn count(n: usize, word: &str) -> String {
+pub(crate) fn count(n: usize, word: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     let n = u64::try_from(n).unwrap_or(u64::MAX);
     format!("{} {word}{s}", Bytes::new(n).grouped())

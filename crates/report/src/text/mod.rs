@@ -8,6 +8,7 @@ pub(crate) mod snippet;
 mod stack;
 pub(crate) mod style;
 mod summary;
+pub(crate) mod table;
 
 use std::fmt::Write;
 

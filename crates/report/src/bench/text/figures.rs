@@ -6,8 +6,8 @@ use straddle_bench::results::{Experiment, LatencySummary, OffsetResult};
 
 use super::super::wording::{Group, decimals, delivered, load, offset_name, rate_text};
 use super::heading;
-use super::table::{self, Cell, Column};
 use crate::text::snippet::sanitise;
+use crate::text::table::{self, Cell, Column};
 
 /// Head of the column that says how much was under way.
 pub(super) const LOAD: &str = "threads ×\noutstanding";

@@ -10,10 +10,10 @@ use super::super::wording::{
 };
 use super::figures::{LOAD, by_offset, loads};
 use super::heading;
-use super::table::{self, Cell, Column};
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, FAINT, GOOD};
+use crate::text::table::{self, Cell, Column};
 
 /// Writes the table of gains with their intervals, then every verdict in words.
 pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, out: &mut String) {

@@ -6,7 +6,6 @@ mod gains;
 mod header;
 mod operations;
 mod placing;
-mod table;
 mod trust;
 
 use std::fmt::Write;

@@ -9,8 +9,8 @@ use straddle_stack::LayerId;
 use super::super::wording::{Group, decimals, delivered, list, load, offset_name};
 use super::heading;
 use super::placing::same_grid;
-use super::table::{self, Cell, Column};
 use crate::text::snippet::sanitise;
+use crate::text::table::{self, Cell, Column};
 
 /// Operations for each request that do not come from it: a filesystem writes its journal now and then.
 const STRAY: f64 = 0.01;

@@ -9,10 +9,10 @@ use straddle_rules::both_ways;
 
 use super::super::wording::{class, list};
 use super::heading;
-use super::table::{self, Column};
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{FAINT, GOOD, WARNING, paint};
+use crate::text::table::{self, Column};
 
 /// Writes a line for each offset, then a paragraph for each grid.
 pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {

@@ -5,7 +5,7 @@ use straddle_bench::results::Experiment;
 use super::super::wording::{Group, at_most, cell, load, percent};
 use super::figures::LOAD;
 use super::heading;
-use super::table::{self, Cell, Column};
+use crate::text::table::{self, Cell, Column};
 
 /// Writes a line for each cell of a group that has at least one block.
 pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, out: &mut String) {

@@ -10,7 +10,7 @@ use crate::text::style::{FAINT, paint};
 const GAP: usize = 2;
 
 /// One column: its head and a cell for each row.
-pub(super) struct Column {
+pub(crate) struct Column {
     head: String,
     cells: Vec<Cell>,
     align: CellAlignment,
@@ -18,7 +18,7 @@ pub(super) struct Column {
 
 /// A text and its style.
 #[derive(Clone)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     text: String,
     style: Option<Style>,
 }
@@ -34,7 +34,7 @@ impl<T: Into<String>> From<T> for Cell {
 
 impl Cell {
     /// `text` in `style`.
-    pub(super) fn styled(text: String, style: Style) -> Cell {
+    pub(crate) fn styled(text: String, style: Style) -> Cell {
         Cell {
             text,
             style: Some(style),
@@ -44,7 +44,7 @@ impl Cell {
 
 impl Column {
     /// A column of words.
-    pub(super) fn words(head: impl Into<String>, cells: Vec<Cell>) -> Column {
+    pub(crate) fn words(head: impl Into<String>, cells: Vec<Cell>) -> Column {
         Column {
             head: head.into(),
             cells,
@@ -53,7 +53,7 @@ impl Column {
     }
 
     /// A column of figures, flush right. They have to have the same number of decimals.
-    pub(super) fn figures(head: impl Into<String>, cells: Vec<Cell>) -> Column {
+    pub(crate) fn figures(head: impl Into<String>, cells: Vec<Cell>) -> Column {
         Column {
             align: CellAlignment::Right,
             ..Column::words(head, cells)
@@ -68,7 +68,7 @@ impl Column {
 }
 
 /// Writes `labels` and `columns` side by side; in several tables, each with the labels, where they do not fit.
-pub(super) fn render(labels: &[Column], columns: &[Column], width: usize, out: &mut String) {
+pub(crate) fn render(labels: &[Column], columns: &[Column], width: usize, out: &mut String) {
     let room = |columns: &[Column]| -> usize { columns.iter().map(|c| c.width() + GAP).sum() };
     let left = width.saturating_sub(room(labels));
     let tables = room(columns).div_ceil(left.max(1)).max(1);
