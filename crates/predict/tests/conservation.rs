@@ -110,6 +110,9 @@ fn systems() -> impl Strategy<Value = Profile> {
             let mut profile = stations(1, 1, distribution);
             profile = set(profile, "array.level", level);
             profile = set(profile, "array.members", members);
+            if matches!(level, "raid50" | "raid60") {
+                profile = set(profile, "array.spans", 2);
+            }
             profile = set(profile, "array.stripe_unit", 512_i64 << unit);
             profile = set(profile, "server.servers", servers);
             profile = set(profile, "server.capacity", 1_i64 << 24);
@@ -222,6 +225,9 @@ fn every_level_is_tried() {
             let mut profile = stations(1, 1, "fixed");
             profile = set(profile, "array.level", *level);
             profile = set(profile, "array.members", members);
+            if matches!(*level, "raid50" | "raid60") {
+                profile = set(profile, "array.spans", 2);
+            }
             let mut one = Recorded::new(vec![vec![]], false);
             answered += u32::from(replay(&profile, &mut one, 1, ALL).is_ok());
         }

@@ -9,6 +9,7 @@ pub mod csv;
 mod document;
 mod fleet;
 mod places;
+pub mod predict;
 pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};

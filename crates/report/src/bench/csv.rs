@@ -269,7 +269,7 @@ fn device(counts: &DeviceCounts) -> String {
 }
 
 /// Adds seven columns, empty ones where there were no requests.
-fn latency(summary: Option<LatencySummary>, record: &mut Vec<String>) {
+pub(crate) fn latency(summary: Option<LatencySummary>, record: &mut Vec<String>) {
     let Some(s) = summary else {
         record.extend(vec![String::new(); 7]);
         return;
@@ -280,7 +280,7 @@ fn latency(summary: Option<LatencySummary>, record: &mut Vec<String>) {
 }
 
 /// A number with at most `digits` decimals, without zeros at the end.
-fn decimals(number: f64, digits: usize) -> String {
+pub(crate) fn decimals(number: f64, digits: usize) -> String {
     let text = format!("{number:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0" } else { text }.to_owned()

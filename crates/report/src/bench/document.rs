@@ -77,7 +77,7 @@ struct PlanOut<'a> {
 /// What is asked of the storage, all but the offset.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Workload")]
-struct WorkloadOut {
+pub(crate) struct WorkloadOut {
     /// Share of requests that read, in percent; the others write.
     reads_percent: u8,
     /// Order of addresses.
@@ -202,7 +202,7 @@ struct OffsetOut<'a> {
 /// Latencies of many requests.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Latency")]
-struct LatencyOut {
+pub(crate) struct LatencyOut {
     /// Requests.
     requests: u64,
     /// Shortest.
@@ -340,7 +340,7 @@ fn plan(plan: &Plan) -> PlanOut<'_> {
     }
 }
 
-fn workload(workload: &Workload) -> WorkloadOut {
+pub(crate) fn workload(workload: &Workload) -> WorkloadOut {
     let size = |&(bytes, weight): &(Unit, u32)| SizeOut { bytes, weight };
     WorkloadOut {
         reads_percent: workload.reads.get(),
@@ -403,7 +403,7 @@ fn offset(result: &OffsetResult) -> OffsetOut<'_> {
     }
 }
 
-fn latency(summary: LatencySummary) -> LatencyOut {
+pub(crate) fn latency(summary: LatencySummary) -> LatencyOut {
     LatencyOut {
         requests: summary.requests,
         least_nanoseconds: nanoseconds(summary.least),

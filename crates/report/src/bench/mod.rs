@@ -5,7 +5,7 @@
 //! themselves, but for the closing words of [`text`].
 
 pub mod csv;
-mod document;
+pub(crate) mod document;
 pub mod fio;
 pub mod picture;
 pub mod text;

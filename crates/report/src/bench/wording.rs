@@ -123,7 +123,12 @@ pub(crate) fn class(number: usize) -> String {
 
 /// What a gain means, in words: `faster by 2.3% (1.9 to 2.8)`.
 pub(crate) fn verdict(gain: &Gain) -> String {
-    match (gain.verdict, gain.ratio) {
+    verdict_of(gain.verdict, gain.ratio)
+}
+
+/// The same of a verdict by itself.
+pub(crate) fn verdict_of(verdict: Verdict, ratio: Option<Interval>) -> String {
+    match (verdict, ratio) {
         (Verdict::Faster, Some(ratio)) => format!("faster by {}", range(ratio, 1.0)),
         (Verdict::Slower, Some(ratio)) => format!("slower by {}", range(ratio, -1.0)),
         (Verdict::Faster, None) => "faster".to_owned(),

@@ -118,15 +118,15 @@ pub(super) fn latencies(
 }
 
 /// The unit of a table of times.
-struct Scale {
-    unit: &'static str,
+pub(crate) struct Scale {
+    pub(crate) unit: &'static str,
     /// Its length in seconds.
     seconds: f64,
 }
 
 impl Scale {
     /// Milliseconds, as targets for databases are given in them; microseconds where all medians are below a tenth of one.
-    fn of(medians: impl Iterator<Item = Duration>) -> Scale {
+    pub(crate) fn of(medians: impl Iterator<Item = Duration>) -> Scale {
         if medians
             .max()
             .is_some_and(|m| m < Duration::from_micros(100))
@@ -143,7 +143,7 @@ impl Scale {
     }
 
     /// One column: as many decimals for all of it as give the shortest time three digits, but at most three.
-    fn figures(&self, times: &[Duration]) -> Vec<Cell> {
+    pub(crate) fn figures(&self, times: &[Duration]) -> Vec<Cell> {
         let least = times.iter().filter(|time| !time.is_zero()).min();
         let least = least.map_or(1.0, |time| time.as_secs_f64() / self.seconds);
         let digits = match least {

@@ -1,7 +1,7 @@
 //! An experiment for terminals: what was done and where, the tables, what they prove.
 
 mod closing;
-mod figures;
+pub(crate) mod figures;
 mod gains;
 mod header;
 mod operations;
@@ -44,7 +44,7 @@ pub fn report(experiment: &Experiment, width: usize) -> String {
 }
 
 /// A heading with an empty line before it: a name, and behind it what it is about.
-fn heading(out: &mut String, width: usize, name: &str, rest: &str) {
+pub(crate) fn heading(out: &mut String, width: usize, name: &str, rest: &str) {
     out.push('\n');
     for (index, line) in folded(&format!("{name}{rest}"), width - 2)
         .iter()

@@ -1,0 +1,110 @@
+//! What to do, in words, with the rule that says so.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use straddle_predict::decision::{Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE};
+use straddle_predict::prediction::Prediction;
+
+use super::text::prose;
+use crate::bench::text::heading;
+use crate::bench::wording::{asked, gain as signed, time};
+use crate::text::snippet::sanitise;
+use crate::text::style::{GOOD, STRONG, WARNING, paint};
+
+/// Writes the call, why, and the rule.
+pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
+    let Some(decision) = &prediction.decision else {
+        return;
+    };
+    heading(out, width, "What to do", "");
+    let style = match decision.call {
+        Call::FixNow => WARNING,
+        Call::NextRebuild | Call::Undecided => STRONG,
+        Call::NotWorthIt => GOOD,
+    };
+    let _ = writeln!(out, "  {}", paint(style, word(decision.call)));
+    prose(out, width, &why(prediction, decision));
+    prose(out, width, &effort(decision));
+    for (call, end) in [
+        (decision.at_worst, "least"),
+        (decision.at_best, "most favourable"),
+    ] {
+        if let Some(call) = call {
+            let text = format!(
+                "With the assumptions at their {end} for the gain it would be: {}. Measure it, if you can: straddle bench.",
+                word(call)
+            );
+            prose(out, width, &text);
+        }
+    }
+    prose(out, width, &rule());
+}
+
+/// The call in words.
+pub(super) fn word(call: Call) -> &'static str {
+    match call {
+        Call::FixNow => "fix now",
+        Call::NextRebuild => "at the next rebuild",
+        Call::NotWorthIt => "not worth it",
+        Call::Undecided => "not enough evidence",
+    }
+}
+
+fn why(prediction: &Prediction, decision: &Decision) -> String {
+    let offset = prediction.question.offsets.get(prediction.best);
+    let to = offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned());
+    let what = match decision.evidence.quantity {
+        Quantity::Rate => "requests each second",
+        Quantity::Latency => "in mean latency",
+    };
+    let gain = signed(decision.evidence.gain);
+    match decision.call {
+        Call::Undecided => format!(
+            "Moving to {to} brings {gain} {what}: too wide to decide on; simulate more with --requests or a smaller --precision."
+        ),
+        _ => format!("Moving to {to} brings {gain} {what}."),
+    }
+}
+
+fn effort(decision: &Decision) -> String {
+    let (Some(outage), Some(data)) = (decision.outage, decision.data) else {
+        return "How long the outage is depends on the data to move: give it with --data, such as --data 500G.".to_owned();
+    };
+    let rate = decision.move_rate / 1e6;
+    let mut text = format!(
+        "Moving {} at {rate:.0} MB/s is an outage of {}",
+        data.rounded(),
+        long(outage)
+    );
+    if let Some(paid) = decision.paid_back {
+        let _ = write!(
+            text,
+            ", made up after {} of full load at the new offset",
+            long(paid)
+        );
+    }
+    text + "."
+}
+
+fn rule() -> String {
+    format!(
+        "The rule: fix now from a gain of {} whose interval lies above {} and that makes up the outage within {}; at the next \
+         rebuild from a proven {}; otherwise not worth it.",
+        asked(LARGE),
+        asked(SURE),
+        long(PAID_BACK_WITHIN),
+        asked(SMALL)
+    )
+}
+
+/// Days where hours would not be read any more.
+fn long(span: Duration) -> String {
+    let days = span.as_secs_f64() / 86_400.0;
+    match days {
+        d if d < 2.0 => time(span),
+        d if d < 10.0 => format!("{d:.1} days"),
+        d if d < 10_000.0 => format!("{d:.0} days"),
+        _ => "many years".to_owned(),
+    }
+}

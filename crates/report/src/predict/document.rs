@@ -1,0 +1,424 @@
+//! Predictions in JSON.
+//!
+//! Times are seconds or nanoseconds, as the names of the members say; sizes and places are bytes.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use straddle_bench::place::Offset;
+use straddle_bench::results::{Interval, Verdict};
+use straddle_geometry::Bytes;
+use straddle_predict::decision::{self, Call, Decision, Quantity};
+use straddle_predict::design::Comparison;
+use straddle_predict::experiment::{Case, Trials};
+use straddle_predict::mechanism::{Cause, Mechanism};
+use straddle_predict::outline::{Place, Taken};
+use straddle_predict::prediction::{Prediction, Question, gain, quantity};
+use straddle_predict::sensitivity::Sensitivity;
+
+use super::profile::ProfileOut;
+use crate::bench::document::{LatencyOut, WorkloadOut, latency, workload};
+
+/// Name and version of the JSON document that `predict` prints. The number changes when a reader would have to.
+pub const SCHEMA: &str = "straddle.predict/1";
+
+/// Predictions, or a comparison of variants.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "straddle predict")]
+pub struct Document<'a> {
+    /// Name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// One for each partition or volume in question; one without a stack. Empty where variants are compared.
+    predictions: Vec<PredictionOut<'a>>,
+    /// Variants held against each other; `null` without `--compare`.
+    comparison: Option<ComparisonOut<'a>>,
+}
+
+/// What each offset would deliver, and what to do about it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Prediction")]
+struct PredictionOut<'a> {
+    /// The partition or volume that it is about; `null` without a stack.
+    place: Option<PlaceOut<'a>>,
+    /// What was asked, and how much was simulated.
+    asked: AskedOut,
+    /// One for each offset, the baseline first.
+    offsets: Vec<OffsetOut<'a>>,
+    /// Index of the offset to move to; 0 when there is only the baseline.
+    best: usize,
+    /// Why that one differs from the baseline.
+    cause: Option<&'a Cause>,
+    /// How far its gain rests on assumptions.
+    sensitivity: SensitivityOut<'a>,
+    /// What to do; `null` when there is only the baseline.
+    decision: Option<DecisionOut>,
+}
+
+/// A partition or volume.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Place")]
+struct PlaceOut<'a> {
+    /// What it is called.
+    name: &'a str,
+    /// The array or device that it lies on.
+    base: &'a str,
+    /// Where it begins there.
+    offset_bytes: Bytes,
+    /// How that is known.
+    offset_from: &'a str,
+    /// How long it is.
+    length_bytes: Option<Bytes>,
+    /// The filesystem on it.
+    filesystem: Option<&'a str>,
+    /// What that allocates at once.
+    allocation_unit_bytes: Option<Bytes>,
+    /// Figures of the stack that stand for ones of the profile.
+    taken: Vec<TakenOut<'a>>,
+}
+
+/// A figure of the stack.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Taken")]
+struct TakenOut<'a> {
+    /// `section.key` of the profile.
+    path: &'a str,
+    /// What the stack says.
+    value: &'a str,
+    /// Where it says so.
+    from: &'a str,
+    /// Why the profile's own figure was kept; `null` when the stack's took its place.
+    refused: Option<&'a str>,
+}
+
+/// What was asked, and how much was simulated.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Asked")]
+struct AskedOut {
+    /// The system, with every parameter as it was simulated.
+    profile: ProfileOut,
+    /// What is asked of it.
+    workload: WorkloadOut,
+    /// Bytes that requests are spread over.
+    span_bytes: Option<Bytes>,
+    /// Replicates of each scenario.
+    replicates: u32,
+    /// Requests that count in each.
+    requests: u64,
+    /// Requests before them that do not.
+    warm_up: u64,
+    /// Half the width of the 95% interval of a gain at which it is narrow enough: 0.005 is 0.5%.
+    precision: f64,
+    /// Seeds everything that is random.
+    seed: u64,
+}
+
+/// What an offset would deliver.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OffsetResult")]
+struct OffsetOut<'a> {
+    /// As the user called it.
+    name: &'a str,
+    /// In bytes.
+    bytes: Bytes,
+    /// The figures.
+    #[serde(flatten)]
+    case: CaseOut,
+    /// What it gains over the baseline; `null` for the baseline.
+    gain: Option<GainOut>,
+}
+
+/// What was simulated of one scenario.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Case")]
+struct CaseOut {
+    /// Requests each second, with the interval of the replicates' mean.
+    requests_per_second: Interval,
+    /// Reads each second.
+    reads_per_second: f64,
+    /// Writes each second.
+    writes_per_second: f64,
+    /// Bytes each second, both directions.
+    bytes_per_second: f64,
+    /// Mean latency of all requests in seconds, with its interval.
+    latency_seconds: Interval,
+    /// Latency of reads.
+    read_latency: Option<LatencyOut>,
+    /// Latency of writes.
+    write_latency: Option<LatencyOut>,
+    /// Requests under way on average.
+    mean_outstanding: f64,
+    /// What was done for each request.
+    mechanism: Mechanism,
+    /// How busy each kind of resource was.
+    resources: Vec<ResourceOut>,
+}
+
+/// How busy a kind of resource was.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Resource")]
+struct ResourceOut {
+    /// What it is, in the plural.
+    name: &'static str,
+    /// How many there are.
+    count: u64,
+    /// Share of the time for which they were busy, on average.
+    mean: f64,
+    /// The same of the busiest member.
+    most: f64,
+}
+
+/// What an offset gains over the baseline.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Gain")]
+struct GainOut {
+    /// What is measured in it.
+    quantity: Quantity,
+    /// As a multiple of the baseline's, with its 95% interval; above 1 is better.
+    ratio: Interval,
+    /// What that means.
+    verdict: Verdict,
+}
+
+/// How far a gain rests on assumptions.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Sensitivity")]
+struct SensitivityOut<'a> {
+    /// The gain with the assumptions as in the profile, from as many requests as the others.
+    nominal: Option<f64>,
+    /// Parameters that were varied, the one that moves the gain most first.
+    varied: Vec<VariedOut<'a>>,
+    /// Assumptions with a range that were not varied.
+    left_out: &'a [String],
+    /// Assumptions for which the profile gives no range.
+    without_range: &'a [String],
+}
+
+/// A parameter at both ends of its range.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Varied")]
+struct VariedOut<'a> {
+    /// `section.key`.
+    path: &'a str,
+    /// As in the profile, with its unit.
+    value: &'a str,
+    /// At the least and at the largest value.
+    ends: Vec<EndOut<'a>>,
+}
+
+/// One end of a range.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "End")]
+struct EndOut<'a> {
+    /// The value there, with its unit.
+    value: &'a str,
+    /// The gain there; `null` where it cannot be simulated.
+    gain: Option<f64>,
+    /// Why it cannot.
+    refused: Option<&'a str>,
+}
+
+/// What to do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Decision")]
+struct DecisionOut {
+    /// What to do.
+    call: Call,
+    /// Bytes to move; `null` where nobody says.
+    data_bytes: Option<Bytes>,
+    /// Bytes moved each second.
+    move_rate: f64,
+    /// How long that takes.
+    outage_seconds: Option<f64>,
+    /// Time of full load after which the work lost meanwhile is made up.
+    paid_back_seconds: Option<f64>,
+    /// What it would be with the assumptions at their worst, where that differs.
+    at_worst: Option<Call>,
+    /// The same at their best.
+    at_best: Option<Call>,
+}
+
+/// Variants held against each other.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Comparison")]
+struct ComparisonOut<'a> {
+    /// What was asked; each variant differs from it as it says.
+    asked: AskedOut,
+    /// Keys that vary.
+    keys: Vec<&'a str>,
+    /// The variants; the first at its first offset is the baseline of every gain.
+    variants: Vec<VariantOut<'a>>,
+}
+
+/// A variant.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Variant")]
+struct VariantOut<'a> {
+    /// Values of the keys, in their order.
+    values: &'a [String],
+    /// One for each offset.
+    offsets: Vec<OffsetOut<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// Predictions as `predict --json` prints them.
+    #[must_use]
+    pub fn new(predictions: &'a [Prediction]) -> Document<'a> {
+        Document {
+            schema: SCHEMA,
+            predictions: predictions.iter().map(prediction).collect(),
+            comparison: None,
+        }
+    }
+
+    /// A comparison as `predict --compare --json` prints it.
+    #[must_use]
+    pub fn compared(question: &'a Question, comparison: &'a Comparison) -> Document<'a> {
+        let variants = comparison.variants.iter().enumerate();
+        let variants = variants.map(|(index, variant)| VariantOut {
+            values: &variant.values,
+            offsets: offsets(question, &comparison.offsets, |offset| {
+                comparison.case((index, offset))
+            }),
+        });
+        Document {
+            schema: SCHEMA,
+            predictions: Vec::new(),
+            comparison: Some(ComparisonOut {
+                asked: asked(question, &comparison.trials),
+                keys: comparison
+                    .axes
+                    .iter()
+                    .map(|axis| axis.key.as_str())
+                    .collect(),
+                variants: variants.collect(),
+            }),
+        }
+    }
+}
+
+fn prediction(of: &Prediction) -> PredictionOut<'_> {
+    PredictionOut {
+        place: of
+            .place
+            .as_ref()
+            .map(|(place, taken)| self::place(place, taken)),
+        asked: asked(&of.question, &of.trials),
+        offsets: offsets(&of.question, &of.question.offsets, |offset| {
+            of.trials.cases.get(offset)
+        }),
+        best: of.best,
+        cause: of.cause.as_ref(),
+        sensitivity: sensitivity(&of.sensitivity),
+        decision: of.decision.map(decided),
+    }
+}
+
+fn place<'a>(place: &'a Place, taken: &'a [Taken]) -> PlaceOut<'a> {
+    let taken = taken.iter().map(|taken| TakenOut {
+        path: &taken.path,
+        value: &taken.value,
+        from: &taken.from,
+        refused: taken.refused.as_deref(),
+    });
+    PlaceOut {
+        name: &place.name,
+        base: &place.base,
+        offset_bytes: place.offset.value,
+        offset_from: &place.offset.from,
+        length_bytes: place.length.as_ref().map(|known| known.value),
+        filesystem: place.filesystem.as_deref(),
+        allocation_unit_bytes: place.allocation_unit.as_ref().map(|known| known.value),
+        taken: taken.collect(),
+    }
+}
+
+fn asked(question: &Question, trials: &Trials) -> AskedOut {
+    AskedOut {
+        profile: ProfileOut::new(&question.profile),
+        workload: workload(&question.workload),
+        span_bytes: question.span,
+        replicates: trials.replicates,
+        requests: trials.length.measured,
+        warm_up: trials.length.warm_up,
+        precision: question.effort.precision,
+        seed: question.effort.seed,
+    }
+}
+
+fn offsets<'a>(
+    question: &Question,
+    offsets: &'a [Offset],
+    case: impl Fn(usize) -> Option<&'a Case>,
+) -> Vec<OffsetOut<'a>> {
+    let quantity = quantity(&question.workload);
+    let each = offsets.iter().enumerate().filter_map(|(index, offset)| {
+        let case = case(index)?;
+        Some(OffsetOut {
+            name: &offset.name,
+            bytes: offset.bytes,
+            gain: gain(case, quantity).map(|ratio| GainOut {
+                quantity,
+                ratio,
+                verdict: decision::verdict(ratio, question.effort.precision),
+            }),
+            case: self::case(case),
+        })
+    });
+    each.collect()
+}
+
+fn case(case: &Case) -> CaseOut {
+    let resources = case.resources.iter().map(|resource| ResourceOut {
+        name: resource.name,
+        count: resource.count,
+        mean: resource.mean,
+        most: resource.most,
+    });
+    CaseOut {
+        requests_per_second: case.rate,
+        reads_per_second: case.reads_per_second,
+        writes_per_second: case.writes_per_second,
+        bytes_per_second: case.bytes_per_second,
+        latency_seconds: case.latency,
+        read_latency: case.read_latency.map(latency),
+        write_latency: case.write_latency.map(latency),
+        mean_outstanding: case.mean_outstanding,
+        mechanism: Mechanism::of(case),
+        resources: resources.collect(),
+    }
+}
+
+fn sensitivity(of: &Sensitivity) -> SensitivityOut<'_> {
+    let varied = of.varied.iter().map(|varied| VariedOut {
+        path: &varied.path,
+        value: &varied.value,
+        ends: varied
+            .ends
+            .iter()
+            .map(|end| EndOut {
+                value: &end.value,
+                gain: end.gain.as_ref().ok().copied(),
+                refused: end.gain.as_ref().err().map(String::as_str),
+            })
+            .collect(),
+    });
+    SensitivityOut {
+        nominal: (!of.varied.is_empty()).then_some(of.nominal),
+        varied: varied.collect(),
+        left_out: &of.left_out,
+        without_range: &of.without_range,
+    }
+}
+
+fn decided(decision: Decision) -> DecisionOut {
+    DecisionOut {
+        call: decision.call,
+        data_bytes: decision.data,
+        move_rate: decision.move_rate,
+        outage_seconds: decision.outage.map(|time| time.as_secs_f64()),
+        paid_back_seconds: decision.paid_back.map(|time| time.as_secs_f64()),
+        at_worst: decision.at_worst,
+        at_best: decision.at_best,
+    }
+}

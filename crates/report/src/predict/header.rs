@@ -1,0 +1,190 @@
+//! What was simulated, and where each figure comes from.
+
+use std::fmt::Write;
+
+use straddle_geometry::Bytes;
+use straddle_predict::design::Comparison;
+use straddle_predict::outline::{Place, Taken};
+use straddle_predict::prediction::{Prediction, Question};
+use straddle_predict::profile::{Origin, Profile};
+use straddle_rules::both_ways;
+
+use super::profile::{figure, path};
+use super::text::asked as workload;
+use crate::bench::wording::{asked, count, list};
+use crate::text::page::folded;
+use crate::text::snippet::sanitise;
+use crate::text::style::{STRONG, paint};
+
+/// Column at which the text behind a name begins.
+const MARGIN: usize = 11;
+/// Most figures that are named.
+const NAMED: usize = 12;
+
+/// Writes lines with a name before them.
+struct Lines<'a> {
+    width: usize,
+    out: &'a mut String,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, name: &str, text: &str) {
+        let text = sanitise(text);
+        for (index, part) in folded(&text, self.width - MARGIN).iter().enumerate() {
+            let name = if index == 0 { name } else { "" };
+            let padding = " ".repeat(MARGIN.saturating_sub(name.len()));
+            let _ = writeln!(self.out, "{}{padding}{part}", paint(STRONG, name));
+        }
+    }
+}
+
+/// Writes a line or two for each fact.
+pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
+    let question = &prediction.question;
+    let mut lines = Lines { width, out };
+    if let Some((place, taken)) = &prediction.place {
+        lines.line("partition", &partition(place));
+        stack(&mut lines, taken);
+    }
+    system(&mut lines, &question.profile);
+    lines.line("workload", &workload(question));
+    lines.line("offsets", &offsets(question));
+    if let Some(span) = question.span {
+        let text = format!("{} for each offset", both_ways(span));
+        lines.line("span", &text);
+    }
+    let trials = &prediction.trials;
+    lines.line("simulated", &simulated(question, trials));
+}
+
+/// The same of a comparison.
+pub(super) fn compared(
+    question: &Question,
+    comparison: &Comparison,
+    width: usize,
+    out: &mut String,
+) {
+    let mut lines = Lines { width, out };
+    system(&mut lines, &question.profile);
+    lines.line("workload", &workload(question));
+    lines.line("offsets", &offsets(question));
+    let axes = comparison.axes.iter();
+    let axes: Vec<String> = axes
+        .map(|axis| format!("{} {}", axis.key, list(&axis.values)))
+        .collect();
+    lines.line("compared", &axes.join("; "));
+    lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+fn partition(place: &Place) -> String {
+    let mut text = format!(
+        "{}: begins at {} ({})",
+        place.path(),
+        both_ways(place.offset.value),
+        place.offset.from
+    );
+    if let Some(length) = &place.length {
+        let _ = write!(text, ", {} long", length.value.rounded());
+    }
+    if let Some(filesystem) = &place.filesystem {
+        let _ = write!(text, ", {filesystem}");
+    }
+    if let Some(unit) = &place.allocation_unit {
+        let _ = write!(text, " with allocation units of {}", unit.value);
+    }
+    text
+}
+
+fn stack(lines: &mut Lines<'_>, taken: &[Taken]) {
+    let used = |taken: &&Taken| taken.refused.is_none();
+    let said: Vec<String> = taken
+        .iter()
+        .filter(used)
+        .map(|taken| format!("{} = {} ({})", taken.path, taken.value, taken.from))
+        .collect();
+    let text = match said.is_empty() {
+        true => "nothing but the offset: what the stack says of the array is not known".to_owned(),
+        false => said.join("; "),
+    };
+    lines.line("stack", &text);
+    for taken in taken {
+        let Some(why) = &taken.refused else { continue };
+        let text = format!(
+            "{} = {} ({}) is left out: {why}",
+            taken.path, taken.value, taken.from
+        );
+        lines.line("", &text);
+    }
+}
+
+fn system(lines: &mut Lines<'_>, profile: &Profile) {
+    lines.line("profile", &format!("{}: {}", profile.name, profile.title));
+    let figures = || profile.figures();
+    let of = |is: fn(&Origin) -> bool| figures().filter(move |(_, _, f)| is(&f.origin)).count();
+    let parts: Vec<String> = [
+        (of(|o| matches!(o, Origin::Source(_))), "published"),
+        (of(|o| matches!(o, Origin::Computed(_))), "computed"),
+        (of(|o| matches!(o, Origin::Fitted(_))), "fitted"),
+        (of(|o| matches!(o, Origin::Stack(_))), "from the stack"),
+        (of(|o| matches!(o, Origin::Flag)), "given by flags"),
+        (of(Origin::is_assumed), "assumed"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, how)| format!("{n} {how}"))
+    .collect();
+    let figures_text = count(figures().count(), "figure");
+    lines.line("", &format!("{figures_text}: {}", list(&parts)));
+    let flags = figures().filter(|(_, _, figure)| figure.origin == Origin::Flag);
+    let flags: Vec<String> = flags
+        .map(|(model, key, f)| format!("{} = {}", path(model, key), figure(key, f)))
+        .collect();
+    if !flags.is_empty() {
+        lines.line("flags", &flags.join(", "));
+    }
+    let assumed = figures().filter(|(_, _, figure)| figure.origin.is_assumed());
+    let mut assumed: Vec<String> = assumed
+        .map(|(model, key, f)| format!("{} = {}", path(model, key), figure(key, f)))
+        .collect();
+    let more = assumed.len().saturating_sub(NAMED);
+    assumed.truncate(NAMED);
+    if more > 0 {
+        assumed.push(format!(
+            "{more} more (straddle profile show {})",
+            profile.name
+        ));
+    }
+    if !assumed.is_empty() {
+        lines.line("assumed", &assumed.join(", "));
+    }
+}
+
+fn offsets(question: &Question) -> String {
+    let offset = |offset: &straddle_bench::place::Offset| match offset.name.parse::<Bytes>() {
+        Ok(_) => offset.name.clone(),
+        Err(_) => format!("{} ({})", offset.name, offset.bytes),
+    };
+    let names: Vec<String> = question.offsets.iter().map(offset).collect();
+    match names.len() {
+        0 | 1 => format!("{}; there is nothing to compare it with", names.join("")),
+        _ => format!("{}; the first is the baseline", names.join(", ")),
+    }
+}
+
+fn simulated(question: &Question, trials: &straddle_predict::experiment::Trials) -> String {
+    let effort = question.effort;
+    let grouped = |n: u64| Bytes::new(n).grouped();
+    let within = asked(effort.precision);
+    let wider = if trials.replicates < effort.most {
+        format!("every interval of a gain is within ±{within}")
+    } else {
+        format!("the most that were allowed; intervals may be wider than ±{within}")
+    };
+    format!(
+        "{} of {} requests for each offset, each after {} of warm-up; {wider}; seed {}",
+        count(trials.replicates as usize, "replicate"),
+        grouped(trials.length.measured),
+        grouped(trials.length.warm_up),
+        effort.seed
+    )
+}

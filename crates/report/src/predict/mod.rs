@@ -1,0 +1,16 @@
+//! Predictions, comparisons of designs and profiles as people and programs read them.
+//!
+//! Tables, words and columns are those of [`bench`](crate::bench), so that what was predicted can be held against what was
+//! measured line by line.
+
+mod comparison;
+pub mod csv;
+mod decision;
+mod document;
+mod header;
+pub mod profile;
+mod sensitivity;
+pub mod text;
+mod why;
+
+pub use document::{Document, SCHEMA};

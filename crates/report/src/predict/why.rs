@@ -1,0 +1,181 @@
+//! The mechanism: what was done for each request, which resource is busy with it, and why the gain is what it is.
+
+use straddle_predict::mechanism::{Cause, Mechanism};
+use straddle_predict::prediction::{Prediction, gain, quantity};
+
+use super::text::{names, prose};
+use crate::bench::text::heading;
+use crate::bench::wording::{decimals, gain as signed, percent};
+use crate::text::snippet::sanitise;
+use crate::text::table::{self, Cell, Column};
+
+/// Writes the table of what was done, then sentences.
+pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
+    heading(out, width, "Why", ", for each request");
+    let mechanisms = &prediction.mechanisms;
+    let column = |of: &dyn Fn(&Mechanism) -> String| -> Vec<Cell> {
+        mechanisms.iter().map(|m| of(m).into()).collect()
+    };
+    let mut columns = vec![
+        Column::figures("straddle", column(&|m| percent(m.straddling, 2))),
+        Column::figures(
+            "member\noperations",
+            column(&|m| decimals(m.member_operations, 3)),
+        ),
+    ];
+    if mechanisms.iter().any(Mechanism::is_read_modify_write) {
+        columns.push(Column::figures(
+            "reads before\nwrites",
+            column(&|m| decimals(m.reads_before_writes, 3)),
+        ));
+        columns.push(Column::figures(
+            "granules read\nfor writes",
+            column(&|m| decimals(m.granules_read, 3)),
+        ));
+    }
+    columns.push(Column::words("busiest", column(&busiest)));
+    let labels = [Column::words("offset", names(&prediction.question.offsets))];
+    table::render(&labels, &columns, width, out);
+    if let Some(text) = sentences(prediction) {
+        out.push('\n');
+        prose(out, width, &text);
+    }
+}
+
+/// `8 disks, 98% busy`.
+fn busiest(mechanism: &Mechanism) -> String {
+    mechanism.busiest.as_ref().map_or_else(
+        || "nothing".to_owned(),
+        |busiest| {
+            let most = if busiest.most - busiest.mean > 0.05 {
+                format!(", one of them {}", percent(busiest.most, 0))
+            } else {
+                String::new()
+            };
+            let name = match busiest.count {
+                1 => busiest.name.strip_suffix('s').unwrap_or(busiest.name),
+                _ => busiest.name,
+            };
+            let count = busiest.count;
+            format!("{count} {name}, {} busy{most}", percent(busiest.mean, 0))
+        },
+    )
+}
+
+fn sentences(prediction: &Prediction) -> Option<String> {
+    let question = &prediction.question;
+    let baseline = prediction.mechanisms.first()?;
+    let best = prediction.best;
+    let other = prediction.mechanisms.get(best)?;
+    let name = |at: usize| {
+        let offset = question.offsets.get(at);
+        offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned())
+    };
+    let (from, to) = (name(0), name(best));
+    if best == 0 {
+        let mut text = done(&from, baseline);
+        text.push_str(&full(baseline));
+        return Some(text);
+    }
+    let mut text = done(&from, baseline);
+    text.push_str(&done(&to, other));
+    let gain = gain(
+        prediction.trials.cases.get(best)?,
+        quantity(&question.workload),
+    )?;
+    match prediction.cause.as_ref()? {
+        Cause::Saturated {
+            resource,
+            baseline_seconds,
+            seconds,
+        } => {
+            let quotient = if *seconds > 0.0 {
+                baseline_seconds / seconds
+            } else {
+                1.0
+            };
+            text.push_str(&format!(
+                "The {resource} are the limit: a request takes {} of them at {from} and {} at {to}, {} times as much, and the \
+                 gain is {}.",
+                time(*baseline_seconds),
+                time(*seconds),
+                decimals(quotient, 3),
+                signed(gain)
+            ));
+        }
+        Cause::Latency { busiest } => {
+            let idle = busiest.map_or_else(
+                || "Nothing is saturated".to_owned(),
+                |(name, share)| {
+                    let share = percent(share, 0);
+                    format!("Nothing is saturated (the busiest, {name}, for {share} of the time)")
+                },
+            );
+            let cases = &prediction.trials.cases;
+            let mean = |at: usize| cases.get(at).map_or(0.0, |case| case.latency.mean);
+            let lasts = format!(
+                "{idle}: a request lasts {} at {from} and {} at {to}",
+                time(mean(0)),
+                time(mean(best))
+            );
+            let then = match question.workload.rate {
+                Some(_) => ", while as much is done as is offered.".to_owned(),
+                None => format!(
+                    ", and the next one begins when it ends, so the gain is {}.",
+                    signed(gain)
+                ),
+            };
+            text.push_str(&(lasts + &then));
+        }
+    }
+    Some(text)
+}
+
+/// `At unaligned, 12.5% of requests straddle a stripe unit, and members do 1.125 operations for each. `
+fn done(name: &str, mechanism: &Mechanism) -> String {
+    let straddle = match mechanism.straddling {
+        0.0 => "no request straddles".to_owned(),
+        share if share >= 0.999_95 => "every request straddles".to_owned(),
+        share => format!("{} of requests straddle", percent(share, 1)),
+    };
+    let mut text = format!(
+        "At {name}, {straddle} a stripe unit, and members do {} operations for each request",
+        decimals(mechanism.member_operations, 3)
+    );
+    if mechanism.reads_before_writes > 0.000_5 {
+        let reads = decimals(mechanism.reads_before_writes, 3);
+        text.push_str(&format!(
+            ", {reads} of them reads that have to end before a write can begin"
+        ));
+    }
+    if mechanism.granules_read > 0.000_5 {
+        let read = decimals(mechanism.granules_read, 3);
+        text.push_str(&format!(
+            "; {read} granules are read because they are written in part"
+        ));
+    }
+    text + ". "
+}
+
+fn full(mechanism: &Mechanism) -> String {
+    match &mechanism.busiest {
+        Some(busiest) if busiest.is_saturated() => format!("The {} are the limit.", busiest.name),
+        Some(_) => "Nothing is saturated.".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// A time in seconds in the unit that suits it, with three digits.
+pub(super) fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    let digits = match value {
+        v if v < 10.0 => 2,
+        v if v < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{} {unit}", decimals(value, digits))
+}
