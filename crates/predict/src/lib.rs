@@ -4,6 +4,7 @@
 //! from it and works through the requests of a workload in simulated time: integers, seeded random numbers and the
 //! pure-Rust `libm`, so that a run is the same to the bit everywhere.
 
+mod count;
 pub mod decision;
 pub mod design;
 pub mod experiment;
@@ -19,6 +20,7 @@ pub mod sensitivity;
 pub mod study;
 mod system;
 
+pub use count::{count, count_requests};
 pub use kernel::Time;
 pub use requests::{Arrivals, Next, Requests};
 pub use scenario::{Scenario, replay};

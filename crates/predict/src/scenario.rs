@@ -38,6 +38,23 @@ impl Scenario {
         };
         with_device(&profile, run)
     }
+
+    /// Where the workload's requests lie in a system of so many bytes.
+    pub(crate) fn ground(&self, capacity: u64) -> Result<Ground, Refusal> {
+        let capacity = Bytes::new(capacity);
+        let room = capacity.checked_sub(self.offset).unwrap_or(Bytes::ZERO);
+        let span = self.span.unwrap_or(room);
+        let extent = Extent::new(self.offset, span)
+            .filter(|_| span <= room && span > Bytes::ZERO)
+            .ok_or_else(|| {
+                Refusal::new(
+                    "workload.span",
+                    format!("{} from byte {}", span, self.offset.grouped()),
+                    format!("to end within the system's {capacity}"),
+                )
+            })?;
+        Ground::new(&self.workload, extent)
+    }
 }
 
 struct Run<'a> {
@@ -51,26 +68,10 @@ impl WithDevice for Run<'_> {
 
     fn run<D: Device>(self, profile: &Profile) -> Result<Outcome, Refusal> {
         let Scenario {
-            workload,
-            arrivals,
-            offset,
-            span,
-            ..
+            workload, arrivals, ..
         } = self.scenario;
         let system = System::<D>::build(profile, self.seed)?;
-        let capacity = Bytes::new(system.capacity());
-        let room = capacity.checked_sub(*offset).unwrap_or(Bytes::ZERO);
-        let span = span.unwrap_or(room);
-        let extent = Extent::new(*offset, span)
-            .filter(|_| span <= room && span > Bytes::ZERO)
-            .ok_or_else(|| {
-                Refusal::new(
-                    "workload.span",
-                    format!("{} from byte {}", span, offset.grouped()),
-                    format!("to end within the system's {capacity}"),
-                )
-            })?;
-        let ground = Ground::new(workload, extent)?;
+        let ground = self.scenario.ground(system.capacity())?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
         system.run(&mut requests, self.length)
     }

@@ -33,7 +33,6 @@ impl Calendar {
 
     /// What happens next, and to which station. [`Time::NEVER`] when nothing does.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the halves of an entry")]
     pub(crate) fn first(&self) -> (Time, usize) {
         let first = self.winners[1];
         (Time::nanoseconds((first >> 64) as u64), first as usize)

@@ -81,6 +81,42 @@ pub(crate) trait Device: Sized + Send {
 
     /// Counts from `now` on only.
     fn forget(&mut self, now: Time);
+
+    /// What it reads first where a write covers it in part; `None` when it has nothing of the kind.
+    fn granules(&self) -> Option<Granules> {
+        None
+    }
+}
+
+/// Physical sectors, indirection units: what a device writes only as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Granules {
+    /// Bytes of each; not zero.
+    pub(crate) unit: u64,
+    /// How far the device's first byte lies behind the beginning of one.
+    pub(crate) shift: u64,
+}
+
+impl Granules {
+    /// How many an operation touches, and how many of these it covers in part.
+    #[inline]
+    pub(crate) fn of(self, operation: Operation) -> (u64, u64) {
+        let (start, end) = (operation.start + self.shift, operation.end() + self.shift);
+        let (first, head, last, tail) = if self.unit.is_power_of_two() {
+            let (bits, mask) = (self.unit.trailing_zeros(), self.unit - 1);
+            (start >> bits, start & mask, (end - 1) >> bits, end & mask)
+        } else {
+            let unit = self.unit;
+            (start / unit, start % unit, (end - 1) / unit, end % unit)
+        };
+        let (head, tail) = (u64::from(head != 0), u64::from(tail != 0));
+        let partial = if first == last {
+            head | tail
+        } else {
+            head + tail
+        };
+        (last - first + 1, partial)
+    }
 }
 
 /// How long one of a member's resources was busy.

@@ -11,7 +11,7 @@ pub(crate) mod port;
 pub(crate) mod server;
 pub(crate) mod soft;
 
-pub(crate) use device::{Device, Ended, Operation, Tally, Use};
+pub(crate) use device::{Device, Ended, Granules, Operation, Tally, Use};
 
 use crate::profile::Key;
 

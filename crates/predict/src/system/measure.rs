@@ -102,6 +102,21 @@ pub struct Counts {
     pub cache_read_aheads: u64,
 }
 
+impl Counts {
+    /// A command that touches so many stripe units is split.
+    #[inline]
+    pub(crate) fn split(&mut self, units: u32, split: &Split) {
+        self.commands += 1;
+        self.units += u64::from(units);
+        self.straddling += u64::from(units > 1);
+        for (first, then) in &split.groups {
+            if *then > 0 {
+                self.reads_before_writes += u64::from(*first);
+            }
+        }
+    }
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
         self.commands += other.commands;
@@ -246,14 +261,7 @@ impl Measure {
     /// A command is split.
     #[inline]
     pub(super) fn split(&mut self, units: u32, split: &Split) {
-        self.counts.commands += 1;
-        self.counts.units += u64::from(units);
-        self.counts.straddling += u64::from(units > 1);
-        for (first, then) in &split.groups {
-            if *then > 0 {
-                self.counts.reads_before_writes += u64::from(*first);
-            }
-        }
+        self.counts.split(units, split);
     }
 
     pub(super) fn finish(mut self, now: Time, tally: Tally, resources: Resources) -> Outcome {

@@ -256,7 +256,7 @@ impl<D: Device> System<D> {
             let Some(next) = requests.next(now, stream) else {
                 continue;
             };
-            self.admit(next)?;
+            admit(next, self.capacity)?;
             let due = Due {
                 at: next.due,
                 stream,
@@ -274,28 +274,6 @@ impl<D: Device> System<D> {
             }
         }
         Ok(())
-    }
-
-    /// Refuses a request that lies beyond the end or has no length.
-    #[inline]
-    fn admit(&self, next: Next) -> Result<(), Refusal> {
-        let (start, len) = (next.start.get(), next.len.get());
-        let end = start.checked_add(len);
-        if len > 0 && end.is_some_and(|end| end <= self.capacity) {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            "a request",
-            format!(
-                "{} bytes from byte {}",
-                next.len.grouped(),
-                next.start.grouped()
-            ),
-            format!(
-                "at least one byte, to end within the system's {} bytes",
-                Bytes::new(self.capacity).grouped()
-            ),
-        ))
     }
 
     /// A request is due. In an open loop, the stream's next one does not wait for its answer.
@@ -353,4 +331,25 @@ impl<D: Device> System<D> {
         }
         self.measure.finish(now, tally, resources)
     }
+}
+
+/// Refuses a request that has no length or does not end within a system of so many bytes.
+#[inline]
+pub(crate) fn admit(next: Next, capacity: u64) -> Result<(), Refusal> {
+    let end = next.start.get().checked_add(next.len.get());
+    if next.len > Bytes::ZERO && end.is_some_and(|end| end <= capacity) {
+        return Ok(());
+    }
+    Err(refuse(next, capacity))
+}
+
+#[cold]
+fn refuse(next: Next, capacity: u64) -> Refusal {
+    let (start, len) = (next.start.grouped(), next.len.grouped());
+    let capacity = Bytes::new(capacity).grouped();
+    Refusal::new(
+        "a request",
+        format!("{len} bytes from byte {start}"),
+        format!("at least one byte, to end within the system's {capacity} bytes"),
+    )
 }
