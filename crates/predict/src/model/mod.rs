@@ -28,6 +28,10 @@ pub struct Model {
 
 /// Every model in the order of the stack, highest first.
 pub static MODELS: &[&Model] = &[
+    &soft::blocks::MODEL,
+    &soft::host::MODEL,
+    &soft::integrity::MODEL,
+    &soft::bitmap::MODEL,
     &port::MODEL,
     &controller::MODEL,
     &array::MODEL,

@@ -53,7 +53,7 @@ impl<D: Device> System<D> {
             return;
         }
         let mut later = self.spare_fragments.pop().unwrap_or_default();
-        self.soft.translate(due.operation, &mut later);
+        self.soft.translate(now, due.operation, &mut later);
         later.reverse();
         let visit = Visit {
             due,

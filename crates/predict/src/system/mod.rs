@@ -156,6 +156,7 @@ impl<D: Device> System<D> {
         let mut random = seed;
         let first = D::build(profile, random)?;
         let layout = Layout::build(profile, first.capacity())?;
+        let soft = Soft::build(profile, layout.capacity(), first.capacity())?;
         let members = layout.members();
         let mut devices = vec![first];
         for _ in 1..members {
@@ -164,10 +165,10 @@ impl<D: Device> System<D> {
         }
         let calendar = Calendar::new(devices.len() + 3);
         Ok(System {
-            soft: Soft::build(profile)?,
             port: profile.section("port").map(Port::build),
             controller: profile.section("controller").map(Controller::build),
-            capacity: layout.capacity(),
+            capacity: soft.capacity(),
+            soft,
             layout,
             devices,
             calendar,
@@ -186,7 +187,7 @@ impl<D: Device> System<D> {
         })
     }
 
-    /// Bytes that the array holds.
+    /// Bytes that the host sees.
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }
