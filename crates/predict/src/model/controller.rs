@@ -41,7 +41,7 @@ const BANDWIDTH: Key = Key::rate(
 .optional();
 
 /// Its parameters.
-pub static MODEL: Model = Model {
+pub(crate) static MODEL: Model = Model {
     section: "controller",
     title: "Controller",
     keys: &[&PROCESSORS, &READ, &WRITE, &PIECE, &BANDWIDTH],

@@ -27,7 +27,7 @@ pub struct Model {
 }
 
 /// Every model in the order of the stack, highest first.
-pub static MODELS: &[&Model] = &[
+pub(crate) static MODELS: &[&Model] = &[
     &soft::blocks::MODEL,
     &soft::host::MODEL,
     &soft::integrity::MODEL,

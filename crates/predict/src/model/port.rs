@@ -25,7 +25,7 @@ const DEPTH: Key = Key::count(
 .optional();
 
 /// Its parameters.
-pub static MODEL: Model = Model {
+pub(crate) static MODEL: Model = Model {
     section: "port",
     title: "Host ports",
     keys: &[&COUNT, &COMMAND, &BANDWIDTH, &DEPTH],

@@ -32,7 +32,7 @@ const COUNT: Key = Key::count(
 const CAPACITY: Key = Key::bytes("capacity", 4096.0, 4e18, "Bytes that it holds.");
 
 /// Its parameters.
-pub static MODEL: Model = Model {
+pub(crate) static MODEL: Model = Model {
     section: "server",
     title: "Server",
     keys: &[&SERVICE, &PER_BYTE, &DISTRIBUTION, &COUNT, &CAPACITY],
