@@ -74,12 +74,48 @@ const ALL: Length = Length {
     measured: u64::MAX,
 };
 
-/// All levels that there are.
-fn levels() -> &'static [&'static str] {
+/// All words that a key of the array allows.
+fn words(key: &str) -> &'static [&'static str] {
     let array = model::find("array").expect("a model");
-    match array.key("level").expect("a key").kind {
-        Kind::Word(levels) => levels,
+    match array.key(key).expect("a key").kind {
+        Kind::Word(words) => words,
         _ => &[],
+    }
+}
+
+/// Keys of the array that matter to some levels only, each with a value now and then.
+fn options() -> impl Strategy<Value = Vec<(&'static str, toml::Value)>> {
+    let word = |key: &'static str| {
+        let word = proptest::sample::select(words(key));
+        let word = word.prop_map(move |word| (key, toml::Value::from(word)));
+        proptest::option::weighted(0.3, word)
+    };
+    let number = |key: &'static str, range: std::ops::Range<i64>| {
+        let number = range.prop_map(move |number| (key, toml::Value::from(number)));
+        proptest::option::weighted(0.2, number)
+    };
+    let words = (
+        word("layout"),
+        word("parity"),
+        word("balance"),
+        word("merge"),
+    );
+    let numbers = (
+        number("copies", 2..4),
+        number("row", 3..6),
+        number("failed", 0..12),
+    );
+    (words, numbers)
+        .prop_map(|((a, b, c, d), (e, f, g))| [a, b, c, d, e, f, g].into_iter().flatten().collect())
+}
+
+/// Those levels that are made of several sets are made of two.
+fn leveled(profile: Profile, level: &str, members: i64) -> Profile {
+    let profile = set(profile, "array.level", level);
+    let profile = set(profile, "array.members", members);
+    match level {
+        "raid50" | "raid60" => set(profile, "array.spans", 2),
+        _ => profile,
     }
 }
 
@@ -92,26 +128,17 @@ fn set(profile: Profile, path: &str, value: impl Into<toml::Value>) -> Profile {
 
 /// Members and their level, servers, unit in sectors, distribution, ports, controller.
 fn systems() -> impl Strategy<Value = Profile> {
-    let level = proptest::sample::select(levels());
+    let level = proptest::sample::select(words("level"));
     let distribution = proptest::sample::select(&["fixed", "exponential"][..]);
     let port = proptest::option::of((1_i64..3, 1_i64..20));
     let processors = proptest::option::of(1_i64..3);
-    let base = (
-        level,
-        1_i64..13,
-        1_i64..4,
-        1_u32..9,
-        distribution,
-        port,
-        processors,
-    );
+    let array = (level, 1_i64..13, options());
+    let base = (array, 1_i64..4, 1_u32..9, distribution, port, processors);
     base.prop_map(
-        |(level, members, servers, unit, distribution, port, processors)| {
-            let mut profile = stations(1, 1, distribution);
-            profile = set(profile, "array.level", level);
-            profile = set(profile, "array.members", members);
-            if matches!(level, "raid50" | "raid60") {
-                profile = set(profile, "array.spans", 2);
+        |((level, members, options), servers, unit, distribution, port, processors)| {
+            let mut profile = leveled(stations(1, 1, distribution), level, members);
+            for (key, value) in options {
+                profile = set(profile, &format!("array.{key}"), value);
             }
             profile = set(profile, "array.stripe_unit", 512_i64 << unit);
             profile = set(profile, "server.servers", servers);
@@ -219,15 +246,10 @@ proptest! {
 
 #[test]
 fn every_level_is_tried() {
-    for level in levels() {
+    for level in words("level") {
         let mut answered = 0;
         for members in 1..=12_i64 {
-            let mut profile = stations(1, 1, "fixed");
-            profile = set(profile, "array.level", *level);
-            profile = set(profile, "array.members", members);
-            if matches!(*level, "raid50" | "raid60") {
-                profile = set(profile, "array.spans", 2);
-            }
+            let profile = leveled(stations(1, 1, "fixed"), level, members);
             let mut one = Recorded::new(vec![vec![]], false);
             answered += u32::from(replay(&profile, &mut one, 1, ALL).is_ok());
         }
