@@ -72,9 +72,10 @@ struct Counter<D> {
 impl<D: Device> Counter<D> {
     fn build(profile: &Profile) -> Result<Counter<D>, Refusal> {
         let member = D::build(profile, 0)?;
+        let layout = Layout::build(profile, member.capacity())?;
         Ok(Counter {
-            soft: Soft::build(profile)?,
-            layout: Layout::build(profile, member.capacity())?,
+            soft: Soft::build(profile, layout.capacity(), member.capacity())?,
+            layout,
             granules: member.granules(),
             fragments: Vec::new(),
             split: Split::default(),
@@ -120,7 +121,8 @@ impl<D: Device> Counter<D> {
             return;
         }
         let mut fragments = std::mem::take(&mut self.fragments);
-        self.soft.translate(operation, &mut fragments);
+        // Without time, a bit of a bitmap that was set stays set.
+        self.soft.translate(Time::ZERO, operation, &mut fragments);
         for Fragment { operation, to, .. } in fragments.drain(..) {
             match to {
                 To::Array => self.command(operation),

@@ -6,6 +6,7 @@
 pub(crate) mod array;
 pub(crate) mod controller;
 mod device;
+pub(crate) mod disk;
 pub(crate) mod flash;
 pub(crate) mod port;
 pub(crate) mod server;
@@ -36,6 +37,7 @@ pub(crate) static MODELS: &[&Model] = &[
     &controller::MODEL,
     &array::MODEL,
     &flash::MODEL,
+    &disk::MODEL,
     &server::MODEL,
 ];
 

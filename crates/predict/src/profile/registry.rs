@@ -11,7 +11,16 @@ macro_rules! profiles {
     };
 }
 
-profiles!["fixed-service",];
+profiles![
+    "fixed-service",
+    "cheetah-15k7",
+    "ultrastar-15k450-450",
+    "ultrastar-15k450-300",
+    "ultrastar-c15k600",
+    "atlas-15k-ii",
+    "raptor-wd740gd",
+    "barracuda-es2",
+];
 
 /// The text of a profile.
 #[must_use]

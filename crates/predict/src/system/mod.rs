@@ -109,6 +109,7 @@ pub(crate) fn with_device<W: WithDevice>(profile: &Profile, with: W) -> Result<W
     let kind = (kinds.next(), kinds.next());
     match kind {
         (Some(&"flash"), None) => with.run::<model::flash::Flash>(profile),
+        (Some(&"disk"), None) => with.run::<model::disk::Disk>(profile),
         (Some(&"server"), None) => with.run::<model::server::Server>(profile),
         (None, _) => Err(Refusal::new(
             "the profile",

@@ -1,0 +1,174 @@
+//! What was read ahead: runs of sectors that a read finds in the drive's memory.
+
+use super::arm::{Mechanics, Motion};
+use super::zones::Place;
+use crate::kernel::Time;
+
+/// Where the drive reads on while it has nothing else to do.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    /// The first sector that it holds.
+    start: u64,
+    /// The first that it had not read by `at`.
+    reached: u64,
+    at: Time,
+    /// Sector at which it stops.
+    stop: u64,
+    /// Cylinder and head at `at`.
+    place: Place,
+}
+
+/// Segments of memory for reads.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    /// Sectors that it reads ahead.
+    most: u64,
+    segments: usize,
+    stream: Option<Stream>,
+    /// First sectors and those behind the last, the oldest first.
+    kept: Vec<(u64, u64)>,
+}
+
+impl Ahead {
+    /// Reads so many sectors ahead, and keeps so many runs.
+    pub(super) fn new(most: u64, segments: usize) -> Ahead {
+        Ahead {
+            most,
+            segments,
+            stream: None,
+            kept: Vec::new(),
+        }
+    }
+
+    /// The arm has nothing to do behind a read of sectors `start` to `end`, which ended now at `place`.
+    #[inline]
+    pub(super) fn begin(&mut self, now: Time, start: u64, end: u64, place: Place, last: u64) {
+        if self.most > 0 {
+            self.stream = Some(Stream {
+                start,
+                reached: end,
+                at: now,
+                stop: (end + self.most).min(last),
+                place,
+            });
+        }
+    }
+
+    /// When sectors `start` to `end` are in memory, if they are or soon will be; then, how long the arm worked for it, and
+    /// where it is.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        now: Time,
+        start: u64,
+        end: u64,
+        mechanics: &Mechanics,
+    ) -> Option<Hit> {
+        if self
+            .kept
+            .iter()
+            .any(|kept| kept.0 <= start && end <= kept.1)
+        {
+            return Some(Hit::at(now));
+        }
+        self.read_on(now, start, end, mechanics)
+    }
+
+    fn read_on(&mut self, now: Time, start: u64, end: u64, mechanics: &Mechanics) -> Option<Hit> {
+        let most = self.most;
+        let stream = self.stream.as_mut()?;
+        if start < stream.start || start > stream.stop {
+            return None;
+        }
+        let clock = &mechanics.clock;
+        let mut busy = Time::ZERO;
+        if end > stream.reached {
+            // It may have stopped, its memory being full; then it goes on from there now.
+            let rest = stream.stop - stream.reached;
+            let mut motion = Motion::new(mechanics, stream.place);
+            if rest > 0 && stream.at < now {
+                motion.follow(stream.reached, rest, false);
+            }
+            let stopped = stream.at + clock.span(motion.spent);
+            if stopped < now && end > stream.stop {
+                busy += clock.span(motion.spent);
+                stream.reached = stream.stop;
+                let angle = clock.angle(now);
+                let from = Place {
+                    angle,
+                    ..motion.place()
+                };
+                let mut motion = Motion::new(mechanics, from);
+                motion.go(mechanics.zones.place(stream.stop), false);
+                stream.at = now + clock.span(motion.spent);
+                stream.place = motion.place();
+            }
+            let mut motion = Motion::new(mechanics, stream.place);
+            motion.follow(stream.reached, end - stream.reached, false);
+            let span = clock.span(motion.spent);
+            stream.at += span;
+            busy += span;
+            stream.reached = end;
+            stream.place = motion.place();
+        }
+        stream.stop = stream.stop.max((end + most).min(mechanics.zones.sectors()));
+        stream.start = stream.start.max(end.saturating_sub(most));
+        Some(Hit {
+            ready: stream.at.max(now),
+            busy,
+        })
+    }
+
+    /// When the arm is free for something else.
+    #[inline]
+    pub(super) fn free(&self) -> Time {
+        self.stream.map_or(Time::ZERO, |stream| stream.at)
+    }
+
+    /// The arm has something else to do: where it is by now, if it had been reading ahead.
+    #[inline]
+    pub(super) fn interrupt(&mut self, now: Time, mechanics: &Mechanics) -> Option<Place> {
+        let stream = self.stream.take()?;
+        let mut motion = Motion::new(mechanics, stream.place);
+        let steps = mechanics.clock.steps((now - stream.at).to_seconds());
+        let rest = stream.stop - stream.reached;
+        let end = stream.reached + motion.follow_for(stream.reached, rest, steps);
+        if self.kept.len() >= self.segments {
+            self.kept.remove(0);
+        }
+        self.kept.push((stream.start, end));
+        Some(motion.place())
+    }
+
+    /// Sectors `start` to `end` are written: what was read of them is no longer true.
+    #[inline]
+    pub(super) fn write(&mut self, start: u64, end: u64) {
+        if let Some(stream) = &mut self.stream
+            && start < stream.stop
+            && stream.start < end
+        {
+            stream.start = end;
+        }
+        if !self.kept.is_empty() {
+            self.kept.retain(|kept| kept.1 <= start || end <= kept.0);
+        }
+    }
+}
+
+/// Sectors that are read without moving the arm elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hit {
+    /// When they are in memory.
+    pub(super) ready: Time,
+    /// Time for which the arm read.
+    pub(super) busy: Time,
+}
+
+impl Hit {
+    fn at(now: Time) -> Hit {
+        Hit {
+            ready: now,
+            busy: Time::ZERO,
+        }
+    }
+}
