@@ -36,6 +36,11 @@ pub trait Requests {
 
     /// True when requests come at their time, whether earlier ones have been answered or not.
     fn is_open(&self) -> bool;
+
+    /// True when requests may be drawn before time begins, to fill caches with.
+    fn may_warm(&self) -> bool {
+        false
+    }
 }
 
 /// How requests of an open loop arrive.
@@ -150,5 +155,9 @@ impl Requests for Synthetic<'_> {
 
     fn is_open(&self) -> bool {
         self.arrivals.is_some()
+    }
+
+    fn may_warm(&self) -> bool {
+        self.arrivals.is_none()
     }
 }

@@ -4,6 +4,7 @@
 //! (disk, flash, server) are [`Device`]s; what lies above them is part of every system or absent.
 
 pub(crate) mod array;
+pub(crate) mod cache;
 pub(crate) mod controller;
 mod device;
 pub(crate) mod disk;
@@ -35,6 +36,7 @@ pub(crate) static MODELS: &[&Model] = &[
     &soft::bitmap::MODEL,
     &port::MODEL,
     &controller::MODEL,
+    &cache::MODEL,
     &array::MODEL,
     &flash::MODEL,
     &disk::MODEL,

@@ -1,5 +1,6 @@
 //! The way down and up again: a visit becomes commands, these become groups of pieces, and all of them end.
 
+use super::cached::Cached;
 use super::{Due, System};
 use crate::kernel::{Calendar, Time};
 use crate::model::array::Piece;
@@ -20,12 +21,17 @@ pub(super) struct Visit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     /// Whose it is; `None` in the background.
-    visit: Option<u32>,
-    operation: Operation,
-    to: To,
+    pub(super) visit: Option<u32>,
+    /// What the cache sent it for; [`NO_TASK`] when it did not.
+    pub(super) task: u32,
+    pub(super) operation: Operation,
+    pub(super) to: To,
     /// Pieces without a group and groups that have not ended.
-    pending: u32,
+    pub(super) pending: u32,
 }
+
+/// Of commands that come from above.
+pub(super) const NO_TASK: u32 = u32::MAX;
 
 /// Pieces that go together, of which some wait for others.
 #[derive(Debug)]
@@ -93,6 +99,7 @@ impl<D: Device> System<D> {
     fn command(&mut self, now: Time, visit: Option<u32>, operation: Operation, to: To) {
         let command = Command {
             visit,
+            task: NO_TASK,
             operation,
             to,
             pending: 0,
@@ -122,9 +129,16 @@ impl<D: Device> System<D> {
         match &mut self.controller {
             Some(controller) => {
                 let operation = self.commands[command as usize].operation;
-                let pieces = self.layout.units(operation);
+                let is_split_later = controller.pays_destages()
+                    && !operation.is_read()
+                    && self.cached.as_ref().is_some_and(Cached::is_write_back);
+                let pieces = if is_split_later {
+                    1
+                } else {
+                    self.layout.units(operation)
+                };
                 controller.submit(now, command, operation, pieces);
-                let next = controller.servers.next();
+                let next = controller.next();
                 self.calendar.set(self.controller_station(), next);
             }
             None => self.go_down(now, command),
@@ -135,24 +149,48 @@ impl<D: Device> System<D> {
         let Some(controller) = &mut self.controller else {
             return;
         };
-        let command = controller.servers.take(now);
-        let next = controller.servers.next();
+        let command = controller.take(now);
+        let next = controller.next();
         self.calendar.set(self.controller_station(), next);
         if let Some(command) = command {
             self.go_down(now, command);
         }
     }
 
-    /// A command reaches the members.
+    /// A command leaves the controller: to the cache, or to the members.
+    #[inline]
     fn go_down(&mut self, now: Time, key: u32) {
-        let Command { operation, to, .. } = self.commands[key as usize];
+        if self.cached.is_some() && self.commands[key as usize].to == To::Array {
+            self.enter_cache(now, key);
+        } else {
+            self.issue(now, key);
+        }
+    }
+
+    /// A command reaches the members.
+    pub(super) fn issue(&mut self, now: Time, key: u32) {
+        let Command {
+            operation,
+            to,
+            task,
+            ..
+        } = self.commands[key as usize];
         let mut split = std::mem::take(&mut self.split);
         match to {
             To::Array => {
                 let devices = &self.devices;
                 let queued = |member: u32| devices[member as usize].queued();
                 self.layout.split(operation, queued, &mut split);
-                self.measure.split(self.layout.units(operation), &split);
+                if self.cached.is_none() {
+                    self.measure.split(self.layout.units(operation), &split);
+                } else {
+                    self.measure.cached().read_before_write(&split);
+                }
+                if task != NO_TASK
+                    && let Some(controller) = &mut self.controller
+                {
+                    controller.owe(split.pieces.len());
+                }
             }
             To::EachMember => {
                 split.clear();
@@ -234,8 +272,15 @@ impl<D: Device> System<D> {
         if command.pending > 0 {
             return;
         }
-        let visit = command.visit;
-        self.commands.remove(key as usize);
+        if self.cached.is_some() && self.return_to_cache(now, key) {
+            return;
+        }
+        self.end_command(now, key);
+    }
+
+    /// A command has been served.
+    pub(super) fn end_command(&mut self, now: Time, key: u32) {
+        let Command { visit, .. } = self.commands.remove(key as usize);
         if let Some(port) = &mut self.port {
             port.leave(now);
             let next = port.servers.next();
@@ -267,7 +312,7 @@ impl<D: Device> System<D> {
                 port.servers.forget(now);
             }
             if let Some(controller) = &mut self.controller {
-                controller.servers.forget(now);
+                controller.forget(now);
             }
         }
     }
@@ -289,6 +334,6 @@ fn submit<D: Device>(
 
 /// Slab keys are as many as things are under way at once, far below 2³¹.
 #[inline]
-fn key(index: usize) -> u32 {
+pub(super) fn key(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

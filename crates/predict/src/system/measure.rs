@@ -106,9 +106,21 @@ impl Counts {
     /// A command that touches so many stripe units is split.
     #[inline]
     pub(crate) fn split(&mut self, units: u32, split: &Split) {
+        self.touch(units);
+        self.read_before_write(split);
+    }
+
+    /// A command comes that touches so many stripe units.
+    #[inline]
+    pub(crate) fn touch(&mut self, units: u32) {
         self.commands += 1;
         self.units += u64::from(units);
         self.straddling += u64::from(units > 1);
+    }
+
+    /// Pieces that wait for others.
+    #[inline]
+    pub(crate) fn read_before_write(&mut self, split: &Split) {
         for (first, then) in &split.groups {
             if *then > 0 {
                 self.reads_before_writes += u64::from(*first);
@@ -262,6 +274,11 @@ impl Measure {
     #[inline]
     pub(super) fn split(&mut self, units: u32, split: &Split) {
         self.counts.split(units, split);
+    }
+
+    /// What the cache counts, and what it hides.
+    pub(super) fn cached(&mut self) -> &mut Counts {
+        &mut self.counts
     }
 
     pub(super) fn finish(mut self, now: Time, tally: Tally, resources: Resources) -> Outcome {

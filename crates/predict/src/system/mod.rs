@@ -11,6 +11,7 @@
 //! update reads before it writes). Everything is a number in a slab, so a run allocates what is under way at once, whatever
 //! its length.
 
+mod cached;
 mod flow;
 mod measure;
 
@@ -21,12 +22,14 @@ use straddle_geometry::Bytes;
 
 use crate::kernel::{Calendar, Time};
 use crate::model::array::{Layout, Piece, Split};
+use crate::model::cache::Cache;
 use crate::model::controller::Controller;
 use crate::model::port::Port;
 use crate::model::soft::{Fragment, Soft};
 use crate::model::{self, Device, Ended, Operation, Tally, Use};
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Next, Requests};
+use cached::Cached;
 use flow::{Command, Group, Visit};
 use measure::Measure;
 pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
@@ -130,6 +133,7 @@ pub(crate) struct System<D> {
     soft: Soft,
     port: Option<Port>,
     controller: Option<Controller>,
+    cached: Option<Cached>,
     layout: Layout,
     devices: Vec<D>,
     calendar: Calendar,
@@ -164,10 +168,17 @@ impl<D: Device> System<D> {
             random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
             devices.push(D::build(profile, random)?);
         }
-        let calendar = Calendar::new(devices.len() + 3);
+        let calendar = Calendar::new(devices.len() + 4);
         Ok(System {
             port: profile.section("port").map(Port::build),
             controller: profile.section("controller").map(Controller::build),
+            cached: match profile.section("cache") {
+                Some(section) => {
+                    let cache = Cache::build(section, layout.capacity(), layout.row())?;
+                    Some(Cached::new(cache))
+                }
+                None => None,
+            },
             capacity: soft.capacity(),
             soft,
             layout,
@@ -205,6 +216,10 @@ impl<D: Device> System<D> {
         self.devices.len() + 2
     }
 
+    fn cache_station(&self) -> usize {
+        self.devices.len() + 3
+    }
+
     /// Works until so many requests have been answered, or until there are no more.
     pub(crate) fn run(
         mut self,
@@ -216,6 +231,7 @@ impl<D: Device> System<D> {
         self.ready.extend((0..requests.streams()).rev());
         let mut at_once = 0_u64;
         let mut now = Time::ZERO;
+        self.warm(requests);
         self.begin(now, requests)?;
         while !self.measure.is_complete() {
             let (time, station) = self.calendar.first();
@@ -244,6 +260,8 @@ impl<D: Device> System<D> {
                 self.leave_port(now);
             } else if station == self.controller_station() {
                 self.leave_controller(now);
+            } else if station == self.cache_station() {
+                self.wake_cache(now);
             } else {
                 self.wake(now)?;
             }
@@ -318,18 +336,20 @@ impl<D: Device> System<D> {
             tally += device.tally();
             device.uses(now, &mut |used| resources.add(used));
         }
-        let mut servers = |resource, servers: &crate::kernel::Servers<u32>| {
+        let mut add = |resource, count: usize, busy| {
+            let count = u32::try_from(count).unwrap_or(1);
             resources.add(Use {
                 resource,
-                count: u32::try_from(servers.count()).unwrap_or(1),
-                busy: servers.busy_until(now),
+                count,
+                busy,
             });
         };
         if let Some(port) = &self.port {
-            servers("ports", &port.servers);
+            add("ports", port.servers.count(), port.servers.busy_until(now));
         }
         if let Some(controller) = &self.controller {
-            servers("controller processors", &controller.servers);
+            let busy = controller.busy_until(now);
+            add("controller processors", controller.count(), busy);
         }
         self.measure.finish(now, tally, resources)
     }

@@ -1,0 +1,402 @@
+//! An array's cache: writes are answered when they are in it, and destaged later; reads find what is there.
+//!
+//! This part knows pages only; when what happens is the system's business. Addresses are the array's. A byte that was
+//! written is dirty until a run that holds it has been destaged, and a byte that is written while its run is on its way is
+//! dirty again: each byte is destaged once after it was written last.
+
+mod ahead;
+mod keys;
+mod pages;
+
+use super::{Model, Operation};
+use crate::kernel::Time;
+use crate::profile::{Refusal, Section};
+use ahead::Ahead;
+use keys::{
+    DESTAGES, HIGH, IDLE, LOW, MIRROR, MOST_PAGES, PAGE, PARTIAL, READ, READ_AHEAD, SIZE, STREAMS,
+    WRITE,
+};
+use pages::{List, MOST_SECTORS, Pages, SECTOR, Sectors};
+
+/// Its parameters.
+pub(crate) static MODEL: Model = Model {
+    section: "cache",
+    title: "Cache",
+    keys: &[
+        &SIZE,
+        &PAGE,
+        &WRITE,
+        &READ,
+        &PARTIAL,
+        &HIGH,
+        &LOW,
+        &DESTAGES,
+        &IDLE,
+        &MIRROR,
+        &READ_AHEAD,
+        &STREAMS,
+    ],
+};
+
+/// Longest run that is destaged at once: a row of a very wide array goes in parts.
+const LONGEST_RUN: u64 = 16 << 20;
+
+/// Pages and the rules by which they come and go.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    pages: Pages,
+    page: u64,
+    /// Bytes of the array; a page that reaches beyond has fewer sectors.
+    capacity: u64,
+    /// Runs do not reach beyond a multiple of this.
+    row: u64,
+    most: usize,
+    high: usize,
+    low: usize,
+    destages: usize,
+    under_way: usize,
+    fills_pages: bool,
+    keeps: bool,
+    ahead: Ahead,
+    /// Writes are answered from here.
+    pub(crate) is_write_back: bool,
+    pub(crate) mirror: Time,
+    pub(crate) idle: Option<Time>,
+}
+
+/// What a read finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    All,
+    /// From the first byte that is missing to the last.
+    AllBut(Operation),
+}
+
+impl Cache {
+    /// Of an array of `capacity` bytes that has `row` bytes of data in each row of stripe units.
+    pub(crate) fn build(section: &Section, capacity: u64, row: u64) -> Result<Cache, Refusal> {
+        let (size, page) = (section.whole(&SIZE), section.whole(&PAGE));
+        if !page.is_power_of_two() {
+            return Err(section.refuse(&PAGE, "a power of two"));
+        }
+        let most = size / page;
+        if most > MOST_PAGES {
+            let least = size.div_ceil(MOST_PAGES).next_power_of_two();
+            return Err(section.refuse(
+                &PAGE,
+                format!("at least {least} B: a cache of {size} B has at most {MOST_PAGES} pages"),
+            ));
+        }
+        let (low, high) = (section.number(&LOW), section.number(&HIGH));
+        if low > high {
+            return Err(section.refuse(&LOW, format!("at most {high}, the high-water mark")));
+        }
+        let most = usize::try_from(most).unwrap_or(1).max(1);
+        let share = |share: f64| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "a share of at most 2¹⁹"
+            )]
+            let pages = (share * most as f64) as usize;
+            pages.min(most)
+        };
+        let count = |key| usize::try_from(section.whole(key)).unwrap_or(usize::MAX);
+        Ok(Cache {
+            pages: Pages::new(most),
+            page,
+            capacity,
+            row: row.clamp(1, LONGEST_RUN),
+            most,
+            high: share(high).max(1),
+            low: share(low),
+            destages: count(&DESTAGES),
+            under_way: 0,
+            fills_pages: section.word(&PARTIAL) == "backfill",
+            keeps: section.word(&READ) == "on",
+            ahead: Ahead::new(count(&STREAMS), section.whole(&READ_AHEAD), capacity),
+            is_write_back: section.word(&WRITE) == "back",
+            mirror: section.time(&MIRROR),
+            idle: section.optional(&IDLE).map(Time::seconds),
+        })
+    }
+
+    /// Pages that hold what the array does not know yet, or is being told.
+    pub(crate) fn used(&self) -> usize {
+        self.pages.len(List::Dirty) + self.pages.len(List::Neither)
+    }
+
+    /// True when as much is dirty, and as much kept, as after a long time of work.
+    pub(crate) fn is_warm(&self) -> bool {
+        let is_dirty = !self.is_write_back || self.used() >= self.low.min(self.high);
+        is_dirty && (!self.keeps || self.used() + self.pages.len(List::Clean) >= self.most)
+    }
+
+    /// Requests after which a cache is as warm as these requests make it.
+    pub(crate) fn warm_after(&self) -> usize {
+        let dirty = if self.is_write_back { self.low } else { 0 };
+        2 * if self.keeps { self.most } else { dirty }
+    }
+
+    /// A write before time begins: what does not fit below the low-water mark is as if it had been destaged.
+    pub(crate) fn warm_write(&mut self, write: Operation) {
+        if self.used() < self.low {
+            self.write(write.start, write.end());
+        } else if self.keeps {
+            self.fill(write);
+        }
+    }
+
+    /// True when what was read is kept.
+    pub(crate) fn keeps_reads(&self) -> bool {
+        self.keeps
+    }
+
+    fn sectors(&self) -> u64 {
+        self.page / SECTOR
+    }
+
+    /// All sectors that a page has.
+    fn whole(&self, number: u64) -> Sectors {
+        let end = (number + 1).saturating_mul(self.page).min(self.capacity);
+        mask(0, (end - number * self.page).div_ceil(SECTOR))
+    }
+
+    /// The sectors of a page that lie in a range, those that are covered in part included.
+    fn covered(&self, number: u64, start: u64, end: u64) -> Sectors {
+        let base = number * self.page;
+        let from = start.max(base) - base;
+        let to = end.min(base + self.page) - base;
+        mask(from / SECTOR, to.div_ceil(SECTOR))
+    }
+
+    fn touched(&self, start: u64, end: u64) -> std::ops::RangeInclusive<u64> {
+        start / self.page..=(end - 1) / self.page
+    }
+
+    /// Takes what a write brings, page by page, until there is no room: the byte behind what was taken.
+    pub(crate) fn write(&mut self, start: u64, end: u64) -> u64 {
+        for number in self.touched(start, end) {
+            let found = self.pages.find(number);
+            let is_counted = found.is_some_and(|index| {
+                let page = self.pages.get(index);
+                page.dirty != 0 || page.in_flight
+            });
+            if !is_counted && self.used() >= self.high {
+                return (number * self.page).max(start);
+            }
+            let Some(index) = found.or_else(|| self.pages.insert(number)) else {
+                return (number * self.page).max(start);
+            };
+            let covered = self.covered(number, start, end);
+            let page = self.pages.get_mut(index);
+            page.dirty |= covered;
+            page.valid |= covered;
+            if !page.in_flight {
+                self.pages.put(index, List::Dirty);
+            }
+        }
+        end
+    }
+
+    /// What a read finds here.
+    pub(crate) fn read(&mut self, read: Operation) -> Found {
+        let (mut first, mut last) = (u64::MAX, 0);
+        for number in self.touched(read.start, read.end()) {
+            let mut missing = self.covered(number, read.start, read.end());
+            if let Some(index) = self.pages.find(number) {
+                let page = self.pages.get(index);
+                missing &= !page.valid;
+                if page.dirty == 0 && !page.in_flight {
+                    self.pages.put(index, List::Clean);
+                }
+            }
+            if missing != 0 {
+                let base = number * self.page;
+                first = first.min(base + u64::from(missing.trailing_zeros()) * SECTOR);
+                last = base + u64::from(Sectors::BITS - missing.leading_zeros()) * SECTOR;
+            }
+        }
+        if last == 0 {
+            return Found::All;
+        }
+        let first = first.max(read.start);
+        Found::AllBut(Operation::read(first, last.min(read.end()) - first))
+    }
+
+    /// A read of the array has ended; what it brought is kept as far as there is room.
+    pub(crate) fn fill(&mut self, read: Operation) {
+        for number in self.touched(read.start, read.end()) {
+            let covered = self.covered(number, read.start, read.end());
+            let Some(index) = self
+                .pages
+                .find(number)
+                .or_else(|| self.pages.insert(number))
+            else {
+                return;
+            };
+            let page = self.pages.get_mut(index);
+            page.valid |= covered;
+            if page.dirty == 0 && !page.in_flight {
+                self.pages.put(index, List::Clean);
+            }
+        }
+    }
+
+    /// What to read ahead now that a read has come.
+    pub(crate) fn read_ahead(&mut self, read: Operation) -> Option<Operation> {
+        let ahead = self.ahead.observe(read)?;
+        match self.read(ahead) {
+            Found::All => None,
+            Found::AllBut(missing) => Some(missing),
+        }
+    }
+
+    /// The next run to destage, and what has to be read first, into `backfills`. `is_urgent` when room is needed or nothing
+    /// else is to be done: then also below the low-water mark.
+    pub(crate) fn next_run(
+        &mut self,
+        is_urgent: bool,
+        backfills: &mut Vec<Operation>,
+    ) -> Option<Operation> {
+        backfills.clear();
+        let least = if is_urgent { 0 } else { self.low };
+        if self.under_way >= self.destages || self.pages.len(List::Dirty) <= least {
+            return None;
+        }
+        let oldest = self.pages.first(List::Dirty)?;
+        self.under_way += 1;
+        Some(if self.fills_pages {
+            self.run_of_pages(oldest, backfills)
+        } else {
+            self.run_of_sectors(oldest)
+        })
+    }
+
+    /// Sectors of a page go on their way.
+    fn take(&mut self, index: u32, sectors: Sectors) {
+        let page = self.pages.get_mut(index);
+        page.dirty &= !sectors;
+        page.in_flight = true;
+        self.pages.put(index, List::Neither);
+    }
+
+    /// A page that could join a run: dirty, and not on its way.
+    fn neighbour(&self, number: u64) -> Option<u32> {
+        let index = self.pages.find(number)?;
+        let page = self.pages.get(index);
+        (page.dirty != 0 && !page.in_flight).then_some(index)
+    }
+
+    /// The first dirty sectors of a page and what is dirty beside them in the same row.
+    fn run_of_sectors(&mut self, index: u32) -> Operation {
+        let page = *self.pages.get(index);
+        let base = page.number * self.page;
+        let from = u64::from(page.dirty.trailing_zeros());
+        let to = from + u64::from((page.dirty >> from).trailing_ones());
+        let (mut start, mut end) = (base + from * SECTOR, base + to * SECTOR);
+        let row = start / self.row * self.row;
+        let row_end = row.saturating_add(self.row).min(self.capacity);
+        end = end.min(row_end);
+        let first = self.covered(page.number, start, end);
+        self.take(index, first);
+        while start > row && start.is_multiple_of(self.page) {
+            let Some(index) = self.neighbour(start / self.page - 1) else {
+                break;
+            };
+            let dirty = self.pages.get(index).dirty;
+            let unused = MOST_SECTORS - self.sectors();
+            let count = u64::from((dirty << unused).leading_ones());
+            let from = (start - count * SECTOR).max(row);
+            if from == start {
+                break;
+            }
+            let joins = self.covered(start / self.page - 1, from, start);
+            self.take(index, joins);
+            start = from;
+        }
+        while end < row_end && end.is_multiple_of(self.page) {
+            let Some(index) = self.neighbour(end / self.page) else {
+                break;
+            };
+            let count = u64::from(self.pages.get(index).dirty.trailing_ones());
+            let to = (end + count * SECTOR).min(row_end);
+            if to == end {
+                break;
+            }
+            let joins = self.covered(end / self.page, end, to);
+            self.take(index, joins);
+            end = to;
+        }
+        Operation::write(start, end - start)
+    }
+
+    /// A whole page and the dirty pages beside it in the same row, and what is missing in them.
+    fn run_of_pages(&mut self, index: u32, backfills: &mut Vec<Operation>) -> Operation {
+        let number = self.pages.get(index).number;
+        let per_row = (self.row / self.page).max(1);
+        let row = number / per_row * per_row;
+        let mut first = number;
+        while first > row && self.neighbour(first - 1).is_some() {
+            first -= 1;
+        }
+        let mut last = number;
+        while last + 1 < row + per_row && self.neighbour(last + 1).is_some() {
+            last += 1;
+        }
+        for number in first..=last {
+            let Some(index) = self.pages.find(number) else {
+                continue;
+            };
+            let missing = self.whole(number) & !self.pages.get(index).valid;
+            if missing != 0 {
+                let from = u64::from(missing.trailing_zeros());
+                let to = u64::from(Sectors::BITS - missing.leading_zeros());
+                let start = number * self.page + from * SECTOR;
+                let end = (number * self.page + to * SECTOR).min(self.capacity);
+                backfills.push(Operation::read(start, end - start));
+            }
+            self.take(index, Sectors::MAX);
+        }
+        let start = first * self.page;
+        let end = (last + 1).saturating_mul(self.page).min(self.capacity);
+        Operation::write(start, end - start)
+    }
+
+    /// A run has reached the array.
+    pub(crate) fn destaged(&mut self, write: Operation) {
+        self.under_way -= 1;
+        for number in self.touched(write.start, write.end()) {
+            let Some(index) = self.pages.find(number) else {
+                continue;
+            };
+            let whole = self.whole(number);
+            let (fills, keeps) = (self.fills_pages, self.keeps);
+            let page = self.pages.get_mut(index);
+            page.in_flight = false;
+            if fills {
+                page.valid |= whole;
+            }
+            if page.dirty != 0 {
+                self.pages.put(index, List::Dirty);
+            } else if keeps {
+                self.pages.put(index, List::Clean);
+            } else {
+                self.pages.remove(index);
+            }
+        }
+    }
+}
+
+/// Sectors `from` to `to`, the last left out.
+fn mask(from: u64, to: u64) -> Sectors {
+    let below = |sector: u64| match sector {
+        0..MOST_SECTORS => (1 << sector) - 1,
+        _ => Sectors::MAX,
+    };
+    below(to) & !below(from)
+}
+
+#[cfg(test)]
+mod tests;

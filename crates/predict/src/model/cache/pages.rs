@@ -1,0 +1,305 @@
+//! The pages of a cache: found by number, in two lists of which the oldest comes first.
+//!
+//! Memory is bounded by the number of pages. Pages are found by open addressing with linear probing; what is taken out
+//! closes its gap, so that nothing is ever searched beyond a free place. Sectors of a page are bits of a word.
+
+/// Bytes that one bit of a page stands for.
+pub(super) const SECTOR: u64 = 512;
+/// Most sectors of a page.
+pub(super) const MOST_SECTORS: u64 = 128;
+
+const NONE: u32 = u32::MAX;
+
+/// Sectors of a page, the first in the lowest bit.
+pub(super) type Sectors = u128;
+
+/// One page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    pub(super) number: u64,
+    /// What the cache knows.
+    pub(super) valid: Sectors,
+    /// What the array does not know yet.
+    pub(super) dirty: Sectors,
+    /// It is being destaged: what was dirty then is on its way.
+    pub(super) in_flight: bool,
+    list: List,
+    before: u32,
+    after: u32,
+}
+
+/// Which list a page is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// What the array knows too; the least recently used comes first.
+    Clean,
+    /// What is to be destaged; what was written longest ago comes first.
+    Dirty,
+    /// In flight, or free.
+    Neither,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+    len: usize,
+}
+
+/// All pages that the cache holds.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pages: Vec<Page>,
+    free: Vec<u32>,
+    most: usize,
+    /// Indices of pages by a hash of their numbers; a power of two, at least twice as many as pages.
+    table: Vec<u32>,
+    /// Right shift of a 64-bit hash to the table's width.
+    shift: u32,
+    clean: Ends,
+    dirty: Ends,
+}
+
+impl Pages {
+    /// Room for so many pages, none of them used.
+    pub(super) fn new(most: usize) -> Pages {
+        let places = (2 * most).next_power_of_two().max(2);
+        let none = Ends {
+            first: NONE,
+            last: NONE,
+            len: 0,
+        };
+        Pages {
+            pages: Vec::new(),
+            free: Vec::new(),
+            most,
+            table: vec![NONE; places],
+            shift: u64::BITS - places.trailing_zeros(),
+            clean: none,
+            dirty: none,
+        }
+    }
+
+    #[inline]
+    fn home(&self, number: u64) -> usize {
+        // Fibonacci hashing: the golden ratio spreads numbers that follow each other.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "shifted to the table's width"
+        )]
+        let home = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        home
+    }
+
+    /// The place of a number in the table: where it is, or where it would go.
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        let mask = self.table.len() - 1;
+        let mut place = self.home(number);
+        loop {
+            let index = self.table[place];
+            if index == NONE || self.pages[index as usize].number == number {
+                return place;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// The page of that number.
+    #[inline]
+    pub(super) fn find(&self, number: u64) -> Option<u32> {
+        let index = self.table[self.place(number)];
+        (index != NONE).then_some(index)
+    }
+
+    /// A page as it is.
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> &Page {
+        &self.pages[index as usize]
+    }
+
+    /// A page to be changed; not its list.
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: u32) -> &mut Page {
+        &mut self.pages[index as usize]
+    }
+
+    /// How many pages a list has.
+    pub(super) fn len(&self, list: List) -> usize {
+        match list {
+            List::Clean => self.clean.len,
+            List::Dirty => self.dirty.len,
+            List::Neither => self.pages.len() - self.free.len() - self.clean.len - self.dirty.len,
+        }
+    }
+
+    /// The page that has been in a list for longest.
+    #[inline]
+    pub(super) fn first(&self, list: List) -> Option<u32> {
+        let first = match list {
+            List::Clean => self.clean.first,
+            List::Dirty => self.dirty.first,
+            List::Neither => NONE,
+        };
+        (first != NONE).then_some(first)
+    }
+
+    /// A new page, empty and in neither list, of a number that is not there; a clean one makes room when there is no other.
+    /// `None` when all that is there is dirty or in flight.
+    pub(super) fn insert(&mut self, number: u64) -> Option<u32> {
+        if self.pages.len() - self.free.len() >= self.most {
+            let oldest = self.first(List::Clean)?;
+            self.remove(oldest);
+        }
+        let page = Page {
+            number,
+            valid: 0,
+            dirty: 0,
+            in_flight: false,
+            list: List::Neither,
+            before: NONE,
+            after: NONE,
+        };
+        let place = self.place(number);
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.pages[index as usize] = page;
+                index
+            }
+            None => {
+                self.pages.push(page);
+                u32::try_from(self.pages.len() - 1).ok()?
+            }
+        };
+        self.table[place] = index;
+        Some(index)
+    }
+
+    /// Forgets a page.
+    pub(super) fn remove(&mut self, index: u32) {
+        self.put(index, List::Neither);
+        let mask = self.table.len() - 1;
+        let mut gap = self.place(self.pages[index as usize].number);
+        let mut place = gap;
+        loop {
+            place = (place + 1) & mask;
+            let next = self.table[place];
+            if next == NONE {
+                break;
+            }
+            let home = self.home(self.pages[next as usize].number);
+            // It may move into the gap unless its home lies behind the gap.
+            let from_home = place.wrapping_sub(home) & mask;
+            let from_gap = place.wrapping_sub(gap) & mask;
+            if from_home >= from_gap {
+                self.table[gap] = next;
+                gap = place;
+            }
+        }
+        self.table[gap] = NONE;
+        self.free.push(index);
+    }
+
+    fn ends(&mut self, list: List) -> Option<&mut Ends> {
+        match list {
+            List::Clean => Some(&mut self.clean),
+            List::Dirty => Some(&mut self.dirty),
+            List::Neither => None,
+        }
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let Page {
+            list,
+            before,
+            after,
+            ..
+        } = self.pages[index as usize];
+        let Some(ends) = self.ends(list) else { return };
+        ends.len -= 1;
+        if before == NONE {
+            ends.first = after;
+        }
+        if after == NONE {
+            ends.last = before;
+        }
+        if before != NONE {
+            self.pages[before as usize].after = after;
+        }
+        if after != NONE {
+            self.pages[after as usize].before = before;
+        }
+    }
+
+    /// Moves a page to the end of a list, wherever it was.
+    #[inline]
+    pub(super) fn put(&mut self, index: u32, list: List) {
+        self.unlink(index);
+        let mut before = NONE;
+        if let Some(ends) = self.ends(list) {
+            before = ends.last;
+            ends.last = index;
+            ends.len += 1;
+            if before == NONE {
+                ends.first = index;
+            }
+        }
+        if before != NONE {
+            self.pages[before as usize].after = index;
+        }
+        let page = &mut self.pages[index as usize];
+        page.list = list;
+        page.before = before;
+        page.after = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn pages_are_found_and_lists_keep_their_order(
+            most in 1_usize..40,
+            steps in proptest::collection::vec((0_u64..60, 0_u8..4), 0..400),
+        ) {
+            let mut pages = Pages::new(most);
+            let (mut clean, mut dirty) = (VecDeque::new(), VecDeque::new());
+            for (number, step) in steps {
+                let number = number * 0x1_0000;
+                let known = clean.contains(&number) || dirty.contains(&number);
+                prop_assert_eq!(pages.find(number).is_some(), known);
+                let list = if step == 0 { List::Clean } else { List::Dirty };
+                match (pages.find(number), step) {
+                    (Some(index), 3) => {
+                        pages.remove(index);
+                        clean.retain(|n| *n != number);
+                        dirty.retain(|n| *n != number);
+                    }
+                    (None, 3) => {}
+                    (found, _) => {
+                        if found.is_none() && clean.len() + dirty.len() == most && clean.pop_front().is_none() {
+                            prop_assert_eq!(pages.insert(number), None);
+                            continue;
+                        }
+                        let index = found.or_else(|| pages.insert(number)).expect("there is room");
+                        prop_assert_eq!(pages.get(index).number, number);
+                        pages.put(index, list);
+                        clean.retain(|n| *n != number);
+                        dirty.retain(|n| *n != number);
+                        if step == 0 { clean.push_back(number) } else { dirty.push_back(number) }
+                    }
+                }
+                prop_assert_eq!(pages.len(List::Clean), clean.len());
+                prop_assert_eq!(pages.len(List::Dirty), dirty.len());
+                let first = pages.first(List::Dirty).map(|index| pages.get(index).number);
+                prop_assert_eq!(first, dirty.front().copied());
+                let first = pages.first(List::Clean).map(|index| pages.get(index).number);
+                prop_assert_eq!(first, clean.front().copied());
+            }
+        }
+    }
+}

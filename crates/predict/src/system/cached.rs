@@ -1,0 +1,308 @@
+//! A cache between controller and array: what becomes of a command there, and what the cache does by itself.
+//!
+//! ```text
+//!             ┌─ write: wait for room ─ into pages ─ mirror ─ answered
+//! controller ─┤─ read: all there ─ answered
+//!             └─ read: what is missing ─ array ─ answered
+//!    pages ─ run ─ backfills ─ array ─ write ─ array          (destage)
+//! ```
+//!
+//! What the cache does by itself are *tasks*: commands of no visit that return here. Without a cache, nothing of this costs
+//! anything but the question whether there is one.
+
+use slab::Slab;
+use std::collections::VecDeque;
+
+use super::System;
+use super::flow::{Command, NO_TASK, key};
+use crate::kernel::Time;
+use crate::model::cache::{Cache, Found};
+use crate::model::soft::To;
+use crate::model::{Device, Operation};
+use crate::requests::Requests;
+
+/// A cache at work.
+#[derive(Debug)]
+pub(super) struct Cached {
+    cache: Cache,
+    tasks: Slab<Task>,
+    /// Writes that wait for room, and how far each has been taken.
+    waiting: VecDeque<(u32, u64)>,
+    /// Writes that are being mirrored, and until when.
+    answers: VecDeque<(Time, u32)>,
+    /// Reads ahead that are under way.
+    aheads: Vec<u32>,
+    idle_at: Time,
+    is_idle: bool,
+    backfills: Vec<Operation>,
+}
+
+/// What the cache does by itself.
+#[derive(Debug)]
+enum Task {
+    /// A run, and how many backfills it waits for.
+    Destage { write: Operation, backfills: usize },
+    /// A read that a destage waits for.
+    Backfill { destage: u32 },
+    /// A read ahead, and the commands that wait for it.
+    ReadAhead { read: Operation, waiting: Vec<u32> },
+}
+
+impl Cached {
+    pub(super) fn new(cache: Cache) -> Cached {
+        Cached {
+            cache,
+            tasks: Slab::new(),
+            waiting: VecDeque::new(),
+            answers: VecDeque::new(),
+            aheads: Vec::new(),
+            idle_at: Time::NEVER,
+            is_idle: false,
+            backfills: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_write_back(&self) -> bool {
+        self.cache.is_write_back
+    }
+
+    fn next(&self) -> Time {
+        let answer = self.answers.front().map_or(Time::NEVER, |(at, _)| *at);
+        answer.min(self.idle_at)
+    }
+}
+
+impl<D: Device> System<D> {
+    /// Fills the cache as it is after a long time of work, before time begins: requests are drawn and only their places
+    /// matter. As many are drawn at every offset, so that common random numbers stay common.
+    pub(super) fn warm(&mut self, requests: &mut impl Requests) {
+        let Some(cached) = &mut self.cached else {
+            return;
+        };
+        let streams = requests.streams();
+        if !requests.may_warm() || streams == 0 || !self.soft.is_absent() {
+            return;
+        }
+        let cache = &mut cached.cache;
+        for stream in (0..streams).cycle().take(cache.warm_after()) {
+            let Some(next) = requests.next(Time::ZERO, stream) else {
+                return;
+            };
+            let operation = Operation {
+                access: next.access,
+                start: next.start.get(),
+                len: next.len.get(),
+            };
+            if cache.is_warm() || operation.end() > self.capacity {
+                continue;
+            }
+            if !operation.is_read() && cache.is_write_back {
+                cache.warm_write(operation);
+            } else if cache.keeps_reads() {
+                cache.fill(operation);
+            }
+        }
+    }
+
+    /// A command comes to the cache.
+    pub(super) fn enter_cache(&mut self, now: Time, key: u32) {
+        let operation = self.commands[key as usize].operation;
+        let units = self.layout.units(operation);
+        self.measure.cached().touch(units);
+        let Some(cached) = &mut self.cached else {
+            return;
+        };
+        cached.is_idle = false;
+        cached.idle_at = cached.cache.idle.map_or(Time::NEVER, |idle| now + idle);
+        if operation.is_read() {
+            self.read_cached(now, key);
+            self.read_ahead(now, operation);
+        } else if cached.cache.is_write_back {
+            cached.waiting.push_back((key, operation.start));
+            self.take_writes(now);
+        } else {
+            self.issue(now, key);
+        }
+        self.set_cache();
+    }
+
+    fn set_cache(&mut self) {
+        if let Some(cached) = &self.cached {
+            self.calendar.set(self.cache_station(), cached.next());
+        }
+    }
+
+    /// A read is answered from the cache, waits for what is being read ahead, or goes to the array for what is missing.
+    fn read_cached(&mut self, now: Time, key: u32) {
+        let Some(cached) = &mut self.cached else {
+            return;
+        };
+        let operation = &mut self.commands[key as usize].operation;
+        let missing = match cached.cache.read(*operation) {
+            Found::All => {
+                self.measure.cached().cache_hits += 1;
+                self.end_command(now, key);
+                return;
+            }
+            Found::AllBut(missing) => missing,
+        };
+        for ahead in &cached.aheads {
+            if let Task::ReadAhead { read, waiting } = &mut cached.tasks[*ahead as usize]
+                && read.start < missing.end()
+                && missing.start < read.end()
+            {
+                waiting.push(key);
+                return;
+            }
+        }
+        *operation = missing;
+        self.issue(now, key);
+    }
+
+    fn read_ahead(&mut self, now: Time, read: Operation) {
+        let Some(cached) = &mut self.cached else {
+            return;
+        };
+        if let Some(read) = cached.cache.read_ahead(read) {
+            self.measure.cached().cache_read_aheads += 1;
+            let waiting = Vec::new();
+            let task = key(cached.tasks.insert(Task::ReadAhead { read, waiting }));
+            cached.aheads.push(task);
+            self.send(now, task, read);
+        }
+    }
+
+    /// Writes go into the cache, the first first, as far as there is room.
+    fn take_writes(&mut self, now: Time) {
+        while let Some(cached) = &mut self.cached
+            && let Some((key, at)) = cached.waiting.front_mut()
+        {
+            let end = self.commands[*key as usize].operation.end();
+            *at = cached.cache.write(*at, end);
+            if *at < end {
+                break;
+            }
+            let key = *key;
+            cached.waiting.pop_front();
+            if cached.cache.mirror == Time::ZERO {
+                self.end_command(now, key);
+            } else {
+                cached.answers.push_back((now + cached.cache.mirror, key));
+            }
+        }
+        self.destage(now);
+    }
+
+    /// Sends runs to the array as long as there is reason to.
+    fn destage(&mut self, now: Time) {
+        while let Some(cached) = &mut self.cached {
+            let is_urgent = cached.is_idle || !cached.waiting.is_empty();
+            let Some(write) = cached.cache.next_run(is_urgent, &mut cached.backfills) else {
+                break;
+            };
+            let reads = cached.backfills.len();
+            let counts = self.measure.cached();
+            counts.cache_destages += 1;
+            counts.cache_destaged_bytes += write.len;
+            counts.cache_backfills += reads as u64;
+            let destage = Task::Destage {
+                write,
+                backfills: reads,
+            };
+            let destage = key(cached.tasks.insert(destage));
+            if reads == 0 {
+                self.send(now, destage, write);
+                continue;
+            }
+            let mut backfills = std::mem::take(&mut cached.backfills);
+            for read in backfills.drain(..) {
+                let Some(cached) = &mut self.cached else {
+                    return;
+                };
+                let backfill = key(cached.tasks.insert(Task::Backfill { destage }));
+                self.send(now, backfill, read);
+            }
+            if let Some(cached) = &mut self.cached {
+                cached.backfills = backfills;
+            }
+        }
+    }
+
+    /// A task's operation goes to the array.
+    fn send(&mut self, now: Time, task: u32, operation: Operation) {
+        let command = Command {
+            visit: None,
+            task,
+            operation,
+            to: To::Array,
+            pending: 0,
+        };
+        let key = key(self.commands.insert(command));
+        self.issue(now, key);
+    }
+
+    /// A command has come back from the array. True when it was a task's, which is nobody else's business.
+    pub(super) fn return_to_cache(&mut self, now: Time, key: u32) -> bool {
+        let Some(cached) = &mut self.cached else {
+            return false;
+        };
+        let Command {
+            task,
+            operation,
+            to,
+            ..
+        } = self.commands[key as usize];
+        if task == NO_TASK {
+            if to == To::Array && cached.cache.keeps_reads() {
+                cached.cache.fill(operation);
+            }
+            return false;
+        }
+        self.commands.remove(key as usize);
+        match cached.tasks.remove(task as usize) {
+            Task::Destage { write, .. } => {
+                cached.cache.destaged(write);
+                self.take_writes(now);
+            }
+            Task::Backfill { destage } => {
+                if let Some(Task::Destage { write, backfills }) =
+                    cached.tasks.get_mut(destage as usize)
+                {
+                    *backfills -= 1;
+                    let (write, rest) = (*write, *backfills);
+                    if rest == 0 {
+                        self.send(now, destage, write);
+                    }
+                }
+            }
+            Task::ReadAhead { read, waiting } => {
+                cached.aheads.retain(|ahead| *ahead != task);
+                cached.cache.fill(read);
+                for key in waiting {
+                    self.read_cached(now, key);
+                }
+            }
+        }
+        self.set_cache();
+        true
+    }
+
+    /// A write has been mirrored, or nothing was asked for a while.
+    pub(super) fn wake_cache(&mut self, now: Time) {
+        while let Some(cached) = &mut self.cached
+            && let Some((at, key)) = cached.answers.front().copied()
+            && at <= now
+        {
+            cached.answers.pop_front();
+            self.end_command(now, key);
+        }
+        if let Some(cached) = &mut self.cached
+            && cached.idle_at <= now
+        {
+            cached.idle_at = Time::NEVER;
+            cached.is_idle = true;
+            self.destage(now);
+        }
+        self.set_cache();
+    }
+}
