@@ -1,6 +1,8 @@
 //! Everything that can be typed.
 
 pub(crate) mod bench;
+pub(crate) mod predict;
+pub(crate) mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -27,6 +29,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Check(Check),
     Bench(Box<bench::Bench>),
+    Predict(Box<predict::Predict>),
+    Profile(profile::Profile),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),
@@ -248,6 +252,10 @@ pub(crate) enum Verb {
     Check,
     /// `straddle bench --json`
     Bench,
+    /// `straddle predict --json`
+    Predict,
+    /// `straddle profile show --json`
+    Profile,
 }
 
 /// Prints a completion script for a shell

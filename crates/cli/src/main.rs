@@ -19,6 +19,8 @@ fn main() -> ExitCode {
     let result = match args::Cli::parse().command {
         args::Command::Check(args) => commands::check::run(&args),
         args::Command::Bench(args) => commands::bench::run(&args),
+        args::Command::Predict(args) => commands::predict::run(&args),
+        args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

@@ -93,6 +93,10 @@ pub enum Cause {
         baseline_seconds: f64,
         /// Time that it takes of it at the other offset.
         seconds: f64,
+        /// Share of the time for which the resource is busy at the baseline.
+        baseline_busy: f64,
+        /// The same at the other offset.
+        busy: f64,
     },
     /// Nothing is full: requests are only answered sooner, and in a closed loop the next one starts sooner.
     Latency {
@@ -113,6 +117,8 @@ pub fn cause(baseline: &Case, other: &Case) -> Cause {
             resource: busiest.name,
             baseline_seconds: busiest.demand_seconds,
             seconds,
+            baseline_busy: busiest.mean,
+            busy: same.map_or(0.0, |r| r.mean),
         };
     }
     Cause::Latency {
@@ -184,6 +190,7 @@ mod tests {
             resource,
             baseline_seconds,
             seconds,
+            ..
         } = cause(&baseline, &aligned)
         else {
             panic!("90% is full");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use straddle_geometry::Bytes;
 use straddle_stack::Stack;
 
-use crate::profile::{Origin, Profile, Refusal};
+use crate::profile::{Kind, Origin, Profile, Refusal, value};
 
 mod document;
 
@@ -172,30 +172,49 @@ impl Place {
             && at.is_multiple_of(unit(&self.physical_sector, 4096))
     }
 
+    /// False for a profile of something else than what the stack shows: of a disk where it has flash, of a single device
+    /// where it has an array.
+    #[must_use]
+    pub fn may_be(&self, profile: &Profile) -> bool {
+        let has = |section: &str| profile.section(section).is_some();
+        let array = !self.settings.iter().any(|s| s.path == "array.members") || has("array");
+        let medium = match self.rotational {
+            Some(true) => !has("flash"),
+            // What stands before disks says so too.
+            Some(false) => !has("disk") || has("controller"),
+            None => true,
+        };
+        array && medium
+    }
+
     /// A profile with what the stack says in place of what the profile says, and what became of each figure.
     #[must_use]
-    pub fn apply(&self, mut profile: Profile) -> (Profile, Vec<Taken>) {
+    pub fn apply(&self, profile: Profile) -> (Profile, Vec<Taken>) {
+        let has_part = |setting: &&Setting| {
+            let section = setting.path.split('.').next().unwrap_or("");
+            section == "array" || profile.section(section).is_some()
+        };
+        // Together if they go together: six members may be too few for one level, and even for another.
+        let all = self.settings.iter().filter(has_part);
+        let together = all.clone().try_fold(profile.clone(), put);
+        let together = together.and_then(|changed| sound(&changed).map(|()| changed));
+        let mut out = together.as_ref().unwrap_or(&profile).clone();
         let mut taken = Vec::new();
         for setting in &self.settings {
-            let origin = Origin::Stack(setting.from.clone());
-            let section = setting.path.split('.').next().unwrap_or("");
-            let missing = (profile.section(section).is_none() && section != "array")
-                .then(|| "the profile has no such part".to_owned());
-            let refused = missing.or_else(|| {
-                match profile
-                    .clone()
-                    .with(&setting.path, &setting.value, origin)
-                    .and_then(|changed| {
-                        crate::system::check(&changed.complete()?)?;
-                        Ok(changed)
-                    }) {
-                    Ok(changed) => {
-                        profile = changed;
-                        None
+            let refused = match (&together, has_part(&setting)) {
+                (_, false) => Some("the profile has no such part".to_owned()),
+                (Ok(_), true) => None,
+                (Err(_), true) => {
+                    let changed = put(out.clone(), setting);
+                    match changed.and_then(|changed| sound(&changed).map(|()| changed)) {
+                        Ok(changed) => {
+                            out = changed;
+                            None
+                        }
+                        Err(refusal) => Some(format!("expected {}", refusal.expected)),
                     }
-                    Err(refusal) => Some(format!("expected {}", refusal.expected)),
                 }
-            });
+            };
             taken.push(Taken {
                 path: setting.path.clone(),
                 value: shown(&setting.value),
@@ -203,8 +222,17 @@ impl Place {
                 refused,
             });
         }
-        (profile, taken)
+        (out, taken)
     }
+}
+
+fn put(profile: Profile, setting: &Setting) -> Result<Profile, Refusal> {
+    let origin = Origin::Stack(setting.from.clone());
+    profile.with(&setting.path, &setting.value, origin)
+}
+
+fn sound(profile: &Profile) -> Result<(), Refusal> {
+    crate::system::check(&profile.complete()?)
 }
 
 fn shown(value: &toml::Value) -> String {
@@ -363,6 +391,12 @@ fn settings(
             from,
         });
     };
+    // As people write it, and as a profile reads it back.
+    let size = |n: u64| {
+        #[expect(clippy::cast_precision_loss, reason = "units are far below 2⁵³")]
+        let number = n as f64;
+        toml::Value::String(value::show(Kind::Bytes(0.0, 1e18), number))
+    };
     let whole = |n: u64| i64::try_from(n).ok().map(toml::Value::Integer);
     if let Some((level, from)) = base.text("level") {
         set("array.level", toml::Value::String(level), from);
@@ -373,20 +407,13 @@ fn settings(
         set("array.members", members, fact.from());
     }
     if let Some(fact) = base.grid("stripe-unit").filter(Fact::is_known) {
-        let unit = format!("{} B", fact.value);
-        set("array.stripe_unit", toml::Value::String(unit), fact.from());
+        set("array.stripe_unit", size(fact.value), fact.from());
     }
     if let Some(fact) = physical {
-        let sector = format!("{} B", fact.value);
-        set(
-            "disk.physical_sector",
-            toml::Value::String(sector),
-            fact.from(),
-        );
+        set("disk.physical_sector", size(fact.value), fact.from());
     }
     if let Some(block) = block {
-        let size = format!("{} B", block.value.get());
-        set("blocks.size", toml::Value::String(size), block.from.clone());
+        set("blocks.size", size(block.value.get()), block.from.clone());
     }
     out
 }

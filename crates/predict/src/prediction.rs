@@ -113,9 +113,17 @@ pub(crate) fn scenarios(question: &Question) -> Vec<Scenario> {
     question.offsets.iter().map(scenario).collect()
 }
 
+/// Bytes that a system holds.
+///
+/// # Errors
+/// A parameter that makes no sense.
+pub fn capacity(profile: &Profile) -> Result<Bytes, Refusal> {
+    crate::system::capacity(&profile.complete()?).map(Bytes::new)
+}
+
 /// Bytes that requests are spread over: the same at every offset, or places could not be.
 pub(crate) fn span(question: &Question) -> Result<Bytes, Refusal> {
-    let capacity = Bytes::new(crate::system::capacity(&question.profile.complete()?)?);
+    let capacity = capacity(&question.profile)?;
     let farthest = question.offsets.iter().map(|offset| offset.bytes).max();
     let farthest = farthest.unwrap_or(Bytes::ZERO);
     let room = capacity.checked_sub(farthest).unwrap_or(Bytes::ZERO);

@@ -236,13 +236,13 @@ pub(crate) struct Blocks {
 pub(crate) struct EngineArg(pub(crate) Option<Kind>);
 
 /// `unaligned`, `64K`, `63s`.
-fn offset(text: &str) -> Result<Offset, String> {
+pub(super) fn offset(text: &str) -> Result<Offset, String> {
     text.parse()
         .map_err(|error: OffsetListError| error.to_string())
 }
 
 /// `8K`, `8K:70+64K:30`.
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
     let one = |part: &str| {
         let (size, weight) = match part.split_once(':') {
             Some((size, weight)) => {
@@ -274,7 +274,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 }
 
 /// `random`, `sequential`, `strided:64K`.
-fn pattern(text: &str) -> Result<Pattern, String> {
+pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
     match text.split_once(':') {
         None if text == "random" => Ok(Pattern::Random),
         None if text == "sequential" => Ok(Pattern::Sequential),
@@ -286,7 +286,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 }
 
 /// `read`, `write`, `70/30`.
-fn mix(text: &str) -> Result<Percent, String> {
+pub(super) fn mix(text: &str) -> Result<Percent, String> {
     let fail = || {
         format!(
             "`{text}` is no mix; expected read, write, or two shares that make 100, such as 70/30 (reads first)"
@@ -331,14 +331,14 @@ fn budget(text: &str) -> Result<Budget, String> {
 }
 
 /// `5000`, `12.5K` is not: requests are counted in tens.
-fn rate(text: &str) -> Result<f64, String> {
+pub(super) fn rate(text: &str) -> Result<f64, String> {
     let rate: Option<f64> = text.parse().ok();
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)
         .ok_or_else(|| format!("`{text}` is no number of requests each second above zero"))
 }
 
 /// `1%`, as a share.
-fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     let number = text
         .strip_suffix('%')
         .and_then(|number| number.parse().ok());

@@ -319,7 +319,7 @@ fn print(args: &Bench, experiment: &Experiment) -> anyhow::Result<()> {
         args.format
     };
     match format {
-        BenchFormat::Text => output::print(&forms::text::report(experiment, width()))?,
+        BenchFormat::Text => output::print(&forms::text::report(experiment, output::width()))?,
         BenchFormat::Json => output::print(&pretty(&forms::Document::new(experiment))?)?,
         BenchFormat::Fio => output::print(&pretty(&fio::Document::new(experiment))?)?,
         BenchFormat::Csv => forms::csv::results(experiment, output::stdout())?,
@@ -338,9 +338,4 @@ fn pretty(document: &impl serde::Serialize) -> serde_json::Result<String> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     Ok(text)
-}
-
-/// Columns of the terminal; 100 where there is none.
-fn width() -> usize {
-    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
 }

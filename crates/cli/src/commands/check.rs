@@ -96,6 +96,44 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     })
 }
 
+/// The stacks of a target, as `check` takes it; of a captured host, the host's.
+pub(crate) fn stacks(path: &Path) -> anyhow::Result<Vec<(String, Stack)>> {
+    let is_capture = path
+        .extension()
+        .is_some_and(|extension| extension == "gz" || extension == "tree");
+    let root = if is_capture {
+        Root::open(path)?
+    } else {
+        Root::live()
+    };
+    let checker = Checker {
+        take_as: As::Auto,
+        settings: Settings::default(),
+        at: Bytes::ZERO,
+        options: Options::default(),
+        host: root.name().to_owned(),
+        root: Mutex::new(root),
+        captured: is_capture,
+    };
+    let targets = if is_capture {
+        Vec::new()
+    } else {
+        vec![path.to_owned()]
+    };
+    let (jobs, unlisted) = expand::jobs(&targets, is_capture, true);
+    if let Some((path, error)) = unlisted.into_iter().next() {
+        return Err(anyhow::Error::new(error).context(format!("{}", path.display())));
+    }
+    let mut stacks = Vec::new();
+    for (name, outcome) in jobs.iter().flat_map(|job| checker.check(job)) {
+        match outcome? {
+            Outcome::Checked(checked) => stacks.push((name, checked.stack)),
+            Outcome::Unrecognised => {}
+        }
+    }
+    Ok(stacks)
+}
+
 /// What is printed for one target, or for many.
 fn mode(args: &Check, many: bool) -> Mode {
     let format = if args.json { Format::Json } else { args.format };

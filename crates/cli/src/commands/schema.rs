@@ -1,5 +1,5 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
-use straddle::report::{SCHEMA, Summary, TargetDocument, bench};
+use straddle::report::{SCHEMA, Summary, TargetDocument, bench, predict};
 
 use crate::args::{Schema, Verb};
 use crate::{CLEAN, output};
@@ -8,6 +8,8 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
     let schema = match args.verb {
         Verb::Check => check(SchemaGenerator::default()),
         Verb::Bench => schema_for!(bench::Document<'static>),
+        Verb::Predict => schema_for!(predict::Document<'static>),
+        Verb::Profile => schema_for!(predict::profile::Document),
     };
     let mut text = serde_json::to_string_pretty(&schema)?;
     text.push('\n');

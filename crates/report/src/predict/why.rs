@@ -88,18 +88,37 @@ fn sentences(prediction: &Prediction) -> Option<String> {
             resource,
             baseline_seconds,
             seconds,
+            baseline_busy,
+            busy,
         } => {
             let quotient = if *seconds > 0.0 {
                 baseline_seconds / seconds
             } else {
                 1.0
             };
+            let alike = (quotient - 1.0).abs() < 0.001;
+            let taken = if alike {
+                format!("a request takes {} of them at both", time(*seconds))
+            } else {
+                format!(
+                    "a request takes {} of them at {from} and {} at {to}, {} times as much",
+                    time(*baseline_seconds),
+                    time(*seconds),
+                    decimals(quotient, 3)
+                )
+            };
+            // What is less than full at the one and not at the other accounts for the rest of a gain.
+            let used = if (baseline_busy - busy).abs() > 0.005 {
+                format!(
+                    "; they are busy for {} of the time instead of {}",
+                    percent(*busy, 1),
+                    percent(*baseline_busy, 1)
+                )
+            } else {
+                String::new()
+            };
             text.push_str(&format!(
-                "The {resource} are the limit: a request takes {} of them at {from} and {} at {to}, {} times as much, and the \
-                 gain is {}.",
-                time(*baseline_seconds),
-                time(*seconds),
-                decimals(quotient, 3),
+                "The {resource} are the limit: {taken}{used}. The gain is {}.",
                 signed(gain)
             ));
         }

@@ -1,0 +1,228 @@
+//! `straddle predict`: simulates offsets on a model of the stack below them.
+
+mod place;
+
+use anyhow::bail;
+use indicatif::ProgressBar;
+use std::io::IsTerminal;
+use std::time::Duration;
+use straddle::bench::place::Offset;
+use straddle::bench::workload::Workload;
+use straddle::geometry::Bytes;
+use straddle::predict::Arrivals;
+use straddle::predict::decision::Work;
+use straddle::predict::design::compare_variants;
+use straddle::predict::experiment::Effort;
+use straddle::predict::outline::{Outline, Place, Taken};
+use straddle::predict::prediction::{self, Prediction, Question};
+use straddle::predict::profile::{Profile, Refusal};
+use straddle::report::predict::{self as forms, text};
+
+use super::profile::{load, with};
+use crate::args::predict::{ArrivalsArg, At, Predict, PredictFormat};
+use crate::{CLEAN, output};
+
+/// Most partitions that are predicted in one go.
+const MOST_PLACES: usize = 16;
+
+/// What is asked of a partition, and what of its stack took the profile's place; without a stack, of the profile.
+type Asked = (Question, Option<(Place, Vec<Taken>)>);
+
+pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
+    let outline = args.stack.as_deref().map(place::outline).transpose()?;
+    let places = places(args, outline.as_ref())?;
+    let Some(name) = &args.profile else {
+        bail!("{}", place::without_profile(places.first().copied()));
+    };
+    let profile = load(name)?;
+    let mut asked: Vec<Asked> = Vec::new();
+    if places.is_empty() {
+        asked.push((question(args, profile, None)?, None));
+    } else {
+        for place in places {
+            let (profile, taken) = place.apply(profile.clone());
+            asked.push((
+                question(args, profile, Some(place))?,
+                Some((place.clone(), taken)),
+            ));
+        }
+    }
+    let screen = Screen::new();
+    let help = |refusal: Refusal| {
+        anyhow::anyhow!("{refusal} (`straddle profile show {name}` shows every parameter)")
+    };
+    if !args.compare.is_empty() {
+        let [(question, _)] = asked.as_slice() else {
+            bail!(
+                "--compare takes one partition, and {} are in question; name one with --partition",
+                asked.len()
+            );
+        };
+        screen.step("variants");
+        let comparison = compare_variants(args.compare.clone(), question).map_err(help)?;
+        screen.end();
+        match format(args) {
+            PredictFormat::Text => {
+                output::print(&text::comparison(question, &comparison, output::width()))?
+            }
+            PredictFormat::Json => print(&forms::Document::compared(question, &comparison))?,
+            PredictFormat::Csv => forms::csv::comparison(question, &comparison, output::stdout())?,
+        }
+        return Ok(CLEAN);
+    }
+    let mut predictions: Vec<Prediction> = Vec::new();
+    for (question, place) in asked {
+        let mut made = prediction::predict(question, |what| screen.step(what)).map_err(help)?;
+        made.place = place;
+        predictions.push(made);
+    }
+    screen.end();
+    match format(args) {
+        PredictFormat::Text => {
+            for (index, prediction) in predictions.iter().enumerate() {
+                if index > 0 {
+                    output::print("\n")?;
+                }
+                output::print(&text::report(prediction, output::width()))?;
+            }
+        }
+        PredictFormat::Json => print(&forms::Document::new(&predictions))?,
+        PredictFormat::Csv => forms::csv::predictions(&predictions, output::stdout())?,
+    }
+    Ok(CLEAN)
+}
+
+fn format(args: &Predict) -> PredictFormat {
+    if args.json {
+        PredictFormat::Json
+    } else {
+        args.format
+    }
+}
+
+fn print(document: &forms::Document<'_>) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(output::print(&text)?)
+}
+
+/// The partitions in question; none without a stack.
+fn places<'a>(args: &Predict, outline: Option<&'a Outline>) -> anyhow::Result<Vec<&'a Place>> {
+    let Some(outline) = outline else {
+        return Ok(Vec::new());
+    };
+    if let Some(name) = &args.partition {
+        return Ok(vec![outline.find(name)?]);
+    }
+    let mut places = outline.in_question();
+    let left = places.split_off(MOST_PLACES.min(places.len()));
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|place| place.path()).collect();
+        output::remark(&format!(
+            "{MOST_PLACES} partitions are predicted; left out, to be named with --partition: {}",
+            names.join(", ")
+        ));
+    }
+    Ok(places)
+}
+
+fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::Result<Question> {
+    let profile = with(profile, &args.set)?;
+    let asked = &args.workload;
+    let capacity = prediction::capacity(&profile)?;
+    let offsets = offsets(args, place, capacity)?;
+    let length = place
+        .and_then(|place| place.length.as_ref())
+        .map(|l| l.value);
+    let farthest = offsets.iter().map(|offset| offset.bytes).max();
+    let room = capacity
+        .checked_sub(farthest.unwrap_or(Bytes::ZERO))
+        .unwrap_or(Bytes::ZERO);
+    let span = args.simulation.size.map(|unit| unit.bytes());
+    Ok(Question {
+        profile,
+        workload: Workload {
+            reads: asked.rw,
+            pattern: asked.pattern,
+            sizes: asked.io.0.clone(),
+            workers: asked.workers,
+            outstanding: asked.outstanding,
+            think: asked.think,
+            rate: asked.rate,
+        },
+        arrivals: match asked.arrivals {
+            ArrivalsArg::Even => Arrivals::Even,
+            ArrivalsArg::Random => Arrivals::Random,
+        },
+        offsets,
+        // A partition that is longer than the model is as long as the model.
+        span: span.or(length.filter(|length| *length <= room)),
+        effort: Effort {
+            requests: args.simulation.requests,
+            precision: args.simulation.precision,
+            seed: args.simulation.seed,
+            ..Effort::default()
+        },
+        sensitivities: args.simulation.sensitivity as usize,
+        work: Work {
+            data: args.move_.data.map(|unit| unit.bytes()).or(length),
+            rate: args.move_.move_rate,
+        },
+    })
+}
+
+/// The offsets to compare, the baseline first.
+fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Result<Vec<Offset>> {
+    let given = |name: &str| name.parse().map(At::Given);
+    let asked = match (args.simulation.offsets.as_slice(), place) {
+        ([], Some(_)) => vec![At::Current, given("64K")?, given("1M")?],
+        ([], None) => vec![given("unaligned")?, given("64K")?, given("1M")?],
+        (given, _) => given.to_vec(),
+    };
+    let by_default = args.simulation.offsets.is_empty();
+    let mut offsets: Vec<Offset> = Vec::new();
+    for at in asked {
+        let offset = match (at, place) {
+            (At::Given(offset), _) => offset,
+            (At::Current, Some(place)) => place::current(place, capacity),
+            (At::Current, None) => {
+                bail!(
+                    "offset `current` is the place of a partition in a stack; give that with --stack"
+                )
+            }
+        };
+        let same = offsets.iter().find(|other| other.bytes == offset.bytes);
+        match same {
+            None => offsets.push(offset),
+            Some(_) if by_default => {}
+            Some(same) => bail!(
+                "offsets `{}` and `{}` are the same place; leave one of them out",
+                same.name,
+                offset.name
+            ),
+        }
+    }
+    Ok(offsets)
+}
+
+/// What is seen while it takes longer than a moment: a line on a terminal, nothing elsewhere.
+struct Screen(ProgressBar);
+
+impl Screen {
+    fn new() -> Screen {
+        if !std::io::stderr().is_terminal() {
+            return Screen(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Screen(bar)
+    }
+
+    fn step(&self, what: &str) {
+        self.0.set_message(format!("simulating: {what}"));
+    }
+
+    fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a partition lies, from whatever says so.
+
+use anyhow::Context as _;
+use std::io::Read;
+use std::path::Path;
+use straddle::bench::place::Offset;
+use straddle::geometry::Bytes;
+use straddle::predict::outline::{LONGEST, Outline, Place};
+use straddle::predict::profile::{Profile, Refusal, registry};
+
+use crate::commands::{check, profile};
+use crate::output;
+
+/// What every document of `check` has near its beginning.
+const MARK: &str = "\"straddle.check/";
+/// As much of a file as tells whether it is such a document.
+const HEAD: usize = 512;
+
+/// The outline of a target of `check`'s, or of a document that it printed.
+pub(super) fn outline(path: &Path) -> anyhow::Result<Outline> {
+    let name = path.display().to_string();
+    if path.as_os_str() == "-" {
+        let mut text = String::new();
+        let most = std::io::stdin().lock().take(LONGEST);
+        { most }
+            .read_to_string(&mut text)
+            .context("standard input")?;
+        return Ok(Outline::read("standard input", &text)?);
+    }
+    if is_document(path) {
+        let text = profile::read(path, LONGEST)?;
+        return Ok(Outline::read(&name, &text)?);
+    }
+    let mut places = Vec::new();
+    let mut failed: Option<Refusal> = None;
+    for (name, stack) in check::stacks(path)? {
+        match Outline::of(&name, &stack) {
+            Ok(outline) => places.extend(outline.places),
+            Err(refusal) => failed = Some(refusal),
+        }
+    }
+    match failed {
+        _ if !places.is_empty() => Ok(Outline { places }),
+        Some(refusal) => Err(refusal.into()),
+        None => Err(Refusal::new(
+            name,
+            "nothing that is recognised",
+            "a disk image, a device, a capture, captured text, or a document of `straddle check --format json`",
+        )
+        .into()),
+    }
+}
+
+fn is_document(path: &Path) -> bool {
+    let Ok(target) = straddle::io::Target::open(path) else {
+        return false;
+    };
+    let mut head = Vec::new();
+    let read = target.file().take(HEAD as u64).read_to_end(&mut head);
+    read.is_ok() && String::from_utf8_lossy(&head).contains(MARK)
+}
+
+/// The place of a partition as an offset. On a model that is smaller than what lies before it, one that stands alike on all
+/// grids: the same within a GiB.
+pub(super) fn current(place: &Place, capacity: Bytes) -> Offset {
+    let mut bytes = place.offset.value;
+    if bytes.get() >= capacity.get() / 2 {
+        let within = Bytes::new(bytes.get() % (1 << 30));
+        output::remark(&format!(
+            "{} begins at {}, behind the half of what the model holds; simulated at {}, which stands alike",
+            place.path(),
+            bytes,
+            within
+        ));
+        bytes = within;
+    }
+    Offset {
+        name: "current".to_owned(),
+        bytes,
+    }
+}
+
+/// The message when no profile was named.
+pub(super) fn without_profile(place: Option<&Place>) -> String {
+    let names = registry::PROFILES.iter().map(|(name, _)| *name);
+    let profiles: Vec<Profile> = names.filter_map(|name| registry::load(name).ok()).collect();
+    let fitting = |profile: &&Profile| place.is_none_or(|place| place.may_be(profile));
+    let mut fits: Vec<&Profile> = profiles.iter().filter(fitting).collect();
+    let whose = if fits.is_empty() || place.is_none() {
+        fits = profiles.iter().collect();
+        "there are"
+    } else {
+        "that can be this stack's there are"
+    };
+    let mut text = format!(
+        "which array or device is simulated is not known; name a profile with --profile, and say with --set what is different. \
+         Of profiles {whose}:"
+    );
+    for profile in fits {
+        text.push_str(&format!("\n  {:<20} {}", profile.name, profile.title));
+    }
+    text
+}
