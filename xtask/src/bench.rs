@@ -9,6 +9,7 @@ mod captures;
 mod engines;
 mod images;
 mod measure;
+mod predict;
 mod tables;
 
 use anyhow::{Context, Result};
@@ -25,6 +26,7 @@ pub(crate) use captures::captures;
 pub(crate) use engines::engines;
 use images::{Images, Read};
 use measure::{Series, as_f64};
+pub(crate) use predict::predict;
 pub(crate) use tables::tables;
 
 const OTHER: &str = "straddle check, the other build";

@@ -29,6 +29,8 @@ cargo xtask TASK
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   bench engines [ROUNDS MILLISECONDS]
                        measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
+  bench predict [ROUNDS]
+                       measure how fast systems are simulated, and how much memory it takes, and archive the figures
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   soak fuzz [MINUTES [containers|captured|bench]]
@@ -77,6 +79,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "captures"] => bench::captures(),
         ["bench", "engines"] => bench::engines(9, 1000),
         ["bench", "engines", rounds, time] => bench::engines(rounds.parse()?, time.parse()?),
+        ["bench", "predict"] => bench::predict(5),
+        ["bench", "predict", rounds] => bench::predict(rounds.parse()?),
         ["bench", "arrays"] => bench::arrays(6),
         ["bench", "arrays", blocks] => bench::arrays(blocks.parse()?),
         ["docs"] => docs::write(),

@@ -1,0 +1,180 @@
+//! `cargo xtask bench predict`: requests that the simulator works through in a second of processor time, and how much
+//! memory it needs for two lengths of run. Statistics are on: latency histograms, counts, utilisation.
+//!
+//! Beside each kind of system stands what the peer of its kind did. They were measured once, on a machine of this kind, and
+//! are not part of the run: DiskSim 4.0 (CMU Parallel Data Laboratory) on the configurations that it comes with, and MQSim
+//! (CMU SAFARI, FAST 2018) on its own.
+
+use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::process::Command;
+
+use super::archive::Archive;
+use super::measure::Series;
+use crate::run::{cargo, output, repository, run};
+
+/// What is simulated: its name, the arguments, how many requests, the least that is asked of it, and what the peer did.
+struct Row {
+    name: &'static str,
+    words: &'static str,
+    requests: u64,
+    target: f64,
+    peer: &'static str,
+}
+
+const DISKSIM: &str = "DiskSim 4.0: 37,000 to 151,000";
+const DISKSIM_RAID: &str = "DiskSim 4.0, RAID 5: 19,200";
+const MQSIM: &str = "MQSim: 6,000 to 56,000, with 2 GB of memory";
+const NONE: &str = "none counts without time";
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "counts without time, RAID 0, 8 members, 8 KiB writes at byte 32,256",
+        words: "fixed-service -- count 8192 32256 0 1",
+        requests: 20_000_000,
+        target: 20e6,
+        peer: NONE,
+    },
+    Row {
+        name: "counts without time, RAID 5, 8 members, 8 KiB writes at byte 32,256",
+        words: "fixed-service array.level=raid5 -- count 8192 32256 0 1",
+        requests: 10_000_000,
+        target: 20e6,
+        peer: NONE,
+    },
+    Row {
+        name: "one disk, position-aware, 32 outstanding 8 KiB reads",
+        words: "cheetah-15k7 -- time 8192 32256 100 32",
+        requests: 4_000_000,
+        target: 6e6,
+        peer: DISKSIM,
+    },
+    Row {
+        name: "150 disks, 32 outstanding 8 KiB reads",
+        words: "cheetah-15k7 array.level=raid0 array.members=150 array.stripe_unit=65536 -- time 8192 32256 100 32",
+        requests: 4_000_000,
+        target: 4e6,
+        peer: DISKSIM,
+    },
+    Row {
+        name: "150 disks, 128 outstanding",
+        words: "cheetah-15k7 array.level=raid0 array.members=150 array.stripe_unit=65536 -- time 8192 32256 100 128",
+        requests: 4_000_000,
+        target: 4e6,
+        peer: DISKSIM,
+    },
+    Row {
+        name: "150 disks, 1,024 outstanding",
+        words: "cheetah-15k7 array.level=raid0 array.members=150 array.stripe_unit=65536 -- time 8192 32256 100 1024",
+        requests: 4_000_000,
+        target: 4e6,
+        peer: DISKSIM,
+    },
+    Row {
+        name: "RAID 5 of 8 disks, 32 outstanding 8 KiB writes",
+        words: "cheetah-15k7 array.level=raid5 array.members=8 array.stripe_unit=65536 -- time 8192 32256 0 32",
+        requests: 1_000_000,
+        target: 500e3,
+        peer: DISKSIM_RAID,
+    },
+    Row {
+        name: "SSD of 32 dies, 32 outstanding 4 KiB reads",
+        words: "nvme-tlc -- time 4096 32256 100 32",
+        requests: 2_000_000,
+        target: 2e6,
+        peer: MQSIM,
+    },
+];
+
+/// Most that may be resident, in KiB.
+const MEMORY: f64 = 64.0 * 1024.0;
+/// Lengths of run whose memory is compared.
+const LENGTHS: [(&str, u64); 2] = [("×1", 1), ("×10", 10)];
+
+/// Measures, and archives the figures under benches/.
+pub(crate) fn predict(rounds: usize) -> Result<()> {
+    run(cargo().args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "straddle-predict",
+        "--example",
+        "speed",
+    ]))?;
+    let speed = repository().join("target/release/examples/speed");
+    let measure = |row: &Row, times: u64| -> Result<(f64, f64)> {
+        let requests = row.requests * times / 10;
+        let said = output(
+            Command::new(&speed)
+                .args(row.words.split(' '))
+                .arg(requests.to_string()),
+        )
+        .with_context(|| row.name.to_owned())?;
+        let mut figures = said.split_whitespace().map(str::parse::<f64>);
+        let mut figure = || figures.next().context("two figures")?.context("a number");
+        Ok((figure()? / 1e6, figure()?))
+    };
+    let series = || -> Vec<Series> { ROWS.iter().map(|row| Series::new(row.name)).collect() };
+    let mut rate = series();
+    let mut memory = LENGTHS.map(|_| series());
+    for _ in 0..rounds {
+        for (at, row) in ROWS.iter().enumerate() {
+            let (this, long) = measure(row, 10)?;
+            // The shorter one is for its memory alone.
+            let (_, short) = measure(row, 1)?;
+            push(&mut rate, at, this);
+            let [of_short, of_long] = &mut memory;
+            push(of_short, at, short);
+            push(of_long, at, long);
+        }
+    }
+    let mut archive = Archive::new();
+    for (at, row) in ROWS.iter().enumerate() {
+        let mut note = format!(
+            "`{}`, {} requests a run, one thread, time on the processor",
+            row.words, row.requests
+        );
+        let least = rate.get(at).map_or(f64::NAN, |one| one.quartile(2));
+        let held = if least * 1e6 >= row.target {
+            "held"
+        } else {
+            "not held"
+        };
+        let _ = write!(
+            note,
+            ". Target: {:.1} million, {held}. Beside it, in requests a second of processor time, measured on such a machine, \
+             not in this run: {}",
+            row.target / 1e6,
+            row.peer
+        );
+        let these = rate.get(at).cloned().into_iter().collect::<Vec<_>>();
+        archive.section(row.name, "million requests a second", &note, &these);
+    }
+    for (at, row) in ROWS.iter().enumerate() {
+        let these: Vec<Series> = LENGTHS
+            .iter()
+            .zip(&memory)
+            .filter_map(|((name, _), all)| {
+                let mut one = all.get(at)?.clone();
+                one.name = format!("a run of length {name}");
+                Some(one)
+            })
+            .collect();
+        let most = these.iter().map(|one| one.quartile(4)).fold(0.0, f64::max);
+        let held = if most <= MEMORY { "held" } else { "not held" };
+        archive.section(
+            &format!("Peak memory: {}", row.name),
+            "KiB",
+            &format!("resident (VmHWM), a process each. Target: at most 65,536, {held}"),
+            &these,
+        );
+    }
+    archive.write("predict", &format!("cargo xtask bench predict {rounds}"))
+}
+
+fn push(series: &mut [Series], at: usize, value: f64) {
+    if let Some(one) = series.get_mut(at) {
+        one.push(value);
+    }
+}
