@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Bench(Box<bench::Bench>),
     Predict(Box<predict::Predict>),
     Profile(profile::Profile),
+    Study(study::Study),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),
@@ -256,6 +258,8 @@ pub(crate) enum Verb {
     Predict,
     /// `straddle profile show --json`
     Profile,
+    /// `straddle study --json`
+    Study,
 }
 
 /// Prints a completion script for a shell

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         args::Command::Bench(args) => commands::bench::run(&args),
         args::Command::Predict(args) => commands::predict::run(&args),
         args::Command::Profile(args) => commands::profile::run(&args),
+        args::Command::Study(args) => commands::study::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

@@ -45,6 +45,11 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
+/// Columns of the terminal; 100 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
+}
+
 /// Says on stderr what went wrong. A stderr that cannot be written to is ignored: there is nowhere left to say so.
 pub(crate) fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {message}");

@@ -10,6 +10,7 @@ mod document;
 mod fleet;
 mod places;
 pub mod predict;
+pub mod study;
 pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};

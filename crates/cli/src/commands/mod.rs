@@ -10,4 +10,5 @@ pub(crate) mod profile;
 pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod sqlio;
+pub(crate) mod study;
 mod together;

@@ -1,5 +1,5 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
-use straddle::report::{SCHEMA, Summary, TargetDocument, bench, predict};
+use straddle::report::{SCHEMA, Summary, TargetDocument, bench, predict, study};
 
 use crate::args::{Schema, Verb};
 use crate::{CLEAN, output};
@@ -10,6 +10,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Bench => schema_for!(bench::Document<'static>),
         Verb::Predict => schema_for!(predict::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
+        Verb::Study => schema_for!(study::Document<'static>),
     };
     let mut text = serde_json::to_string_pretty(&schema)?;
     text.push('\n');

@@ -64,10 +64,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Text without the breaks of its lines, which are those of the file.
     pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, Refusal> {
         self.with(key, "text that is not empty", |value| {
-            let text = value.as_str()?.trim();
-            (!text.is_empty()).then(|| text.to_owned())
+            let words: Vec<&str> = value.as_str()?.split_whitespace().collect();
+            (!words.is_empty()).then(|| words.join(" "))
         })
     }
 

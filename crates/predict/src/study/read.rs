@@ -186,7 +186,10 @@ fn cell(
         misses: fields.optional_text("misses")?,
     };
     if cell.fitted && mark == Mark::Validation {
-        return Err(fields.refuse("fitted", "nothing is fitted on cells marked validation"));
+        return Err(fields.refuse(
+            "fitted",
+            "false: nothing is fitted on cells marked validation",
+        ));
     }
     if operations.is_some() != matches!(metric, Metric::Elapsed(..)) {
         return Err(fields.refuse("operations", "with elapsed_ms and elapsed_s only"));
