@@ -85,8 +85,3 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
                 == Some(io::ErrorKind::BrokenPipe)
     })
 }
-
-/// Columns of the terminal; 100 where there is none.
-pub(crate) fn width() -> usize {
-    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
-}
