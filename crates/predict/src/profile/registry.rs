@@ -20,6 +20,20 @@ profiles![
     "atlas-15k-ii",
     "raptor-wd740gd",
     "barracuda-es2",
+    "ultrastar-7k4000",
+    "ultrastar-hc310-512e",
+    "ultrastar-hc310-4kn",
+    "deskstar-7k1000c",
+    "travelstar-5k320",
+    "wd-green-2tb",
+    "atlas-10k-v",
+    "atlas-10k",
+    "atlas-iii",
+    "cheetah-9lp",
+    "cheetah-4lp",
+    "barracuda-4",
+    "ibm-18es",
+    "hp-97560",
 ];
 
 /// The text of a profile.

@@ -38,8 +38,7 @@ impl Clock {
     #[inline]
     pub(super) fn angle(&self, now: Time) -> u32 {
         let angle = now.get().wrapping_mul(self.rate).wrapping_add(self.phase);
-        let steps = (angle >> 40) as u32;
-        steps
+        (angle >> 40) as u32
     }
 
     /// How long so many steps take, to the nearest nanosecond.

@@ -13,7 +13,7 @@ mod zones;
 
 use std::collections::VecDeque;
 
-use super::device::{Device, Ended, Operation, Tally, Use};
+use super::device::{Device, Ended, Granules, Operation, Tally, Use};
 use crate::kernel::Time;
 use crate::profile::{Profile, Refusal};
 use ahead::Ahead;
@@ -413,6 +413,13 @@ impl Device for Disk {
     fn forget(&mut self, now: Time) {
         self.busy = self.ahead_of(now);
         self.tally = Tally::default();
+    }
+
+    fn granules(&self) -> Option<Granules> {
+        Some(Granules {
+            unit: 1 << self.sector_bits,
+            shift: self.shift,
+        })
     }
 }
 

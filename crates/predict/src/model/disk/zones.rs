@@ -161,8 +161,7 @@ fn reciprocal(divisor: u64) -> u64 {
 
 #[inline]
 fn times(dividend: u64, reciprocal: u64) -> u64 {
-    let quotient = ((u128::from(dividend) * u128::from(reciprocal)) >> 64) as u64;
-    quotient
+    ((u128::from(dividend) * u128::from(reciprocal)) >> 64) as u64
 }
 
 #[cfg(test)]
