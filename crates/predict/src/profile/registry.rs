@@ -50,11 +50,20 @@ pub fn names() -> String {
     names.join(", ")
 }
 
+/// Devices of which there is no profile on purpose, and why.
+pub const REFUSED: &[(&str, &str)] = &[(
+    "smr-drive-managed",
+    "a conventional disk: what one that shingles its tracks does with a random write depends on a media cache and on cleaning that no maker describes",
+)];
+
 /// The profile of that name.
 ///
 /// # Errors
 /// There is none, or it is wrong.
 pub fn load(name: &str) -> Result<Profile, Refusal> {
+    if let Some((name, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+        return Err(Refusal::new("the profile", name, why));
+    }
     let text = text(name).ok_or_else(|| Refusal::new("the profile", name, names()))?;
     Profile::read(name, text)
 }

@@ -24,6 +24,9 @@ macro_rules! studies {
 // The name of its test, the name of its file.
 studies![
     fixed_service "fixed-service",
+    n3_wd_advanced_format "n3-wd-advanced-format",
+    n4_wd_green_osync "n4-wd-green-osync",
+    n13_raid1_control "n13-raid1-control",
 ];
 
 /// All names, for a message.
