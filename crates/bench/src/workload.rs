@@ -70,12 +70,16 @@ impl From<Percent> for u8 {
     }
 }
 
-/// Order of addresses. In JSON `"random"`, `"sequential"`, `{"strided": 65536}` or `{"columns": 65536}`.
+/// Order of addresses. In JSON `"random"`, `{"random_every": 4096}`, `"sequential"`, `{"strided": 65536}` or
+/// `{"columns": 65536}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// Each request at a random place of the lattice, all equally likely.
     Random,
+    /// Each request at a random place of a lattice of its own, one every so many bytes, however long the requests are:
+    /// they may overlap. fio calls the distance `blockalign`.
+    RandomEvery(Unit),
     /// One after the other; all outstanding requests of a worker share one cursor, and each worker has a part of the
     /// region of its own.
     Sequential,
@@ -89,14 +93,23 @@ pub enum Pattern {
 }
 
 impl fmt::Display for Pattern {
-    /// `random`, `strided by 64 KiB`.
+    /// `random`, `random on every 4 KiB`, `strided by 64 KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Pattern::Random => f.pad("random"),
+            Pattern::RandomEvery(step) => f.pad(&format!("random on every {step}")),
             Pattern::Sequential => f.pad("sequential"),
             Pattern::Strided(stride) => f.pad(&format!("strided by {stride}")),
             Pattern::Columns(row) => f.pad(&format!("in columns, rows of {row}")),
         }
+    }
+}
+
+impl Pattern {
+    /// True when each request may come at any place.
+    #[must_use]
+    pub const fn is_random(self) -> bool {
+        matches!(self, Pattern::Random | Pattern::RandomEvery(_))
     }
 }
 
@@ -111,11 +124,11 @@ impl Workload {
         sizes.max().unwrap_or(SECTOR)
     }
 
-    /// Distance from one request to the next where that is not their length.
+    /// Distance of the places of requests where that is not their length.
     #[must_use]
     pub fn stride(&self) -> Option<Unit> {
         match self.pattern {
-            Pattern::Strided(stride) => Some(stride),
+            Pattern::Strided(step) | Pattern::RandomEvery(step) => Some(step),
             Pattern::Random | Pattern::Sequential | Pattern::Columns(_) => None,
         }
     }
@@ -142,6 +155,11 @@ mod tests {
         let unit = Unit::new(65_536).expect("not zero");
         for (pattern, json, text) in [
             (Pattern::Random, "\"random\"", "random"),
+            (
+                Pattern::RandomEvery(unit),
+                "{\"random_every\":65536}",
+                "random on every 64 KiB",
+            ),
             (Pattern::Sequential, "\"sequential\"", "sequential"),
             (
                 Pattern::Strided(unit),

@@ -160,7 +160,7 @@ fn check_pattern(workload: &Workload) -> Result<(), PlanError> {
     let largest = workload.largest();
     let bytes = |unit: straddle_geometry::Unit| unit.bytes().grouped();
     match workload.pattern {
-        Pattern::Random | Pattern::Sequential => Ok(()),
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => Ok(()),
         Pattern::Strided(stride) => require(
             stride >= largest,
             "stride",

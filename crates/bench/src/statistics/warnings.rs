@@ -332,7 +332,7 @@ fn name(plan: &Plan, cell: usize) -> String {
     };
     let (before, behind) = match workload.pattern {
         Pattern::Random | Pattern::Sequential => (format!("{} ", workload.pattern), String::new()),
-        Pattern::Strided(_) | Pattern::Columns(_) => {
+        Pattern::RandomEvery(_) | Pattern::Strided(_) | Pattern::Columns(_) => {
             (String::new(), format!(", {}", workload.pattern))
         }
     };

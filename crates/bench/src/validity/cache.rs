@@ -12,7 +12,6 @@ use super::{Warning, WarningKind, counted};
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::sample::Sample;
-use crate::workload::Pattern;
 
 /// Shortest mean time of a random read on a disk.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -39,7 +38,7 @@ pub(super) fn larger(
         let Some(cell) = cell.and_then(|cell| plan.cells.get(cell)) else {
             continue;
         };
-        let is_judged = cell.pattern == Pattern::Random
+        let is_judged = cell.pattern.is_random()
             && sample.reads.requests >= LEAST_READS
             && reached_a_device(sample, devices);
         if !is_judged {

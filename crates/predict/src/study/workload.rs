@@ -49,7 +49,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Asked, Refusal> {
     let pattern = fields
         .with(
             "pattern",
-            "random, sequential, strided SIZE or columns SIZE",
+            "random, random SIZE, sequential, strided SIZE or columns SIZE",
             |value| pattern(value.as_str()?),
         )?
         .unwrap_or(Pattern::Random);
@@ -122,6 +122,7 @@ fn pattern(text: &str) -> Option<Pattern> {
     match text.split_once([' ', ':']) {
         None if text == "random" => Some(Pattern::Random),
         None if text == "sequential" => Some(Pattern::Sequential),
+        Some(("random", step)) => unit(step).map(Pattern::RandomEvery),
         Some(("strided", stride)) => unit(stride).map(Pattern::Strided),
         Some(("columns", row)) => unit(row).map(Pattern::Columns),
         _ => None,
@@ -157,6 +158,7 @@ mod tests {
         }
         assert_eq!(mix("70/30"), Percent::new(70));
         assert_eq!(mix("70/40"), None);
+        assert_eq!(pattern("random 4K"), Some(Pattern::RandomEvery(kib(4))));
         assert_eq!(pattern("strided 64K"), Some(Pattern::Strided(kib(64))));
         assert_eq!(pattern("strided 0"), None);
         for name in ["unaligned", "63s", "32256", "31.5K"] {

@@ -85,6 +85,7 @@ pub(crate) fn sizes(workload: &Workload) -> String {
 pub(crate) fn pattern(pattern: Pattern) -> String {
     match pattern {
         Pattern::Random | Pattern::Sequential => pattern.to_string(),
+        Pattern::RandomEvery(step) => format!("random:{}", step.get()),
         Pattern::Strided(stride) => format!("strided:{}", stride.get()),
         Pattern::Columns(row) => format!("columns:{}", row.get()),
     }

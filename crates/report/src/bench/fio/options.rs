@@ -50,6 +50,7 @@ pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
     };
     let stride = match workload.pattern {
         Pattern::Random | Pattern::Sequential => String::new(),
+        Pattern::RandomEvery(step) => format!("-every{}", short(step)),
         Pattern::Strided(step) => format!("-stride{}", short(step)),
         Pattern::Columns(row) => format!("-columns{}", short(row)),
     };
@@ -74,13 +75,13 @@ fn short(size: Unit) -> String {
 
 /// fio's `rw` without what may follow a colon.
 fn direction(workload: &Workload) -> &'static str {
-    match (workload.pattern, workload.reads) {
-        (Pattern::Random, Percent::ALL) => "randread",
-        (Pattern::Random, Percent::NONE) => "randwrite",
-        (Pattern::Random, _) => "randrw",
-        (_, Percent::ALL) => "read",
-        (_, Percent::NONE) => "write",
-        (_, _) => "rw",
+    match (workload.pattern.is_random(), workload.reads) {
+        (true, Percent::ALL) => "randread",
+        (true, Percent::NONE) => "randwrite",
+        (true, _) => "randrw",
+        (false, Percent::ALL) => "read",
+        (false, Percent::NONE) => "write",
+        (false, _) => "rw",
     }
 }
 
@@ -89,7 +90,7 @@ fn rw(workload: &Workload) -> String {
     let direction = direction(workload);
     let largest = workload.largest();
     let gap = match workload.pattern {
-        Pattern::Random | Pattern::Sequential => None,
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => None,
         Pattern::Strided(step) | Pattern::Columns(step) => {
             step.get().checked_sub(largest.get()).and_then(Unit::new)
         }
@@ -118,6 +119,9 @@ pub(super) fn of_job(workload: &Workload) -> Options {
     }
     if !matches!(workload.reads, Percent::ALL | Percent::NONE) {
         out.insert("rwmixread", workload.reads.get().to_string());
+    }
+    if let Pattern::RandomEvery(step) = workload.pattern {
+        out.insert("blockalign", short(step));
     }
     if !workload.think.is_zero() {
         out.insert("thinktime", format!("{}us", workload.think.as_micros()));
