@@ -32,7 +32,7 @@ const SHORT: &[(&str, &str)] = &[
     ("disks", "array.members"),
     ("level", "array.level"),
     ("stripe-unit", "array.stripe_unit"),
-    ("allocation-unit", "blocks.size"),
+    ("allocation-unit", "blocks.allocation_unit"),
 ];
 
 impl Axis {

@@ -8,6 +8,7 @@ mod count;
 pub mod decision;
 pub mod design;
 pub mod experiment;
+pub mod fit;
 mod kernel;
 pub mod mechanism;
 pub mod model;

@@ -192,7 +192,7 @@ impl Place {
     pub fn apply(&self, profile: Profile) -> (Profile, Vec<Taken>) {
         let has_part = |setting: &&Setting| {
             let section = setting.path.split('.').next().unwrap_or("");
-            section == "array" || profile.section(section).is_some()
+            matches!(section, "array" | "blocks") || profile.section(section).is_some()
         };
         // Together if they go together: six members may be too few for one level, and even for another.
         let all = self.settings.iter().filter(has_part);
@@ -373,15 +373,34 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
             .as_ref()
             .map(bytes),
         rotational: flag("rotational"),
-        settings: settings(base, physical.as_ref(), container_block.as_ref()),
+        settings: settings(
+            base,
+            physical.as_ref(),
+            container_block.as_ref(),
+            filesystem_below(layers, base_id).as_ref(),
+        ),
         container_block,
     })
+}
+
+/// The allocation unit of the filesystem that a virtual disk's file lies on.
+fn filesystem_below(layers: &[Layer], id: usize) -> Option<Fact<u64>> {
+    let mut here = id;
+    loop {
+        let below = *layers.get(here)?.below.first()?;
+        let layer = layers.get(below).filter(|_| below < here)?;
+        if layer.kind == "filesystem" {
+            return layer.grid("allocation-unit");
+        }
+        here = below;
+    }
 }
 
 fn settings(
     base: &Layer,
     physical: Option<&Fact<u64>>,
     block: Option<&Known<Bytes>>,
+    unit_below: Option<&Fact<u64>>,
 ) -> Vec<Setting> {
     let mut out = Vec::new();
     let mut set = |path: &str, value: toml::Value, from: String| {
@@ -412,8 +431,30 @@ fn settings(
     if let Some(fact) = physical {
         set("disk.physical_sector", size(fact.value), fact.from());
     }
+    if let Some((layout, from)) = base.text("layout") {
+        // md says how many copies there are together with how they lie: near=2.
+        let (layout, copies) = match layout.split_once('=') {
+            Some((layout, copies)) => (layout.to_owned(), copies.parse().ok()),
+            None => (layout, None),
+        };
+        set("array.layout", toml::Value::String(layout), from.clone());
+        if let Some(copies) = copies.and_then(whole) {
+            set("array.copies", copies, from);
+        }
+    }
+    if let Some(fact) = base.bytes("data-offset") {
+        set("array.data_offset", size(fact.value), fact.from());
+    }
     if let Some(block) = block {
-        set("blocks.size", size(block.value.get()), block.from.clone());
+        set("blocks.block", size(block.value.get()), block.from.clone());
+        if let Some(fact) = base.bytes("block-stride")
+            && let Some(gap) = fact.value.checked_sub(block.value.get())
+        {
+            set("blocks.gap", size(gap), fact.from());
+        }
+        if let Some(fact) = unit_below {
+            set("blocks.allocation_unit", size(fact.value), fact.from());
+        }
     }
     out
 }

@@ -148,6 +148,15 @@ impl Layer {
         })
     }
 
+    pub(super) fn bytes(&self, key: &str) -> Option<Fact<u64>> {
+        let fact = self.attribute(key)?;
+        Some(Fact {
+            value: fact.value.get("bytes")?.as_u64()?,
+            source: fact.source.clone(),
+            trust: fact.trust.clone(),
+        })
+    }
+
     /// A text, and where it was found.
     pub(super) fn text(&self, key: &str) -> Option<(String, String)> {
         let fact = self.attribute(key)?;

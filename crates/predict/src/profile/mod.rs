@@ -80,6 +80,17 @@ impl Profile {
         Ok(self)
     }
 
+    /// The same with a range around a figure that is there.
+    #[must_use]
+    pub(crate) fn ranged(mut self, path: &str, range: (f64, f64)) -> Profile {
+        if let Some((section, name)) = path.split_once('.')
+            && let Some(section) = self.sections.get_mut(section)
+        {
+            section.put_range(name, range);
+        }
+        self
+    }
+
     /// The same without a model.
     #[must_use]
     pub fn without(mut self, section: &str) -> Profile {

@@ -33,6 +33,12 @@ impl Section {
         self.figures.insert(key.name, figure);
     }
 
+    pub(super) fn put_range(&mut self, name: &str, range: (f64, f64)) {
+        if let Some(figure) = self.figures.get_mut(name) {
+            figure.range = Some(range);
+        }
+    }
+
     /// The figure of a key; `None` where it is absent.
     #[must_use]
     pub fn figure(&self, key: &Key) -> Option<&Figure> {
