@@ -54,7 +54,12 @@ pub struct Prediction {
     pub sensitivity: Sensitivity,
     /// What to do; `None` when there is only the baseline.
     pub decision: Option<Decision>,
+    /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
+    pub overloaded: Vec<usize>,
 }
+
+/// A system that answers less than this share of what is offered does not keep up.
+const KEEPS_UP: f64 = 0.97;
 
 /// Makes it. `step` is told what is going on, for people who wait.
 ///
@@ -65,7 +70,8 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
     question.span = Some(span(&question)?);
     let scenarios = scenarios(&question);
     step("offsets");
-    let trials = compare(&scenarios, question.effort)?;
+    let trials = compare(&scenarios, question.effort)
+        .map_err(|refusal| too_much(&question, &scenarios, refusal))?;
     let quantity = quantity(&question.workload);
     let best = best(&trials, quantity);
     let mut sensitivity = Sensitivity::default();
@@ -89,6 +95,13 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         found = Some((decision::decide(evidence, question.work), cause));
     }
     let (decision, cause) = found.unzip();
+    let falls_behind = |case: &Case| {
+        let offered = question.workload.rate;
+        offered.is_some_and(|rate| case.rate.mean < rate * KEEPS_UP)
+    };
+    let cases = trials.cases.iter().enumerate();
+    let overloaded = cases.filter(|(_, case)| falls_behind(case));
+    let overloaded = overloaded.map(|(index, _)| index).collect();
     Ok(Prediction {
         place: None,
         mechanisms: trials.cases.iter().map(Mechanism::of).collect(),
@@ -98,7 +111,35 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         cause: cause.flatten(),
         sensitivity,
         decision,
+        overloaded,
     })
+}
+
+/// Where requests pile up without end, says at which offsets they do.
+fn too_much(question: &Question, scenarios: &[Scenario], refusal: Refusal) -> Refusal {
+    let Some(rate) = question.workload.rate.filter(|_| refusal.key == "the rate") else {
+        return refusal;
+    };
+    let length = crate::system::Length {
+        warm_up: 0,
+        measured: question.effort.requests,
+    };
+    let serves = |scenario: &Scenario| {
+        let outcome = scenario.simulate(question.effort.seed, length);
+        outcome.is_ok_and(|outcome| outcome.rate() >= rate * KEEPS_UP)
+    };
+    let named = |which: bool| -> Vec<&str> {
+        let pairs = question.offsets.iter().zip(scenarios);
+        let found = pairs.filter(|(_, scenario)| serves(scenario) == which);
+        found.map(|(offset, _)| offset.name.as_str()).collect()
+    };
+    let (not, yes) = (named(false), named(true));
+    let mut found = format!("{rate}/s, more than is served at {}", not.join(", "));
+    if !yes.is_empty() {
+        found.push_str(&format!(" (but not at {})", yes.join(", ")));
+    }
+    let expected = "a lower rate, or none: a closed loop shows what each offset serves at most";
+    Refusal::new("--rate", found, expected)
 }
 
 /// A scenario for each offset.

@@ -206,10 +206,10 @@ fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Re
 }
 
 /// What is seen while it takes longer than a moment: a line on a terminal, nothing elsewhere.
-struct Screen(ProgressBar);
+pub(super) struct Screen(ProgressBar);
 
 impl Screen {
-    fn new() -> Screen {
+    pub(super) fn new() -> Screen {
         if !std::io::stderr().is_terminal() {
             return Screen(ProgressBar::hidden());
         }
@@ -218,11 +218,11 @@ impl Screen {
         Screen(bar)
     }
 
-    fn step(&self, what: &str) {
+    pub(super) fn step(&self, what: &str) {
         self.0.set_message(format!("simulating: {what}"));
     }
 
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
 }

@@ -3,14 +3,20 @@
 use anyhow::{Context as _, bail};
 use std::path::Path;
 use straddle::predict::design::plain;
+use straddle::predict::fit::{self as fitting, Measured, Search};
 use straddle::predict::profile::{Origin, Profile, registry};
-use straddle::report::predict::profile as forms;
+use straddle::report::predict::{fit as report, profile as forms};
 
-use crate::args::profile::{Action, Profile as Args, ProfileFormat};
+use super::predict::Screen;
+use crate::args::profile::{Action, Fit, Profile as Args, ProfileFormat};
 use crate::{CLEAN, output};
 
 /// Longest profile that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
+/// Longest document of a measurement that is read: raw samples are in it.
+const LONGEST_RESULT: u64 = 256 << 20;
+/// Most sets of parameters that are tried.
+const EVALUATIONS: u32 = 150;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     match &args.action {
@@ -30,9 +36,47 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
                 false => output::print(&forms::page(&profile, output::width()))?,
             }
         }
-        Action::Fit(_) => bail!("not built"),
+        Action::Fit(args) => fit(args)?,
     }
     Ok(CLEAN)
+}
+
+fn fit(args: &Fit) -> anyhow::Result<()> {
+    let name = args.result.display().to_string();
+    let measured = Measured::read(&name, &read(&args.result, LONGEST_RESULT)?)?;
+    let profile = with(load(&args.like)?, &args.set)?;
+    let from = args.result.file_name().unwrap_or_default();
+    let from = from.to_string_lossy();
+    let search = Search {
+        requests: args.requests,
+        evaluations: EVALUATIONS,
+        seed: args.seed,
+    };
+    let screen = Screen::new();
+    let mut fitted = fitting::fit(&profile, &measured, &args.fit, search, &from, |made| {
+        screen.step(&format!("set {made} of at most {EVALUATIONS}"));
+    })?;
+    screen.end();
+    output::print(&report::report(&fitted, &from, output::width()))?;
+    fitted.profile.title = format!("{}, fitted to {from}", fitted.profile.title);
+    let text = fitting::toml_of(&fitted.profile);
+    match &args.output {
+        Some(path) => {
+            let mut file = std::fs::File::create_new(path).with_context(|| {
+                format!(
+                    "{}: a fitted profile goes to a file of its own",
+                    path.display()
+                )
+            })?;
+            std::io::Write::write_all(&mut file, text.as_bytes())?;
+            output::remark(&format!(
+                "written: {0}; use it with --profile {0}",
+                path.display()
+            ));
+        }
+        None => output::print(&format!("\n{text}"))?,
+    }
+    Ok(())
 }
 
 fn document(profiles: &[Profile]) -> anyhow::Result<()> {

@@ -5,7 +5,8 @@ use straddle_predict::experiment::Case;
 use straddle_predict::mechanism::Mechanism;
 use straddle_predict::prediction::{Question, gain, quantity};
 
-use super::text::{asked, prose};
+use super::header::varied;
+use super::text::prose;
 use super::why::time;
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, percent, rate_text};
@@ -22,7 +23,7 @@ pub(super) fn render(question: &Question, comparison: &Comparison, width: usize,
         out,
         width,
         "Variants at each offset",
-        &format!(", {}", asked(question)),
+        &format!(", {}", varied(question, comparison)),
     );
     let column = |of: &dyn Fn(&Case) -> String| -> Vec<Cell> {
         let text = |cell: &At| comparison.case(*cell).map_or_else(String::new, of);

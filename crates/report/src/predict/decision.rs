@@ -54,16 +54,24 @@ pub(super) fn word(call: Call) -> &'static str {
 fn why(prediction: &Prediction, decision: &Decision) -> String {
     let offset = prediction.question.offsets.get(prediction.best);
     let to = offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned());
-    let what = match decision.evidence.quantity {
-        Quantity::Rate => "requests each second",
-        Quantity::Latency => "in mean latency",
-    };
     let gain = signed(decision.evidence.gain);
+    let mean = |at: usize| {
+        let case = prediction.trials.cases.get(at);
+        case.map_or_else(String::new, |case| super::why::time(case.latency.mean))
+    };
+    let what = match decision.evidence.quantity {
+        Quantity::Rate => format!("{gain} requests each second"),
+        Quantity::Latency => format!(
+            "a mean latency of {} in place of {}, {gain} sooner answered",
+            mean(prediction.best),
+            mean(0)
+        ),
+    };
     match decision.call {
         Call::Undecided => format!(
-            "Moving to {to} brings {gain} {what}: too wide to decide on; simulate more with --requests or a smaller --precision."
+            "Moving to {to} brings {what}: too wide to decide on; simulate more with --requests or a smaller --precision."
         ),
-        _ => format!("Moving to {to} brings {gain} {what}."),
+        _ => format!("Moving to {to} brings {what}."),
     }
 }
 

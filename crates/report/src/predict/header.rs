@@ -11,7 +11,7 @@ use straddle_rules::both_ways;
 
 use super::profile::{figure, path};
 use super::text::asked as workload;
-use crate::bench::wording::{asked, count, list};
+use crate::bench::wording::{asked, count, list, sizes};
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, paint};
@@ -66,7 +66,7 @@ pub(super) fn compared(
 ) {
     let mut lines = Lines { width, out };
     system(&mut lines, &question.profile);
-    lines.line("workload", &workload(question));
+    lines.line("workload", &varied(question, comparison));
     lines.line("offsets", &offsets(question));
     let axes = comparison.axes.iter();
     let axes: Vec<String> = axes
@@ -74,6 +74,16 @@ pub(super) fn compared(
         .collect();
     lines.line("compared", &axes.join("; "));
     lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+/// The workload, without the request size where that varies.
+pub(super) fn varied(question: &Question, comparison: &Comparison) -> String {
+    let text = workload(question);
+    let varies = comparison.axes.iter().any(|axis| axis.key == "io");
+    let rest = text
+        .strip_prefix(&sizes(&question.workload))
+        .filter(|_| varies);
+    rest.map_or(text.clone(), |rest| rest.trim_start().to_owned())
 }
 
 fn partition(place: &Place) -> String {

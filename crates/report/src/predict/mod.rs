@@ -7,6 +7,7 @@ mod comparison;
 pub mod csv;
 mod decision;
 mod document;
+pub mod fit;
 mod header;
 pub mod profile;
 mod sensitivity;

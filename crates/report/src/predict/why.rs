@@ -5,7 +5,7 @@ use straddle_predict::prediction::{Prediction, gain, quantity};
 
 use super::text::{names, prose};
 use crate::bench::text::heading;
-use crate::bench::wording::{decimals, gain as signed, percent};
+use crate::bench::wording::{decimals, gain as signed, list, percent, rate_text};
 use crate::text::snippet::sanitise;
 use crate::text::table::{self, Cell, Column};
 
@@ -16,13 +16,17 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     let column = |of: &dyn Fn(&Mechanism) -> String| -> Vec<Cell> {
         mechanisms.iter().map(|m| of(m).into()).collect()
     };
-    let mut columns = vec![
-        Column::figures("straddle", column(&|m| percent(m.straddling, 2))),
-        Column::figures(
-            "member\noperations",
-            column(&|m| decimals(m.member_operations, 3)),
-        ),
-    ];
+    let mut columns = Vec::new();
+    if has_stripes(prediction) {
+        columns.push(Column::figures(
+            "straddle",
+            column(&|m| percent(m.straddling, 2)),
+        ));
+    }
+    columns.push(Column::figures(
+        "member\noperations",
+        column(&|m| decimals(m.member_operations, 3)),
+    ));
     if mechanisms.iter().any(Mechanism::is_read_modify_write) {
         columns.push(Column::figures(
             "reads before\nwrites",
@@ -36,10 +40,20 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     columns.push(Column::words("busiest", column(&busiest)));
     let labels = [Column::words("offset", names(&prediction.question.offsets))];
     table::render(&labels, &columns, width, out);
+    if !prediction.overloaded.is_empty() {
+        out.push('\n');
+        prose(out, width, &overloaded(prediction));
+    }
     if let Some(text) = sentences(prediction) {
         out.push('\n');
         prose(out, width, &text);
     }
+}
+
+/// False where there is nothing to straddle but the members' own granules.
+fn has_stripes(prediction: &Prediction) -> bool {
+    let mut figures = prediction.question.profile.figures();
+    figures.any(|(model, key, _)| (model.section, key.name) == ("array", "stripe_unit"))
 }
 
 /// `8 disks, 98% busy`.
@@ -72,13 +86,14 @@ fn sentences(prediction: &Prediction) -> Option<String> {
         offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned())
     };
     let (from, to) = (name(0), name(best));
+    let stripes = has_stripes(prediction);
     if best == 0 {
-        let mut text = done(&from, baseline);
+        let mut text = done(&from, baseline, stripes);
         text.push_str(&full(baseline));
         return Some(text);
     }
-    let mut text = done(&from, baseline);
-    text.push_str(&done(&to, other));
+    let mut text = done(&from, baseline, stripes);
+    text.push_str(&done(&to, other, stripes));
     let gain = gain(
         prediction.trials.cases.get(best)?,
         quantity(&question.workload),
@@ -151,14 +166,19 @@ fn sentences(prediction: &Prediction) -> Option<String> {
 }
 
 /// `At unaligned, 12.5% of requests straddle a stripe unit, and members do 1.125 operations for each. `
-fn done(name: &str, mechanism: &Mechanism) -> String {
+fn done(name: &str, mechanism: &Mechanism, stripes: bool) -> String {
     let straddle = match mechanism.straddling {
-        0.0 => "no request straddles".to_owned(),
-        share if share >= 0.999_95 => "every request straddles".to_owned(),
-        share => format!("{} of requests straddle", percent(share, 1)),
+        _ if !stripes => String::new(),
+        0.0 => "no request straddles a stripe unit, and ".to_owned(),
+        share if share >= 0.999_95 => "every request straddles a stripe unit, and ".to_owned(),
+        share => format!(
+            "{} of requests straddle a stripe unit, and ",
+            percent(share, 1)
+        ),
     };
+    let who = if stripes { "members do" } else { "there are" };
     let mut text = format!(
-        "At {name}, {straddle} a stripe unit, and members do {} operations for each request",
+        "At {name}, {straddle}{who} {} operations for each request",
         decimals(mechanism.member_operations, 3)
     );
     if mechanism.reads_before_writes > 0.000_5 {
@@ -174,6 +194,27 @@ fn done(name: &str, mechanism: &Mechanism) -> String {
         ));
     }
     text + ". "
+}
+
+/// What an open loop offers and nobody serves.
+fn overloaded(prediction: &Prediction) -> String {
+    let question = &prediction.question;
+    let which = prediction.overloaded.iter().filter_map(|index| {
+        let (offset, case) = (
+            question.offsets.get(*index)?,
+            prediction.trials.cases.get(*index)?,
+        );
+        Some(format!(
+            "{} ({}/s)",
+            sanitise(&offset.name),
+            rate_text(case.rate.mean)
+        ))
+    });
+    format!(
+        "More is offered than is served at {}: requests pile up for as long as it lasts, so latencies there are those of the \
+         run's length, and the gain is larger the longer it lasts.",
+        list(&which.collect::<Vec<_>>())
+    )
 }
 
 fn full(mechanism: &Mechanism) -> String {
