@@ -12,6 +12,9 @@ pub(super) struct Geometry {
     pub(super) page: u64,
     /// Neighbouring pages on the planes of one die.
     pub(super) row: u64,
+    /// What lies side by side on one die for sure: a row, or a smaller unit where units are scattered.
+    piece: u64,
+    is_scattered: bool,
     pub(super) codeword: u64,
     pub(super) dies: u32,
     pub(super) channels: u32,
@@ -21,14 +24,14 @@ pub(super) struct Geometry {
     pub(super) block: u64,
 }
 
-/// What is read of one row.
+/// What is read at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) die: u32,
     pub(super) pages: u64,
     /// Whole codewords.
     pub(super) bytes: u64,
-    /// Where the row ends.
+    /// Where the row or unit ends.
     pub(super) end: u64,
 }
 
@@ -52,6 +55,7 @@ impl Geometry {
             let expected = format!("a multiple or a part of a row's {row} bytes (planes x page)");
             return Err(section.refuse(&keys::UNIT, expected));
         }
+        let is_scattered = section.word(&keys::LAYOUT) == "scattered";
         let capacity = section.whole(&keys::CAPACITY);
         if unit > capacity {
             let expected = format!("at most the device's {capacity} bytes");
@@ -76,6 +80,8 @@ impl Geometry {
             unit,
             page,
             row,
+            piece: if is_scattered { unit.min(row) } else { row },
+            is_scattered,
             codeword,
             dies,
             channels,
@@ -106,23 +112,36 @@ impl Geometry {
         ranges
     }
 
-    /// The die of an address's row.
+    /// The die of an address.
     #[inline]
     pub(super) fn die(&self, at: u64) -> u32 {
-        u32::try_from(at / self.row % u64::from(self.dies)).unwrap_or(0)
+        self.die_of(at / self.piece)
     }
 
-    /// What has to be read of the row of `at` for the bytes up to `end`.
+    #[inline]
+    fn die_of(&self, piece: u64) -> u32 {
+        // The finalizer of SplitMix64.
+        let number = if self.is_scattered {
+            let z = (piece ^ (piece >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        } else {
+            piece
+        };
+        u32::try_from(number % u64::from(self.dies)).unwrap_or(0)
+    }
+
+    /// What has to be read of the row of `at`, or of its unit, for the bytes up to `end`.
     #[inline]
     pub(super) fn part(&self, at: u64, end: u64) -> Part {
-        let row = at / self.row;
-        let row_end = (row + 1) * self.row;
-        let last = end.min(row_end) - 1;
+        let piece = at / self.piece;
+        let piece_end = (piece + 1) * self.piece;
+        let last = end.min(piece_end) - 1;
         Part {
-            die: u32::try_from(row % u64::from(self.dies)).unwrap_or(0),
+            die: self.die_of(piece),
             pages: last / self.page - at / self.page + 1,
             bytes: (last / self.codeword - at / self.codeword + 1) * self.codeword,
-            end: row_end,
+            end: piece_end,
         }
     }
 }

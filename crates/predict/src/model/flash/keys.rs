@@ -32,6 +32,12 @@ pub(super) const UNIT: Key = Key::bytes(
     16_777_216.0,
     "Indirection unit: what the device maps, and rewrites as a whole.",
 );
+pub(super) const LAYOUT: Key = Key::word(
+    "layout",
+    &["striped", "scattered"],
+    "Where neighbouring units lie: striped over dies by rows, as on a device that was filled in order; or each anywhere, as random writes leave them.",
+)
+.or_word("striped", "a device that was filled in order");
 pub(super) const READ: Key = Key::time(
     "read",
     1e-6,
@@ -157,6 +163,7 @@ pub(crate) static MODEL: Model = Model {
         &PAGE,
         &PAGES,
         &UNIT,
+        &LAYOUT,
         &READ,
         &PROGRAM,
         &ERASE,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Every server keeps working while there is something to do for it. What is where: addresses are striped over dies by
-//! *rows* (neighbouring pages on the planes of one die); writes go to the dies in turn, or, on block-mapped devices, to the
+//! *rows* (neighbouring pages on the planes of one die), or units are scattered; writes go to the dies in turn, or, on block-mapped devices, to the
 //! die of their address. See `docs/models/flash.md`.
 
 mod cards;
@@ -136,6 +136,10 @@ impl Device for Flash {
         if is_block_mapped && spare.is_some() {
             let expected = "absent beside open_blocks: block-mapped devices collect no garbage";
             return Err(section.refuse(&keys::OVER_PROVISION, expected));
+        }
+        if is_block_mapped && section.word(&keys::LAYOUT) == "scattered" {
+            let expected = "striped beside open_blocks: blocks are mapped as a whole";
+            return Err(section.refuse(&keys::LAYOUT, expected));
         }
         if let Some(buffer) = section.optional(&keys::BUFFER)
             && buffer < libm::round(section.number(&keys::UNIT))

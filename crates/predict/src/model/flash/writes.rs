@@ -50,9 +50,7 @@ impl Flash {
             // One that is larger than the buffer has it for itself.
             let needed = bytes.min(self.buffer.capacity);
             if self.buffer.used.saturating_add(needed) > self.buffer.capacity {
-                if self.buffer.gathered > 0 && self.buffer.gathered == self.buffer.used {
-                    self.program_gathered(now, NONE);
-                }
+                self.unblock(now);
                 return;
             }
             self.buffer.used = self.buffer.used.saturating_add(bytes);
@@ -67,6 +65,14 @@ impl Flash {
             } else {
                 self.commit(now, id, ended);
             }
+        }
+    }
+
+    /// Where writes wait, and nothing else will make room, rows are programmed that are not full.
+    fn unblock(&mut self, now: Time) {
+        let gathered = self.buffer.gathered;
+        if gathered > 0 && gathered == self.buffer.used && !self.buffer.waiting.is_empty() {
+            self.program_gathered(now, NONE);
         }
     }
 
@@ -96,6 +102,7 @@ impl Flash {
         } else {
             self.program_log(now, bytes, waiter);
             self.collect(now, operation.start, operation.end(), bytes);
+            self.unblock(now);
         }
         self.progress(now, id, ended);
     }
