@@ -34,6 +34,19 @@ profiles![
     "barracuda-4",
     "ibm-18es",
     "hp-97560",
+    "slc-2008",
+    "disksim-ssd",
+    "mqsim",
+    "f20",
+    "ssd-2012",
+    "sata-tlc",
+    "nvme-tlc",
+    "qlc-16k",
+    "qlc-64k",
+    "sd-card",
+    "aws-i4i",
+    "md-raid10-nvme",
+    "fixed-service",
 ];
 
 /// The text of a profile.

@@ -27,6 +27,11 @@ studies![
     n3_wd_advanced_format "n3-wd-advanced-format",
     n4_wd_green_osync "n4-wd-green-osync",
     n13_raid1_control "n13-raid1-control",
+    f20 "s5-f20",
+    ssdaligntest "n17-ssdaligntest",
+    flashbench "n18-flashbench",
+    i4i "n21-i4i",
+    md_bitmap "n22-md-bitmap",
 ];
 
 /// All names, for a message.
