@@ -15,6 +15,13 @@ const COMMAND: Key = Key::time(
     "Time that a command occupies a port besides its data.",
 )
 .or(0.0, "small beside the service behind it");
+const LATENCY: Key = Key::time(
+    "latency",
+    0.0,
+    1.0,
+    "Time that a command and its answer are on their way besides, driver, adapter and fabric included. It occupies nothing.",
+)
+.or(0.0, "small beside the service behind it");
 const BANDWIDTH: Key = Key::rate("bandwidth", 1e5, 1e13, "Data rate of one port.").optional();
 const DEPTH: Key = Key::count(
     "depth",
@@ -28,18 +35,22 @@ const DEPTH: Key = Key::count(
 pub(crate) static MODEL: Model = Model {
     section: "port",
     title: "Host ports",
-    keys: &[&COUNT, &COMMAND, &BANDWIDTH, &DEPTH],
+    keys: &[&COUNT, &COMMAND, &LATENCY, &BANDWIDTH, &DEPTH],
 };
 
 /// Ports and those that wait for them.
 #[derive(Debug)]
 pub(crate) struct Port {
-    pub(crate) servers: Servers<u32>,
+    servers: Servers<u32>,
     command: f64,
+    latency: Time,
     seconds_per_byte: f64,
     depth: usize,
     inside: usize,
+    /// Those that wait with the host, and their bytes.
     waiting: VecDeque<(u32, u64)>,
+    /// Those on their way, when they get there, and their bytes.
+    coming: VecDeque<(Time, u32, u64)>,
 }
 
 impl Port {
@@ -48,33 +59,126 @@ impl Port {
         Port {
             servers: Servers::new(count(&COUNT)),
             command: section.number(&COMMAND),
+            latency: section.time(&LATENCY),
             seconds_per_byte: section.optional(&BANDWIDTH).map_or(0.0, |rate| 1.0 / rate),
             depth: section
                 .optional(&DEPTH)
                 .map_or(usize::MAX, |_| count(&DEPTH)),
             inside: 0,
             waiting: VecDeque::new(),
+            coming: VecDeque::new(),
         }
     }
 
     /// A command of `len` bytes comes.
+    #[inline]
     pub(crate) fn enter(&mut self, now: Time, command: u32, len: u64) {
         if self.inside >= self.depth {
             self.waiting.push_back((command, len));
             return;
         }
         self.inside += 1;
-        #[expect(clippy::cast_precision_loss, reason = "a length is far below 2⁵³")]
-        let transfer = len as f64 * self.seconds_per_byte;
-        self.servers
-            .submit(now, command, Time::seconds(self.command + transfer));
+        if self.latency == Time::ZERO {
+            self.occupy(now, command, len);
+        } else {
+            self.coming.push_back((now + self.latency, command, len));
+        }
     }
 
-    /// A command has left, and makes room.
+    #[inline]
+    fn occupy(&mut self, now: Time, command: u32, len: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a length is far below 2⁵³")]
+        let transfer = len as f64 * self.seconds_per_byte;
+        let service = Time::seconds(self.command + transfer);
+        self.servers.submit(now, command, service);
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        let comes = self.coming.front().map_or(Time::NEVER, |(at, ..)| *at);
+        self.servers.next().min(comes)
+    }
+
+    /// It happens: the command that has passed a port at `now`, if one has.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) -> Option<u32> {
+        if let Some((at, command, len)) = self.coming.front().copied()
+            && at <= now
+        {
+            self.coming.pop_front();
+            self.occupy(now, command, len);
+            return None;
+        }
+        self.servers.take(now)
+    }
+
+    /// A command has left the array, and makes room.
+    #[inline]
     pub(crate) fn leave(&mut self, now: Time) {
         self.inside -= 1;
         if let Some((command, len)) = self.waiting.pop_front() {
             self.enter(now, command, len);
         }
+    }
+
+    /// How many ports there are.
+    pub(crate) fn count(&self) -> usize {
+        self.servers.count()
+    }
+
+    /// Time that they were busy before `now` since the last [`Port::forget`], all together.
+    pub(crate) fn busy_until(&self, now: Time) -> Time {
+        self.servers.busy_until(now)
+    }
+
+    /// Counts from `now` on only.
+    pub(crate) fn forget(&mut self, now: Time) {
+        self.servers.forget(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    fn port(text: &str) -> Port {
+        let text = format!("title = \"t\"\nsummary = \"t\"\n[port]\n{text}");
+        let profile = Profile::read("test", &text).and_then(|profile| profile.complete());
+        let profile = profile.expect("a profile");
+        Port::build(profile.section("port").expect("it has one"))
+    }
+
+    fn us(count: u64) -> Time {
+        Time::nanoseconds(count * 1000)
+    }
+
+    #[test]
+    fn no_more_than_the_limit_are_inside_and_they_come_in_order() {
+        let mut port = port(
+            "count = { value = 2, assumed = \"t\" }\ncommand = { value = \"10 us\", assumed = \"t\" }\n\
+             bandwidth = { value = \"100 MB/s\", assumed = \"t\" }\ndepth = { value = 3, assumed = \"t\" }\n\
+             latency = { value = \"5 us\", assumed = \"t\" }",
+        );
+        for command in 0..10 {
+            port.enter(Time::ZERO, command, 1000);
+        }
+        let (mut inside, mut passed) = (3, Vec::new());
+        let mut now = Time::ZERO;
+        while port.next() < Time::NEVER {
+            now = port.next();
+            if let Some(command) = port.advance(now) {
+                passed.push(command);
+                // The array answers at once.
+                port.leave(now);
+                inside = port.inside.max(inside);
+            }
+        }
+        assert_eq!(inside, 3);
+        assert_eq!(passed, (0..10).collect::<Vec<u32>>());
+        // Ten commands of 20 us on two ports, each of the later ones held up by 5 us of way.
+        assert_eq!(port.busy_until(now), us(200));
+        assert!(now >= us(105) && now <= us(145), "{now:?}");
     }
 }

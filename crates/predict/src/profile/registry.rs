@@ -46,7 +46,7 @@ profiles![
     "sd-card",
     "aws-i4i",
     "md-raid10-nvme",
-    "fixed-service",
+    "eva8100",
 ];
 
 /// The text of a profile.

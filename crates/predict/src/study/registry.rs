@@ -32,6 +32,7 @@ studies![
     flashbench "n18-flashbench",
     i4i "n21-i4i",
     md_bitmap "n22-md-bitmap",
+    s1_eva8100 "s1-eva8100",
 ];
 
 /// All names, for a message.

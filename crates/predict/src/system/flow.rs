@@ -108,7 +108,7 @@ impl<D: Device> System<D> {
         match &mut self.port {
             Some(port) => {
                 port.enter(now, key, operation.len);
-                let next = port.servers.next();
+                let next = port.next();
                 self.calendar.set(self.port_station(), next);
             }
             None => self.enter_controller(now, key),
@@ -117,8 +117,8 @@ impl<D: Device> System<D> {
 
     pub(super) fn leave_port(&mut self, now: Time) {
         let Some(port) = &mut self.port else { return };
-        let command = port.servers.take(now);
-        let next = port.servers.next();
+        let command = port.advance(now);
+        let next = port.next();
         self.calendar.set(self.port_station(), next);
         if let Some(command) = command {
             self.enter_controller(now, command);
@@ -283,7 +283,7 @@ impl<D: Device> System<D> {
         let Command { visit, .. } = self.commands.remove(key as usize);
         if let Some(port) = &mut self.port {
             port.leave(now);
-            let next = port.servers.next();
+            let next = port.next();
             self.calendar.set(self.port_station(), next);
         }
         if let Some(key) = visit {
@@ -309,7 +309,7 @@ impl<D: Device> System<D> {
                 device.forget(now);
             }
             if let Some(port) = &mut self.port {
-                port.servers.forget(now);
+                port.forget(now);
             }
             if let Some(controller) = &mut self.controller {
                 controller.forget(now);

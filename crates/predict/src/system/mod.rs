@@ -345,7 +345,7 @@ impl<D: Device> System<D> {
             });
         };
         if let Some(port) = &self.port {
-            add("ports", port.servers.count(), port.servers.busy_until(now));
+            add("ports", port.count(), port.busy_until(now));
         }
         if let Some(controller) = &self.controller {
             let busy = controller.busy_until(now);
