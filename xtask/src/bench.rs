@@ -10,6 +10,7 @@ mod engines;
 mod images;
 mod measure;
 mod predict;
+mod studies;
 mod tables;
 
 use anyhow::{Context, Result};
@@ -27,6 +28,7 @@ pub(crate) use engines::engines;
 use images::{Images, Read};
 use measure::{Series, as_f64};
 pub(crate) use predict::predict;
+pub(crate) use studies::studies;
 pub(crate) use tables::tables;
 
 const OTHER: &str = "straddle check, the other build";

@@ -1,4 +1,7 @@
-//! Pages that are written from the program itself: rules, beliefs, formats, the command line.
+//! Pages that are written from the program itself: rules, beliefs, formats, models, profiles, studies, the command line.
+
+mod models;
+mod studies;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -84,6 +87,9 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
         PathBuf::from("docs/reference/command-line.md"),
         command_line()?,
     );
+    pages.extend(models::pages()?);
+    pages.insert(PathBuf::from("docs/profiles.md"), models::profiles()?);
+    pages.insert(PathBuf::from("docs/studies.md"), studies::page()?);
     Ok(pages)
 }
 
@@ -190,6 +196,10 @@ fn command_line() -> Result<String> {
     for command in [
         &[][..],
         &["check"],
+        &["bench"],
+        &["predict"],
+        &["profile"],
+        &["study"],
         &["explain"],
         &["capture"],
         &["sqlio"],

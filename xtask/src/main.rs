@@ -33,6 +33,7 @@ cargo xtask TASK
                        measure how fast systems are simulated, and how much memory it takes, and archive the figures
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
+  bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
   soak fuzz [MINUTES [containers|captured|bench]]
                        fuzz every target, or those of virtual disks, captured text or bench, in turn, MINUTES in total (30), and archive what was run
 ";
@@ -83,6 +84,10 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "predict", rounds] => bench::predict(rounds.parse()?),
         ["bench", "arrays"] => bench::arrays(6),
         ["bench", "arrays", blocks] => bench::arrays(blocks.parse()?),
+        ["bench", "studies"] => {
+            bench::studies()?;
+            docs::write()
+        }
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),

@@ -61,6 +61,11 @@ impl Model {
     }
 }
 
+/// Every model, highest first.
+pub fn all() -> impl Iterator<Item = &'static Model> {
+    MODELS.iter().copied()
+}
+
 /// The model of that section.
 #[must_use]
 pub fn find(section: &str) -> Option<&'static Model> {
