@@ -1,6 +1,6 @@
 //! A system, a workload and a place for it: what one run simulates.
 
-use straddle_bench::workload::Workload;
+use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Extent};
 
 use crate::model::Device;
@@ -39,6 +39,31 @@ impl Scenario {
         with_device(&profile, run)
     }
 
+    /// Refuses requests that are not whole logical sectors of so many bytes: such a device does not serve them.
+    fn check(&self, sector: u64) -> Result<(), Refusal> {
+        let sizes = self.workload.sizes.iter();
+        let sizes = sizes.map(|(size, _)| ("workload.io", size.bytes()));
+        let stride = match self.workload.pattern {
+            Pattern::Strided(stride) => Some(("workload.pattern", stride.bytes())),
+            Pattern::Columns(row) => Some(("workload.pattern", row.bytes())),
+            Pattern::Random | Pattern::Sequential => None,
+        };
+        let mut all = std::iter::once(("workload.offset", self.offset))
+            .chain(sizes)
+            .chain(stride);
+        match all.find(|(_, bytes)| !bytes.get().is_multiple_of(sector)) {
+            None => Ok(()),
+            Some((key, bytes)) => Err(Refusal::new(
+                key,
+                bytes,
+                format!(
+                    "whole logical sectors of {}: the device serves nothing else",
+                    Bytes::new(sector)
+                ),
+            )),
+        }
+    }
+
     /// Where the workload's requests lie in a system of so many bytes.
     pub(crate) fn ground(&self, capacity: u64) -> Result<Ground, Refusal> {
         let capacity = Bytes::new(capacity);
@@ -71,6 +96,7 @@ impl WithDevice for Run<'_> {
             workload, arrivals, ..
         } = self.scenario;
         let system = System::<D>::build(profile, self.seed)?;
+        self.scenario.check(system.sector())?;
         let ground = self.scenario.ground(system.capacity())?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
         system.run(&mut requests, self.length)
@@ -102,7 +128,7 @@ mod tests {
     use super::*;
     use crate::profile::registry;
     use std::time::Duration;
-    use straddle_bench::workload::{Pattern, Percent};
+    use straddle_bench::workload::Percent;
     use straddle_geometry::Unit;
 
     fn scenario(io: u64, offset: u64) -> Scenario {
@@ -121,6 +147,21 @@ mod tests {
             offset: Bytes::new(offset),
             span: None,
         }
+    }
+
+    #[test]
+    fn a_request_that_is_no_whole_sector_is_refused() {
+        let run = |profile: &str, io, offset| {
+            let mut scenario = scenario(io, offset);
+            scenario.profile = registry::load(profile).expect("it is one of ours");
+            scenario.simulate(1, LENGTH).map(|_| ())
+        };
+        let refusal = run("ultrastar-hc310-4kn", 4096, 512).expect_err("it lies on no sector");
+        assert_eq!(refusal.key, "workload.offset");
+        let refusal = run("ultrastar-hc310-4kn", 512, 4096).expect_err("it is shorter");
+        assert_eq!(refusal.key, "workload.io");
+        assert_eq!(run("ultrastar-hc310-4kn", 4096, 4096), Ok(()));
+        assert_eq!(run("ultrastar-hc310-512e", 4096, 512), Ok(()));
     }
 
     const LENGTH: Length = Length {

@@ -61,6 +61,11 @@ pub(crate) trait Device: Sized + Send {
     /// Bytes that it holds.
     fn capacity(&self) -> u64;
 
+    /// Its logical sector: a workload whose requests are not whole ones is refused. 1 where any will do.
+    fn sector(&self) -> u64 {
+        1
+    }
+
     /// An operation comes.
     fn submit(&mut self, now: Time, ticket: u32, operation: Operation);
 

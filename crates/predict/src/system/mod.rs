@@ -199,6 +199,11 @@ impl<D: Device> System<D> {
         })
     }
 
+    /// Bytes of a member's logical sector.
+    pub(crate) fn sector(&self) -> u64 {
+        self.devices.first().map_or(1, Device::sector)
+    }
+
     /// Bytes that the host sees.
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity

@@ -70,6 +70,7 @@ impl Disk {
         let count = |key| usize::try_from(section.whole(key)).unwrap_or(1);
         Ok(Disk {
             capacity,
+            logical,
             shift,
             sector_bits: physical.trailing_zeros(),
             seconds_per_byte: 1.0 / section.number(&keys::BUS),

@@ -36,6 +36,8 @@ enum Current {
 #[derive(Debug)]
 pub(crate) struct Disk {
     capacity: u64,
+    /// Bytes of a logical sector.
+    logical: u64,
     /// Bytes of the first physical sector that lie in front of the first logical one.
     shift: u64,
     /// Binary logarithm of a physical sector's bytes.
@@ -333,6 +335,10 @@ impl Device for Disk {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    fn sector(&self) -> u64 {
+        self.logical
     }
 
     #[inline]
