@@ -107,6 +107,12 @@ impl Zones {
         self.cylinders
     }
 
+    /// Surfaces with a head each.
+    #[cfg(test)]
+    pub(super) fn surfaces(&self) -> u32 {
+        self.surfaces
+    }
+
     /// Where a sector begins and what follows it on its track; one behind the last counts as the last.
     #[inline]
     pub(super) fn run(&self, sector: u64) -> Run {
