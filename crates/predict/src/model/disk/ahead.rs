@@ -1,6 +1,7 @@
 //! What was read ahead: runs of sectors that a read finds in the drive's memory.
 
 use super::arm::{Mechanics, Motion};
+use super::clock::TURN;
 use super::zones::Place;
 use crate::kernel::Time;
 
@@ -81,6 +82,14 @@ impl Ahead {
             return None;
         }
         let clock = &mechanics.clock;
+        if start > stream.reached {
+            // Whether it is worth waiting for: positioning takes about as long as a revolution.
+            let mut motion = Motion::new(mechanics, stream.place);
+            motion.follow(stream.reached, start - stream.reached, false);
+            if stream.at + clock.span(motion.spent) > now + clock.span(u64::from(TURN)) {
+                return None;
+            }
+        }
         let mut busy = Time::ZERO;
         if end > stream.reached {
             // It may have stopped, its memory being full; then it goes on from there now.

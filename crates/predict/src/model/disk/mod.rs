@@ -96,10 +96,11 @@ impl Disk {
         Time::seconds(seconds)
     }
 
-    /// A command that does not need the arm is answered, once its data are there and the interface has passed them.
-    fn answer(&mut self, now: Time, ticket: u32, len: u64, ready: Time) {
+    /// A command that does not need the arm, understood at `from`, is answered once its data are there and the interface has
+    /// passed them.
+    fn answer(&mut self, from: Time, ticket: u32, len: u64, ready: Time) {
         let transfer = self.transfer(len);
-        let answered = ((now + self.overhead).max(self.bus_free) + transfer).max(ready);
+        let answered = (from.max(self.bus_free) + transfer).max(ready);
         self.bus_free = answered;
         self.answers.push_back((answered, ticket));
     }
@@ -107,7 +108,7 @@ impl Disk {
     fn read(&mut self, now: Time, ticket: u32, operation: Operation, sectors: Sectors) -> bool {
         let (start, end) = (operation.start + self.shift, operation.end() + self.shift);
         if !self.cache.is_empty() && self.cache.holds(start, end) {
-            self.answer(now, ticket, operation.len, now);
+            self.answer(now + self.overhead, ticket, operation.len, now);
             return true;
         }
         if self.queue.len() + self.arriving.len() > 0 || self.current != Current::Nothing {
@@ -118,7 +119,7 @@ impl Disk {
             return false;
         };
         self.busy += hit.busy;
-        self.answer(now, ticket, operation.len, hit.ready);
+        self.answer(now + self.overhead, ticket, operation.len, hit.ready);
         true
     }
 
@@ -130,7 +131,7 @@ impl Disk {
         if self.blocked.is_empty() && self.cache.has_room(operation.len) {
             self.cache
                 .write(operation.start + self.shift, operation.end() + self.shift);
-            self.answer(now, ticket, operation.len, now);
+            self.answer(now + self.overhead, ticket, operation.len, now);
         } else {
             self.blocked.push_back((ticket, operation));
         }

@@ -375,3 +375,61 @@ proptest! {
         prop_assert_eq!(queue.len() + 1, spent.len());
     }
 }
+
+#[test]
+fn a_read_far_behind_what_is_read_ahead_goes_there_itself() {
+    let changes = [("disk.read_ahead", "\"100 MB\"")];
+    let mut disk = disk(&changes).expect("it is one");
+    let far = Operation::read(50_000_000, 512);
+    let times = alone(&mut disk, &[Operation::read(0, 512), far]);
+    assert!(times[1] < 0.0135, "{}", times[1]);
+    // What was read ahead until then is still there.
+    assert_eq!(alone(&mut disk, &[Operation::read(512, 512)]).len(), 1);
+}
+
+#[test]
+fn cached_writes_are_answered_at_once_and_written_in_passes() {
+    let changes = [
+        ("disk.format", "\"512e\""),
+        ("disk.write_cache", "\"1 MiB\""),
+        ("disk.destage_batch", "16"),
+        ("disk.destage_order", "\"sorted\""),
+        ("disk.destage_gap", "\"1 ms\""),
+        ("disk.command_overhead", "\"0.1 ms\""),
+    ];
+    let run = |offset: u64| {
+        let mut disk = disk(&changes).expect("it is one");
+        let writes: Vec<Operation> = (0..4_000)
+            .map(|number| Operation::write(number * 16_384 + offset, 4096))
+            .collect();
+        let first = alone(&mut disk, &writes[..1])[0];
+        assert!((first - 0.0001).abs() < 1e-6, "{first}");
+        let rate = rate(&mut disk, &writes[1..], 1);
+        (rate, disk.tally())
+    };
+    // Sixteen sectors of four each pass: 64 sectors further on after a revolution.
+    let (whole, counted) = run(0);
+    assert_eq!(counted.granules_read, 0);
+    let pass = 0.010 + 0.010 * 64.0 / 1000.0;
+    assert!((whole * pass / 16.0 - 1.0).abs() < 0.1, "{whole}");
+    // Eight writes are sixteen sectors, which are read in one revolution and written in the next.
+    let (part, counted) = run(512);
+    assert!(counted.granules_read > 7_000, "{counted:?}");
+    let pass = 0.020 + 0.010 * 32.0 / 1000.0;
+    assert!((part * pass / 8.0 - 1.0).abs() < 0.1, "{part}");
+}
+
+#[test]
+fn writes_that_follow_each_other_become_whole_sectors_in_the_cache() {
+    let changes = [
+        ("disk.format", "\"512e\""),
+        ("disk.write_cache", "\"8 MiB\""),
+    ];
+    let mut disk = disk(&changes).expect("it is one");
+    let writes: Vec<Operation> = (0..20_000)
+        .map(|number| Operation::write(number * 4096 + 512, 4096))
+        .collect();
+    rate(&mut disk, &writes, 8);
+    let tally = disk.tally();
+    assert!(tally.granules_read < 400, "{tally:?}");
+}
