@@ -47,6 +47,9 @@ profiles![
     "aws-i4i",
     "md-raid10-nvme",
     "eva8100",
+    "md-raid0-p4510",
+    "md-raid5-8",
+    "md-raid5-ssd-4",
 ];
 
 /// The text of a profile.

@@ -33,6 +33,10 @@ studies![
     i4i "n21-i4i",
     md_bitmap "n22-md-bitmap",
     s1_eva8100 "s1-eva8100",
+    n23_md_raid5 "n23-md-raid5",
+    n26_md_granule "n26-md-granule",
+    n29_four_nvme "n29-four-nvme",
+    s4_geometry "s4-geometry",
 ];
 
 /// All names, for a message.

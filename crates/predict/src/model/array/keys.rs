@@ -71,6 +71,21 @@ pub(super) const GRANULE: Key = Key::bytes(
      the stripe unit. Without it, the largest divisor of the stripe unit that also divides 4 KiB, a page of md's stripe cache.",
 )
 .optional();
+pub(super) const LARGEST: Key = Key::bytes(
+    "largest",
+    4096.0,
+    1e9,
+    "Longest write that rows with parity are worked out for at once: a longer one is split from its beginning, and a row \
+     that is cut is written in part twice (md: max_hw_sectors).",
+)
+.optional();
+pub(super) const CUT: Key = Key::word(
+    "cut",
+    &["anywhere", "rows"],
+    "Where writes longer than the largest are split: after so many bytes, wherever that is, or at the last beginning of \
+     a row before. Anywhere unless said.",
+)
+.optional();
 pub(super) const FAILED: Key = Key::count(
     "failed",
     0.0,
@@ -113,6 +128,8 @@ pub(crate) static MODEL: Model = Model {
         &ROW,
         &PARITY,
         &GRANULE,
+        &LARGEST,
+        &CUT,
         &FAILED,
         &BALANCE,
         &MERGE,

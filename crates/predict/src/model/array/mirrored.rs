@@ -65,6 +65,14 @@ impl Mirrored {
         }
     }
 
+    /// Units that lie next to each other: as many as members hold different data.
+    pub(super) fn row(&self) -> u64 {
+        match self.at {
+            Copies::Near => (self.members.get() / u64::from(self.copies)).max(1),
+            _ => self.columns.get(),
+        }
+    }
+
     /// Units that fit on members of so many units each.
     pub(super) fn units(&self, rows: u64) -> u64 {
         let copies = u64::from(self.copies);

@@ -101,7 +101,7 @@ impl Layout {
             ));
         }
         let rows = room / unit;
-        let (family, units) = match level {
+        let (family, units, row) = match level {
             "single" | "linear" | "raid0" => {
                 if level == "single" && members != 1 {
                     return Err(section.refuse(&keys::MEMBERS, "1 in single"));
@@ -114,17 +114,20 @@ impl Layout {
                 }
                 let members = Divisor::new(u64::from(members));
                 let units = rows.saturating_mul(members.get());
-                (Family::Striped(Striped { members }), units)
+                let row = members.get();
+                (Family::Striped(Striped { members }), units, row)
             }
             "raid1" | "raid10" | "raid01" | "vraid1" => {
                 let mirrored = mirrored(section, level, members, rows, failed)?;
                 let units = mirrored.units(rows);
-                (Family::Mirrored(mirrored), units)
+                let row = mirrored.row();
+                (Family::Mirrored(mirrored), units, row)
             }
             _ => {
                 let parity = Parity::build(section, level, members, unit, failed)?;
                 let units = parity.units(rows);
-                (Family::Parity(parity), units)
+                let row = parity.row();
+                (Family::Parity(parity), units, row)
             }
         };
         let capacity = units.saturating_mul(unit);
@@ -140,7 +143,7 @@ impl Layout {
                 is_merged: section.word(&keys::MERGE) != "none",
             },
             capacity,
-            row: (units / rows).max(1).saturating_mul(unit),
+            row: row.saturating_mul(unit),
             family,
         })
     }

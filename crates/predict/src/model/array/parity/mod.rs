@@ -12,6 +12,9 @@ use super::{Unit, count, keys};
 use crate::model::device::Operation;
 use crate::profile::{Refusal, Section};
 use place::{Places, Row};
+
+/// What writes are split into multiples of.
+const SECTOR: u64 = 512;
 use straddle_geometry::Access;
 
 /// How the parity of a row is found that is written in part.
@@ -31,6 +34,10 @@ pub(super) struct Parity {
     row_bytes: Divisor,
     granule: Divisor,
     method: Method,
+    /// Longest write that is worked out at once.
+    largest: u64,
+    /// Whether longer ones are split where rows begin.
+    is_cut_at_rows: bool,
     failed: Option<u32>,
 }
 
@@ -126,8 +133,17 @@ impl Parity {
             row_bytes: Divisor::new(row_bytes),
             granule: Divisor::new(granule),
             method,
+            largest: section.optional(&keys::LARGEST).map_or(u64::MAX, |_| {
+                section.whole(&keys::LARGEST) / SECTOR * SECTOR
+            }),
+            is_cut_at_rows: section.word(&keys::CUT) == "rows",
             failed,
         })
+    }
+
+    /// Units of data in a row.
+    pub(super) fn row(&self) -> u64 {
+        self.places.data()
     }
 
     /// Units of data that fit on members of so many units each.
@@ -137,6 +153,25 @@ impl Parity {
 
     #[inline]
     pub(super) fn split(&self, unit: &Unit, operation: Operation, out: &mut Split) {
+        if operation.is_read() {
+            self.split_once(unit, operation, out);
+            out.group(0);
+            return;
+        }
+        let (mut start, end) = (operation.start, operation.end());
+        while start < end {
+            let mut cut = start.saturating_add(self.largest).min(end);
+            if self.is_cut_at_rows && cut < end {
+                let row = cut - self.row_bytes.of(cut).1;
+                cut = if row > start { row } else { cut };
+            }
+            self.split_once(unit, Operation::write(start, cut - start), out);
+            start = cut;
+        }
+    }
+
+    #[inline]
+    fn split_once(&self, unit: &Unit, operation: Operation, out: &mut Split) {
         let (mut row, mut within) = self.row_bytes.of(operation.start);
         let mut left = operation.len;
         // Rows that are written whole wait for nothing, so they are one group.
@@ -177,9 +212,7 @@ impl Parity {
             within = 0;
             row += 1;
         }
-        if operation.is_read() {
-            out.group(0);
-        } else if let Some(from) = whole {
+        if let Some(from) = whole {
             out.group(from);
         }
     }

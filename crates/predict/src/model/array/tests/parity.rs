@@ -201,6 +201,20 @@ fn writes_read_what_they_must() {
             "a granule, whole"
         );
     }
+    // Rows of 448 KiB in pieces of 1 MiB: each ends two columns into its third row, whose rest begins the next. Two columns
+    // are modified with what three read, five reconstructed from two; cut at rows, nothing is read but at the end.
+    let cut = "level=raid5, members=8, stripe_unit=65536, largest=1048576";
+    let row = 7 * 65_536;
+    assert_eq!(
+        counts(cut, Operation::write(0, 3 * row)),
+        (3 + 2, 8 + 3 + 6)
+    );
+    let rows = format!("{cut}, cut=rows");
+    assert_eq!(counts(&rows, Operation::write(0, 3 * row)), (0, 8 + 8));
+    assert_eq!(
+        counts(&rows, Operation::write(0, 2 * row + 65_536)),
+        (2, 8 + 2)
+    );
     let large = "level=raid5, members=4, stripe_unit=65536, granule=65536";
     let out = split(&built(large, 1 << 30), Operation::write(8192, 4096));
     assert_eq!(
