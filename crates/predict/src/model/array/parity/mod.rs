@@ -34,6 +34,8 @@ pub(super) struct Parity {
     row_bytes: Divisor,
     granule: Divisor,
     method: Method,
+    /// Whether a write to one column reads what was there: read-modify-write.
+    is_one_modified: bool,
     /// Longest write that is worked out at once.
     largest: u64,
     /// Whether longer ones are split where rows begin.
@@ -128,11 +130,18 @@ impl Parity {
             "reconstruct" => Method::Reconstruct,
             _ => Method::Cheapest,
         };
+        let (data, parities) = (places.data(), u64::from(parities));
+        let is_one_modified = match method {
+            Method::ReadModifyWrite => data > 1,
+            Method::Cheapest => 1 + parities < data - 1,
+            Method::Reconstruct => false,
+        };
         Ok(Parity {
             places,
             row_bytes: Divisor::new(row_bytes),
             granule: Divisor::new(granule),
             method,
+            is_one_modified,
             largest: section.optional(&keys::LARGEST).map_or(u64::MAX, |_| {
                 section.whole(&keys::LARGEST) / SECTOR * SECTOR
             }),
@@ -268,17 +277,11 @@ impl Parity {
         at: &Row,
         role: u64,
         access: Access,
-        (begin, end): (u64, u64),
+        range: (u64, u64),
         from: usize,
         out: &mut Split,
     ) {
-        let (member, row) = self.places.at(at, role);
-        let member = u32::try_from(member).unwrap_or(0);
-        let operation = Operation {
-            access,
-            start: unit.data_offset + row * unit.bytes.get() + begin,
-            len: end - begin,
-        };
+        let (member, operation) = self.piece(unit, at, role, access, range);
         if unit.is_merged {
             // A member holds one unit of a row, and what is next to that lies in the row before, or a few of them
             // where rows are narrow.
@@ -288,6 +291,25 @@ impl Parity {
         } else {
             out.push(member, operation);
         }
+    }
+
+    /// A range of a unit of a row: on which member, and where.
+    #[inline]
+    fn piece(
+        &self,
+        unit: &Unit,
+        at: &Row,
+        role: u64,
+        access: Access,
+        (begin, end): (u64, u64),
+    ) -> (u32, Operation) {
+        let (member, row) = self.places.at(at, role);
+        let operation = Operation {
+            access,
+            start: unit.data_offset + row * unit.bytes.get() + begin,
+            len: end - begin,
+        };
+        (u32::try_from(member).unwrap_or(0), operation)
     }
 
     /// A range of a unit, rounded to granules.

@@ -82,6 +82,10 @@ impl Parity {
     #[inline]
     pub(super) fn write_part(&self, unit: &Unit, at: &Row, span: Span, out: &mut Split) {
         let lost = self.lost(at);
+        if self.is_one_modified && lost.is_none() && span.first == span.last {
+            self.modify_one(unit, at, span, out);
+            return;
+        }
         let mut zones = [Zone::default(); 5];
         let mut count = 0;
         let (begin, end) = (
@@ -111,6 +115,21 @@ impl Parity {
         let then = out.pieces.len();
         self.push_zones(unit, at, Access::Write, zones, lost, out);
         out.group_of_two(from, then);
+    }
+
+    /// A small write, the most frequent: one column and the parities, in whole granules.
+    #[inline]
+    fn modify_one(&self, unit: &Unit, at: &Row, span: Span, out: &mut Split) {
+        let range = self.round(span.begin, span.end);
+        let from = out.pieces.len();
+        for access in [Access::Read, Access::Write] {
+            let parities = self.places.data()..self.places.width();
+            for role in std::iter::once(span.first).chain(parities) {
+                let (member, operation) = self.piece(unit, at, role, access, range);
+                out.push(member, operation);
+            }
+        }
+        out.group_of_two(from, usize::midpoint(from, out.pieces.len()));
     }
 
     /// What has to be read of a zone.
