@@ -44,7 +44,9 @@ impl Scenario {
         let sizes = self.workload.sizes.iter();
         let sizes = sizes.map(|(size, _)| ("workload.io", size.bytes()));
         let stride = match self.workload.pattern {
-            Pattern::Strided(stride) => Some(("workload.pattern", stride.bytes())),
+            Pattern::RandomEvery(step) | Pattern::Strided(step) => {
+                Some(("workload.pattern", step.bytes()))
+            }
             Pattern::Columns(row) => Some(("workload.pattern", row.bytes())),
             Pattern::Random | Pattern::Sequential => None,
         };
