@@ -305,7 +305,11 @@ impl Comparison {
     fn larger_is_slower(&self, smaller: Cell, larger: Cell) -> Option<Remark> {
         let (few, many) = (self.case(smaller)?, self.case(larger)?);
         let bytes = many.bytes_per_second / few.bytes_per_second;
-        let (of, to) = (Mechanism::of(many), Mechanism::of(few));
+        let of = |cell: Cell, case: &Case| {
+            let variant = self.variants.get(cell.0)?;
+            Some(Mechanism::of(case, &variant.workload))
+        };
+        let (of, to) = (of(larger, many)?, of(smaller, few)?);
         let per_byte = |case: &Case, mechanism: &Mechanism| {
             mechanism.member_operations * case.rate.mean / case.bytes_per_second
         };

@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use straddle_bench::workload::Workload;
 
 use crate::experiment::Case;
 
 /// A resource is saturated when it is busy for this share of the time.
 pub const SATURATED: f64 = 0.85;
+
+/// Commands for each request differ from one by less than this share when that comes from the ends of a run.
+const AT_EITHER_END: f64 = 0.02;
 
 /// What was done for each request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -47,12 +51,26 @@ impl Busiest {
 }
 
 impl Mechanism {
-    /// Of what one scenario came to.
+    /// Of what one scenario with this workload came to.
     #[must_use]
-    pub fn of(case: &Case) -> Mechanism {
-        #[expect(clippy::cast_precision_loss, reason = "a share needs no 64 bits")]
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no 64 bits")]
+    pub fn of(case: &Case, workload: &Workload) -> Mechanism {
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        let (counts, requests) = (&case.counts, case.requests);
+        let counts = &case.counts;
+        // Work is counted when it is begun, requests when they are answered: in an open loop that is not kept up with, the
+        // ones that came are more.
+        let came = workload
+            .rate
+            .map_or(1.0, |rate| rate / case.rate.mean)
+            .max(1.0);
+        let commands = share(counts.commands, case.requests) / came;
+        // Software above the array makes more commands of a request; a few more or less were under way at either end.
+        let commands = if (commands - 1.0).abs() < AT_EITHER_END {
+            1.0
+        } else {
+            commands
+        };
+        let each = |part: u64| share(part, counts.commands) * commands;
         let mut busiest: Option<Busiest> = None;
         for resource in &case.resources {
             if busiest.as_ref().is_none_or(|b| resource.mean > b.mean) && resource.mean > 0.0 {
@@ -67,9 +85,9 @@ impl Mechanism {
         }
         Mechanism {
             straddling: share(counts.straddling, counts.commands),
-            member_operations: share(counts.member_reads + counts.member_writes, requests),
-            reads_before_writes: share(counts.reads_before_writes, requests),
-            granules_read: share(counts.granules_read, requests),
+            member_operations: each(counts.member_reads + counts.member_writes),
+            reads_before_writes: each(counts.reads_before_writes),
+            granules_read: each(counts.granules_read),
             busiest,
         }
     }
@@ -107,8 +125,8 @@ pub enum Cause {
 
 /// Why the other offset differs from the baseline.
 #[must_use]
-pub fn cause(baseline: &Case, other: &Case) -> Cause {
-    let of = Mechanism::of(baseline);
+pub fn cause(baseline: &Case, other: &Case, workload: &Workload) -> Cause {
+    let of = Mechanism::of(baseline, workload);
     let busiest = of.busiest.as_ref();
     if let Some(busiest) = busiest.filter(|busiest| busiest.is_saturated()) {
         let same = other.resources.iter().find(|r| r.name == busiest.name);
@@ -180,10 +198,30 @@ mod tests {
         }
     }
 
+    fn workload(rate: Option<f64>) -> Workload {
+        Workload {
+            reads: straddle_bench::workload::Percent::ALL,
+            pattern: straddle_bench::workload::Pattern::Random,
+            sizes: Vec::new(),
+            workers: 1,
+            outstanding: 1,
+            think: std::time::Duration::ZERO,
+            rate,
+        }
+    }
+
+    #[test]
+    fn work_for_requests_that_were_never_answered_is_not_that_of_others() {
+        let mut overloaded = case(500.0, 1.0, 1_125);
+        overloaded.requests = 500;
+        let mechanism = Mechanism::of(&overloaded, &workload(Some(1_000.0)));
+        assert!((mechanism.member_operations - 1.125).abs() < 1e-12);
+    }
+
     #[test]
     fn a_full_resource_explains_a_gain_by_what_requests_take_of_it() {
         let (baseline, aligned) = (case(1_280.0, 0.9, 1_125), case(1_440.0, 0.9, 1_000));
-        let mechanism = Mechanism::of(&baseline);
+        let mechanism = Mechanism::of(&baseline, &workload(None));
         assert!((mechanism.straddling - 0.125).abs() < 1e-12);
         assert!((mechanism.member_operations - 1.125).abs() < 1e-12);
         let Cause::Saturated {
@@ -191,7 +229,7 @@ mod tests {
             baseline_seconds,
             seconds,
             ..
-        } = cause(&baseline, &aligned)
+        } = cause(&baseline, &aligned, &workload(None))
         else {
             panic!("90% is full");
         };
@@ -201,7 +239,8 @@ mod tests {
 
     #[test]
     fn what_is_idle_gains_latency() {
-        let cause = cause(&case(100.0, 0.3, 1_125), &case(110.0, 0.3, 1_000));
+        let (before, after) = (case(100.0, 0.3, 1_125), case(110.0, 0.3, 1_000));
+        let cause = cause(&before, &after, &workload(None));
         assert_eq!(
             cause,
             Cause::Latency {

@@ -70,8 +70,13 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
     question.span = Some(span(&question)?);
     let scenarios = scenarios(&question);
     step("offsets");
-    let trials = compare(&scenarios, question.effort)
-        .map_err(|refusal| too_much(&question, &scenarios, refusal))?;
+    let mut effort = question.effort;
+    if kept_up(&question, &scenarios).contains(&false) {
+        // No number of replicates narrows the interval of a queue that only grows.
+        effort.most = effort.least;
+    }
+    let trials =
+        compare(&scenarios, effort).map_err(|refusal| too_much(&question, &scenarios, refusal))?;
     let quantity = quantity(&question.workload);
     let best = best(&trials, quantity);
     let mut sensitivity = Sensitivity::default();
@@ -91,20 +96,23 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
             gain,
             ends: sensitivity.ends(),
         };
-        let cause = trials.cases.first().map(|first| cause(first, case));
+        let cause = trials
+            .cases
+            .first()
+            .map(|first| cause(first, case, &question.workload));
         found = Some((decision::decide(evidence, question.work), cause));
     }
     let (decision, cause) = found.unzip();
-    let falls_behind = |case: &Case| {
-        let offered = question.workload.rate;
-        offered.is_some_and(|rate| case.rate.mean < rate * KEEPS_UP)
-    };
     let cases = trials.cases.iter().enumerate();
-    let overloaded = cases.filter(|(_, case)| falls_behind(case));
+    let overloaded = cases.filter(|(_, case)| !keeps_up(case, &question.workload));
     let overloaded = overloaded.map(|(index, _)| index).collect();
     Ok(Prediction {
         place: None,
-        mechanisms: trials.cases.iter().map(Mechanism::of).collect(),
+        mechanisms: trials
+            .cases
+            .iter()
+            .map(|case| Mechanism::of(case, &question.workload))
+            .collect(),
         question,
         trials,
         best,
@@ -115,22 +123,37 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
     })
 }
 
-/// Where requests pile up without end, says at which offsets they do.
-fn too_much(question: &Question, scenarios: &[Scenario], refusal: Refusal) -> Refusal {
-    let Some(rate) = question.workload.rate.filter(|_| refusal.key == "the rate") else {
-        return refusal;
+/// False in an open loop that offers more than is served.
+#[must_use]
+pub fn keeps_up(case: &Case, workload: &Workload) -> bool {
+    let offered = workload.rate;
+    offered.is_none_or(|rate| case.rate.mean >= rate * KEEPS_UP)
+}
+
+/// Whether each offset keeps up with an open loop; a closed one is always kept up with.
+fn kept_up(question: &Question, scenarios: &[Scenario]) -> Vec<bool> {
+    let Some(rate) = question.workload.rate else {
+        return vec![true; scenarios.len()];
     };
     let length = crate::system::Length {
         warm_up: 0,
         measured: question.effort.requests,
     };
-    let serves = |scenario: &Scenario| {
+    let keeps_up = |scenario: &Scenario| {
         let outcome = scenario.simulate(question.effort.seed, length);
         outcome.is_ok_and(|outcome| outcome.rate() >= rate * KEEPS_UP)
     };
+    scenarios.iter().map(keeps_up).collect()
+}
+
+/// Where requests pile up without end, says at which offsets they do.
+fn too_much(question: &Question, scenarios: &[Scenario], refusal: Refusal) -> Refusal {
+    let Some(rate) = question.workload.rate.filter(|_| refusal.key == "the rate") else {
+        return refusal;
+    };
     let named = |which: bool| -> Vec<&str> {
-        let pairs = question.offsets.iter().zip(scenarios);
-        let found = pairs.filter(|(_, scenario)| serves(scenario) == which);
+        let pairs = question.offsets.iter().zip(kept_up(question, scenarios));
+        let found = pairs.filter(|(_, keeps_up)| *keeps_up == which);
         found.map(|(offset, _)| offset.name.as_str()).collect()
     };
     let (not, yes) = (named(false), named(true));

@@ -25,6 +25,14 @@ pub(super) fn render(question: &Question, comparison: &Comparison, width: usize,
         "Variants at each offset",
         &format!(", {}", varied(question, comparison)),
     );
+    let mechanism = |cell: &At| -> Option<Mechanism> {
+        let workload = &comparison.variants.get(cell.0)?.workload;
+        Some(Mechanism::of(comparison.case(*cell)?, workload))
+    };
+    let done = |of: &dyn Fn(&Mechanism) -> String| -> Vec<Cell> {
+        let text = |cell: &At| mechanism(cell).as_ref().map_or_else(String::new, of);
+        cells.iter().map(|cell| text(cell).into()).collect()
+    };
     let column = |of: &dyn Fn(&Case) -> String| -> Vec<Cell> {
         let text = |cell: &At| comparison.case(*cell).map_or_else(String::new, of);
         cells.iter().map(|cell| text(cell).into()).collect()
@@ -69,13 +77,10 @@ pub(super) fn render(question: &Question, comparison: &Comparison, width: usize,
             column(&|case| decimals(case.bytes_per_second / 1e6, 1)),
         ),
         Column::figures("mean\nlatency", column(&|case| time(case.latency.mean))),
-        Column::figures(
-            "straddle",
-            column(&|case| percent(Mechanism::of(case).straddling, 1)),
-        ),
+        Column::figures("straddle", done(&|m| percent(m.straddling, 1))),
         Column::figures(
             "member\noperations",
-            column(&|case| decimals(Mechanism::of(case).member_operations, 2)),
+            done(&|m| decimals(m.member_operations, 2)),
         ),
         Column::figures(
             format!("times the first\nat {first}"),

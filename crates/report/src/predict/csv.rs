@@ -119,7 +119,7 @@ fn line(question: &Question, place: &str, variant: &str, index: usize, case: &Ca
         }
     };
     let offset = question.offsets.get(index);
-    let mechanism = Mechanism::of(case);
+    let mechanism = Mechanism::of(case, workload);
     let rate = |number: f64| decimals(number, 3);
     let mut record = vec![
         question.profile.name.clone(),

@@ -25,7 +25,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     };
     let _ = writeln!(out, "  {}", paint(style, word(decision.call)));
     prose(out, width, &why(prediction, decision));
-    prose(out, width, &effort(decision));
+    prose(out, width, &effort(prediction, decision));
     for (call, end) in [
         (decision.at_worst, "least"),
         (decision.at_best, "most favourable"),
@@ -61,8 +61,11 @@ fn why(prediction: &Prediction, decision: &Decision) -> String {
     };
     let what = match decision.evidence.quantity {
         Quantity::Rate => format!("{gain} requests each second"),
+        Quantity::Latency if prediction.overloaded.contains(&0) => {
+            "what keeps up with the rate in place of what does not".to_owned()
+        }
         Quantity::Latency => format!(
-            "a mean latency of {} in place of {}, {gain} sooner answered",
+            "a mean latency of {} in place of {}, {gain}",
             mean(prediction.best),
             mean(0)
         ),
@@ -75,7 +78,7 @@ fn why(prediction: &Prediction, decision: &Decision) -> String {
     }
 }
 
-fn effort(decision: &Decision) -> String {
+fn effort(prediction: &Prediction, decision: &Decision) -> String {
     let (Some(outage), Some(data)) = (decision.outage, decision.data) else {
         return "How long the outage is depends on the data to move: give it with --data, such as --data 500G.".to_owned();
     };
@@ -85,7 +88,8 @@ fn effort(decision: &Decision) -> String {
         data.rounded(),
         long(outage)
     );
-    if let Some(paid) = decision.paid_back {
+    let keeps_up = prediction.overloaded.is_empty();
+    if let Some(paid) = decision.paid_back.filter(|_| keeps_up) {
         let _ = write!(
             text,
             ", made up after {} of full load at the new offset",

@@ -13,7 +13,7 @@ use straddle_predict::design::Comparison;
 use straddle_predict::experiment::{Case, Trials};
 use straddle_predict::mechanism::{Cause, Mechanism};
 use straddle_predict::outline::{Place, Taken};
-use straddle_predict::prediction::{Prediction, Question, gain, quantity};
+use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
 use straddle_predict::sensitivity::Sensitivity;
 
 use super::profile::ProfileOut;
@@ -152,6 +152,8 @@ struct CaseOut {
     mechanism: Mechanism,
     /// How busy each kind of resource was.
     resources: Vec<ResourceOut>,
+    /// False in an open loop that offers more than is served: requests pile up for as long as the run lasts.
+    keeps_up: bool,
 }
 
 /// How busy a kind of resource was.
@@ -362,13 +364,13 @@ fn offsets<'a>(
                 ratio,
                 verdict: decision::verdict(ratio, question.effort.precision),
             }),
-            case: self::case(case),
+            case: self::case(case, question),
         })
     });
     each.collect()
 }
 
-fn case(case: &Case) -> CaseOut {
+fn case(case: &Case, question: &Question) -> CaseOut {
     let resources = case.resources.iter().map(|resource| ResourceOut {
         name: resource.name,
         count: resource.count,
@@ -384,8 +386,9 @@ fn case(case: &Case) -> CaseOut {
         read_latency: case.read_latency.map(latency),
         write_latency: case.write_latency.map(latency),
         mean_outstanding: case.mean_outstanding,
-        mechanism: Mechanism::of(case),
+        mechanism: Mechanism::of(case, &question.workload),
         resources: resources.collect(),
+        keeps_up: keeps_up(case, &question.workload),
     }
 }
 

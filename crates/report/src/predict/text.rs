@@ -8,7 +8,7 @@ use straddle_bench::results::{Interval, LatencySummary, Verdict};
 use straddle_predict::decision::{self, Quantity};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::Case;
-use straddle_predict::prediction::{Prediction, Question, gain, quantity};
+use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
 
 use super::{comparison as compared, decision as decided, header, sensitivity, why};
 use crate::bench::text::figures::Scale;
@@ -160,7 +160,16 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
     let cases = prediction.trials.cases.iter();
     for (case, name) in cases.zip(names(&question.offsets)) {
         if let Some(ratio) = gain(case, quantity) {
-            rows.push((name, said(ratio, question.effort.precision)));
+            // Ratios to a queue that only grows say how long the run was.
+            let verdict = match prediction.overloaded.contains(&0) {
+                true if keeps_up(case, &question.workload) => {
+                    let text = format!("keeps up, which {} does not", sanitise(&baseline.name));
+                    Cell::styled(text, GOOD)
+                }
+                true => "does not keep up either".into(),
+                false => said(ratio, question.effort.precision),
+            };
+            rows.push((name, verdict));
         }
     }
     if rows.is_empty() {

@@ -33,7 +33,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
             column(&|m| decimals(m.reads_before_writes, 3)),
         ));
         columns.push(Column::figures(
-            "granules read\nfor writes",
+            format!("{} read\nfor writes", granules(prediction)),
             column(&|m| decimals(m.granules_read, 3)),
         ));
     }
@@ -54,6 +54,18 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
 fn has_stripes(prediction: &Prediction) -> bool {
     let mut figures = prediction.question.profile.figures();
     figures.any(|(model, key, _)| (model.section, key.name) == ("array", "stripe_unit"))
+}
+
+/// Whether there are stripes, and what members rewrite as a whole.
+type Grids = (bool, &'static str);
+
+fn granules(prediction: &Prediction) -> &'static str {
+    let profile = &prediction.question.profile;
+    match () {
+        () if profile.section("disk").is_some() => "physical sectors",
+        () if profile.section("flash").is_some() => "indirection units",
+        () => "granules",
+    }
 }
 
 /// `8 disks, 98% busy`.
@@ -86,14 +98,14 @@ fn sentences(prediction: &Prediction) -> Option<String> {
         offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned())
     };
     let (from, to) = (name(0), name(best));
-    let stripes = has_stripes(prediction);
+    let grids = (has_stripes(prediction), granules(prediction));
     if best == 0 {
-        let mut text = done(&from, baseline, stripes);
+        let mut text = done(&from, baseline, grids);
         text.push_str(&full(baseline));
         return Some(text);
     }
-    let mut text = done(&from, baseline, stripes);
-    text.push_str(&done(&to, other, stripes));
+    let mut text = done(&from, baseline, grids);
+    text.push_str(&done(&to, other, grids));
     let gain = gain(
         prediction.trials.cases.get(best)?,
         quantity(&question.workload),
@@ -132,10 +144,10 @@ fn sentences(prediction: &Prediction) -> Option<String> {
             } else {
                 String::new()
             };
-            text.push_str(&format!(
-                "The {resource} are the limit: {taken}{used}. The gain is {}.",
-                signed(gain)
-            ));
+            text.push_str(&format!("The {resource} are the limit: {taken}{used}."));
+            if prediction.overloaded.is_empty() {
+                text.push_str(&format!(" The gain is {}.", signed(gain)));
+            }
         }
         Cause::Latency { busiest } => {
             let idle = busiest.map_or_else(
@@ -166,7 +178,7 @@ fn sentences(prediction: &Prediction) -> Option<String> {
 }
 
 /// `At unaligned, 12.5% of requests straddle a stripe unit, and members do 1.125 operations for each. `
-fn done(name: &str, mechanism: &Mechanism, stripes: bool) -> String {
+fn done(name: &str, mechanism: &Mechanism, (stripes, granules): Grids) -> String {
     let straddle = match mechanism.straddling {
         _ if !stripes => String::new(),
         0.0 => "no request straddles a stripe unit, and ".to_owned(),
@@ -190,7 +202,7 @@ fn done(name: &str, mechanism: &Mechanism, stripes: bool) -> String {
     if mechanism.granules_read > 0.000_5 {
         let read = decimals(mechanism.granules_read, 3);
         text.push_str(&format!(
-            "; {read} granules are read because they are written in part"
+            "; {read} {granules} are read because they are written in part"
         ));
     }
     text + ". "
@@ -212,7 +224,7 @@ fn overloaded(prediction: &Prediction) -> String {
     });
     format!(
         "More is offered than is served at {}: requests pile up for as long as it lasts, so latencies there are those of the \
-         run's length, and the gain is larger the longer it lasts.",
+         run's length.",
         list(&which.collect::<Vec<_>>())
     )
 }
