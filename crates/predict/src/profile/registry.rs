@@ -50,6 +50,9 @@ profiles![
     "md-raid0-p4510",
     "md-raid5-8",
     "md-raid5-ssd-4",
+    "msa60-p800",
+    "perc5e-raid10",
+    "raid10-600gb",
 ];
 
 /// The text of a profile.

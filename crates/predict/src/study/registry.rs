@@ -37,6 +37,9 @@ studies![
     n26_md_granule "n26-md-granule",
     n29_four_nvme "n29-four-nvme",
     s4_geometry "s4-geometry",
+    s3_perc_raid10 "s3-perc-raid10",
+    s4_msa60 "s4-msa60",
+    n34_raid10_sysbench "n34-raid10-sysbench",
 ];
 
 /// All names, for a message.

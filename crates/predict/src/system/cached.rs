@@ -21,6 +21,11 @@ use crate::model::soft::To;
 use crate::model::{Device, Operation};
 use crate::requests::Requests;
 
+/// Requests without a write among them after which none is waited for.
+const FEW: u64 = 1000;
+/// Most requests that fill a cache before time begins.
+const MOST_DRAWN: u64 = 1 << 22;
+
 /// A cache at work.
 #[derive(Debug)]
 pub(super) struct Cached {
@@ -84,7 +89,13 @@ impl<D: Device> System<D> {
             return;
         }
         let cache = &mut cached.cache;
-        for stream in (0..streams).cycle().take(cache.warm_after()) {
+        let (enough_written, enough) = cache.warm_after();
+        let (mut written, mut all) = (0, 0);
+        for (drawn, stream) in (0_u64..).zip((0..streams).cycle()) {
+            let is_written = written >= enough_written || (written == 0 && drawn > FEW);
+            if (is_written && all >= enough) || drawn > MOST_DRAWN {
+                return;
+            }
             let Some(next) = requests.next(Time::ZERO, stream) else {
                 return;
             };
@@ -93,8 +104,12 @@ impl<D: Device> System<D> {
                 start: next.start.get(),
                 len: next.len.get(),
             };
-            if cache.is_warm() || operation.end() > self.capacity {
-                continue;
+            if operation.end() > self.capacity {
+                return;
+            }
+            all += operation.len;
+            if !operation.is_read() {
+                written += operation.len;
             }
             if !operation.is_read() && cache.is_write_back {
                 cache.warm_write(operation);

@@ -127,16 +127,14 @@ impl Cache {
         self.pages.len(List::Dirty) + self.pages.len(List::Neither)
     }
 
-    /// True when as much is dirty, and as much kept, as after a long time of work.
-    pub(crate) fn is_warm(&self) -> bool {
-        let is_dirty = !self.is_write_back || self.used() >= self.low.min(self.high);
-        is_dirty && (!self.keeps || self.used() + self.pages.len(List::Clean) >= self.most)
-    }
-
-    /// Requests after which a cache is as warm as these requests make it.
-    pub(crate) fn warm_after(&self) -> usize {
-        let dirty = if self.is_write_back { self.low } else { 0 };
-        2 * if self.keeps { self.most } else { dirty }
+    /// Bytes of writes, and of all requests, after which the cache is as after a long time of work: twice what it may hold.
+    pub(crate) fn warm_after(&self) -> (u64, u64) {
+        let bytes = |pages: usize| 2 * self.page * pages as u64;
+        let written = if self.is_write_back { self.low } else { 0 };
+        (
+            bytes(written),
+            bytes(if self.keeps { self.most } else { 0 }),
+        )
     }
 
     /// A write before time begins: what does not fit below the low-water mark is as if it had been destaged.
