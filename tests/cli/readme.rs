@@ -5,6 +5,8 @@
 //! directory, in which `tests/hosts` is there as `hosts` and `tests/captured` as `captured`. A block that cannot be run is marked `console,ignore`, behind a
 //! comment that says why: `<!-- not run: needs root -->`. Commands of cargo are not run; they must be among those known
 //! here, and so must those in blocks marked `sh`.
+//!
+//! With `INSTA_UPDATE=always`, as for snapshots, what commands print is written into the file where it shows all of it.
 
 mod support;
 
@@ -43,6 +45,26 @@ struct Step {
     line: usize,
     command: String,
     expected: Vec<String>,
+}
+
+impl Step {
+    /// True when nothing is left out.
+    fn shows_all(&self) -> bool {
+        !self.expected.iter().any(|line| line == "...")
+    }
+
+    /// Replaces what is shown by what is printed; `lines` has for each line of the file what comes in its place.
+    fn update(&self, printed: &str, lines: &mut [Vec<String>]) {
+        let printed = visible(printed.lines());
+        let shown = self.line..self.line + self.expected.len();
+        for (number, line) in (1..).zip(lines) {
+            if number == self.line {
+                line.extend(printed.iter().map(|&line| line.to_owned()));
+            } else if shown.contains(&(number - 1)) {
+                line.clear();
+            }
+        }
+    }
 }
 
 fn blocks(markdown: &str) -> Result<Vec<Block>, String> {
@@ -139,8 +161,8 @@ fn matches(expected: &[&str], printed: &[&str]) -> bool {
     }
 }
 
-/// Runs the blocks of one file.
-fn check(path: &Path) -> Result<usize, String> {
+/// Runs the blocks of one file. What it shows differently is an error, or with `updates` written into it.
+fn check(path: &Path, updates: bool) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let blocks = blocks(&text)?;
     let scratch = tempfile::tempdir().expect("a temporary directory");
@@ -150,14 +172,24 @@ fn check(path: &Path) -> Result<usize, String> {
             .expect("writable");
     }
     let mut ran = 0;
+    let mut lines: Vec<Vec<String>> = text.lines().map(|line| vec![line.to_owned()]).collect();
     for block in &blocks {
         for step in steps(block)? {
             if !known_to_cargo(&step.command)? {
                 let printed = run(&step.command, scratch.path());
-                compare(&step, &printed)?;
+                let agrees = compare(&step, &printed);
+                if updates && agrees.is_err() && step.shows_all() {
+                    step.update(&printed, &mut lines);
+                } else {
+                    agrees?;
+                }
                 ran += 1;
             }
         }
+    }
+    let updated = lines.concat().join("\n") + "\n";
+    if updates && updated != text {
+        std::fs::write(path, updated).map_err(|error| error.to_string())?;
     }
     match ran {
         0 => Err("no block of it is run".to_owned()),
@@ -242,10 +274,11 @@ fn every_command_that_a_finding_names_is_explained() {
 fn what_the_readme_and_the_tutorials_show_is_what_happens() {
     let files = files();
     assert!(files.len() >= 2, "{files:?}");
+    let updates = std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always");
     let wrong: Vec<String> = files
         .iter()
         .filter_map(|path| {
-            let error = check(path).err()?;
+            let error = check(path, updates).err()?;
             Some(format!("{}: {error}", path.display()))
         })
         .collect();
@@ -343,7 +376,7 @@ mod parsing {
         let run = |text: &str| {
             let path = directory.path().join("a.md");
             std::fs::write(&path, text).expect("writable");
-            check(&path)
+            check(&path, false)
         };
         let two = "```console\n$ echo one > f\n```\nand\n```console\n$ cat f; echo two >&2\none\ntwo\n```\n";
         assert_eq!(run(two), Ok(2));
