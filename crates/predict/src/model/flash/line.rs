@@ -11,6 +11,8 @@ pub(super) struct Line<T> {
     current: Option<T>,
     waiting: VecDeque<(Time, T)>,
     served: Time,
+    /// Since when it has been held: by something that is done, but has not left.
+    held: Option<Time>,
 }
 
 impl<T: Copy> Line<T> {
@@ -20,13 +22,14 @@ impl<T: Copy> Line<T> {
             current: None,
             waiting: VecDeque::new(),
             served: Time::ZERO,
+            held: None,
         }
     }
 
     /// `thing` comes and needs the server for `service`.
     #[inline]
     pub(super) fn submit(&mut self, now: Time, service: Time, thing: T) {
-        if self.current.is_none() {
+        if self.current.is_none() && self.held.is_none() {
             self.begin(now, service, thing);
         } else {
             self.waiting.push_back((service, thing));
@@ -57,6 +60,25 @@ impl<T: Copy> Line<T> {
         done
     }
 
+    /// The one that is done at `now`; it stays until [`Line::release`].
+    #[inline]
+    pub(super) fn take_and_hold(&mut self, now: Time) -> Option<T> {
+        self.until = Time::NEVER;
+        self.held = Some(now);
+        self.current.take()
+    }
+
+    /// What was held leaves; the next begins.
+    #[inline]
+    pub(super) fn release(&mut self, now: Time) {
+        if let Some(since) = self.held.take() {
+            self.served += now - since;
+        }
+        if let Some((service, thing)) = self.waiting.pop_front() {
+            self.begin(now, service, thing);
+        }
+    }
+
     fn ahead(&self, now: Time) -> Time {
         match self.current {
             Some(_) => self.until - now,
@@ -66,11 +88,13 @@ impl<T: Copy> Line<T> {
 
     /// Service that fell before `now`.
     pub(super) fn busy(&self, now: Time) -> Time {
-        self.served - self.ahead(now)
+        let held = self.held.map_or(Time::ZERO, |since| now - since);
+        self.served - self.ahead(now) + held
     }
 
     /// Counts service from `now` on only.
     pub(super) fn forget(&mut self, now: Time) {
         self.served = self.ahead(now);
+        self.held = self.held.map(|_| now);
     }
 }

@@ -48,7 +48,7 @@ const OTHERS: usize = 4;
 /// What a die does.
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    /// Reads a row; then its channel is busy for that time.
+    /// Reads a row; then its channel is busy for that time, and the die's register until it is over.
     Read {
         request: u32,
         transfer: Time,
@@ -64,8 +64,8 @@ enum Task {
 /// What a channel does.
 #[derive(Clone, Copy, Debug)]
 enum Transfer {
-    /// From a die.
-    Out { request: u32 },
+    /// From a die, which is held until then.
+    Out { die: u32, request: u32 },
     /// To a die, which then programs it.
     In {
         die: u32,
@@ -484,15 +484,20 @@ impl Flash {
 
     #[inline]
     fn leave_die(&mut self, now: Time, die: usize, ended: &mut Ended) {
-        let task = self.dies[die].take(now);
-        let station = OTHERS + self.channels.len() + die;
-        self.calendar.set(station, self.dies[die].next());
+        let task = self.dies[die].take_and_hold(now);
         let number = key(die);
         match task {
             Some(Task::Read { request, transfer }) => {
-                self.on_channel(now, number, transfer, Transfer::Out { request });
+                let station = OTHERS + self.channels.len() + die;
+                self.calendar.set(station, Time::NEVER);
+                let out = Transfer::Out {
+                    die: number,
+                    request,
+                };
+                self.on_channel(now, number, transfer, out);
             }
             Some(Task::Program { request, release }) => {
+                self.release_die(now, die);
                 self.programmed[die] += 1;
                 if self.programmed[die] >= self.geometry.pages {
                     self.programmed[die] = 0;
@@ -500,7 +505,7 @@ impl Flash {
                 }
                 self.programmed(now, request, release, ended);
             }
-            Some(Task::Erase) | None => {}
+            Some(Task::Erase) | None => self.release_die(now, die),
         }
     }
 
@@ -510,8 +515,11 @@ impl Flash {
         self.calendar
             .set(OTHERS + channel, self.channels[channel].next());
         match transfer {
-            Some(Transfer::Out { request }) if request != NONE => {
-                self.progress(now, request, ended);
+            Some(Transfer::Out { die, request }) => {
+                self.release_die(now, die as usize);
+                if request != NONE {
+                    self.progress(now, request, ended);
+                }
             }
             Some(Transfer::In {
                 die,
@@ -521,8 +529,16 @@ impl Flash {
                 let task = Task::Program { request, release };
                 self.on_die(now, die, self.times.program, task);
             }
-            _ => {}
+            None => {}
         }
+    }
+
+    /// A die's register is free.
+    #[inline]
+    fn release_die(&mut self, now: Time, die: usize) {
+        self.dies[die].release(now);
+        let station = OTHERS + self.channels.len() + die;
+        self.calendar.set(station, self.dies[die].next());
     }
 }
 
