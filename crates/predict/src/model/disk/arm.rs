@@ -2,7 +2,7 @@
 
 use super::clock::{Clock, MASK};
 use super::seek::Moves;
-use super::zones::{Place, Zones};
+use super::zones::{Place, Run, Zones};
 
 /// Steps by which the head may come late and still catches a sector: less than the gap in front of it. Rounding needs it,
 /// so that what follows each other does.
@@ -110,19 +110,30 @@ impl<'a> Motion<'a> {
     /// To a sector, and over so many from there, track after track.
     #[inline]
     pub(super) fn pass(&mut self, sector: u64, count: u64, is_write: bool) {
-        self.go(self.mechanics.zones.place(sector), is_write);
-        self.follow(sector, count, is_write);
+        let run = self.mechanics.zones.run(sector);
+        self.pass_from(run, sector, count, is_write);
+    }
+
+    /// The same to a sector whose run is known.
+    #[inline]
+    pub(super) fn pass_from(&mut self, run: Run, sector: u64, count: u64, is_write: bool) {
+        self.go(run.place, is_write);
+        self.follow_from(run, sector, count, is_write);
     }
 
     /// Over so many sectors from one that is about to pass.
+    pub(super) fn follow(&mut self, sector: u64, count: u64, is_write: bool) {
+        let run = self.mechanics.zones.run(sector);
+        self.follow_from(run, sector, count, is_write);
+    }
+
     #[inline]
-    pub(super) fn follow(&mut self, mut sector: u64, mut count: u64, is_write: bool) {
+    fn follow_from(&mut self, mut run: Run, mut sector: u64, mut count: u64, is_write: bool) {
         let Mechanics {
             zones, read, write, ..
         } = self.mechanics;
         let crossing = if is_write { write } else { read };
         loop {
-            let run = zones.run(sector);
             let here = count.min(u64::from(run.left));
             self.spent += (here * run.step) >> 16;
             self.from.cylinder = run.place.cylinder;
@@ -133,6 +144,7 @@ impl<'a> Motion<'a> {
                 return;
             }
             self.spent += crossing[usize::from(!zones.is_followed(run.place))];
+            run = zones.run(sector);
         }
     }
 

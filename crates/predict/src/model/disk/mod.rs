@@ -161,17 +161,13 @@ impl Disk {
             if *ready > now {
                 return;
             }
-            let target = entry.sectors.first_read().filter(|_| entry.is_write);
-            let place = self
-                .mechanics
-                .zones
-                .place(target.unwrap_or(entry.sectors.first));
-            let settles = entry.is_write && target.is_none();
-            let settle = if settles {
-                self.mechanics.moves.settle
-            } else {
-                0
-            };
+            let (mut place, mut settle) = (entry.run.place, 0);
+            if entry.is_write {
+                match entry.sectors.first_read() {
+                    None => settle = self.mechanics.moves.settle,
+                    Some(first) => place = self.mechanics.zones.place(first),
+                }
+            }
             self.queue.push(*entry, place, settle);
             self.arriving.pop_front();
         }
@@ -212,7 +208,8 @@ impl Disk {
             if entry.is_write {
                 read_edges(&mut motion, entry.sectors);
             }
-            motion.pass(entry.sectors.first, entry.sectors.count, entry.is_write);
+            let Sectors { first, count, .. } = entry.sectors;
+            motion.pass_from(entry.run, first, count, entry.is_write);
             self.current = Current::Command(entry);
         }
         self.was_pass = is_pass;
@@ -365,6 +362,7 @@ impl Device for Disk {
                 ticket,
                 came: now,
                 sectors,
+                run: self.mechanics.zones.run(sectors.first),
                 is_write,
             };
             if self.is_full() {

@@ -4,7 +4,7 @@
 
 use super::arm::cost;
 use super::seek::Moves;
-use super::zones::Place;
+use super::zones::{Place, Run};
 use crate::kernel::Time;
 
 /// A command for the arm.
@@ -13,6 +13,8 @@ pub(super) struct Entry {
     pub(super) ticket: u32,
     pub(super) came: Time,
     pub(super) sectors: Sectors,
+    /// Where these begin.
+    pub(super) run: Run,
     pub(super) is_write: bool,
 }
 
@@ -84,7 +86,7 @@ pub(super) struct Queue {
     heads: Vec<u32>,
     angles: Vec<u32>,
     settles: Vec<u32>,
-    costs: Vec<u32>,
+    costs: Vec<i32>,
     entries: Vec<Entry>,
     scheduling: Scheduling,
     patience: Time,
@@ -154,7 +156,7 @@ impl Queue {
         let places = self.cylinders.iter().zip(&self.heads);
         let targets = self.angles.iter().zip(&self.settles);
         for (((cylinder, head), (angle, settle)), out) in places.zip(targets).zip(&mut self.costs) {
-            *out = cost(moves, from, *cylinder, *head, *angle, *settle);
+            *out = cost(moves, from, *cylinder, *head, *angle, *settle).cast_signed();
         }
         let least = self.costs.iter().copied().min().unwrap_or(0);
         let number = self.costs.iter().position(|cost| *cost == least);

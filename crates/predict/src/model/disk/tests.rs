@@ -362,7 +362,8 @@ proptest! {
         for (ticket, (cylinder, head, angle, is_write)) in (0..).zip(places) {
             let place = Place { cylinder, head, angle };
             let sectors = Sectors::of(0, 512, 9);
-            let entry = Entry { ticket, came: Time::ZERO, sectors, is_write };
+            let run = mechanics.zones.run(0);
+            let entry = Entry { ticket, came: Time::ZERO, sectors, run, is_write };
             queue.push(entry, place, if is_write { mechanics.moves.settle } else { 0 });
             let mut motion = Motion::new(mechanics, from);
             motion.go(place, is_write);
