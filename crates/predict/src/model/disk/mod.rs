@@ -146,7 +146,12 @@ impl Disk {
             ready = ready.max(self.bus_free) + self.transfer(len);
             self.bus_free = ready;
         }
-        self.arriving.push_back((ready, entry));
+        // While the arm works until later, nobody can tell the difference.
+        if self.arriving.is_empty() && self.current != Current::Nothing && ready <= self.ends {
+            self.push(entry);
+        } else {
+            self.arriving.push_back((ready, entry));
+        }
     }
 
     #[inline]
@@ -155,21 +160,28 @@ impl Disk {
         self.queue.len() + self.arriving.len() + working >= self.depth
     }
 
+    /// A command joins those that the arm chooses from.
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        let (mut place, mut settle) = (entry.run.place, 0);
+        if entry.is_write {
+            match entry.sectors.first_read() {
+                None => settle = self.mechanics.moves.settle,
+                Some(first) => place = self.mechanics.zones.place(first),
+            }
+        }
+        self.queue.push(entry, place, settle);
+    }
+
     #[inline]
     fn admit(&mut self, now: Time) {
         while let Some((ready, entry)) = self.arriving.front() {
             if *ready > now {
                 return;
             }
-            let (mut place, mut settle) = (entry.run.place, 0);
-            if entry.is_write {
-                match entry.sectors.first_read() {
-                    None => settle = self.mechanics.moves.settle,
-                    Some(first) => place = self.mechanics.zones.place(first),
-                }
-            }
-            self.queue.push(*entry, place, settle);
+            let entry = *entry;
             self.arriving.pop_front();
+            self.push(entry);
         }
     }
 
