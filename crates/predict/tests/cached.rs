@@ -1,0 +1,168 @@
+//! Systems with a cache: what is answered early, what is destaged when, and what that costs.
+
+mod common;
+
+use straddle_bench::workload::{Pattern, Percent};
+use straddle_geometry::{Bytes, Grid, Lattice, Unit};
+use straddle_predict::profile::{Origin, Profile};
+use straddle_predict::{Length, Outcome, Scenario};
+
+/// Servers of 5 ms under a cache of 64 pages of 8 KiB; `settings` besides.
+fn cached(members: u32, settings: &[(&str, &str)]) -> Profile {
+    let mut profile = common::stations(members, 1, "fixed");
+    let cache = [
+        ("cache.size", "512 KiB"),
+        ("cache.page", "8 KiB"),
+        ("cache.destages", "16"),
+    ];
+    for (key, value) in cache.iter().chain(settings) {
+        let value = value.parse::<i64>().map_or_else(
+            |_| toml::Value::String((*value).to_owned()),
+            toml::Value::Integer,
+        );
+        let value = match (*key, value) {
+            ("cache.low" | "cache.high", toml::Value::String(text)) => {
+                toml::Value::Float(text.parse().expect("a number"))
+            }
+            (_, value) => value,
+        };
+        profile = profile
+            .with(key, &value, Origin::Assumed("of the test".to_owned()))
+            .expect("a known key");
+    }
+    profile
+}
+
+fn workload(profile: Profile, io: u64, reads: u8, pattern: Pattern, offset: u64) -> Scenario {
+    let mut scenario = common::closed(profile, 4, 0.0);
+    scenario.workload.sizes = vec![(Unit::new(io).expect("not zero"), 1)];
+    scenario.workload.reads = Percent::new(reads).expect("a share");
+    scenario.workload.pattern = pattern;
+    scenario.offset = Bytes::new(offset);
+    scenario.span = Some(Bytes::new(512 << 20));
+    scenario
+}
+
+fn run(scenario: &Scenario, warm_up: u64, measured: u64) -> Outcome {
+    let length = Length { warm_up, measured };
+    scenario.simulate(7, length).expect("it runs")
+}
+
+#[test]
+fn a_full_cache_takes_writes_as_fast_as_the_array_does() {
+    let profile = cached(4, &[]);
+    let outcome = run(
+        &workload(profile, 8192, 0, Pattern::Random, 0),
+        2_000,
+        20_000,
+    );
+    // Four members do 800 operations a second at most; 16 destages keep nearly all of them busy.
+    assert!(
+        (700.0..=801.0).contains(&outcome.rate()),
+        "{}",
+        outcome.rate()
+    );
+    for resource in &outcome.resources {
+        assert!(resource.most <= 1.000_001, "{resource:?}");
+    }
+}
+
+#[test]
+fn little_is_answered_at_once_and_destaged_later() {
+    let settings = [
+        ("controller.read", "1 ms"),
+        ("controller.write", "10 ms"),
+        ("cache.mirror", "2 ms"),
+    ];
+    let profile = cached(4, &settings);
+    let outcome = run(
+        &workload(profile, 8192, 0, Pattern::Random, 0),
+        1_000,
+        5_000,
+    );
+    // The controller is the limit: a hundred writes a second, which the members easily do.
+    assert!((outcome.rate() - 100.0).abs() < 0.1, "{}", outcome.rate());
+    let destaged = outcome.counts.cache_destages;
+    assert!((4_990..=5_010).contains(&destaged), "{destaged}");
+    assert_eq!(outcome.counts.member_writes, destaged);
+    // Four are under way in a loop of which 2 ms are the mirror's.
+    let latency = outcome.writes.mean().as_secs_f64();
+    assert!((latency - 0.040).abs() < 0.0001, "{latency}");
+}
+
+#[test]
+fn overwrites_coalesce() {
+    let settings = [
+        ("cache.low", "0.5"),
+        ("controller.read", "1 ms"),
+        ("controller.write", "1 ms"),
+    ];
+    let profile = cached(4, &settings);
+    let mut scenario = workload(profile, 8192, 0, Pattern::Random, 0);
+    // Sixteen pages, of which 32 may stay: none is ever destaged.
+    scenario.span = Some(Bytes::new(16 * 8192));
+    let outcome = run(&scenario, 100, 10_000);
+    assert_eq!(outcome.counts.cache_destages, 0);
+    assert_eq!(outcome.counts.member_writes, 0);
+}
+
+#[test]
+fn backfills_are_the_partial_pages_of_geometry() {
+    for (io, offset) in [
+        (8192, 0),
+        (8192, 32_256),
+        (8192, 4096),
+        (4096, 0),
+        (16_384, 512),
+        (12_288, 4096),
+    ] {
+        let settings = [
+            ("array.stripe_unit", "64 KiB"),
+            ("cache.partial", "backfill"),
+            ("controller.read", "1 ms"),
+            ("controller.write", "20 ms"),
+        ];
+        let profile = cached(1, &settings);
+        // Places far apart, so that no page is touched twice: every fourth place of the lattice.
+        let pattern = Pattern::Strided(Unit::new(4 * 16_384).expect("not zero"));
+        let mut scenario = workload(profile, io, 0, pattern, offset);
+        scenario.workload.outstanding = 1;
+        let counts = run(&scenario, 0, 1_000).counts;
+        let unit = |bytes| Unit::new(bytes).expect("not zero");
+        let lattice = Lattice::new(Bytes::new(offset), unit(4 * 16_384), unit(io));
+        let partial = lattice.partial(Grid::new(unit(8192)));
+        // Each request is a run of its own, as its neighbours are far.
+        assert!(counts.cache_destages > 900);
+        assert_eq!(
+            counts.cache_backfills * partial.denominator(),
+            counts.cache_destages * partial.numerator(),
+            "{io} at {offset}"
+        );
+    }
+}
+
+#[test]
+fn a_sequential_stream_is_read_ahead() {
+    let rate = |read_ahead| {
+        let settings = [("cache.read_ahead", read_ahead), ("cache.read", "on")];
+        let profile = cached(4, &settings);
+        let mut scenario = workload(profile, 8192, 100, Pattern::Sequential, 0);
+        scenario.workload.outstanding = 1;
+        run(&scenario, 100, 5_000)
+    };
+    let (without, with) = (rate("0 B"), rate("64 KiB"));
+    assert!((without.rate() - 200.0).abs() < 1.0, "{}", without.rate());
+    assert!(with.rate() > 700.0, "{}", with.rate());
+    assert!(with.counts.cache_hits > 4_900);
+    assert_eq!(without.counts.cache_hits, 0);
+}
+
+#[test]
+fn hits_are_the_share_of_places_that_are_kept() {
+    let profile = cached(4, &[("cache.read", "on")]);
+    let mut scenario = workload(profile, 8192, 100, Pattern::Random, 0);
+    scenario.span = Some(Bytes::new(256 * 8192));
+    let outcome = run(&scenario, 100, 40_000);
+    // 64 of 256 places are there.
+    assert!((9_600..=10_400).contains(&outcome.counts.cache_hits));
+}
