@@ -48,6 +48,15 @@ pub(super) fn page() -> Result<String> {
         );
     }
     row(&mut text, "all", &document["score"]);
+    let unfitted = &document["score"]["unfitted"];
+    let _ = writeln!(
+        text,
+        "\nCalibration cells on which nothing was fitted: {}, of which {} are within their tolerance; error {} in the median, {} at worst.",
+        unfitted["cells"],
+        unfitted["within"],
+        percent(&unfitted["median_percent"], false),
+        percent(&unfitted["worst_percent"], false)
+    );
     fitted(&mut text, studies);
     for study in studies {
         section(&mut text, study);

@@ -1,6 +1,6 @@
 //! The scoreboard: how far off studies are, calibration and validation apart.
 
-use super::{Mark, Run, Study, registry};
+use super::{Cell, Mark, Run, Study, registry};
 use crate::profile::{Origin, Refusal, value};
 
 /// How a study came out.
@@ -8,7 +8,9 @@ use crate::profile::{Origin, Refusal, value};
 pub struct Score {
     /// Cells that parameters may be fitted on.
     pub calibration: Tally,
-    /// Cells on which nothing is fitted.
+    /// Those of them on which nothing was fitted, so that their errors are a test of the model.
+    pub unfitted: Tally,
+    /// Cells on which nothing is fitted by rule.
     pub validation: Tally,
     /// Cells on which something was fitted; they are among those marked calibration.
     pub fitted: usize,
@@ -51,11 +53,11 @@ impl Tally {
 /// How studies came out together, cell by cell.
 #[must_use]
 pub fn scoreboard<'a>(studies: impl Iterator<Item = (&'a Study, &'a Run)> + Clone) -> Score {
-    let tally = |mark: Mark| {
+    let tally = |is_meant: fn(&Cell) -> bool| {
         let (mut errors, mut within) = (Vec::new(), 0);
         for (study, run) in studies.clone() {
             for (cell, simulated) in study.cells.iter().zip(&run.cells) {
-                if cell.mark == mark {
+                if is_meant(cell) {
                     errors.push(simulated.error.abs());
                     within += usize::from(simulated.is_within);
                 }
@@ -65,8 +67,9 @@ pub fn scoreboard<'a>(studies: impl Iterator<Item = (&'a Study, &'a Run)> + Clon
     };
     let fitted = studies.clone().flat_map(|(study, _)| &study.cells);
     Score {
-        calibration: tally(Mark::Calibration),
-        validation: tally(Mark::Validation),
+        calibration: tally(|cell| cell.mark == Mark::Calibration),
+        unfitted: tally(|cell| cell.mark == Mark::Calibration && !cell.fitted),
+        validation: tally(|cell| cell.mark == Mark::Validation),
         fitted: fitted.filter(|cell| cell.fitted).count(),
     }
 }

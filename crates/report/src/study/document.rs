@@ -133,7 +133,9 @@ struct SimulatedOut {
 struct ScoreOut {
     /// Cells that parameters may be fitted on.
     calibration: TallyOut,
-    /// Cells on which nothing is fitted.
+    /// Those of them on which nothing was fitted.
+    unfitted: TallyOut,
+    /// Cells on which nothing is fitted by rule.
     validation: TallyOut,
     /// Calibration cells on which something was fitted.
     fitted: usize,
@@ -244,6 +246,7 @@ fn score(score: Score) -> ScoreOut {
     };
     ScoreOut {
         calibration: tally(score.calibration),
+        unfitted: tally(score.unfitted),
         validation: tally(score.validation),
         fitted: score.fitted,
     }

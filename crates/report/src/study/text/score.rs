@@ -32,8 +32,8 @@ fn fitted_cells(score: Score) -> String {
     match score.fitted {
         0 => "No cell was fitted on.".to_owned(),
         some => format!(
-            "Parameters were fitted on {} of the calibration cells, so the errors of those are no test of the model.",
-            some
+            "Parameters were fitted on {some} of the calibration cells, whose errors are no test of the model. The others: {}.",
+            words(score.unfitted)
         ),
     }
 }
@@ -61,7 +61,8 @@ pub(super) fn all(studies: &[Studied], width: usize, out: &mut String) {
             rows.push((one.study.name.clone(), score));
         }
     }
-    rows.push(("all".to_owned(), scoreboard(simulated(studies))));
+    let together = scoreboard(simulated(studies));
+    rows.push(("all".to_owned(), together));
     let names = rows.iter().map(|(name, _)| Cell::from(name.clone()));
     let labels = [Column::words("study", names.collect())];
     let figures = |head: &str, of: &dyn Fn(&Score) -> String| {
@@ -86,6 +87,8 @@ pub(super) fn all(studies: &[Studied], width: usize, out: &mut String) {
         figures("error\nworst", &|score| share(score.validation.worst)),
     ];
     table::render(&labels, &columns, width, out);
+    out.push('\n');
+    paragraph(out, &fitted_cells(together), width);
     for one in studies {
         if let Err(refusal) = &one.run {
             let _ = writeln!(out, "\n{}: {refusal}", paint(ERROR, "not simulated"));
