@@ -3,8 +3,9 @@
 //! long. What the array does to them (member operations) has to be equal to the last one, rates compare as ratios.
 //!
 //! One gain of the archive is not that of a steady state: 64 KiB requests on stripe units of 16 KiB begin and end on the
-//! same pair of disks and wait there for as long as a run takes, which its own report warns of. It is given 15%, and was
-//! measured again in runs of 7 s (`benches/2026-11-22-arrays-long`), for which 10% holds as for all others.
+//! same pair of disks and wait there for as long as a run takes. The archive says so, its report warns of it, and of a
+//! baseline that was not steady. Its baseline (191/s) is above what the pair can do (2 × 180 / 2 operations a request), which
+//! no steady state is: requests half served in the warm-up are answered afterwards. That cell is given 15%.
 //!
 //! The table is `benches/2026-11-22-arrays/simulated.md`; `UPDATE=1 cargo test -p straddle-predict --test lab` writes it.
 
@@ -29,8 +30,6 @@ struct Array {
     level: &'static str,
     members: i64,
     unit_kib: i64,
-    /// How far a gain may be off.
-    within: f64,
 }
 
 const fn raid10(file: &'static str, name: &'static str, members: i64, unit_kib: i64) -> Array {
@@ -40,9 +39,11 @@ const fn raid10(file: &'static str, name: &'static str, members: i64, unit_kib: 
         level: "raid10",
         members,
         unit_kib,
-        within: 0.1,
     }
 }
+
+/// The file, and the cell in it, whose gain is not that of a steady state, and how far it may be off.
+const SHORT: (&str, usize, f64) = ("stripe-unit-16.json.gz", 0, 0.15);
 
 const ARRAYS: &[Array] = &[
     raid10("raid10-6-reads.json.gz", "RAID 10, 6 disks, 64 KiB", 6, 64),
@@ -74,7 +75,6 @@ const ARRAYS: &[Array] = &[
         level: "raid1",
         members: 2,
         unit_kib: 64,
-        within: 0.1,
     },
 ];
 
@@ -301,7 +301,8 @@ fn simulated_arrays_are_those_of_the_lab() {
         "# The same arrays, simulated\n\n\
          Every run of the archive made again: the same requests in the same order, drawn from the archived seed, on the \
          profile `fixed-service` with the level, the members and the stripe unit of the lab, for 0.7 s after 0.15 s. \
-         `crates/predict/tests/lab.rs` writes this table and asserts that operations are equal and gains within 10%. \
+         `crates/predict/tests/lab.rs` writes this table and asserts that operations are equal and gains within 10%, \
+         but for 64 KiB on 16 KiB, which waited for as long as a run takes: see there. \
          Operations are those of all disks for each request; gains are over *unaligned*. Not \
          counted is the one write of each member by which md notes that an array has become active.\n\n\
          | array, stripe unit | requests | offset | operations: measured | simulated | requests/s: measured | simulated | \
@@ -330,7 +331,9 @@ fn simulated_arrays_are_those_of_the_lab() {
                     let found = number(&measured["gains"][at - 1]["ratio"]["mean"]);
                     let off = simulated / found - 1.0;
                     gain = format!("{found:.3} | {simulated:.3} | {:+.1}%", off * 100.0);
-                    if off.abs() > 0.1 {
+                    let (file, short, wide) = SHORT;
+                    let is_short = array.file == file && cell == short;
+                    if off.abs() > if is_short { wide } else { 0.1 } {
                         wrong.push(format!(
                             "{}, {requests}, {}: {gain}",
                             array.name, offset.name
