@@ -31,7 +31,7 @@ use self::line::Line;
 use self::segments::Segments;
 use self::times::Times;
 use self::writes::Buffer;
-use super::device::{Device, Ended, Operation, Tally, Use};
+use super::device::{Device, Ended, Granules, Operation, Tally, Use};
 use crate::kernel::{Calendar, Servers, Time};
 use crate::profile::{Profile, Refusal};
 
@@ -193,6 +193,13 @@ impl Device for Flash {
             geometry,
             queued: 0,
             tally: Tally::default(),
+        })
+    }
+
+    fn granules(&self) -> Option<Granules> {
+        Some(Granules {
+            unit: self.geometry.unit,
+            shift: 0,
         })
     }
 
