@@ -166,3 +166,24 @@ fn hits_are_the_share_of_places_that_are_kept() {
     // 64 of 256 places are there.
     assert!((9_600..=10_400).contains(&outcome.counts.cache_hits));
 }
+
+#[test]
+fn offsets_on_all_grids_are_equal_on_the_eva() {
+    let profile = straddle_predict::profile::registry::load("eva8100").expect("one of ours");
+    let rate = |reads, offset| {
+        let mut scenario = workload(profile.clone(), 8192, reads, Pattern::Random, offset);
+        scenario.workload.workers = 8;
+        scenario.workload.outstanding = 32;
+        scenario.span = Some(Bytes::new(32 << 30));
+        run(&scenario, 4_000, 20_000).rate()
+    };
+    for reads in [0, 100] {
+        let aligned = rate(reads, 65_536);
+        for offset in [131_072, 1 << 20, 2 << 20] {
+            let ratio = rate(reads, offset) / aligned;
+            assert!((ratio - 1.0).abs() < 0.003, "{ratio} at {offset}");
+        }
+        let ratio = aligned / rate(reads, 32_256);
+        assert!((1.01..1.04).contains(&ratio), "{ratio}");
+    }
+}
