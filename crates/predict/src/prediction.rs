@@ -87,14 +87,18 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
     {
         let pair = [baseline.clone(), scenario.clone()];
         let effort = look(question.effort);
-        let of = |case: &Case| self::gain(case, quantity).map(|gain| gain.mean);
+        let of = |case: &Case| self::gain(case, quantity);
         sensitivity = sensitivity::vary(&pair, of, effort, question.sensitivities, |path| {
             step(path);
         })?;
         let evidence = Evidence {
             quantity,
             gain,
-            ends: sensitivity.ends(),
+            ends: sensitivity.ends().map(|ends| {
+                // What was looked at shortly says how far the gain moves, not where it is.
+                let moved = |end: f64| gain.mean * end / sensitivity.nominal;
+                (moved(ends.0), moved(ends.1))
+            }),
         };
         let cause = trials
             .cases
@@ -245,9 +249,9 @@ fn best(trials: &Trials, quantity: Quantity) -> usize {
 /// As much as shows how far a gain moves.
 fn look(effort: Effort) -> Effort {
     Effort {
-        requests: (effort.requests / 2).max(1),
-        least: 2,
-        most: 2,
+        requests: (effort.requests / 2).max(5_000),
+        least: 4,
+        most: 4,
         ..effort
     }
 }

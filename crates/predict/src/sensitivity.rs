@@ -1,6 +1,8 @@
 //! How far a prediction rests on what nobody measured: each assumption at both ends of its range, one at a time, with the
 //! same random numbers.
 
+use straddle_bench::results::Interval;
+
 use crate::experiment::{Case, Effort, compare};
 use crate::profile::{Kind, Profile, Refusal, Value, value};
 use crate::scenario::Scenario;
@@ -13,6 +15,8 @@ pub const MOST: usize = 8;
 pub struct Sensitivity {
     /// The gain where the assumptions are as in the profile, from as many requests as the others.
     pub nominal: f64,
+    /// Half the width of its interval: movements within it may be chance.
+    pub noise: f64,
     /// Parameters that were varied, the one that moves the gain most first.
     pub varied: Vec<Varied>,
     /// Assumptions with a range that were left out because there were too many.
@@ -81,7 +85,7 @@ struct Assumption {
 /// A pair that cannot be simulated as it is. An end of a range that cannot be is noted with its parameter.
 pub fn vary(
     pair: &[Scenario; 2],
-    gain: impl Fn(&Case) -> Option<f64>,
+    gain: impl Fn(&Case) -> Option<Interval>,
     effort: Effort,
     most: usize,
     mut step: impl FnMut(&str),
@@ -94,19 +98,23 @@ pub fn vary(
     if assumptions.is_empty() {
         return Ok(sensitivity);
     }
-    let run = |pair: &[Scenario]| -> Result<f64, Refusal> {
+    let run = |pair: &[Scenario]| -> Result<Interval, Refusal> {
         let trials = compare(pair, effort)?;
         let gain = trials.cases.last().and_then(&gain);
         gain.ok_or_else(|| Refusal::new("sensitivity", "no gain", "two scenarios"))
     };
-    sensitivity.nominal = run(pair)?;
+    let nominal = run(pair)?;
+    sensitivity.nominal = nominal.mean;
+    sensitivity.noise = (nominal.high - nominal.low) / 2.0;
     for assumption in assumptions {
         step(&assumption.path);
         let at = |end: f64| {
             let gain = with(pair, &assumption.path, end).and_then(|pair| run(&pair));
             End {
                 value: value::show(assumption.kind, end),
-                gain: gain.map_err(|refusal| refusal.to_string()),
+                gain: gain
+                    .map(|gain| gain.mean)
+                    .map_err(|refusal| refusal.to_string()),
             }
         };
         sensitivity.varied.push(Varied {

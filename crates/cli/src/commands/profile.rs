@@ -91,9 +91,8 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     if !is_file {
         if registry::text(name).is_none() {
             bail!(
-                "there is no profile `{name}`; `straddle profile list` lists them, and a file of one's own ends in .toml. There \
-                 are: {}",
-                registry::names()
+                "there is no profile `{name}`{}; `straddle profile list` lists them, and a file of one's own ends in .toml",
+                alike(name)
             );
         }
         return Ok(registry::load(name)?);
@@ -103,6 +102,18 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     let mut profile = Profile::read(name, &text)?;
     profile.name = stem.to_string_lossy().into_owned();
     Ok(profile)
+}
+
+/// Profiles whose names begin as a name does, or have it inside, as a part of a message.
+fn alike(name: &str) -> String {
+    let begin: String = name.to_lowercase().chars().take(3).collect();
+    let names = registry::PROFILES.iter().map(|(known, _)| *known);
+    let names = names.filter(|known| !begin.is_empty() && known.contains(&begin));
+    let names: Vec<&str> = names.take(8).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" (is it one of {}?)", names.join(", ")),
+    }
 }
 
 /// A file of text of at most so many bytes.

@@ -188,6 +188,8 @@ struct GainOut {
 struct SensitivityOut<'a> {
     /// The gain with the assumptions as in the profile, from as many requests as the others.
     nominal: Option<f64>,
+    /// Half the width of its interval: movements within it may be chance.
+    noise: Option<f64>,
     /// Parameters that were varied, the one that moves the gain most first.
     varied: Vec<VariedOut<'a>>,
     /// Assumptions with a range that were not varied.
@@ -408,6 +410,7 @@ fn sensitivity(of: &Sensitivity) -> SensitivityOut<'_> {
     });
     SensitivityOut {
         nominal: (!of.varied.is_empty()).then_some(of.nominal),
+        noise: (!of.varied.is_empty()).then_some(of.noise),
         varied: varied.collect(),
         left_out: &of.left_out,
         without_range: &of.without_range,

@@ -13,7 +13,6 @@ use crate::bench::text::heading;
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{FAINT, STRONG, paint};
-use crate::text::table::{self, Column};
 
 /// Name and version of the JSON documents of profiles.
 pub const SCHEMA: &str = "straddle.profile/1";
@@ -70,17 +69,25 @@ pub fn kind(profile: &Profile) -> String {
     text
 }
 
-/// A line for each profile.
+/// A line for each profile: its name, its title, and what it is of.
 #[must_use]
 pub fn list(profiles: &[Profile], width: usize) -> String {
     let mut out = String::new();
-    let column = |of: &dyn Fn(&Profile) -> String| profiles.iter().map(|p| of(p).into()).collect();
-    let labels = [Column::words("profile", column(&|p| p.name.clone()))];
-    let columns = [
-        Column::words("kind", column(&kind)),
-        Column::words("what it is", column(&|p| p.title.clone())),
-    ];
-    table::render(&labels, &columns, width, &mut out);
+    let names = profiles.iter().map(|profile| profile.name.chars().count());
+    let pad = names.max().unwrap_or(0) + 2;
+    for profile in profiles {
+        let text = format!("{} ({})", profile.title, kind(profile));
+        let room = width.saturating_sub(pad).max(30);
+        for (index, line) in folded(&sanitise(&text), room).iter().enumerate() {
+            let name = if index == 0 {
+                profile.name.as_str()
+            } else {
+                ""
+            };
+            let blanks = " ".repeat(pad.saturating_sub(name.chars().count()));
+            let _ = writeln!(out, "{}{blanks}{line}", paint(STRONG, sanitise(name)));
+        }
+    }
     out
 }
 

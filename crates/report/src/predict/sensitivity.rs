@@ -5,7 +5,7 @@ use straddle_predict::sensitivity::End;
 
 use super::text::prose;
 use crate::bench::text::heading;
-use crate::bench::wording::{list, percent};
+use crate::bench::wording::{at_most, list, percent};
 use crate::text::snippet::sanitise;
 use crate::text::table::{self, Column};
 
@@ -29,7 +29,9 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         &format!(": the gain of {name}, each assumption at both ends of its range"),
     );
     let nominal = sensitivity.nominal;
-    let moves = |movement: f64| movement > LITTLE;
+    // What chance may have done is no movement.
+    let little = sensitivity.noise.max(LITTLE);
+    let moves = |movement: f64| movement > little;
     let shown: Vec<_> = sensitivity
         .varied
         .iter()
@@ -65,8 +67,8 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         .collect();
     if !quiet.is_empty() {
         said.push(format!(
-            "The gain moves by less than {} with {}.",
-            percent(LITTLE, 1),
+            "The gain moves by less than {}, which may be chance, with {}.",
+            at_most(little),
             list(&quiet)
         ));
     }
