@@ -195,16 +195,20 @@ impl Place {
             matches!(section, "array" | "blocks") || profile.section(section).is_some()
         };
         // Together if they go together: six members may be too few for one level, and even for another.
-        let all = self.settings.iter().filter(has_part);
-        let together = all.clone().try_fold(profile.clone(), put);
+        let mut all = self
+            .settings
+            .iter()
+            .filter(|setting| setting.path.starts_with("array."));
+        let together = all.try_fold(profile.clone(), put);
         let together = together.and_then(|changed| sound(&changed).map(|()| changed));
         let mut out = together.as_ref().unwrap_or(&profile).clone();
         let mut taken = Vec::new();
         for setting in &self.settings {
-            let refused = match (&together, has_part(&setting)) {
-                (_, false) => Some("the profile has no such part".to_owned()),
-                (Ok(_), true) => None,
-                (Err(_), true) => {
+            let is_in = together.is_ok() && setting.path.starts_with("array.");
+            let refused = match has_part(&setting) {
+                false => Some("the profile has no such part".to_owned()),
+                true if is_in => None,
+                true => {
                     let changed = put(out.clone(), setting);
                     match changed.and_then(|changed| sound(&changed).map(|()| changed)) {
                         Ok(changed) => {
@@ -264,7 +268,17 @@ fn outline(name: &str, layers: &[Layer]) -> Result<Outline, Refusal> {
         let rests = move |layer: &&Layer| layer.below.contains(&id);
         layers.iter().filter(rests)
     };
-    let is_topmost = |id: usize| !above(id).any(is_block);
+    // What carries blocks, directly or through a filesystem and a file on it: a virtual disk's host is not its guest.
+    let mut carries = vec![false; layers.len()];
+    for (id, layer) in layers.iter().enumerate().rev() {
+        let does = is_block(layer) || carries.get(id).copied().unwrap_or(false);
+        for below in layer.below.iter().filter(|below| **below < id) {
+            if let Some(carries) = carries.get_mut(*below) {
+                *carries |= does;
+            }
+        }
+    }
+    let is_topmost = |id: usize| carries.get(id) == Some(&false);
     let holds_data = |layer: &Layer, id: usize| {
         is_block(layer)
             && is_topmost(id)
@@ -376,6 +390,7 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
         settings: settings(
             base,
             physical.as_ref(),
+            either(&|layer| layer.grid("logical-sector")).as_ref(),
             container_block.as_ref(),
             filesystem_below(layers, base_id).as_ref(),
         ),
@@ -399,6 +414,7 @@ fn filesystem_below(layers: &[Layer], id: usize) -> Option<Fact<u64>> {
 fn settings(
     base: &Layer,
     physical: Option<&Fact<u64>>,
+    logical: Option<&Fact<u64>>,
     block: Option<&Known<Bytes>>,
     unit_below: Option<&Fact<u64>>,
 ) -> Vec<Setting> {
@@ -429,7 +445,17 @@ fn settings(
         set("array.stripe_unit", size(fact.value), fact.from());
     }
     if let Some(fact) = physical {
-        set("disk.physical_sector", size(fact.value), fact.from());
+        let logical = logical.map_or(512, |fact| fact.value);
+        let format = match (logical, fact.value) {
+            (512, 512) => "512n",
+            (512, _) => "512e",
+            _ => "4Kn",
+        };
+        set(
+            "disk.format",
+            toml::Value::String(format.to_owned()),
+            fact.from(),
+        );
     }
     if let Some((layout, from)) = base.text("layout") {
         // md says how many copies there are together with how they lie: near=2.
