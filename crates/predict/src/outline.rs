@@ -469,7 +469,12 @@ fn settings(
         }
     }
     if let Some(fact) = base.bytes("data-offset") {
-        set("array.data_offset", size(fact.value), fact.from());
+        // Of a virtual disk, it is where the blocks of its file begin.
+        let path = match base.kind.as_str() {
+            "container" => "blocks.header",
+            _ => "array.data_offset",
+        };
+        set(path, size(fact.value), fact.from());
     }
     if let Some(block) = block {
         set("blocks.block", size(block.value.get()), block.from.clone());
