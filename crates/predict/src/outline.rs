@@ -468,14 +468,6 @@ fn settings(
             set("array.copies", copies, from);
         }
     }
-    if let Some(fact) = base.bytes("data-offset") {
-        // Of a virtual disk, it is where the blocks of its file begin.
-        let path = match base.kind.as_str() {
-            "container" => "blocks.header",
-            _ => "array.data_offset",
-        };
-        set(path, size(fact.value), fact.from());
-    }
     if let Some(block) = block {
         set("blocks.block", size(block.value.get()), block.from.clone());
         if let Some(fact) = base.bytes("block-stride")
@@ -486,6 +478,14 @@ fn settings(
         if let Some(fact) = unit_below {
             set("blocks.allocation_unit", size(fact.value), fact.from());
         }
+    }
+    if let Some(fact) = base.bytes("data-offset") {
+        // Of a virtual disk, it is where the blocks of its file begin.
+        let path = match base.kind.as_str() {
+            "container" => "blocks.header",
+            _ => "array.data_offset",
+        };
+        set(path, size(fact.value), fact.from());
     }
     out
 }
