@@ -7,10 +7,11 @@ use crate::run::{cargo, output, run};
 
 /// Packages in Cargo.lock, ours included.
 const MOST_PACKAGES: usize = 220;
-/// The stripped release binary, in bytes: 8 MiB. It was 4 MiB before the readers of captured text, of which there are some
-/// fifty, each with its own grammar, and 5.5 MiB before `bench`: a loop of its own for each engine, statistics, a journal, five
-/// forms of results, and the command lines and reports of three other tools.
-const LARGEST_BINARY: u64 = 8 << 20;
+/// The stripped release binary, in bytes: 9 MiB. It was 4 MiB before the readers of captured text, of which there are some
+/// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
+/// forms of results, the command lines and reports of three other tools), and 8 MiB before the simulator, whose pipeline is
+/// compiled for each kind of member, with the texts of all profiles and studies.
+const LARGEST_BINARY: u64 = 9 << 20;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 
