@@ -159,13 +159,11 @@ fn variants_are_held_against_each_other() {
             "--profile",
             "fixed-service",
             "--offsets",
-            "96K,64K",
-            "--set",
-            "array.stripe_unit=48K",
+            "unaligned,64K",
             "--outstanding",
             "64",
             "--compare",
-            "io=32K,64K",
+            "io=64K,96K",
         ],
     );
     snapshot("predict-compare-io", &io.transcript());

@@ -86,7 +86,7 @@ pub struct Parameter {
     pub kind: Kind,
     /// Where the search began.
     pub before: f64,
-    /// Where it ended.
+    /// Where it ended; where it began when nothing depends on it.
     pub after: f64,
     /// What it was confined to.
     pub range: (f64, f64),
@@ -186,6 +186,9 @@ pub fn fit(
     for ((parameter, log), effect) in parameters.iter_mut().zip(&best).zip(&effects) {
         parameter.after = rounded(parameter.kind, libm::exp(*log));
         parameter.effect = effect.iter().fold(0.0, |most, e| e.abs().max(most));
+        if !parameter.is_identified() {
+            parameter.after = parameter.before;
+        }
     }
     let residuals = measured.observations.iter().zip(&first).zip(&rates);
     let residuals = residuals.map(|((observation, before), after)| Residual {

@@ -62,7 +62,8 @@ fn residuals(fitted: &Fitted, from: &str, width: usize, out: &mut String) {
     out.push('\n');
     let (before, after) = fitted.error;
     let text = format!(
-        "Rates were off by {} before and are off by {} now (root of the mean square), of which chance is {}; {}.",
+        "Rates were off by {} before and are off by {} now (root of the mean square); with other random numbers, simulated ones \
+         differ by {}. {}.",
         percent(before, 1),
         percent(after, 1),
         percent(fitted.noise, 1),
