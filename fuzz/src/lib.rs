@@ -4,6 +4,7 @@
 pub mod compat;
 mod files;
 pub mod journal;
+pub mod predict;
 mod sparse;
 
 use std::sync::Arc;

@@ -34,7 +34,7 @@ cargo xtask TASK
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
-  soak fuzz [MINUTES [containers|captured|bench]]
+  soak fuzz [MINUTES [containers|captured|bench|predict]]
                        fuzz every target, or those of virtual disks, captured text or bench, in turn, MINUTES in total (30), and archive what was run
 ";
 
@@ -101,6 +101,7 @@ fn task(args: &[&str]) -> Result<()> {
             soak::fuzz(minutes.parse()?, soak::Group::Captured)
         }
         ["soak", "fuzz", minutes, "bench"] => soak::fuzz(minutes.parse()?, soak::Group::Bench),
+        ["soak", "fuzz", minutes, "predict"] => soak::fuzz(minutes.parse()?, soak::Group::Predict),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

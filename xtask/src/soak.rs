@@ -25,6 +25,8 @@ const FOUND: &str = "fuzz/found";
 
 /// Targets of what `bench` reads begin so.
 const BENCH: [&str; 2] = ["bench-", "compat-"];
+/// Targets of what `predict`, `profile` and `study` read begin so.
+const PREDICT: &str = "predict-";
 /// Targets of captured text begin so; their seeds are the captures that the tests read.
 const CAPTURED: &str = "captured-";
 
@@ -35,6 +37,7 @@ pub(crate) enum Group {
     Containers,
     Captured,
     Bench,
+    Predict,
 }
 
 impl Group {
@@ -44,6 +47,7 @@ impl Group {
             Group::Containers => CONTAINERS.contains(&target),
             Group::Captured => target.starts_with(CAPTURED),
             Group::Bench => BENCH.iter().any(|start| target.starts_with(start)),
+            Group::Predict => target.starts_with(PREDICT),
         }
     }
 }
@@ -65,6 +69,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
         Group::Containers => (" containers", format!("{ARCHIVE}/fuzz-containers.md")),
         Group::Captured => (" captured", format!("{ARCHIVE}/fuzz-captured.md")),
         Group::Bench => (" bench", format!("{ARCHIVE}/fuzz-bench.md")),
+        Group::Predict => (" predict", format!("{ARCHIVE}/fuzz-predict.md")),
     };
     targets.retain(|target| group.has(target));
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
