@@ -9,6 +9,9 @@ use crate::experiment::Case;
 /// A resource is saturated when it is busy for this share of the time.
 pub const SATURATED: f64 = 0.85;
 
+/// A resource that is busy for this share of the time is never idle, but for the ends of a run.
+const FULL: f64 = 0.999;
+
 /// Commands for each request differ from one by less than this share when that comes from the ends of a run.
 const AT_EITHER_END: f64 = 0.02;
 
@@ -64,8 +67,9 @@ impl Mechanism {
             .map_or(1.0, |rate| rate / case.rate.mean)
             .max(1.0);
         let commands = share(counts.commands, case.requests) / came;
-        // Software above the array makes more commands of a request; a few more or less were under way at either end.
-        let commands = if (commands - 1.0).abs() < AT_EITHER_END {
+        // Software above the array makes more commands of a request; a few more or less were under way at either end. What
+        // waits in front of the array is not counted yet: a request is never less than a command.
+        let commands = if commands < 1.0 + AT_EITHER_END {
             1.0
         } else {
             commands
@@ -73,7 +77,10 @@ impl Mechanism {
         let each = |part: u64| share(part, counts.commands) * commands;
         let mut busiest: Option<Busiest> = None;
         for resource in &case.resources {
-            if busiest.as_ref().is_none_or(|b| resource.mean > b.mean) && resource.mean > 0.0 {
+            // Resources are in a request's order. Of several that are full the last is the limit: what comes before it
+            // is kept busy by what is never served.
+            let busier = |b: &Busiest| resource.mean >= b.mean.min(FULL);
+            if busiest.as_ref().is_none_or(busier) && resource.mean > 0.0 {
                 busiest = Some(Busiest {
                     name: resource.name,
                     count: resource.count,

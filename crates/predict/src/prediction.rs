@@ -77,7 +77,14 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
     }
     let trials =
         compare(&scenarios, effort).map_err(|refusal| too_much(&question, &scenarios, refusal))?;
-    let quantity = quantity(&question.workload);
+    let cases = trials.cases.iter().enumerate();
+    let overloaded = cases.filter(|(_, case)| !keeps_up(case, &question.workload));
+    let overloaded: Vec<usize> = overloaded.map(|(index, _)| index).collect();
+    // Where no offset keeps up, latencies are those of the run's length, and what is served counts.
+    let quantity = match overloaded.len() == trials.cases.len() {
+        true => Quantity::Rate,
+        false => quantity(&question.workload),
+    };
     let best = best(&trials, quantity);
     let mut sensitivity = Sensitivity::default();
     let mut found = None;
@@ -107,9 +114,6 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         found = Some((decision::decide(evidence, question.work), cause));
     }
     let (decision, cause) = found.unzip();
-    let cases = trials.cases.iter().enumerate();
-    let overloaded = cases.filter(|(_, case)| !keeps_up(case, &question.workload));
-    let overloaded = overloaded.map(|(index, _)| index).collect();
     Ok(Prediction {
         place: None,
         mechanisms: trials
