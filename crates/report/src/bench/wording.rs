@@ -170,7 +170,8 @@ pub(crate) fn range(ratio: Interval, direction: f64) -> String {
 /// Decimals that an interval deserves: its half width has about two significant digits.
 fn digits(ratio: Interval) -> usize {
     match (ratio.high - ratio.low) / 2.0 {
-        half if half < 0.000_5 => 2,
+        // A multiple is not read to a hundredth of a percent.
+        half if half < 0.000_5 && ratio.mean < 2.0 => 2,
         half if half < 0.1 => 1,
         _ => 0,
     }

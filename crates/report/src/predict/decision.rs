@@ -60,7 +60,10 @@ fn why(prediction: &Prediction, decision: &Decision) -> String {
         case.map_or_else(String::new, |case| super::why::time(case.latency.mean))
     };
     let what = match decision.evidence.quantity {
-        Quantity::Rate => format!("{gain} requests each second"),
+        Quantity::Rate if prediction.overloaded.is_empty() => {
+            format!("{gain} requests each second")
+        }
+        Quantity::Rate => format!("{gain} requests each second, and does not keep up either"),
         Quantity::Latency if prediction.overloaded.contains(&0) => {
             "what keeps up with the rate in place of what does not".to_owned()
         }
@@ -88,7 +91,7 @@ fn effort(prediction: &Prediction, decision: &Decision) -> String {
         data.rounded(),
         long(outage)
     );
-    let keeps_up = prediction.overloaded.is_empty();
+    let keeps_up = prediction.overloaded.is_empty() || decision.evidence.quantity == Quantity::Rate;
     if let Some(paid) = decision.paid_back.filter(|_| keeps_up) {
         let _ = write!(
             text,

@@ -11,7 +11,7 @@ use straddle_rules::both_ways;
 
 use super::profile::{figure, path};
 use super::text::asked as workload;
-use crate::bench::wording::{asked, count, list, sizes};
+use crate::bench::wording::{asked, count, decimals, list, sizes};
 use crate::text::page::folded;
 use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, paint};
@@ -50,7 +50,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     lines.line("workload", &workload(question));
     lines.line("offsets", &offsets(question));
     if let Some(span) = question.span {
-        let text = format!("{} for each offset", both_ways(span));
+        let text = format!("{} behind each offset", about(span));
         lines.line("span", &text);
     }
     let trials = &prediction.trials;
@@ -84,6 +84,36 @@ pub(super) fn varied(question: &Question, comparison: &Comparison) -> String {
         .strip_prefix(&sizes(&question.workload))
         .filter(|_| varies);
     rest.map_or(text.clone(), |rest| rest.trim_start().to_owned())
+}
+
+/// `42.9 GB (40.0 GiB)`: an amount, of which no digit is missed.
+pub(super) fn about(bytes: Bytes) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let exact = bytes.get() as f64;
+    let units = |units: [&'static str; 4], base: f64| {
+        let mut value = exact / base;
+        let mut unit = units[0];
+        for larger in &units[1..] {
+            if value < base {
+                break;
+            }
+            (value, unit) = (value / base, larger);
+        }
+        let digits = match value {
+            v if v < 10.0 => 2,
+            v if v < 100.0 => 1,
+            _ => 0,
+        };
+        format!("{} {unit}", decimals(value, digits))
+    };
+    if exact < 1e6 {
+        return bytes.to_string();
+    }
+    let (decimal, binary) = (
+        units(["kB", "MB", "GB", "TB"], 1e3),
+        units(["KiB", "MiB", "GiB", "TiB"], 1024.0),
+    );
+    format!("{decimal} ({binary})")
 }
 
 fn partition(place: &Place) -> String {

@@ -58,6 +58,10 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         ];
         table::render(&labels, &columns, width, out);
     }
+    if prediction.question.sensitivities == 0 {
+        prose(out, width, "Not looked at: --sensitivity 0.");
+        return;
+    }
     let mut said = Vec::new();
     let quiet: Vec<String> = sensitivity
         .varied

@@ -1,6 +1,6 @@
 //! The mechanism: what was done for each request, which resource is busy with it, and why the gain is what it is.
 
-use straddle_predict::mechanism::{Cause, Mechanism};
+use straddle_predict::mechanism::{Busiest, Cause, Mechanism, SATURATED};
 use straddle_predict::prediction::{Prediction, gain, quantity};
 
 use super::text::{names, prose};
@@ -78,14 +78,26 @@ fn busiest(mechanism: &Mechanism) -> String {
             } else {
                 String::new()
             };
-            let name = match busiest.count {
-                1 => busiest.name.strip_suffix('s').unwrap_or(busiest.name),
-                _ => busiest.name,
-            };
-            let count = busiest.count;
+            let (count, name) = (busiest.count, named(busiest));
             format!("{count} {name}, {} busy{most}", percent(busiest.mean, 0))
         },
     )
+}
+
+/// `disks`, or `disk` where there is one.
+fn named(busiest: &Busiest) -> &'static str {
+    let name = busiest.name;
+    match (busiest.count, name) {
+        (1, "engines for partial units") => "engine for partial units",
+        (1, _) => name.strip_suffix('s').unwrap_or(name),
+        _ => name,
+    }
+}
+
+/// `The disks are`.
+fn subject(busiest: &Busiest) -> String {
+    let verb = if busiest.count == 1 { "is" } else { "are" };
+    format!("The {} {verb}", named(busiest))
 }
 
 fn sentences(prediction: &Prediction) -> Option<String> {
@@ -111,13 +123,25 @@ fn sentences(prediction: &Prediction) -> Option<String> {
         quantity(&question.workload),
     )?;
     match prediction.cause.as_ref()? {
+        Cause::Saturated { busy, .. } if *busy < SATURATED && !starved(prediction) => {
+            text.push_str(&elsewhere(prediction, baseline, other, (&from, &to)));
+            if prediction.overloaded.is_empty() {
+                text.push_str(&format!(" The gain is {}.", signed(gain)));
+            }
+        }
         Cause::Saturated {
-            resource,
             baseline_seconds,
             seconds,
             baseline_busy,
             busy,
+            ..
         } => {
+            let one = baseline.busiest.as_ref().is_some_and(|b| b.count == 1);
+            let (them, they) = if one {
+                ("it", "it is")
+            } else {
+                ("them", "they are")
+            };
             let quotient = if *seconds > 0.0 {
                 baseline_seconds / seconds
             } else {
@@ -125,10 +149,10 @@ fn sentences(prediction: &Prediction) -> Option<String> {
             };
             let alike = (quotient - 1.0).abs() < 0.001;
             let taken = if alike {
-                format!("a request takes {} of them at both", time(*seconds))
+                format!("a request takes {} of {them} at both", time(*seconds))
             } else {
                 format!(
-                    "a request takes {} of them at {from} and {} at {to}, {} times as much",
+                    "a request takes {} of {them} at {from} and {} at {to}, {} times as much",
                     time(*baseline_seconds),
                     time(*seconds),
                     decimals(quotient, 3)
@@ -137,14 +161,15 @@ fn sentences(prediction: &Prediction) -> Option<String> {
             // What is less than full at the one and not at the other accounts for the rest of a gain.
             let used = if (baseline_busy - busy).abs() > 0.005 {
                 format!(
-                    "; they are busy for {} of the time instead of {}",
+                    "; {they} busy for {} of the time instead of {}",
                     percent(*busy, 1),
                     percent(*baseline_busy, 1)
                 )
             } else {
                 String::new()
             };
-            text.push_str(&format!("The {resource} are the limit: {taken}{used}."));
+            let who = baseline.busiest.as_ref().map_or_else(String::new, subject);
+            text.push_str(&format!("{who} the limit: {taken}{used}."));
             if prediction.overloaded.is_empty() {
                 text.push_str(&format!(" The gain is {}.", signed(gain)));
             }
@@ -208,6 +233,43 @@ fn done(name: &str, mechanism: &Mechanism, (stripes, granules): Grids) -> String
     text + ". "
 }
 
+/// True in an open loop that is kept up with: nothing is full because nothing more is asked for.
+fn starved(prediction: &Prediction) -> bool {
+    prediction.question.workload.rate.is_some() && prediction.overloaded.is_empty()
+}
+
+/// What is the limit at the baseline is not at the other offset.
+fn elsewhere(
+    prediction: &Prediction,
+    baseline: &Mechanism,
+    other: &Mechanism,
+    (from, to): (&str, &str),
+) -> String {
+    let Some(limit) = &baseline.busiest else {
+        return String::new();
+    };
+    let mut text = format!(
+        "{} the limit at {from}: a request takes {} of {}. ",
+        subject(limit),
+        time(limit.demand_seconds),
+        if limit.count == 1 { "it" } else { "them" }
+    );
+    let case = prediction.trials.cases.get(prediction.best);
+    let lasts = case.map_or(0.0, |case| case.latency.mean);
+    match &other.busiest {
+        Some(found) if found.is_saturated() => text.push_str(&format!(
+            "{} the limit at {to}: {} for a request.",
+            subject(found),
+            time(found.demand_seconds)
+        )),
+        _ => text.push_str(&format!(
+            "At {to} nothing is saturated, and a request lasts {}.",
+            time(lasts)
+        )),
+    }
+    text
+}
+
 /// What an open loop offers and nobody serves.
 fn overloaded(prediction: &Prediction) -> String {
     let question = &prediction.question;
@@ -231,7 +293,7 @@ fn overloaded(prediction: &Prediction) -> String {
 
 fn full(mechanism: &Mechanism) -> String {
     match &mechanism.busiest {
-        Some(busiest) if busiest.is_saturated() => format!("The {} are the limit.", busiest.name),
+        Some(busiest) if busiest.is_saturated() => format!("{} the limit.", subject(busiest)),
         Some(_) => "Nothing is saturated.".to_owned(),
         None => String::new(),
     }
