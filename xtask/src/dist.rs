@@ -91,7 +91,7 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
             .args(["-xzf", &archive, "-C"])
             .arg(&folder))?;
     }
-    let cases: [(&[&str], i32); 10] = [
+    let cases: [(&[&str], i32); 13] = [
         (&["check", "--as", "image", "vhd-dynamic.img"], 1),
         (
             &["check", "--guest-file", "/vm.qcow2", "nested-host-63.img"],
@@ -115,6 +115,25 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
         (&["check", "--as", "image", "empty.img"], 2),
         (&["check", "no-such-file.img"], 2),
         (&["explain", "STR101"], 0),
+        // Simulated figures are the same to the bit on every platform.
+        (
+            &split(
+                "predict --profile eva8100 --io 8K --rw 70/30 --threads 4 --outstanding 32 --offsets unaligned,64K --requests 2000 --format json",
+            ),
+            0,
+        ),
+        (
+            &split(
+                "predict --profile barracuda-es2 --io 4K:50+64K:50 --rw 50/50 --threads 1 --outstanding 16 --offsets unaligned,1M --requests 2000 --format json",
+            ),
+            0,
+        ),
+        (
+            &split(
+                "predict --profile qlc-16k --io 8K --rw 30/70 --threads 4 --outstanding 16 --offsets unaligned,1M --requests 2000 --format json",
+            ),
+            0,
+        ),
     ];
     for (args, want) in cases {
         let (here, there) = (linux(args)?, wine(args)?);
@@ -127,6 +146,11 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
     }
     println!("dist: both binaries agree on {} smoke tests", cases.len());
     Ok(())
+}
+
+/// The words of a command line without quotes.
+fn split(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
 }
 
 /// An MBR with one partition at sector 63, 1 MiB long in all.
