@@ -21,13 +21,20 @@ impl Time {
 
     /// Seconds, rounded to the nearest nanosecond; what is negative or not a number is no time at all.
     #[must_use]
+    #[inline]
     pub fn seconds(seconds: f64) -> Time {
+        let nanoseconds = seconds * 1e9;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "such casts stop at either end of the range"
+            clippy::cast_precision_loss,
+            reason = "such casts stop at either end of the range, and what has a fraction is below 2⁵³"
         )]
-        Time(libm::round(seconds * 1e9) as u64)
+        let (whole, rest) = {
+            let whole = nanoseconds as u64;
+            (whole, nanoseconds - whole as f64)
+        };
+        Time(whole.saturating_add(u64::from(rest >= 0.5)))
     }
 
     /// In nanoseconds.
@@ -74,6 +81,16 @@ impl Sub for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn seconds_are_rounded_as_libm_rounds(bits in any::<u64>(), small in -1.0_f64..1e-5) {
+            for seconds in [f64::from_bits(bits), small, libm::round(small * 2e9) / 2e9] {
+                prop_assert_eq!(Time::seconds(seconds).get(), libm::round(seconds * 1e9) as u64);
+            }
+        }
+    }
 
     #[test]
     fn seconds_are_rounded_and_never_wrap() {

@@ -55,13 +55,19 @@ impl Clock {
     }
 
     /// How many steps a span of seconds is, rounded up.
+    #[inline]
     pub(super) fn steps(&self, seconds: f64) -> u64 {
+        let steps = seconds * 1e9 / self.nanoseconds_per_step;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "such casts stop at either end of the range"
+            clippy::cast_precision_loss,
+            reason = "such casts stop at either end of the range, and what has a fraction is below 2⁵³"
         )]
-        let steps = libm::ceil(seconds * 1e9 / self.nanoseconds_per_step) as u64;
-        steps
+        let (whole, is_less) = {
+            let whole = steps as u64;
+            (whole, (whole as f64) < steps)
+        };
+        whole.saturating_add(u64::from(is_less))
     }
 }
