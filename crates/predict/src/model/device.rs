@@ -58,6 +58,11 @@ pub(crate) trait Device: Sized + Send {
     /// One member as a profile says. `random` is a number of its own for each member and replicate, to turn platters by.
     fn build(profile: &Profile, random: u64) -> Result<Self, Refusal>;
 
+    /// Another member as the same profile says. What is the same for both may be shared.
+    fn another(&self, profile: &Profile, random: u64) -> Result<Self, Refusal> {
+        Self::build(profile, random)
+    }
+
     /// Bytes that it holds.
     fn capacity(&self) -> u64;
 

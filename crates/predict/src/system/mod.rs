@@ -163,11 +163,12 @@ impl<D: Device> System<D> {
         let layout = Layout::build(profile, first.capacity())?;
         let soft = Soft::build(profile, layout.capacity(), first.capacity())?;
         let members = layout.members();
-        let mut devices = vec![first];
+        let mut devices = Vec::with_capacity(members as usize);
         for _ in 1..members {
             random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            devices.push(D::build(profile, random)?);
+            devices.push(first.another(profile, random)?);
         }
+        devices.insert(0, first);
         let calendar = Calendar::new(devices.len() + 4);
         Ok(System {
             port: profile.section("port").map(Port::build),

@@ -1,5 +1,7 @@
 //! What was read ahead: runs of sectors that a read finds in the drive's memory.
 
+use std::collections::VecDeque;
+
 use super::arm::{Mechanics, Motion};
 use super::clock::TURN;
 use super::zones::Place;
@@ -27,7 +29,7 @@ pub(super) struct Ahead {
     segments: usize,
     stream: Option<Stream>,
     /// First sectors and those behind the last, the oldest first.
-    kept: Vec<(u64, u64)>,
+    kept: VecDeque<(u64, u64)>,
 }
 
 impl Ahead {
@@ -37,7 +39,7 @@ impl Ahead {
             most,
             segments,
             stream: None,
-            kept: Vec::new(),
+            kept: VecDeque::new(),
         }
     }
 
@@ -65,11 +67,11 @@ impl Ahead {
         end: u64,
         mechanics: &Mechanics,
     ) -> Option<Hit> {
-        if self
-            .kept
-            .iter()
-            .any(|kept| kept.0 <= start && end <= kept.1)
-        {
+        // One comparison that is nearly always false: whether each end alone lies behind another is anybody's guess.
+        let is_in = |kept: &(u64, u64)| {
+            start.wrapping_sub(kept.0) < kept.1.saturating_sub(kept.0) && end <= kept.1
+        };
+        if self.kept.iter().any(is_in) {
             return Some(Hit::at(now));
         }
         self.read_on(now, start, end, mechanics)
@@ -143,9 +145,9 @@ impl Ahead {
         let rest = stream.stop - stream.reached;
         let end = stream.reached + motion.follow_for(stream.reached, rest, steps);
         if self.kept.len() >= self.segments {
-            self.kept.remove(0);
+            self.kept.pop_front();
         }
-        self.kept.push((stream.start, end));
+        self.kept.push_back((stream.start, end));
         Some(motion.place())
     }
 

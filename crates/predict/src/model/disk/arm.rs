@@ -1,5 +1,7 @@
 //! The arm over the turning platters: where it is, and how many steps of a revolution it spends.
 
+use std::sync::Arc;
+
 use super::clock::{Clock, MASK};
 use super::seek::Moves;
 use super::zones::{Place, Run, Zones};
@@ -12,7 +14,8 @@ const GAP: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Mechanics {
     pub(super) clock: Clock,
-    pub(super) zones: Zones,
+    /// The same for all disks of an array, so that many of them stay near the processor.
+    pub(super) zones: Arc<Zones>,
     pub(super) moves: Moves,
     /// Steps from one track to the next while reading, in the same cylinder and to the next.
     read: [u64; 2],
@@ -33,7 +36,7 @@ impl Mechanics {
             read: crossing(0),
             write: crossing(moves.settle),
             clock,
-            zones,
+            zones: Arc::new(zones),
             moves,
         }
     }
@@ -122,6 +125,7 @@ impl<'a> Motion<'a> {
     }
 
     /// Over so many sectors from one that is about to pass.
+    #[inline]
     pub(super) fn follow(&mut self, sector: u64, count: u64, is_write: bool) {
         let run = self.mechanics.zones.run(sector);
         self.follow_from(run, sector, count, is_write);
@@ -135,7 +139,7 @@ impl<'a> Motion<'a> {
         let crossing = if is_write { write } else { read };
         loop {
             let here = count.min(u64::from(run.left));
-            self.spent += (here * run.step) >> 16;
+            self.spent += (here * zones.step(run)) >> 16;
             self.from.cylinder = run.place.cylinder;
             self.from.head = run.place.head;
             sector += here;
@@ -144,29 +148,39 @@ impl<'a> Motion<'a> {
                 return;
             }
             self.spent += crossing[usize::from(!zones.is_followed(run.place))];
-            run = zones.run(sector);
+            run = zones.next(run, sector);
         }
     }
 
     /// Over as many sectors from one that is about to pass as fit into so many steps, at most `count`: how many.
     pub(super) fn follow_for(&mut self, sector: u64, count: u64, steps: u64) -> u64 {
+        if count == 0 {
+            return 0;
+        }
+        let Mechanics { zones, read, .. } = self.mechanics;
         let end = self.spent + steps;
         let mut done = 0;
-        while done < count {
-            let run = self.mechanics.zones.run(sector + done);
-            let fit = ((end.saturating_sub(self.spent)) << 16) / run.step;
-            let here = fit.min(u64::from(run.left)).min(count - done);
-            self.follow(sector + done, here.max(1), false);
+        let mut run = zones.run(sector);
+        loop {
+            let (room, step) = ((end.saturating_sub(self.spent)) << 16, zones.step(run));
+            let most = (count - done).min(u64::from(run.left));
+            let here = if room >= most * step {
+                most
+            } else {
+                room / step
+            };
+            self.spent += (here.max(1) * step) >> 16;
+            self.from.cylinder = run.place.cylinder;
+            self.from.head = run.place.head;
             done += here;
             if here < u64::from(run.left) || done >= count {
-                break;
+                return done;
             }
-            self.spent +=
-                self.mechanics.read[usize::from(!self.mechanics.zones.is_followed(run.place))];
+            self.spent += read[usize::from(!zones.is_followed(run.place))];
             if self.spent >= end {
-                break;
+                return done;
             }
+            run = zones.next(run, sector + done);
         }
-        done
     }
 }

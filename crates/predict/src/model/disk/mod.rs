@@ -12,6 +12,7 @@ mod seek;
 mod zones;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::device::{Device, Ended, Granules, Operation, Tally, Use};
 use crate::kernel::Time;
@@ -163,14 +164,15 @@ impl Disk {
     /// A command joins those that the arm chooses from.
     #[inline]
     fn push(&mut self, entry: Entry) {
-        let (mut place, mut settle) = (entry.run.place, 0);
+        let run = self.mechanics.zones.run(entry.sectors.first);
+        let (mut place, mut settle) = (run.place, 0);
         if entry.is_write {
             match entry.sectors.first_read() {
                 None => settle = self.mechanics.moves.settle,
                 Some(first) => place = self.mechanics.zones.place(first),
             }
         }
-        self.queue.push(entry, place, settle);
+        self.queue.push(entry, run, place, settle);
     }
 
     #[inline]
@@ -185,18 +187,43 @@ impl Disk {
         }
     }
 
+    /// The only command that there is, if the drive understands it by now: the arm need not choose.
+    #[inline]
+    fn alone(&mut self, now: Time) -> Option<Entry> {
+        if self.queue.len() > 0 || !self.cache.is_empty() {
+            return None;
+        }
+        let (ready, entry) = self.arriving.front().copied()?;
+        let is_followed = self.arriving.get(1).is_some_and(|next| next.0 <= now);
+        if ready > now || is_followed {
+            return None;
+        }
+        self.arriving.pop_front();
+        Some(entry)
+    }
+
     /// The arm takes up what is next, if it can.
     #[inline]
     fn start(&mut self, now: Time) {
-        self.admit(now);
-        let has_commands = self.queue.len() > 0;
-        let has_writes = !self.cache.is_empty();
-        if self.current != Current::Nothing
-            || !(has_commands || has_writes)
-            || self.ahead.free() > now
-        {
+        if self.current != Current::Nothing || self.ahead.free() > now {
+            self.admit(now);
             return;
         }
+        let alone = self.alone(now);
+        if alone.is_none() {
+            self.admit(now);
+            if self.queue.len() == 0 && self.cache.is_empty() {
+                return;
+            }
+        }
+        self.take_up(now, alone);
+    }
+
+    /// The arm takes up a command that is alone, or the next of those that wait, or a pass.
+    #[inline(never)]
+    fn take_up(&mut self, now: Time, alone: Option<Entry>) {
+        let has_commands = alone.is_some() || self.queue.len() > 0;
+        let has_writes = !self.cache.is_empty();
         if let Some(place) = self.ahead.interrupt(now, &self.mechanics) {
             self.place = place;
         }
@@ -216,12 +243,15 @@ impl Disk {
             );
             self.tally.granules_read += granules;
             self.current = Current::Pass;
-        } else if let Some(entry) = self.queue.take(now, &self.mechanics.moves, from) {
+        } else if let Some((entry, run)) = alone
+            .map(|entry| (entry, self.mechanics.zones.run(entry.sectors.first)))
+            .or_else(|| self.queue.take(now, &self.mechanics.moves, from))
+        {
             if entry.is_write {
                 read_edges(&mut motion, entry.sectors);
             }
             let Sectors { first, count, .. } = entry.sectors;
-            motion.pass_from(entry.run, first, count, entry.is_write);
+            motion.pass_from(run, first, count, entry.is_write);
             self.current = Current::Command(entry);
         }
         self.was_pass = is_pass;
@@ -343,6 +373,12 @@ impl Device for Disk {
         Disk::of(section, random)
     }
 
+    fn another(&self, profile: &Profile, random: u64) -> Result<Disk, Refusal> {
+        let mut disk = Disk::build(profile, random)?;
+        disk.mechanics.zones = Arc::clone(&self.mechanics.zones);
+        Ok(disk)
+    }
+
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -374,7 +410,6 @@ impl Device for Disk {
                 ticket,
                 came: now,
                 sectors,
-                run: self.mechanics.zones.run(sectors.first),
                 is_write,
             };
             if self.is_full() {

@@ -13,8 +13,6 @@ pub(super) struct Entry {
     pub(super) ticket: u32,
     pub(super) came: Time,
     pub(super) sectors: Sectors,
-    /// Where these begin.
-    pub(super) run: Run,
     pub(super) is_write: bool,
 }
 
@@ -88,6 +86,8 @@ pub(super) struct Queue {
     settles: Vec<u32>,
     costs: Vec<i32>,
     entries: Vec<Entry>,
+    /// Where their sectors begin.
+    runs: Vec<Run>,
     scheduling: Scheduling,
     patience: Time,
     /// No command is older than this.
@@ -103,6 +103,7 @@ impl Queue {
             settles: Vec::new(),
             costs: Vec::new(),
             entries: Vec::new(),
+            runs: Vec::new(),
             scheduling,
             patience: patience.unwrap_or(Time::NEVER),
             oldest: Time::NEVER,
@@ -114,9 +115,10 @@ impl Queue {
         self.entries.len()
     }
 
-    /// A command comes; its first access is at `place`, before which the head settles for so many steps.
+    /// A command comes, whose sectors begin with a run; its first access is at `place`, before which the head settles for
+    /// so many steps.
     #[inline]
-    pub(super) fn push(&mut self, entry: Entry, place: Place, settle: u32) {
+    pub(super) fn push(&mut self, entry: Entry, run: Run, place: Place, settle: u32) {
         self.cylinders.push(place.cylinder.cast_signed());
         self.heads.push(place.head);
         self.angles.push(place.angle);
@@ -124,11 +126,12 @@ impl Queue {
         self.costs.push(0);
         self.oldest = self.oldest.min(entry.came);
         self.entries.push(entry);
+        self.runs.push(run);
     }
 
-    /// Takes the next command for an arm at `from` while the platter stands at that place's angle.
+    /// Takes the next command, and the run that its sectors begin with, for an arm at `from` while the platter stands at that place's angle.
     #[inline]
-    pub(super) fn take(&mut self, now: Time, moves: &Moves, from: Place) -> Option<Entry> {
+    pub(super) fn take(&mut self, now: Time, moves: &Moves, from: Place) -> Option<(Entry, Run)> {
         if self.entries.is_empty() {
             return None;
         }
@@ -147,7 +150,8 @@ impl Queue {
         self.angles.swap_remove(number);
         self.settles.swap_remove(number);
         self.costs.truncate(self.cylinders.len());
-        Some(self.entries.swap_remove(number))
+        let run = self.runs.swap_remove(number);
+        Some((self.entries.swap_remove(number), run))
     }
 
     /// The one with the shortest positioning time; of several, the one with the lowest number.

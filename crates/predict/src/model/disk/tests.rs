@@ -363,13 +363,13 @@ proptest! {
             let place = Place { cylinder, head, angle };
             let sectors = Sectors::of(0, 512, 9);
             let run = mechanics.zones.run(0);
-            let entry = Entry { ticket, came: Time::ZERO, sectors, run, is_write };
-            queue.push(entry, place, if is_write { mechanics.moves.settle } else { 0 });
+            let entry = Entry { ticket, came: Time::ZERO, sectors, is_write };
+            queue.push(entry, run, place, if is_write { mechanics.moves.settle } else { 0 });
             let mut motion = Motion::new(mechanics, from);
             motion.go(place, is_write);
             spent.push(motion.spent);
         }
-        let taken = queue.take(Time::ZERO, &mechanics.moves, from).expect("there are some");
+        let (taken, _) = queue.take(Time::ZERO, &mechanics.moves, from).expect("there are some");
         let least = spent.iter().min().expect("there are some");
         // What a head may come late by is not told apart from what comes next.
         prop_assert!(spent[taken.ticket as usize] <= least + 64);

@@ -34,16 +34,21 @@ pub(super) struct Run {
     pub(super) place: Place,
     /// Sectors from there to the end of the track.
     pub(super) left: u32,
-    /// Steps for which a sector passes, times 2¹⁶.
-    pub(super) step: u64,
+    /// The number of its zone.
+    zone: u32,
 }
+
+/// Parts into which all sectors are divided, to find the zone of one.
+const PARTS: usize = 128;
 
 /// All zones.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
-    /// First sectors of the zones behind the first.
-    starts: Vec<u64>,
     zones: Vec<Zone>,
+    /// The number of the zone in which each part begins.
+    parts: [u8; PARTS],
+    /// Binary logarithm of a part's sectors.
+    part_bits: u32,
     surfaces: u32,
     sectors: u64,
     cylinders: u32,
@@ -86,9 +91,19 @@ impl Zones {
             first += in_cylinder * u64::from(end - cylinder);
             cylinder = end;
         }
+        let part_bits = (first / PARTS as u64 + 1)
+            .next_power_of_two()
+            .trailing_zeros();
+        let mut parts = [0; PARTS];
+        for (number, part) in parts.iter_mut().enumerate() {
+            let begins = (number as u64) << part_bits;
+            let behind = zones.partition_point(|zone| zone.first <= begins);
+            *part = u8::try_from(behind.saturating_sub(1)).unwrap_or(0);
+        }
         Zones {
-            starts: zones.iter().skip(1).map(|zone| zone.first).collect(),
             zones,
+            parts,
+            part_bits,
             surfaces,
             sectors: first,
             cylinders,
@@ -117,7 +132,13 @@ impl Zones {
     #[inline]
     pub(super) fn run(&self, sector: u64) -> Run {
         let sector = sector.min(self.sectors - 1);
-        let number = self.starts.iter().filter(|start| **start <= sector).count();
+        let part = (sector >> self.part_bits) as usize;
+        let mut number = usize::from(self.parts[part % PARTS]);
+        while let Some(next) = self.zones.get(number + 1)
+            && next.first <= sector
+        {
+            number += 1;
+        }
         let zone = &self.zones[number];
         let within = sector - zone.first;
         let row = times(within, zone.per_cylinder);
@@ -130,22 +151,66 @@ impl Zones {
         )]
         let (row, head, sector) = (row as u32, head as u32, sector as u32);
         let cylinder = zone.cylinder + row;
-        let turned = cylinder
-            .wrapping_mul(self.surfaces - 1)
-            .wrapping_add(head)
-            .wrapping_mul(self.track_skew)
-            .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew));
+        #[expect(clippy::cast_possible_truncation, reason = "there are up to 64")]
+        let zone_number = number as u32;
         #[expect(clippy::cast_possible_truncation, reason = "at most one revolution")]
         let along = ((u64::from(sector) * zone.step) >> 16) as u32;
         Run {
             place: Place {
                 cylinder,
                 head,
-                angle: turned.wrapping_add(along) & MASK,
+                angle: self.turned(cylinder, head).wrapping_add(along) & MASK,
             },
             left: zone.sectors - sector,
-            step: zone.step,
+            zone: zone_number,
         }
+    }
+
+    /// Angle at which a track begins, and whole revolutions.
+    #[inline]
+    fn turned(&self, cylinder: u32, head: u32) -> u32 {
+        cylinder
+            .wrapping_mul(self.surfaces - 1)
+            .wrapping_add(head)
+            .wrapping_mul(self.track_skew)
+            .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew))
+    }
+
+    /// What [`Zones::run`] says of `sector`, the first of the track behind that of `before`, without dividing.
+    #[inline]
+    pub(super) fn next(&self, before: Run, sector: u64) -> Run {
+        if sector >= self.sectors {
+            return self.last();
+        }
+        let Place { cylinder, head, .. } = before.place;
+        let mut zone = before.zone;
+        let (cylinder, head) = if self.is_followed(before.place) {
+            (cylinder, head + 1)
+        } else {
+            let behind = self.zones.get(zone as usize + 1);
+            zone += u32::from(behind.is_some_and(|behind| behind.first == sector));
+            (cylinder + 1, 0)
+        };
+        Run {
+            place: Place {
+                cylinder,
+                head,
+                angle: self.turned(cylinder, head) & MASK,
+            },
+            left: self.zones[zone as usize].sectors,
+            zone,
+        }
+    }
+
+    #[cold]
+    fn last(&self) -> Run {
+        self.run(self.sectors)
+    }
+
+    /// Steps for which a sector of a run passes, times 2¹⁶.
+    #[inline]
+    pub(super) fn step(&self, run: Run) -> u64 {
+        self.zones[run.zone as usize].step
     }
 
     /// Where a sector begins.
@@ -188,6 +253,7 @@ mod tests {
             zones.cylinder_skew = cylinder_skew;
             let mut number = 0;
             let mut begins = 0_u64;
+            let mut before = None;
             for cylinder in 0..cylinders {
                 let zone = zones.zones.iter().rev().find(|zone| zone.cylinder <= cylinder);
                 let sectors = zone.expect("the first begins at 0").sectors;
@@ -196,6 +262,10 @@ mod tests {
                         let run = zones.run(number);
                         prop_assert_eq!((run.place.cylinder, run.place.head), (cylinder, head));
                         prop_assert_eq!(run.left, sectors - sector);
+                        if let Some(before) = before.filter(|_| sector == 0) {
+                            prop_assert_eq!(zones.next(before, number), run);
+                        }
+                        before = Some(run);
                         let angle = begins + (u64::from(sector) << 24) / u64::from(sectors);
                         let off = u64::from(run.place.angle).abs_diff(angle % (1 << 24));
                         prop_assert!(off <= 1 || off == u64::from(MASK), "{}", off);
@@ -206,6 +276,8 @@ mod tests {
                 }
             }
             prop_assert_eq!(number, zones.sectors());
+            let last = zones.run(number);
+            prop_assert_eq!(zones.next(last, number), last);
         }
 
         #[test]
