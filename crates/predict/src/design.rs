@@ -26,13 +26,18 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
+/// The key of allocation units.
+const ALLOCATION_UNIT: &str = "blocks.allocation_unit";
+/// Bytes of a file's pieces where allocation units are compared and nobody says.
+pub const PIECE: &str = "64 MiB";
+
 /// Short names of what is compared most.
 const SHORT: &[(&str, &str)] = &[
     ("members", "array.members"),
     ("disks", "array.members"),
     ("level", "array.level"),
     ("stripe-unit", "array.stripe_unit"),
-    ("allocation-unit", "blocks.allocation_unit"),
+    ("allocation-unit", ALLOCATION_UNIT),
 ];
 
 impl Axis {
@@ -136,7 +141,7 @@ pub fn variants(axes: &[Axis], question: &Question) -> Result<Vec<Variant>, Refu
     }
     let mut variants = vec![Variant {
         values: Vec::new(),
-        profile: question.profile.clone(),
+        profile: in_pieces(axes, &question.profile)?,
         workload: question.workload.clone(),
     }];
     for axis in axes {
@@ -149,6 +154,23 @@ pub fn variants(axes: &[Axis], question: &Question) -> Result<Vec<Variant>, Refu
         variants = next;
     }
     Ok(variants)
+}
+
+/// Allocation units matter where files are in pieces: pieces of [`PIECE`] where nobody says how long they are.
+fn in_pieces(axes: &[Axis], profile: &Profile) -> Result<Profile, Refusal> {
+    let is_asked = axes.iter().any(|axis| axis.key == ALLOCATION_UNIT);
+    let figures = || {
+        profile
+            .figures()
+            .map(|(model, key, _)| (model.section, key.name))
+    };
+    if !is_asked || figures().any(|path| path == ("blocks", "fragment")) {
+        return Ok(profile.clone());
+    }
+    let why = "files are in pieces that begin at arbitrary allocation units";
+    let piece = toml::Value::String(PIECE.to_owned());
+    let origin = Origin::Assumed(why.to_owned());
+    profile.clone().with("blocks.fragment", &piece, origin)
 }
 
 impl Variant {

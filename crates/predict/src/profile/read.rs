@@ -38,11 +38,13 @@ fn read(name: &str, text: &str, depth: usize) -> Result<Profile, Refusal> {
         let line = error.span().map_or(0, |span| {
             text.get(..span.start).unwrap_or("").lines().count().max(1)
         });
-        Refusal::new(
-            format!("line {line}"),
-            error.message().replace('\n', " "),
-            "TOML",
-        )
+        let line = if line == 0 {
+            "the text".to_owned()
+        } else {
+            format!("line {line}")
+        };
+        let why = error.message().replace('\n', " ");
+        Refusal::new(line, format!("no TOML: {why}"), "KEY = VALUE")
     })?;
     let mut profile = Profile {
         name: name.to_owned(),

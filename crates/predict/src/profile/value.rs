@@ -167,7 +167,8 @@ pub fn show(kind: Kind, value: f64) -> String {
             let decimal = [("TB", 1e3, 4), ("GB", 1e3, 3), ("MB", 1e3, 2)];
             for (name, base, power) in binary.into_iter().chain(decimal) {
                 let count = value / libm::pow(base, f64::from(power));
-                let is_short = libm::trunc(count * 8.0) / 8.0 == count;
+                let is_short = libm::trunc(count * 8.0) / 8.0 == count
+                    || base < 1024.0 && libm::round(count * 100.0) / 100.0 == count;
                 if is_short && (1.0..10_000.0).contains(&count) {
                     return format!("{} {name}", plain(count));
                 }
@@ -216,6 +217,7 @@ mod tests {
             (BYTES, 65_536.0, "64 KiB"),
             (BYTES, 32_256.0, "31.5 KiB"),
             (BYTES, 450e9, "450 GB"),
+            (BYTES, 15.36e12, "15.36 TB"),
             (BYTES, 300_000_000_512.0, "300000000512 B"),
             (Kind::Rate(0.0, 1e12), 98e6, "98 MB/s"),
             (Kind::Count(0.0, 9.0), 6.0, "6"),

@@ -85,6 +85,11 @@ impl Layout {
             }
             _ => section.whole(&keys::STRIPE_UNIT),
         };
+        if section.figure(&keys::STRIPE_UNIT).is_some()
+            && !section.whole(&keys::STRIPE_UNIT).is_multiple_of(512)
+        {
+            return Err(section.refuse(&keys::STRIPE_UNIT, "a multiple of 512 bytes, a sector"));
+        }
         if unit > room {
             return Err(section.refuse(
                 &keys::STRIPE_UNIT,
