@@ -65,15 +65,32 @@ pub(super) fn compared(
     out: &mut String,
 ) {
     let mut lines = Lines { width, out };
-    system(&mut lines, &question.profile);
+    // Complete, so that what is assumed because nobody says is named too.
+    match question.profile.complete() {
+        Ok(profile) => system(&mut lines, &profile),
+        Err(_) => system(&mut lines, &question.profile),
+    }
     lines.line("workload", &varied(question, comparison));
     lines.line("offsets", &offsets(question));
     let axes = comparison.axes.iter();
     let axes: Vec<String> = axes
         .map(|axis| format!("{} {}", axis.key, list(&axis.values)))
         .collect();
-    lines.line("compared", &axes.join("; "));
+    let mut axes = axes.join("; ");
+    let varied = comparison.variants.first().map(|variant| &variant.profile);
+    if let Some(piece) = varied.and_then(pieces) {
+        let _ = write!(axes, "; files are in pieces of {piece} (assumed)");
+    }
+    lines.line("compared", &axes);
     lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+/// Bytes of a file's pieces where they are assumed.
+fn pieces(profile: &Profile) -> Option<String> {
+    let mut figures = profile.figures();
+    let is_it = |model: &str, key: &str| (model, key) == ("blocks", "fragment");
+    let (_, key, found) = figures.find(|(model, key, _)| is_it(model.section, key.name))?;
+    found.origin.is_assumed().then(|| figure(key, found))
 }
 
 /// The workload, without the request size where that varies.

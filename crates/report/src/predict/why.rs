@@ -307,8 +307,8 @@ pub(super) fn time(seconds: f64) -> String {
         s => (s, "s"),
     };
     let digits = match value {
-        v if v < 10.0 => 2,
-        v if v < 100.0 => 1,
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
         _ => 0,
     };
     format!("{} {unit}", decimals(value, digits))
