@@ -1,7 +1,5 @@
 //! What was read ahead: runs of sectors that a read finds in the drive's memory.
 
-use std::collections::VecDeque;
-
 use super::arm::{Mechanics, Motion};
 use super::clock::TURN;
 use super::zones::Place;
@@ -28,8 +26,10 @@ pub(super) struct Ahead {
     most: u64,
     segments: usize,
     stream: Option<Stream>,
-    /// First sectors and those behind the last, the oldest first.
-    kept: VecDeque<(u64, u64)>,
+    /// First sectors and those behind the last. Once there are as many as fit, a new one takes the place of the oldest.
+    kept: Vec<(u64, u64)>,
+    /// The number of the oldest.
+    oldest: usize,
 }
 
 impl Ahead {
@@ -39,7 +39,8 @@ impl Ahead {
             most,
             segments,
             stream: None,
-            kept: VecDeque::new(),
+            kept: Vec::new(),
+            oldest: 0,
         }
     }
 
@@ -144,11 +145,21 @@ impl Ahead {
         let steps = mechanics.clock.steps((now - stream.at).to_seconds());
         let rest = stream.stop - stream.reached;
         let end = stream.reached + motion.follow_for(stream.reached, rest, steps);
-        if self.kept.len() >= self.segments {
-            self.kept.pop_front();
-        }
-        self.kept.push_back((stream.start, end));
+        self.keep((stream.start, end));
         Some(motion.place())
+    }
+
+    #[inline]
+    fn keep(&mut self, run: (u64, u64)) {
+        if self.kept.len() < self.segments {
+            self.kept.push(run);
+        } else if let Some(oldest) = self.kept.get_mut(self.oldest) {
+            *oldest = run;
+            self.oldest += 1;
+            if self.oldest == self.kept.len() {
+                self.oldest = 0;
+            }
+        }
     }
 
     /// Sectors `start` to `end` are written: what was read of them is no longer true.
@@ -160,8 +171,11 @@ impl Ahead {
         {
             stream.start = end;
         }
-        if !self.kept.is_empty() {
-            self.kept.retain(|kept| kept.1 <= start || end <= kept.0);
+        let is_true = |kept: &(u64, u64)| kept.1 <= start || end <= kept.0;
+        if !self.kept.iter().all(is_true) {
+            self.kept.rotate_left(self.oldest);
+            self.oldest = 0;
+            self.kept.retain(is_true);
         }
     }
 }
