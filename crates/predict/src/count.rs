@@ -128,7 +128,7 @@ impl<D: Device> Counter<D> {
                 To::Array => self.command(operation),
                 To::EachMember => {
                     for _ in 0..self.layout.members() {
-                        self.piece(operation);
+                        piece(&mut self.counts, self.granules, operation);
                     }
                 }
             }
@@ -138,26 +138,31 @@ impl<D: Device> Counter<D> {
 
     #[inline]
     fn command(&mut self, operation: Operation) {
-        let mut split = std::mem::take(&mut self.split);
-        self.layout.split(operation, |_| 0, &mut split);
-        self.counts.split(self.layout.units(operation), &split);
-        for piece in &split.pieces {
-            self.piece(piece.operation);
+        let Counter {
+            layout,
+            split,
+            counts,
+            granules,
+            ..
+        } = self;
+        layout.split(operation, |_| 0, split);
+        counts.split(layout.units(operation), split);
+        for part in &split.pieces {
+            piece(counts, *granules, part.operation);
         }
-        self.split = split;
     }
+}
 
-    #[inline]
-    fn piece(&mut self, operation: Operation) {
-        let counts = &mut self.counts;
-        counts.member_reads += u64::from(operation.is_read());
-        counts.member_writes += u64::from(!operation.is_read());
-        counts.member_bytes += operation.len;
-        if let Some(granules) = self.granules {
-            let (touched, partial) = granules.of(operation);
-            counts.granules += touched;
-            counts.granules_read += if operation.is_read() { 0 } else { partial };
-        }
+/// Counts an operation of a member.
+#[inline]
+fn piece(counts: &mut Counts, granules: Option<Granules>, operation: Operation) {
+    counts.member_reads += u64::from(operation.is_read());
+    counts.member_writes += u64::from(!operation.is_read());
+    counts.member_bytes += operation.len;
+    if let Some(granules) = granules {
+        let (touched, partial) = granules.of(operation);
+        counts.granules += touched;
+        counts.granules_read += if operation.is_read() { 0 } else { partial };
     }
 }
 
