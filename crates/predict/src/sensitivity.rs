@@ -57,11 +57,16 @@ impl Varied {
 }
 
 impl Sensitivity {
-    /// Least and largest gain at any end; `None` when nothing was varied.
+    /// Least and largest gain at any end; `None` when nothing was varied. A movement that may be chance is none.
     #[must_use]
     pub fn ends(&self) -> Option<(f64, f64)> {
         let ends = self.varied.iter().flat_map(|varied| &varied.ends);
         let gains = ends.filter_map(|end| end.gain.as_ref().ok().copied());
+        let moved = |gain: f64| match (gain - self.nominal).abs() > self.noise {
+            true => gain,
+            false => self.nominal,
+        };
+        let gains = gains.map(moved);
         let mut ends = gains.map(|gain| (gain, gain));
         let first = ends.next()?;
         let ends = ends.fold(first, |a, b| (a.0.min(b.0), a.1.max(b.1)));
