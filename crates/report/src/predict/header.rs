@@ -47,7 +47,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         stack(&mut lines, taken);
     }
     system(&mut lines, &question.profile);
-    lines.line("workload", &workload(question));
+    lines.line("workload", &explained(question, workload(question)));
     lines.line("offsets", &offsets(question));
     if let Some(span) = question.span {
         let text = format!("{} behind each offset", about(span));
@@ -70,7 +70,10 @@ pub(super) fn compared(
         Ok(profile) => system(&mut lines, &profile),
         Err(_) => system(&mut lines, &question.profile),
     }
-    lines.line("workload", &varied(question, comparison));
+    lines.line(
+        "workload",
+        &explained(question, varied(question, comparison)),
+    );
     lines.line("offsets", &offsets(question));
     let axes = comparison.axes.iter();
     let axes: Vec<String> = axes
@@ -83,6 +86,14 @@ pub(super) fn compared(
     }
     lines.line("compared", &axes);
     lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+/// Says what `8 × 32` is, once.
+fn explained(question: &Question, text: String) -> String {
+    match question.workload.rate {
+        Some(_) => text,
+        None => text + " (threads × requests that each keeps under way)",
+    }
 }
 
 /// Bytes of a file's pieces where they are assumed.

@@ -53,7 +53,11 @@ pub fn comparison(question: &Question, comparison: &Comparison, width: usize) ->
 /// `8 KiB random, reads only, 8 × 32`.
 pub(super) fn asked(question: &Question) -> String {
     let workload = &question.workload;
-    format!("{}, {}", title(workload), load(workload))
+    match workload.rate {
+        // Requests come when they are due, however many are under way.
+        Some(_) => title(workload),
+        None => format!("{}, {}", title(workload), load(workload)),
+    }
 }
 
 /// The names of offsets as cells.
