@@ -175,60 +175,70 @@ impl<D: Device> System<D> {
             task,
             ..
         } = self.commands[key as usize];
-        let mut split = std::mem::take(&mut self.split);
         match to {
             To::Array => {
                 let devices = &self.devices;
                 let queued = |member: u32| devices[member as usize].queued();
-                self.layout.split(operation, queued, &mut split);
+                self.layout.split(operation, queued, &mut self.split);
                 if self.cached.is_none() {
-                    self.measure.split(self.layout.units(operation), &split);
+                    let units = self.layout.units(operation);
+                    self.measure.split(units, &self.split);
                 } else {
-                    self.measure.cached().read_before_write(&split);
+                    self.measure.cached().read_before_write(&self.split);
                 }
                 if task != NO_TASK
                     && let Some(controller) = &mut self.controller
                 {
-                    controller.owe(split.pieces.len());
+                    controller.owe(self.split.pieces.len());
                 }
             }
             To::EachMember => {
-                split.clear();
+                self.split.clear();
                 for member in 0..self.layout.members() {
-                    split.pieces.push(Piece { member, operation });
-                    split.groups.push((1, 0));
+                    self.split.pieces.push(Piece { member, operation });
+                    self.split.groups.push((1, 0));
                 }
             }
         }
+        if let [piece] = self.split.pieces.as_slice() {
+            self.commands[key as usize].pending = 1;
+            submit(&mut self.devices, &mut self.calendar, now, key, *piece);
+            return;
+        }
+        self.issue_groups(now, key);
+    }
+
+    /// Starts what a command was split into.
+    fn issue_groups(&mut self, now: Time, key: u32) {
         // Until all have been submitted, the command itself is one more that has to end.
         let mut pending = 1;
-        let mut rest = split.pieces.as_slice();
-        for (first, then) in &split.groups {
-            let (first_pieces, others) = rest.split_at(rest.len().min(*first as usize));
-            let (then_pieces, others) = others.split_at(others.len().min(*then as usize));
-            rest = others;
-            let ticket = if then_pieces.is_empty() {
-                pending += *first;
+        let mut at = 0;
+        for index in 0..self.split.groups.len() {
+            let (first, then) = self.split.groups[index];
+            let middle = at + first as usize;
+            let end = middle + then as usize;
+            let ticket = if then == 0 {
+                pending += first;
                 key
             } else {
                 pending += 1;
                 let mut later = self.spare_pieces.pop().unwrap_or_default();
-                later.extend_from_slice(then_pieces);
+                later.extend_from_slice(&self.split.pieces[middle..end]);
                 let group = Group {
                     command: key,
-                    pending: *first,
+                    pending: first,
                     later,
                 };
                 OF_A_GROUP | self::key(self.groups.insert(group))
             };
-            for piece in first_pieces {
+            for piece in &self.split.pieces[at..middle] {
                 submit(&mut self.devices, &mut self.calendar, now, ticket, *piece);
             }
-            if first_pieces.is_empty() && ticket != key {
+            if first == 0 && ticket != key {
                 self.start_later(now, ticket & !OF_A_GROUP);
             }
+            at = end;
         }
-        self.split = split;
         self.commands[key as usize].pending = pending;
         self.end_part(now, key);
     }

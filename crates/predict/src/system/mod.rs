@@ -254,14 +254,15 @@ impl<D: Device> System<D> {
             }
             now = time;
             if let Some(device) = self.devices.get_mut(station) {
-                let mut ended = std::mem::take(&mut self.ended);
-                device.advance(now, &mut ended);
+                device.advance(now, &mut self.ended);
                 let next = device.next();
                 self.calendar.set(station, next);
-                for ticket in ended.drain(..) {
+                // Nothing ends while others are told of their end, so that the buffer can stay where it is.
+                for index in 0..self.ended.len() {
+                    let ticket = self.ended[index];
                     self.end_piece(now, ticket);
                 }
-                self.ended = ended;
+                self.ended.clear();
             } else if station == self.port_station() {
                 self.leave_port(now);
             } else if station == self.controller_station() {
