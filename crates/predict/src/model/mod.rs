@@ -1,7 +1,7 @@
 //! The models, one file or folder each, in the order of the stack.
 //!
 //! A model declares its parameters ([`Model`]) and builds itself from a profile's section. Those of one member of an array
-//! (disk, flash, server) are [`Device`]s; what lies above them is part of every system or absent.
+//! (disk, flash, server) are `Device`s; what lies above them is part of every system or absent.
 
 pub(crate) mod array;
 pub(crate) mod cache;
