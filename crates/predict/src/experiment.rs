@@ -55,32 +55,6 @@ impl Default for Effort {
     }
 }
 
-impl Effort {
-    /// A first look: two percent.
-    #[must_use]
-    pub fn quick() -> Effort {
-        Effort {
-            requests: 5_000,
-            least: 4,
-            most: 16,
-            precision: 0.02,
-            ..Effort::default()
-        }
-    }
-
-    /// For figures that are published: a tenth of a percent.
-    #[must_use]
-    pub fn thorough() -> Effort {
-        Effort {
-            requests: 100_000,
-            least: 8,
-            most: 100,
-            precision: 0.001,
-            ..Effort::default()
-        }
-    }
-}
-
 /// What scenarios came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trials {
