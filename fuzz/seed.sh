@@ -607,3 +607,6 @@ words fio-job rate '[rate]' rw=randrw rwmixwrite=25 bs=8k,8k rate_iops=429496729
 words fio-job comments '; c' '# d' '  [a]  ' 'bs=4k # e' runtime=5 'rw =read'
 words fio-job variable '[a]' 'filename=${HOME}/x' runtime=5
 words fio-job overflow '[a]' bs=18446744073709551615k runtime=99999999999999999999d
+
+# Formats with scripts of their own.
+for script in seeds/*.sh; do . "$script"; done

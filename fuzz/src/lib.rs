@@ -6,6 +6,7 @@ mod files;
 pub mod journal;
 pub mod predict;
 mod sparse;
+mod volume;
 
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
@@ -76,6 +77,15 @@ pub fn fuzz_container(name: &str, data: &[u8]) {
     assert!(listing.left_out() || at == disk.size.value, "ends early");
 }
 
+/// Takes `data` for the members of one set, puts them together if they are of the volume format called `name`, and looks at
+/// what comes of it.
+pub fn fuzz_volume(name: &str, data: &[u8]) {
+    let formats = registry::VOLUMES.iter();
+    if let Some(format) = formats.into_iter().find(|format| format.name == name) {
+        volume::assembled(format, data, BUDGET);
+    }
+}
+
 /// Looks for files in the image that `data` describes.
 pub fn fuzz_files(format: &str, data: &[u8]) {
     files::find_all(format, data, BUDGET);
@@ -132,6 +142,14 @@ macro_rules! prober {
 macro_rules! container {
     ($name:literal) => {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_container($name, data));
+    };
+}
+
+/// The whole of a target file for one volume format.
+#[macro_export]
+macro_rules! volume {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_volume($name, data));
     };
 }
 

@@ -19,6 +19,7 @@ mod extent;
 mod grid;
 mod lattice;
 mod map;
+mod raid;
 mod ratio;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -33,5 +34,6 @@ pub use extent::Extent;
 pub use grid::Grid;
 pub use lattice::{Access, Crossings, Lattice, Request};
 pub use map::{Blocks, Location, Map, Segment, Striping};
+pub use raid::{Copies, DoubleRotation, FarCopies, Raid, RaidLayout, Reach, Rotation, Share};
 pub use ratio::Ratio;
 pub use totals::Totals;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::{BlockTable, Bytes, Extent, Grid, Place, Unit};
+use crate::{BlockTable, Bytes, Extent, Grid, Place, Raid, Unit};
 
 /// Where an address of one layer lies in the layers below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Segment {
     pub lower: Bytes,
 }
 
-/// Round-robin distribution over columns: RAID 0 and the data part of RAID 10, LVM and dm stripes.
+/// Round-robin distribution over columns: RAID 0, LVM and dm stripes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Striping {
     /// Stripe unit: bytes on one column before the next takes over.
@@ -60,6 +60,8 @@ pub enum Map {
     Segments(Vec<Segment>),
     /// Round-robin over several targets.
     Striped(Striping),
+    /// Over several targets, with copies or parity: addresses reach the data, the first copy of them.
+    Raid(Raid),
     /// Block by block, by a table that is read when it is asked.
     Blocks(Blocks),
 }
@@ -144,6 +146,7 @@ impl Map {
                     run: striping.unit.bytes().checked_sub(within)?,
                 })
             }
+            Map::Raid(raid) => raid.locate(offset),
             Map::Blocks(Blocks(table)) => match table.locate(offset).ok()? {
                 Place::At {
                     target,
@@ -229,6 +232,7 @@ impl Map {
                     .all(|start| below.seen_from(*start) == projected);
                 (same && striping.unit.bytes().is_multiple_of(below.unit())).then_some(projected)
             }
+            Map::Raid(raid) => raid.project_up(below),
             Map::Blocks(_) => None,
         }
     }
@@ -263,7 +267,7 @@ fn through(piece: &Segment, lower: &Map, out: &mut Vec<Segment>) -> Option<()> {
                 });
             }
         }
-        Map::Striped(_) | Map::Blocks(_) => return None,
+        Map::Striped(_) | Map::Raid(_) | Map::Blocks(_) => return None,
     }
     Some(())
 }

@@ -5,7 +5,8 @@ use straddle_stack::{
     Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
 };
 
-use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES};
+use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
+use crate::volume::{Beside, Member};
 use crate::{Child, Class, Detected, Magic, Nesting, Prober, Window};
 
 /// How far an inspection goes.
@@ -29,18 +30,43 @@ impl Default for Limits {
 /// Every superblock that is looked for lies in the first bytes of its volume, or in the block after 64 KiB (btrfs).
 const HEAD: u64 = 8192;
 
+/// What one inspection carries with it.
+struct Walk {
+    limits: Limits,
+    members: Vec<Member>,
+}
+
 /// Looks at the whole of a target and puts what it finds on top of `base`, which stands for the target.
 ///
 /// `sector` is the target's logical sector size where it is known (a device, or told by the user).
+///
+/// Gives the members of arrays, volume groups and the like that it came upon: what is on them is known when they are
+/// assembled.
 pub fn inspect(
     stack: &mut Stack,
     base: LayerId,
     reader: &Reader<'_>,
     sector: Option<SectorSize>,
     limits: Limits,
-) {
+) -> Vec<Member> {
     let window = Window::whole(reader, sector);
+    let mut walk = Walk {
+        limits,
+        members: Vec::new(),
+    };
     window.prefetch(0, HEAD);
+    match add_member(stack, base, &window, &mut walk.members) {
+        Some(Beside::Nothing) => return walk.members,
+        Some(Beside::Table) => {
+            if let Some((table, detected)) =
+                try_all(stack, base, &window, TABLES).into_iter().next()
+            {
+                add_table(stack, base, &window, table, detected, &mut walk, 0);
+            }
+            return walk.members;
+        }
+        None => {}
+    }
     let mut tables = try_all(stack, base, &window, TABLES);
     let volumes = if stopped(stack, base) {
         Vec::new()
@@ -62,7 +88,7 @@ pub fn inspect(
             for (volume, _) in &volumes {
                 ambiguous(stack, base, table.name, volume.name);
             }
-            add_table(stack, base, &window, table, detected, limits, 0);
+            add_table(stack, base, &window, table, detected, &mut walk, 0);
         }
         _ if !volumes.is_empty() => add_volume(stack, base, volumes),
         _ if stopped(stack, base) => {}
@@ -75,17 +101,65 @@ pub fn inspect(
             }
         }
     }
+    walk.members
 }
 
-/// Looks at one volume (a partition, a logical volume) whose place is already known, and puts what it finds on top of
-/// `base`, which stands for the window.
-pub fn inspect_volume(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limits) {
-    volume_at(stack, base, window, limits, 0);
+/// Looks for the metadata of an array, a volume manager or an encryption, and says on the device's layer what they say.
+/// What else may be there is the answer; `None` when there are none.
+fn add_member(
+    stack: &mut Stack,
+    base: LayerId,
+    window: &Window<'_>,
+    members: &mut Vec<Member>,
+) -> Option<Beside> {
+    for format in VOLUMES {
+        match format.run(window) {
+            Ok(None) => {}
+            Ok(Some(recognised)) => {
+                let layer = stack.layer_mut(base);
+                let shown = format
+                    .magics
+                    .iter()
+                    .find(|magic| matches!(window.matches(magic.offset, magic.bytes), Ok(true)));
+                let title = Value::Text(Cow::Borrowed(format.title));
+                layer.set(
+                    Key::Holds,
+                    match shown {
+                        Some(magic) => window.fact(title, magic.offset, magic.bytes.len()),
+                        None => Fact::derived(title, "recognised by its metadata"),
+                    },
+                );
+                layer.attributes.extend(recognised.detected.attributes);
+                layer.grids.extend(recognised.detected.grids);
+                layer.oddities.extend(recognised.detected.oddities);
+                members.push(Member {
+                    layer: base,
+                    extent: window.extent(),
+                    format,
+                    set: recognised.set,
+                    member: recognised.member,
+                    of: recognised.of,
+                });
+                return Some(format.beside);
+            }
+            Err(error) => {
+                let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
+                unreadable(stack, base, format.name, &error);
+                if fatal {
+                    return None;
+                }
+            }
+        }
+    }
+    None
 }
 
-fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limits, depth: usize) {
+fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, walk: &mut Walk, depth: usize) {
     window.prefetch(0, HEAD);
-    let nested = if depth < limits.depth {
+    if add_member(stack, base, window, &mut walk.members).is_some() || stopped(stack, base) {
+        return;
+    }
+    let nested = if depth < walk.limits.depth {
         try_all(stack, base, window, NESTED_TABLES)
     } else {
         Vec::new()
@@ -109,7 +183,7 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, limits: Limi
             }
             volumes.clear();
         }
-        add_table(stack, base, window, table, detected, limits, depth);
+        add_table(stack, base, window, table, detected, walk, depth);
     }
     add_volume(stack, base, volumes);
 }
@@ -205,13 +279,13 @@ fn add_table(
     window: &Window<'_>,
     table: &Prober,
     detected: Detected,
-    limits: Limits,
+    walk: &mut Walk,
     depth: usize,
 ) {
     check_places(stack, base, window.size(), &detected.children);
     // Nested tables hold no tables: looking for one would find the same label again in a slice that starts with it.
     let depth = match table.class {
-        Class::NestedTable => limits.depth,
+        Class::NestedTable => walk.limits.depth,
         _ => depth.saturating_add(1),
     };
     let layer = stack.layer_mut(base);
@@ -220,10 +294,10 @@ fn add_table(
     layer.grids.extend(detected.grids);
     layer.oddities.extend(detected.oddities);
     for child in detected.children {
-        if stack.layers().len() >= limits.layers {
+        if stack.layers().len() >= walk.limits.layers {
             let detail = format!(
                 "more than {} layers; the rest of the {} table is not looked at",
-                limits.layers, table.name
+                walk.limits.layers, table.name
             );
             stack
                 .layer_mut(base)
@@ -231,7 +305,7 @@ fn add_table(
                 .push(Oddity::new(OddityKind::LimitReached, detail));
             return;
         }
-        add_child(stack, base, window, child, limits, depth);
+        add_child(stack, base, window, child, walk, depth);
     }
 }
 
@@ -259,7 +333,7 @@ fn add_child(
     base: LayerId,
     window: &Window<'_>,
     child: Child,
-    limits: Limits,
+    walk: &mut Walk,
     depth: usize,
 ) {
     let extent = child.placement.value;
@@ -282,7 +356,7 @@ fn add_child(
         return;
     }
     if let Some(part) = window.part(extent) {
-        volume_at(stack, id, &part, limits, depth);
+        volume_at(stack, id, &part, walk, depth);
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod registry;
 
 pub mod container;
+pub mod volume;
 
 mod database;
 mod detected;
@@ -23,6 +24,6 @@ mod window;
 
 pub use detected::{Child, Detected, Nesting};
 pub use find::{FileFinder, FindError, FoundFile, find_file};
-pub use inspect::{Limits, inspect, inspect_volume};
+pub use inspect::{Limits, inspect};
 pub use prober::{Class, Magic, Prober};
 pub use window::Window;

@@ -2,7 +2,8 @@
 
 use crate::Prober;
 use crate::container::Format;
-use crate::{container, database, filesystem, partition};
+use crate::volume::VolumeFormat;
+use crate::{container, database, filesystem, partition, volume};
 
 /// Virtual disk containers, tried on whole files before anything else: a fixed VHD begins with its guest's partition
 /// table. Formats with a magic at the start come first, so that a footer at the end of the file decides only where
@@ -16,6 +17,11 @@ pub static CONTAINERS: &[&Format] = &[
     &container::refused::PARALLELS,
     &container::vhd::FORMAT,
 ];
+
+/// Volume managers, arrays and encryption, tried on every device and partition before tables and filesystems: what else
+/// matches there (the head of a mirror whose metadata stand at the end, a boot sector that was never wiped) is on the whole,
+/// or is a left-over. Formats with a magic near the start come first; those at the end are reads of their own.
+pub static VOLUMES: &[&VolumeFormat] = &[&volume::bcache::FORMAT];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.

@@ -6,6 +6,8 @@
 mod files;
 #[path = "../../../fuzz/src/sparse.rs"]
 mod sparse;
+#[path = "../../../fuzz/src/volume.rs"]
+mod volume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,8 @@ use straddle_stack::{Layer, LayerKind, Stack};
 const MOST_BY_PROBER: Bytes = Bytes::kib(1100);
 /// What the inspection of one seed may read; none has more than a handful of partitions.
 const MOST_BY_INSPECTION: Bytes = Bytes::kib(256);
+/// What the metadata of one member may cost, read twice; LVM's text may be a few MiB.
+const MOST_BY_VOLUME: Bytes = Bytes::mib(8);
 /// For a debug build on a busy machine; the files take less than a millisecond.
 const LONGEST: Duration = Duration::from_secs(2);
 
@@ -60,10 +64,16 @@ fn containers() -> impl Iterator<Item = &'static str> {
     registry::CONTAINERS.iter().map(|format| format.name)
 }
 
+/// The names of the volume formats.
+fn volumes() -> impl Iterator<Item = &'static str> {
+    registry::VOLUMES.iter().map(|format| format.name)
+}
+
 fn names() -> impl Iterator<Item = &'static str> {
     formats()
         .into_iter()
         .chain(containers())
+        .chain(volumes())
         .chain(["inspect", "check"])
 }
 
@@ -108,6 +118,9 @@ fn every_prober_has_a_fuzz_target_and_seeds() {
             "check" => "fuzz_check(data)".to_owned(),
             container if containers().any(|known| known == container) => {
                 format!("container!(\"{container}\")")
+            }
+            format if volumes().any(|known| known == format) => {
+                format!("volume!(\"{format}\")")
             }
             prober => format!("prober!(\"{prober}\")"),
         };
@@ -199,6 +212,21 @@ fn every_seed_of_a_container_is_walked_within_bounds() {
             usable += usize::from(container.is_some());
         }
         assert!(usable > 0, "{name} recognises none of its seeds");
+    }
+}
+
+#[test]
+fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
+    for format in registry::VOLUMES {
+        let mut layers = 0;
+        for (path, bytes) in corpus(format.name) {
+            let started = Instant::now();
+            let (_, assembly, spent) = volume::assembled(format, &bytes, Reader::DEFAULT_BUDGET);
+            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            assert!(spent <= MOST_BY_VOLUME, "{}: read {spent}", path.display());
+            layers += assembly.map_or(0, |assembly| assembly.nodes.len());
+        }
+        assert!(layers > 0, "{}: no seed makes a layer", format.name);
     }
 }
 

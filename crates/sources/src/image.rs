@@ -1,7 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
-use straddle_io::{ReadAt, Target, TargetKind};
+use straddle_io::{ReadAt, Reader, Target, TargetKind};
+use straddle_probe::{Limits, inspect};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use crate::guest::{Contents, Ground, Guests};
@@ -32,8 +33,35 @@ pub fn raw_image(target: &Arc<Target>, settings: &Settings) -> Result<Option<Sta
     inspect_as(bytes, path, layer, settings, true)
 }
 
+/// Several images as one stack: members of arrays and volume groups among them are put together. The order does not matter.
+///
+/// # Errors
+/// As [`image`].
+pub fn images(targets: &[Arc<Target>], settings: &Settings) -> Result<Stack, SourceError> {
+    let opened = targets.iter().map(opened);
+    let opened: Vec<Opened> = opened.collect();
+    let whole = look_into(opened, settings, false)?;
+    Ok(whole.unwrap_or_default())
+}
+
+/// The sets (arrays, volume groups) that an image or its partitions are members of and that have other members; each set has
+/// the same name on all of its members. For telling which images belong together, before any of them is checked.
+#[must_use]
+pub fn sets(target: &Target) -> Vec<String> {
+    let reader = Reader::new(target);
+    let mut stack = Stack::new();
+    let base = stack.push(Layer::new(LayerKind::Device, "image"));
+    inspect(&mut stack, base, &reader, None, Limits::default())
+        .into_iter()
+        .filter(|member| member.of != Some(1))
+        .map(|member| format!("{} {}", member.format.name, member.set))
+        .collect()
+}
+
 /// A target's bytes, its path where it is a file, and its layer.
-fn opened(target: &Arc<Target>) -> (Arc<dyn ReadAt>, Option<PathBuf>, Layer) {
+type Opened = (Arc<dyn ReadAt>, Option<PathBuf>, Layer);
+
+fn opened(target: &Arc<Target>) -> Opened {
     let call = match target.kind() {
         TargetKind::File => "fstat",
         TargetKind::Device => "lseek",
@@ -108,28 +136,46 @@ fn inspect_as(
     settings: &Settings,
     only_raw: bool,
 ) -> Result<Option<Stack>, SourceError> {
+    look_into(vec![(bytes, path, layer)], settings, only_raw)
+}
+
+/// Puts every layer at the bottom of one stack, and on top what is found in the bytes that it stands for.
+fn look_into(
+    opened: Vec<Opened>,
+    settings: &Settings,
+    only_raw: bool,
+) -> Result<Option<Stack>, SourceError> {
     let overrides = &settings.overrides;
     let mut ground = ByItself {
         stack: Stack::new(),
         files: Vec::new(),
     };
-    let layer = ground.stack.push(layer);
+    let mut all = Vec::new();
+    for (bytes, path, layer) in opened {
+        let layer = ground.stack.push(layer);
+        all.push(Contents { layer, bytes, path });
+    }
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
-    let told = told.or_else(|| logical_sector_of(ground.stack.layer(layer)));
-    let contents = Contents { layer, bytes, path };
+    let first = all.first().map(|first| ground.stack.layer(first.layer));
+    let told = told.or_else(|| logical_sector_of(first?));
     let mut guests = Guests::new(&mut ground, told).with_files(&settings.guest_files);
-    if !only_raw {
-        guests.look_into(&contents)?;
-    } else if !guests.look_into_raw(&contents)? {
-        return Ok(None);
+    match all.as_slice() {
+        [only] if only_raw => {
+            if !guests.look_into_raw(only)? {
+                return Ok(None);
+            }
+        }
+        all => guests.look_into_all(all)?,
     }
     let ByItself { mut stack, files } = ground;
-    // A virtual disk is a file on some disk; a raw image is the disk.
-    let above = stack.above(layer).next();
-    if above.is_some_and(|id| stack.layer(id).kind == LayerKind::Container) {
-        stack.layer_mut(layer).kind = LayerKind::File;
+    for contents in &all {
+        // A virtual disk is a file on some disk; a raw image is the disk.
+        let above = stack.above(contents.layer).next();
+        if above.is_some_and(|id| stack.layer(id).kind == LayerKind::Container) {
+            stack.layer_mut(contents.layer).kind = LayerKind::File;
+        }
     }
-    for base in std::iter::once(layer).chain(files) {
+    for base in all.iter().map(|contents| contents.layer).chain(files) {
         assume_sectors(&mut stack, base);
         overrides.apply(stack.layer_mut(base));
     }

@@ -270,6 +270,8 @@ keys! {
     FirstExtent = "first extent",
     /// LVM volume group.
     VolumeGroup = "volume group",
+    /// What a device is a member or the payload of: `LVM2 physical volume`.
+    Holds = "holds",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
 }

@@ -2,7 +2,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
 use std::sync::Arc;
-use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, Segment, Unit};
+use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, RaidLayout, Segment, Unit};
 
 use crate::survey::SurveyDocument;
 use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Survey, Value};
@@ -360,6 +360,13 @@ enum MapDocument {
         stripe_unit: Bytes,
         starts: Vec<Bytes>,
     },
+    Raid {
+        layout: Cow<'static, str>,
+        /// Absent for a mirror.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stripe_unit: Option<Bytes>,
+        starts: Vec<Bytes>,
+    },
     Blocks {
         block: Unit,
         parent: Option<usize>,
@@ -403,6 +410,11 @@ impl MapDocument {
             Map::Striped(striping) => MapDocument::Striped {
                 stripe_unit: striping.unit.bytes(),
                 starts: striping.starts.clone(),
+            },
+            Map::Raid(raid) => MapDocument::Raid {
+                layout: raid.layout.name(),
+                stripe_unit: (raid.layout != RaidLayout::Mirror).then(|| raid.unit.bytes()),
+                starts: raid.starts.clone(),
             },
             Map::Blocks(Blocks(table)) => MapDocument::Blocks {
                 block: table.block(),

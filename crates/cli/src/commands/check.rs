@@ -26,6 +26,11 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let captured = args.sysroot.is_some();
     let texts = matches!(args.take_as, As::Auto | As::Text);
     let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
+    let jobs = if !captured && matches!(args.take_as, As::Auto | As::Image) {
+        expand::assembled(jobs)
+    } else {
+        jobs
+    };
     // A folder of captures may be one machine, which gets its report; that is known when they have been read.
     let folder = unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..)]);
     let many =
@@ -186,6 +191,7 @@ impl Checker {
             Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
             Job::Path(path, origin) => one(self.path(path, *origin)),
             Job::Input => one(self.input().map(Some)),
+            Job::Images(paths) => one(self.images(paths).map(Some)),
             Job::Together(paths) => self.together(paths),
             Job::Folder(folder, paths) => self.folder(folder, paths),
         }
@@ -202,6 +208,13 @@ impl Checker {
             findings,
             at: self.at,
         })
+    }
+
+    /// Images that belong together.
+    fn images(&self, paths: &[PathBuf]) -> anyhow::Result<Stack> {
+        let opened = paths.iter().map(|path| Target::open(path).map(Arc::new));
+        let targets = opened.collect::<Result<Vec<_>, _>>()?;
+        Ok(sources::images(&targets, &self.settings)?)
     }
 
     /// Captured text from standard input.

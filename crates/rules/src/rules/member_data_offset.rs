@@ -83,6 +83,7 @@ fn data_start(
     });
     let mapped = match &layer.map {
         Map::Striped(striping) => striping.starts.get(index).copied(),
+        Map::Raid(raid) => raid.starts.get(index).copied(),
         Map::Linear { start } if layer.kind == LayerKind::Array => Some(*start),
         _ => None,
     };

@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.stack.iter() {
         // Striped volumes start on several members: STR206.
         if !matches!(layer.kind, LayerKind::Volume | LayerKind::Encryption)
-            || matches!(layer.map, Map::Striped(_))
+            || matches!(layer.map, Map::Striped(_) | Map::Raid(_))
         {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use straddle_geometry::{BlockTable, Bytes, Extent, Map, Place, Segment};
+use straddle_geometry::{BlockTable, Bytes, Extent, Place};
 use straddle_io::ReadAt;
 use straddle_probe::container::{Content, Disk, ExtentOf};
 
@@ -198,72 +198,5 @@ impl GuestDisk {
             }
         }
         Ok(())
-    }
-}
-
-/// A part of something that can be read: a partition, or a file in pieces.
-pub(super) struct Part {
-    whole: Arc<dyn ReadAt>,
-    map: Map,
-    size: Bytes,
-}
-
-impl Part {
-    /// The bytes of `extent`.
-    pub(super) fn linear(whole: &Arc<dyn ReadAt>, extent: Extent) -> Part {
-        Part {
-            whole: Arc::clone(whole),
-            map: Map::Linear {
-                start: extent.start(),
-            },
-            size: extent.len(),
-        }
-    }
-
-    /// A file of `size` bytes that consists of `segments`; what lies between them reads as zeroes.
-    pub(super) fn segments(whole: &Arc<dyn ReadAt>, segments: Vec<Segment>, size: Bytes) -> Part {
-        Part {
-            whole: Arc::clone(whole),
-            map: Map::segments(segments).unwrap_or(Map::Segments(Vec::new())),
-            size,
-        }
-    }
-}
-
-impl ReadAt for Part {
-    fn size(&self) -> Bytes {
-        self.size
-    }
-
-    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
-        let Some(left) = self.size.checked_sub(offset).filter(|l| *l > Bytes::ZERO) else {
-            return Ok(0);
-        };
-        let n = |run: Bytes| {
-            let most = usize::try_from(run.min(left).get()).unwrap_or(usize::MAX);
-            buf.len().min(most)
-        };
-        match self.map.locate(offset) {
-            Some(location) => {
-                let n = n(location.run);
-                self.whole.read_at(location.offset, &mut buf[..n])
-            }
-            None => {
-                // Up to the next piece.
-                let next = match &self.map {
-                    Map::Segments(all) => all
-                        .iter()
-                        .map(|segment| segment.upper.start())
-                        .find(|start| *start > offset),
-                    _ => None,
-                };
-                let run = next
-                    .and_then(|next| next.checked_sub(offset))
-                    .unwrap_or(left);
-                let n = n(run);
-                buf[..n].fill(0);
-                Ok(n)
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@ use straddle_io::{ReadAt, Reader};
 use straddle_probe::{FoundFile, Window, find_file};
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Value};
 
-use super::disk::Part;
+use super::mapped::Mapped;
 use super::{Contents, Guests};
 use crate::SourceError;
 
@@ -109,8 +109,8 @@ impl Guests<'_> {
         layer.map = map;
         let segments = written(found.segments, &found.unwritten);
         let layer = self.stack().push(layer);
-        let volume: Arc<dyn ReadAt> = Arc::new(Part::linear(&contents.bytes, extent));
-        let bytes = Arc::new(Part::segments(&volume, segments, found.size.value));
+        let volume: Arc<dyn ReadAt> = Arc::new(Mapped::linear(&contents.bytes, extent));
+        let bytes = Arc::new(Mapped::segments(&volume, segments, found.size.value));
         let file = Contents {
             layer,
             bytes,

@@ -3,7 +3,9 @@
 mod concatenated;
 mod disk;
 mod files;
+mod mapped;
 mod references;
+mod volumes;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,8 +24,10 @@ use straddle_stack::{
 use crate::SourceError;
 use crate::image::logical_sector_of;
 use concatenated::{Concatenated, Lies, Piece};
-use disk::{GuestDisk, Part};
+use disk::GuestDisk;
 use files::Wanted;
+use mapped::Mapped;
+use volumes::Found;
 
 /// Deepest nesting of virtual disks in virtual disks, parents not counted.
 const DEEPEST: usize = 8;
@@ -60,6 +64,8 @@ pub(crate) struct Guests<'a> {
     sector: Option<SectorSize>,
     opened: usize,
     wanted: Vec<Wanted>,
+    /// Members of arrays and the like that are not yet assembled.
+    members: Vec<Found>,
 }
 
 impl<'a> Guests<'a> {
@@ -69,6 +75,7 @@ impl<'a> Guests<'a> {
             sector,
             opened: 0,
             wanted: Vec::new(),
+            members: Vec::new(),
         }
     }
 
@@ -87,8 +94,19 @@ impl<'a> Guests<'a> {
     /// # Errors
     /// [`SourceError::GuestFile`] when a file that was asked for is nowhere.
     pub(crate) fn look_into(&mut self, contents: &Contents) -> Result<(), SourceError> {
-        self.inspect(contents, 0);
-        self.all_found(contents)
+        self.look_into_all(std::slice::from_ref(contents))
+    }
+
+    /// The same for several that may belong together: members of one array, whatever order they come in.
+    ///
+    /// # Errors
+    /// As [`Guests::look_into`].
+    pub(crate) fn look_into_all(&mut self, all: &[Contents]) -> Result<(), SourceError> {
+        for contents in all {
+            self.inspect(contents, 0);
+        }
+        self.assemble();
+        all.first().map_or(Ok(()), |first| self.all_found(first))
     }
 
     fn all_found(&mut self, contents: &Contents) -> Result<(), SourceError> {
@@ -105,6 +123,7 @@ impl<'a> Guests<'a> {
             return Ok(false);
         }
         self.inspect_found(contents, &reader, found, 0);
+        self.assemble();
         self.all_found(contents).map(|()| true)
     }
 
@@ -157,7 +176,8 @@ impl<'a> Guests<'a> {
         let stack = self.stack();
         let sector = outermost.or_else(|| logical_sector_of(stack.layer(base)));
         let before = stack.layers().len();
-        inspect(stack, base, reader, sector, Limits::default());
+        let members = inspect(stack, base, reader, sector, Limits::default());
+        self.found(members, &contents.bytes, depth);
         self.follow_files(contents, reader, before, depth);
         let stack = self.stack();
         // A virtual disk may fill a partition or a logical volume.
@@ -166,13 +186,14 @@ impl<'a> Guests<'a> {
                 let (id, layer) = stack.iter().nth(index)?;
                 let is_bare = layer.kind == LayerKind::Partition
                     && layer.attribute(Key::HoldsPartitions).is_none()
+                    && layer.attribute(Key::Holds).is_none()
                     && stack.above(id).next().is_none();
                 let start = stack.start_in(id, base).filter(|_| is_bare)?;
                 Some((id, Extent::new(start, layer.size.as_ref()?.value)?))
             })
             .collect();
         for (layer, extent) in parts {
-            let whole: Arc<dyn ReadAt> = Arc::new(Part::linear(&contents.bytes, extent));
+            let whole: Arc<dyn ReadAt> = Arc::new(Mapped::linear(&contents.bytes, extent));
             let part_reader = Reader::new(&*whole);
             if matches!(recognise(&part_reader, &whole), Ok(Some(_))) {
                 let part = Contents {

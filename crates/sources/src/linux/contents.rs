@@ -7,6 +7,7 @@ use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, ReadAt, Reader, Target};
 use straddle_probe::Limits;
 use straddle_probe::container::recognise;
+use straddle_probe::volume::Member;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::answer::{Question, word};
@@ -52,13 +53,32 @@ impl Host<'_> {
             .filter(|(_, device)| device.disk.is_none())
             .filter_map(|(name, _)| Some((name.clone(), self.built(name)?)))
             .collect();
+        let mut left = Vec::new();
         for (name, id) in names {
             let path = format!("/dev/{}", name.replace('!', "/"));
             match Target::open(Path::new(&path)) {
-                Ok(target) => self.inspect(id, target),
+                Ok(target) => left.extend(self.inspect(id, target)),
                 Err(error) => not_opened(self.stack.layer_mut(id), &error),
             }
         }
+        self.assemble(left);
+    }
+
+    /// Puts together members on which the kernel has built nothing: arrays that are stopped, volumes that are not open.
+    fn assemble(&mut self, found: Vec<(Vec<Member>, Arc<dyn ReadAt>)>) {
+        let bare = |stack: &Stack, id| stack.above(id).next().is_none();
+        let bare: Vec<(Vec<Member>, Arc<dyn ReadAt>)> = found
+            .into_iter()
+            .map(|(mut members, bytes)| {
+                members.retain(|member| bare(&self.stack, member.layer));
+                (members, bytes)
+            })
+            .collect();
+        let mut guests = Guests::new(self, None);
+        for (members, bytes) in bare {
+            guests.found(members, &bytes, 0);
+        }
+        guests.assemble();
     }
 
     /// Puts what is in a file on top of its layer: read on the live host, remembered in a captured one.
@@ -118,7 +138,8 @@ impl Host<'_> {
         self.push(layer);
     }
 
-    fn inspect(&mut self, id: LayerId, target: Target) {
+    /// Gives the members that were found, with the device's bytes.
+    fn inspect(&mut self, id: LayerId, target: Target) -> Option<(Vec<Member>, Arc<dyn ReadAt>)> {
         let path = target.path().to_owned();
         let bytes: Arc<dyn ReadAt> = Arc::new(target);
         let reader = Reader::new(&*bytes);
@@ -133,20 +154,31 @@ impl Host<'_> {
             };
             // Only a file that was asked for can be missing.
             let _ = Guests::new(self, None).look_into(&contents);
-            return;
+            return None;
         }
         let own = self.stack.layer(id);
         let told = crate::image::logical_sector_of(own);
         // What is found goes into a stack of its own first: the kernel's partitions are there already.
         let mut found = Stack::new();
         let base = found.push(Layer::new(own.kind, own.name.clone()));
-        straddle_probe::inspect(&mut found, base, &reader, told, Limits::default());
-        self.graft(id, &found, base);
+        let mut members =
+            straddle_probe::inspect(&mut found, base, &reader, told, Limits::default());
+        let ids = self.graft(id, &found, base);
+        members.retain_mut(|member| match ids.get(member.layer.index()) {
+            Some(Some(id)) => {
+                member.layer = *id;
+                true
+            }
+            _ => false,
+        });
+        Some((members, bytes))
     }
 
     /// Moves what was found on `base` to `id`. A partition that the kernel knows too keeps the kernel's layer and gets
     /// the table's facts.
-    fn graft(&mut self, id: LayerId, found: &Stack, base: LayerId) {
+    ///
+    /// Gives the layers in this stack of those in the other.
+    fn graft(&mut self, id: LayerId, found: &Stack, base: LayerId) -> Vec<Option<LayerId>> {
         let mut new_ids = vec![None; found.layers().len()];
         let before = self.stack.layers().len();
         // A member of an array shows what is on the array, and that belongs above the array.
@@ -157,10 +189,11 @@ impl Host<'_> {
         };
         for (old, layer) in found.iter() {
             if self.stack.layers().len() >= MOST_LAYERS {
-                return;
+                return new_ids;
             }
             if old == base {
-                if !held(&self.stack, id) {
+                // What a member says of itself is its own, whatever is above it.
+                if !held(&self.stack, id) || layer.attribute(Key::Holds).is_some() {
                     self.merge(id, layer);
                 }
                 new_ids[old.index()] = Some(id);
@@ -193,6 +226,7 @@ impl Host<'_> {
             layer.below = vec![below];
             new_ids[old.index()] = Some(self.push(layer));
         }
+        new_ids
     }
 
     fn merge(&mut self, id: LayerId, found: &Layer) {

@@ -314,7 +314,7 @@ impl Stack {
                 }
             }
             // The members are alike; the first stands for all where its grids have a regular image.
-            map @ Map::Striped(_) => out.extend(first.iter().filter_map(|grid| {
+            map @ (Map::Striped(_) | Map::Raid(_)) => out.extend(first.iter().filter_map(|grid| {
                 let Seen::Uniform(g) = grid.seen else {
                     return None;
                 };

@@ -60,7 +60,7 @@ impl Stack {
         let layer = self.layer(id);
         match layer.map {
             Map::Blocks(_) => false,
-            Map::Striped(_) => true,
+            Map::Striped(_) | Map::Raid(_) => true,
             Map::Linear { .. } | Map::Segments(_) => {
                 layer.below.is_empty()
                     || (!self.rests_on_blocks(id)

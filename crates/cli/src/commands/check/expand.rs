@@ -1,8 +1,10 @@
 //! From what was typed to what is checked: directories become the files in them, files of captured text are put together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use straddle::sources::captured;
+use straddle::io::Target;
+use straddle::sources::{self, captured};
 
 use super::Unlisted;
 use super::text;
@@ -15,6 +17,8 @@ pub(super) enum Job {
     Path(PathBuf, Origin),
     /// Captured text from standard input.
     Input,
+    /// Images that are members of one array, volume group or the like.
+    Images(Vec<PathBuf>),
     /// Files of captured text that were named together, which says that they are of one machine.
     Together(Vec<PathBuf>),
     /// Files of one folder that can be captured text, of one machine or of several.
@@ -37,7 +41,7 @@ impl Job {
             Job::Host => host.to_owned(),
             Job::Path(path, _) | Job::Folder(path, _) => path.display().to_string(),
             Job::Input => "standard input".to_owned(),
-            Job::Together(paths) => {
+            Job::Together(paths) | Job::Images(paths) => {
                 let names = paths.iter().map(|path| path.display().to_string());
                 names.collect::<Vec<_>>().join(" + ")
             }
@@ -78,6 +82,63 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
         }
     }
     (jobs, unlisted)
+}
+
+/// Puts images that are members of one set together, where the first of them was. Among more than [`MOST_OF_ONE`] nobody
+/// keeps the members of an array, and every file would be looked at twice.
+pub(super) fn assembled(jobs: Vec<Job>) -> Vec<Job> {
+    let paths = jobs.iter().filter(|job| matches!(job, Job::Path(..)));
+    if !(2..=MOST_OF_ONE).contains(&paths.count()) {
+        return jobs;
+    }
+    // For each group of images, the names of their sets.
+    let mut groups: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+    for (index, job) in jobs.iter().enumerate() {
+        let Job::Path(path, _) = job else { continue };
+        if !path.is_file() {
+            continue;
+        }
+        let Ok(target) = Target::open(path) else {
+            continue;
+        };
+        let mut group = (vec![index], sources::sets(&target));
+        groups.retain(|(indices, sets)| {
+            let shared = sets.iter().any(|set| group.1.contains(set));
+            if shared {
+                group.0.extend(indices);
+                group.1.extend(sets.iter().cloned());
+            }
+            !shared
+        });
+        groups.push(group);
+    }
+    let mut of_first: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut others: BTreeSet<usize> = BTreeSet::new();
+    for (mut indices, _) in groups {
+        indices.sort_unstable();
+        if let [first, rest @ ..] = indices.as_slice()
+            && !rest.is_empty()
+        {
+            others.extend(rest);
+            of_first.insert(*first, indices);
+        }
+    }
+    let path = |index: &usize| match jobs.get(*index) {
+        Some(Job::Path(path, _)) => Some(path.clone()),
+        _ => None,
+    };
+    let together: BTreeMap<usize, Vec<PathBuf>> = of_first
+        .into_iter()
+        .map(|(first, indices)| (first, indices.iter().filter_map(path).collect()))
+        .collect();
+    jobs.into_iter()
+        .enumerate()
+        .filter(|(index, _)| !others.contains(index))
+        .map(|(index, job)| match together.get(&index) {
+            Some(paths) => Job::Images(paths.clone()),
+            None => job,
+        })
+        .collect()
 }
 
 /// The targets that are files of text, when there are two or more.

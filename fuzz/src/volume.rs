@@ -1,0 +1,123 @@
+//! Volume formats: members of a set, recognised and put together.
+//!
+//! ```text
+//! "members ", then for each member: u32 length, its bytes (which may be sparse)
+//! ```
+//!
+//! Anything else is one member. The replay on a stable compiler, `crates/probe/tests/corpora.rs`, uses this file too.
+
+use straddle_geometry::{Bytes, Map};
+use straddle_io::Reader;
+use straddle_probe::Window;
+use straddle_probe::volume::{Assembly, Below, Part, VolumeFormat};
+
+use super::sparse;
+
+/// More members than any seed needs.
+const MOST: usize = 16;
+/// More layers than any seed makes, however hostile: what `assemble` promises.
+const MOST_NODES: usize = 8192;
+
+/// The members that a seed holds.
+pub(crate) fn members(seed: &[u8]) -> Vec<Vec<u8>> {
+    let Some(mut rest) = seed.strip_prefix(b"members ") else {
+        return vec![sparse::unpacked(seed)];
+    };
+    let mut members = Vec::new();
+    while let Some((len, after)) = rest.split_first_chunk::<4>() {
+        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+        let (member, after) = after.split_at(len.min(after.len()));
+        members.push(sparse::unpacked(member));
+        rest = after;
+        if members.len() == MOST {
+            break;
+        }
+    }
+    members
+}
+
+/// How many members were recognised, what they make, and the most that was read of one.
+pub(crate) fn assembled(
+    format: &VolumeFormat,
+    seed: &[u8],
+    budget: Bytes,
+) -> (usize, Option<Assembly>, Bytes) {
+    let members = members(seed);
+    let readers: Vec<Reader<'_>> = members
+        .iter()
+        .map(|member| Reader::with_budget(member, budget))
+        .collect();
+    let mut set = None;
+    let mut names: Vec<String> = Vec::new();
+    let mut parts = Vec::new();
+    for reader in &readers {
+        let window = Window::whole(reader, None);
+        let Ok(Some(found)) = format.run(&window) else {
+            continue;
+        };
+        if *set.get_or_insert(found.set.clone()) == found.set && !names.contains(&found.member) {
+            names.push(found.member);
+            parts.push(Part {
+                window,
+                name: "member",
+            });
+        }
+    }
+    let assembly = if parts.is_empty() {
+        None
+    } else {
+        (format.assemble)(&parts).ok()
+    };
+    if let Some(assembly) = &assembly {
+        is_sound(assembly, parts.len());
+    }
+    let most = readers.iter().map(Reader::spent).max();
+    (parts.len(), assembly, most.unwrap_or(Bytes::ZERO))
+}
+
+/// What every assembly keeps to, whatever the metadata say.
+fn is_sound(assembly: &Assembly, parts: usize) {
+    assert!(assembly.nodes.len() <= MOST_NODES, "too many layers");
+    for (index, node) in assembly.nodes.iter().enumerate() {
+        for below in &node.below {
+            match below {
+                Below::Part(part) => assert!(*part < parts, "no such member"),
+                Below::Node(lower) => assert!(*lower < index, "a layer on one that comes later"),
+                Below::Missing(name) => assert!(!name.is_empty(), "a member without a name"),
+            }
+        }
+        let targets = node.below.len();
+        match &node.layer.map {
+            Map::Segments(segments) => {
+                for pair in segments.windows(2) {
+                    assert!(pair[0].upper.end() <= pair[1].upper.start(), "overlap");
+                }
+                assert!(
+                    segments.iter().all(|s| s.target < targets),
+                    "no such target"
+                );
+            }
+            Map::Striped(striping) => assert!(striping.starts.len() <= targets),
+            Map::Raid(raid) => assert!(raid.columns() <= targets),
+            Map::Linear { .. } => assert!(targets > 0, "a map to nothing"),
+            Map::Blocks(_) => {}
+        }
+        let size = node.layer.size.as_ref().map_or(0, |size| size.value.get());
+        for at in [
+            0,
+            size / 3,
+            size / 2,
+            size.saturating_sub(1),
+            size,
+            u64::MAX,
+        ] {
+            if let Some(location) = node.layer.map.locate(Bytes::new(at)) {
+                assert!(location.target < targets && location.run > Bytes::ZERO);
+            }
+            if let Map::Raid(raid) = &node.layer.map {
+                let reaches = raid.reaches(Bytes::new(at));
+                assert!(reaches.iter().all(|reach| reach.column < targets));
+            }
+        }
+    }
+}
