@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::packages;
 use crate::run::{cargo, output, run};
@@ -64,14 +64,22 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
     std::fs::write(folder.join("empty.img"), [])?;
     let prefix = wine_prefix(&folder)?;
     let wine = |args: &[&str]| -> Result<(Option<i32>, String)> {
-        let output = Command::new("wine")
-            .arg(std::env::current_dir()?.join(windows))
-            .args(args)
-            .current_dir(&folder)
-            .env("WINEPREFIX", &prefix)
-            .env("WINEDEBUG", "-all")
-            .output()
-            .context("cannot run wine; install the Debian packages wine and wine64")?;
+        let once = || -> Result<Output> {
+            Command::new("wine")
+                .arg(std::env::current_dir()?.join(windows))
+                .args(args)
+                .current_dir(&folder)
+                .env("WINEPREFIX", &prefix)
+                .env("WINEDEBUG", "-all")
+                .output()
+                .context("cannot run wine; install the Debian packages wine and wine64")
+        };
+        let mut output = once()?;
+        // On a busy machine Wine's server may not be up in time; Wine then ends without starting the program, which would
+        // have printed something on one stream or the other.
+        if output.stdout.is_empty() && output.stderr.is_empty() {
+            output = once()?;
+        }
         Ok((
             output.status.code(),
             String::from_utf8(output.stdout)?.replace("\r\n", "\n"),
