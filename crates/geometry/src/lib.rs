@@ -34,6 +34,8 @@ pub use extent::Extent;
 pub use grid::Grid;
 pub use lattice::{Access, Crossings, Lattice, Request};
 pub use map::{Blocks, Location, Map, Segment, Striping};
-pub use raid::{Copies, DoubleRotation, FarCopies, Raid, RaidLayout, Reach, Rotation, Share};
+pub use raid::{
+    Copies, DoubleRotation, FarCopies, FarSets, Raid, RaidLayout, Reach, Rotation, Share,
+};
 pub use ratio::Ratio;
 pub use totals::Totals;

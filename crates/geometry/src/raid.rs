@@ -1,3 +1,5 @@
+mod numbers;
+
 use std::borrow::Cow;
 
 use crate::{Bytes, Grid, Location, Unit};
@@ -38,6 +40,20 @@ pub struct Copies {
     pub far: usize,
     /// How much further down.
     pub distance: FarCopies,
+    /// Among which columns a unit's far copies go around.
+    pub sets: FarSets,
+}
+
+/// Among which columns the *far* copies of a stripe unit go around: bits 17 and 18 of md's layout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FarSets {
+    /// All.
+    #[default]
+    All,
+    /// Sets of columns ÷ far copies: `use_far_sets`, as first released. The last set has what is left over.
+    Divided,
+    /// Sets of near × far copies: `use_far_sets` as it was meant; what device-mapper makes.
+    Fixed,
 }
 
 /// How far below its first copy the next *far* copy of a stripe unit lies.
@@ -158,7 +174,7 @@ impl Raid {
     pub fn reaches(&self, offset: Bytes) -> Vec<Reach> {
         let count = match self.layout {
             RaidLayout::Mirror => self.columns(),
-            RaidLayout::Copies(copies) => copies.near.saturating_mul(copies.far),
+            RaidLayout::Copies(copies) => copies.all(),
             RaidLayout::Parity(_) => 2,
             RaidLayout::DoubleParity(_) => 3,
         };
@@ -364,21 +380,28 @@ impl DoubleRotation {
 
 impl Copies {
     fn name(self) -> String {
-        let Copies {
-            near,
-            far,
-            distance,
-        } = self;
-        match distance {
-            _ if far < 2 => format!("near={near}"),
-            FarCopies::NextRow => format!("offset={far}"),
-            FarCopies::Stride(_) => format!("far={far}"),
+        let Copies { near, far, .. } = self;
+        let word = match self.distance {
+            FarCopies::NextRow => "offset",
+            FarCopies::Stride(_) => "far",
+        };
+        match (near, far) {
+            (_, ..=1) => format!("near={near}"),
+            (..=1, _) => format!("{word}={far}"),
+            _ => format!("near={near}, {word}={far}"),
         }
     }
 
-    /// Column of the `index`th copy of stripe unit `number`, and how far below the start of its data it lies.
+    /// How many of each stripe unit there are.
+    fn all(self) -> usize {
+        self.near.saturating_mul(self.far)
+    }
+
+    /// Column of the `index`th copy of stripe unit `number`, and how far below the start of its data it lies. The far copies
+    /// of a near copy come before the next near copy, as md counts them.
     ///
-    /// Source: `__raid10_find_phys` in Linux `drivers/md/raid10.c`, without its sets of far copies.
+    /// Source: what `__raid10_find_phys` in Linux `drivers/md/raid10.c` does, its oddities included: a near copy that goes on
+    /// on the first column lies one unit further down, also where a row of layout `offset` takes several.
     fn place(
         self,
         columns: usize,
@@ -386,122 +409,46 @@ impl Copies {
         index: usize,
         unit: Unit,
     ) -> Option<(usize, Bytes)> {
-        if self.near == 0 || self.far == 0 || self.near > columns {
+        if self.near == 0 || self.far == 0 || self.all() > columns {
             return None;
         }
         let (near, far) = (index / self.far, index % self.far);
         let wide = u64::try_from(columns).ok()?;
-        let place = number
-            .checked_mul(u64::try_from(self.near).ok()?)?
-            .checked_add(u64::try_from(near).ok()?)?;
-        let far_u64 = u64::try_from(far).ok()?;
-        let first = usize::try_from(place % wide).ok()?;
-        let row = place / wide;
-        let column = (first + far.checked_mul(self.near)?) % columns;
-        let below = match self.distance {
-            FarCopies::NextRow => unit.bytes().checked_mul(
-                row.checked_mul(u64::try_from(self.far).ok()?)?
-                    .checked_add(far_u64)?,
-            )?,
-            FarCopies::Stride(stride) => unit
-                .bytes()
-                .checked_mul(row)?
-                .checked_add(stride.checked_mul(far_u64)?)?,
+        let place = number.checked_mul(u64::try_from(self.near).ok()?)?;
+        let first = usize::try_from(place % wide).ok()?.checked_add(near)?;
+        let (first, wraps) = if first < columns {
+            (first, 0)
+        } else {
+            (first - columns, 1)
         };
-        Some((column, below))
+        let far_u64 = u64::try_from(far).ok()?;
+        let (rows, stride) = match self.distance {
+            FarCopies::NextRow => (u64::try_from(self.far).ok()?, unit.bytes()),
+            FarCopies::Stride(stride) => (1, stride),
+        };
+        let row = (place / wide).checked_mul(rows)?.checked_add(wraps)?;
+        let below = unit.bytes().checked_mul(row)?;
+        let column = (0..far).try_fold(first, |column, _| self.next_far(column, columns))?;
+        Some((column, below.checked_add(stride.checked_mul(far_u64)?)?))
+    }
+
+    /// The column of the far copy that follows one on `column`.
+    fn next_far(self, column: usize, columns: usize) -> Option<usize> {
+        let set = match self.sets {
+            FarSets::All => columns,
+            FarSets::Divided => columns.checked_div(self.far)?,
+            FarSets::Fixed => self.all(),
+        };
+        let rest = columns.checked_rem(set)?;
+        let last = (columns / set).checked_sub(1)? * set;
+        let next = column.checked_add(self.near)?;
+        Some(if rest > 0 && next > last {
+            (next - last) % (set + rest) + last
+        } else {
+            next % set + column / set * set
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn raid(layout: RaidLayout, columns: usize) -> Raid {
-        Raid {
-            layout,
-            unit: Unit::new(10).expect("not zero"),
-            starts: vec![Bytes::new(1000); columns],
-        }
-    }
-
-    /// Rows of an array as pictures: `0 1 P` for the columns of each row.
-    fn picture(raid: &Raid, rows: usize) -> Vec<String> {
-        let mut cells = vec![vec!["-".to_owned(); raid.columns()]; rows];
-        for number in 0..64_u64 {
-            for reach in raid.reaches(Bytes::new(number * 10)) {
-                let row = usize::try_from((reach.offset.get() - 1000) / 10).expect("small");
-                let Some(cell) = cells.get_mut(row).and_then(|row| row.get_mut(reach.column))
-                else {
-                    continue;
-                };
-                *cell = match reach.share {
-                    Share::Data | Share::Copy => number.to_string(),
-                    Share::Parity => "P".to_owned(),
-                    Share::Syndrome => "Q".to_owned(),
-                };
-            }
-        }
-        cells.iter().map(|row| row.join(" ")).collect()
-    }
-
-    #[test]
-    fn parity_goes_around_as_md_s_manual_draws_it() {
-        let rows = |rotation| picture(&raid(RaidLayout::Parity(rotation), 3), 3);
-        assert_eq!(rows(Rotation::LeftSymmetric), ["0 1 P", "3 P 2", "P 4 5"]);
-        assert_eq!(rows(Rotation::LeftAsymmetric), ["0 1 P", "2 P 3", "P 4 5"]);
-        assert_eq!(rows(Rotation::RightSymmetric), ["P 0 1", "3 P 2", "4 5 P"]);
-        assert_eq!(rows(Rotation::RightAsymmetric), ["P 0 1", "2 P 3", "4 5 P"]);
-        assert_eq!(rows(Rotation::Last), ["0 1 P", "2 3 P", "4 5 P"]);
-        assert_eq!(rows(Rotation::First), ["P 0 1", "P 2 3", "P 4 5"]);
-    }
-
-    #[test]
-    fn syndromes_follow_the_parity_or_precede_it() {
-        let rows = |double| picture(&raid(RaidLayout::DoubleParity(double), 4), 4);
-        assert_eq!(
-            rows(DoubleRotation::Both(Rotation::LeftSymmetric)),
-            ["Q 0 1 P", "2 3 P Q", "5 P Q 4", "P Q 6 7"]
-        );
-        assert_eq!(
-            rows(DoubleRotation::ZeroRestart),
-            ["P Q 0 1", "2 P Q 3", "4 5 P Q", "Q 6 7 P"]
-        );
-        assert_eq!(
-            rows(DoubleRotation::NContinue),
-            ["0 1 Q P", "3 Q P 2", "Q P 4 5", "P 6 7 Q"]
-        );
-        assert_eq!(
-            rows(DoubleRotation::LastSyndrome(Rotation::LeftSymmetric)),
-            ["0 1 P Q", "3 P 2 Q", "P 4 5 Q", "6 7 P Q"]
-        );
-    }
-
-    #[test]
-    fn copies_lie_side_by_side_or_further_down() {
-        let rows = |copies, columns| picture(&raid(RaidLayout::Copies(copies), columns), 4);
-        let near = Copies {
-            near: 2,
-            far: 1,
-            distance: FarCopies::NextRow,
-        };
-        assert_eq!(rows(near, 3), ["0 0 1", "1 2 2", "3 3 4", "4 5 5"]);
-        let offset = Copies {
-            near: 1,
-            far: 2,
-            distance: FarCopies::NextRow,
-        };
-        assert_eq!(rows(offset, 3), ["0 1 2", "2 0 1", "3 4 5", "5 3 4"]);
-    }
-
-    #[test]
-    fn the_far_copies_of_a_layout_start_at_half_the_member() {
-        let far = Copies {
-            near: 1,
-            far: 2,
-            distance: FarCopies::Stride(Bytes::new(500)),
-        };
-        let reaches = raid(RaidLayout::Copies(far), 2).reaches(Bytes::new(35));
-        let places: Vec<_> = reaches.iter().map(|r| (r.column, r.offset.get())).collect();
-        assert_eq!(places, [(1, 1015), (0, 1515)]);
-    }
-}
+mod tests;
