@@ -274,4 +274,22 @@ keys! {
     Holds = "holds",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
+    /// UUID of an array or another set, on its members and on itself.
+    SetUuid = "UUID of the set",
+    /// What a member is in its set: its number, `spare`, `journal`.
+    Role = "role",
+    /// How often the metadata of a set were written, as a member records it.
+    Events = "events",
+    /// How much of each member an array uses.
+    UsedSize = "used of each member",
+    /// How much of a member its set may use.
+    DataSize = "data size",
+    /// How far a member has been rebuilt.
+    RecoveryOffset = "rebuilt up to",
+    /// How far an array has been checked or synchronised.
+    ResyncOffset = "synchronised up to",
+    /// How far an array that is given another geometry has come, in its own addresses.
+    ReshapePosition = "reshaped up to",
+    /// Number of members whose place is empty.
+    MissingMembers = "members missing",
 }

@@ -111,6 +111,16 @@ pub enum OddityKind {
     Truncated,
     /// Two disks with one identity.
     SameIdentity,
+    /// An array runs, or would run, with fewer members than it is meant to have.
+    Degraded,
+    /// An array is being rebuilt with another geometry: until that is done, parts of it have one or the other.
+    Reshaping,
+    /// Members of one set say different things about it.
+    MembersDiffer,
+    /// Members of a set were not among what was looked at.
+    PartlyGiven,
+    /// Metadata at the end of a device may belong to the device or to its last partition.
+    UnclearOwner,
 }
 
 impl OddityKind {
@@ -144,6 +154,11 @@ impl OddityKind {
             OddityKind::UnitUnclear => "unit unclear",
             OddityKind::Truncated => "truncated",
             OddityKind::SameIdentity => "same identity",
+            OddityKind::Degraded => "degraded",
+            OddityKind::Reshaping => "reshaping",
+            OddityKind::MembersDiffer => "members differ",
+            OddityKind::PartlyGiven => "partly given",
+            OddityKind::UnclearOwner => "unclear owner",
         }
     }
 }
