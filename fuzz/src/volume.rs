@@ -55,11 +55,14 @@ pub(crate) fn assembled(
         let Ok(Some(found)) = format.run(&window) else {
             continue;
         };
-        if *set.get_or_insert(found.set.clone()) == found.set && !names.contains(&found.member) {
+        if *set.get_or_insert(found.set.clone()) == found.set
+            && (found.member.is_empty() || !names.contains(&found.member))
+        {
             names.push(found.member);
             parts.push(Part {
                 window,
                 name: "member",
+                serial: None,
             });
         }
     }

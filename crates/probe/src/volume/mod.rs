@@ -48,7 +48,8 @@ pub struct Recognised {
     pub detected: Detected,
     /// Which whole it belongs to; the same on all members, and on nothing else.
     pub set: String,
-    /// Which of the members it is; no two members have the same.
+    /// Which of the members it is; no two members have the same. Empty where the metadata are the same on all members and
+    /// do not say: every device is then one of its own.
     pub member: String,
     /// How many members the whole has, where that is known.
     pub of: Option<u64>,
@@ -61,6 +62,8 @@ pub struct Part<'a> {
     pub window: Window<'a>,
     /// What its layer is called.
     pub name: &'a str,
+    /// Serial number of the device, where that is known: some metadata tell members apart by nothing else.
+    pub serial: Option<&'a str>,
 }
 
 /// The layers that the members of a set make.

@@ -6,7 +6,7 @@ use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::Window;
 use straddle_probe::volume::{Assembly, Below, Holds, Member, Node, Part};
-use straddle_stack::{Layer, LayerId, LayerKind, Oddity, OddityKind};
+use straddle_stack::{Key, Layer, LayerId, LayerKind, Oddity, OddityKind};
 
 use super::mapped::Mapped;
 use super::{Contents, DEEPEST, Guests};
@@ -51,7 +51,7 @@ impl Guests<'_> {
         let mut sets: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
         for Found { member, .. } in &self.members {
             let names = sets.entry((member.format.name, &member.set)).or_default();
-            if !names.contains(&member.member.as_str()) {
+            if member.member.is_empty() || !names.contains(&member.member.as_str()) {
                 names.push(&member.member);
             }
         }
@@ -75,9 +75,9 @@ impl Guests<'_> {
     fn assemble_set(&mut self, set: &[Found]) {
         let mut parts: Vec<&Found> = Vec::new();
         for found in set {
-            let twin = parts
-                .iter()
-                .find(|part| part.member.member == found.member.member);
+            let twin = parts.iter().find(|part| {
+                !found.member.member.is_empty() && part.member.member == found.member.member
+            });
             match twin.map(|twin| twin.member.layer) {
                 None => parts.push(found),
                 Some(twin) => {
@@ -91,9 +91,13 @@ impl Guests<'_> {
             }
         }
         let Some(first) = parts.first() else { return };
-        let names: Vec<String> = parts
+        let names: Vec<(String, Option<String>)> = parts
             .iter()
-            .map(|part| self.stack().layer(part.member.layer).name.clone())
+            .map(|part| {
+                let layer = self.stack().layer(part.member.layer);
+                let serial = layer.text(Key::Serial).map(str::to_owned);
+                (layer.name.clone(), serial)
+            })
             .collect();
         let sector = self.sector;
         let readers: Vec<Reader<'_>> = parts
@@ -102,9 +106,13 @@ impl Guests<'_> {
             .collect();
         let windows = parts.iter().zip(&readers).zip(&names);
         let windows: Vec<Part<'_>> = windows
-            .filter_map(|((part, reader), name)| {
+            .filter_map(|((part, reader), (name, serial))| {
                 let window = Window::whole(reader, sector).part(part.member.extent)?;
-                Some(Part { window, name })
+                Some(Part {
+                    window,
+                    name,
+                    serial: serial.as_deref(),
+                })
             })
             .collect();
         match (first.member.format.assemble)(&windows) {
