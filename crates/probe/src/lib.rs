@@ -20,6 +20,7 @@ mod inspect;
 mod partition;
 mod prober;
 mod record;
+mod sha256;
 mod window;
 
 pub use detected::{Child, Detected, Nesting};

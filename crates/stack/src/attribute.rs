@@ -292,4 +292,24 @@ keys! {
     ReshapePosition = "reshaped up to",
     /// Number of members whose place is empty.
     MissingMembers = "members missing",
+    /// ZFS pool.
+    Pool = "pool",
+    /// Identifier of a ZFS pool, as its tools print it.
+    PoolGuid = "pool GUID",
+    /// Identifier of a ZFS vdev, as its tools print it.
+    VdevGuid = "vdev GUID",
+    /// Newest transaction group that a ZFS label or uberblock records.
+    Txg = "transaction group",
+    /// Features that a ZFS pool needs its reader to know.
+    Features = "features needed for reading",
+    /// Part of a ZFS vdev for which free space is accounted as a whole.
+    MetaslabSize = "metaslab size",
+    /// Size of a block of a ZFS volume (`volblocksize`).
+    VolumeBlockSize = "volume block size",
+    /// Largest block of the files of a ZFS dataset (`recordsize`).
+    RecordSize = "record size",
+    /// What VMFS stores small files in.
+    SubBlockSize = "sub-block size",
+    /// What a partition type stands for, where its code alone says little.
+    PartitionTypeName = "partition type stands for",
 }
