@@ -138,6 +138,23 @@ fn formats() -> String {
         };
         let _ = writeln!(text, "| {} | {reads} | {} |", format.name, format.refuses);
     }
+    text.push_str(
+        "\n## Volumes\n\nArrays, volume managers and encryption: looked for on every disk, partition and volume, before tables and \
+         filesystems. [Volumes](../volumes.md) says how members are put together.\n\n\
+         | format | what it is | what is read | what is named and not followed | verified against |\n|---|---|---|---|---|\n",
+    );
+    for format in registry::VOLUMES {
+        let refuses = if format.refuses.is_empty() {
+            "nothing"
+        } else {
+            format.refuses
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {refuses} | {} |",
+            format.name, format.title, format.reads, format.verified
+        );
+    }
     let with_files: Vec<&str> = registry::FILESYSTEMS
         .iter()
         .filter(|prober| prober.find.is_some())

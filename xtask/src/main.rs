@@ -34,8 +34,8 @@ cargo xtask TASK
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
-  soak fuzz [MINUTES [containers|captured|bench|predict]]
-                       fuzz every target, or those of virtual disks, captured text or bench, in turn, MINUTES in total (30), and archive what was run
+  soak fuzz [MINUTES [containers|volumes|captured|bench|predict]]
+                       fuzz every target, or those of virtual disks, volumes, captured text, bench or predict, in turn, MINUTES in total (30), and archive what was run
 ";
 
 fn main() -> ExitCode {
@@ -97,6 +97,7 @@ fn task(args: &[&str]) -> Result<()> {
         ["soak", "fuzz", minutes, "containers"] => {
             soak::fuzz(minutes.parse()?, soak::Group::Containers)
         }
+        ["soak", "fuzz", minutes, "volumes"] => soak::fuzz(minutes.parse()?, soak::Group::Volumes),
         ["soak", "fuzz", minutes, "captured"] => {
             soak::fuzz(minutes.parse()?, soak::Group::Captured)
         }

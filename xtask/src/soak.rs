@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use straddle::probe::registry;
+
 use crate::run::output;
 
 /// Where the last runs are kept.
@@ -35,6 +37,7 @@ const CAPTURED: &str = "captured-";
 pub(crate) enum Group {
     All,
     Containers,
+    Volumes,
     Captured,
     Bench,
     Predict,
@@ -45,6 +48,7 @@ impl Group {
         match self {
             Group::All => true,
             Group::Containers => CONTAINERS.contains(&target),
+            Group::Volumes => registry::VOLUMES.iter().any(|format| format.name == target),
             Group::Captured => target.starts_with(CAPTURED),
             Group::Bench => BENCH.iter().any(|start| target.starts_with(start)),
             Group::Predict => target.starts_with(PREDICT),
@@ -67,6 +71,7 @@ pub(crate) fn fuzz(minutes: u64, group: Group) -> Result<()> {
     let (name, archive) = match group {
         Group::All => ("", format!("{ARCHIVE}/fuzz.md")),
         Group::Containers => (" containers", format!("{ARCHIVE}/fuzz-containers.md")),
+        Group::Volumes => (" volumes", format!("{ARCHIVE}/fuzz-volumes.md")),
         Group::Captured => (" captured", format!("{ARCHIVE}/fuzz-captured.md")),
         Group::Bench => (" bench", format!("{ARCHIVE}/fuzz-bench.md")),
         Group::Predict => (" predict", format!("{ARCHIVE}/fuzz-predict.md")),

@@ -22,6 +22,9 @@ const DEFAULT_DATA: u64 = 16 * 512;
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "bcache",
     title: "bcache device",
+    reads: "superblocks of backing and cache devices; the data of a backing device, of which the data offset is recorded or not",
+    refuses: "what a cache device holds",
+    verified: "its published structure",
     min_size: SUPERBLOCK + 4096,
     magics: &[Magic {
         offset: SUPERBLOCK + 24,

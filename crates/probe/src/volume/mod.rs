@@ -18,6 +18,12 @@ pub struct VolumeFormat {
     pub name: &'static str,
     /// What a device with it is called: `LVM2 physical volume`.
     pub title: &'static str,
+    /// What of it is read, for the documentation.
+    pub reads: &'static str,
+    /// What of it is named and not followed, for the documentation; empty when there is nothing.
+    pub refuses: &'static str,
+    /// The tools and kernels that its tests hold it against, for the documentation.
+    pub verified: &'static str,
     /// Smallest window that can hold it, in bytes.
     pub min_size: u64,
     /// Any one of these must match before [`VolumeFormat::recognise`] is called; empty: it is always called, because the
