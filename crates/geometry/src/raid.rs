@@ -97,8 +97,9 @@ pub enum DoubleRotation {
     NContinue,
 }
 
-/// What a byte on a column is to the byte of the array that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a byte on a column is to the byte of the array that it belongs to. A later one is further from the data: a copy
+/// of parity is parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Share {
     /// The byte itself; the first copy of it.
     Data,
@@ -108,6 +109,19 @@ pub enum Share {
     Parity,
     /// The second parity of RAID 6: changes with the byte.
     Syndrome,
+}
+
+impl Share {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Share::Data => "data",
+            Share::Copy => "copy",
+            Share::Parity => "parity",
+            Share::Syndrome => "syndrome",
+        }
+    }
 }
 
 /// A byte on a column that is written when one byte of the array is.

@@ -5,7 +5,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
 
-use crate::{Bytes, Extent, Grid, Price, Ratio, SectorSize, Unit};
+use crate::{Bytes, Extent, Grid, Price, Ratio, SectorSize, Share, Unit};
 
 macro_rules! as_integer {
     ($type:ty, $name:literal, $description:literal, $minimum:literal) => {
@@ -89,3 +89,22 @@ as_object!(Ratio, "Ratio", "An exact fraction, and its nearest decimal value.",
 as_object!(Price, "Price", "Mean back-end operations per request: as requests lie, if they were aligned, and how much more that is.",
     "now": Ratio = |price: Price| price.now, "aligned": Ratio = |price: Price| price.aligned,
     "extra": Ratio = |price: Price| price.extra);
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "enum": [Share::Data.name(), Share::Copy.name(), Share::Parity.name(), Share::Syndrome.name()],
+            "description": "What bytes are to the data that they belong to.",
+        })
+    }
+}

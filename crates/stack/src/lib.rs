@@ -16,6 +16,7 @@ mod layer;
 mod oddity;
 mod seen;
 mod survey;
+mod written;
 
 pub use attribute::{Attribute, Key, Value};
 pub use fact::{Fact, ImageBytes, Source, Trust};
@@ -25,3 +26,4 @@ pub use layer::{Layer, LayerId, LayerKind, Stack};
 pub use oddity::{Oddity, OddityKind};
 pub use seen::{Piece, Seen, SeenGrid, Surveyed};
 pub use survey::{Base, Class, Run, Survey, Window};
+pub use written::{Unplaced, Written, WrittenGap, WrittenRun};
