@@ -3,8 +3,8 @@ use crate::{Fact, GridRole, Layer, LayerKind};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use straddle_geometry::{
-    Bytes, Copies, DoubleRotation, FarCopies, Grid, Map, Raid, RaidLayout, Rotation, Segment,
-    Striping, Unit,
+    Bytes, Copies, DoubleRotation, FarCopies, FarSets, Grid, Map, Raid, RaidLayout, Rotation,
+    Segment, Striping, Unit,
 };
 
 fn unit(n: u64) -> Unit {
@@ -118,6 +118,7 @@ fn map_of(draft: &Draft) -> Map {
             near,
             far,
             distance,
+            sets: FarSets::All,
         }))
     };
     match draft.shape {
