@@ -7,7 +7,7 @@ pub(crate) mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use straddle::geometry::{Bytes, Unit};
+use straddle::geometry::{Bytes, Extent, Unit};
 use straddle::rules::Severity;
 
 /// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
@@ -87,9 +87,14 @@ pub(crate) struct Check {
     #[arg(long = "guest-file", value_name = "PATH")]
     pub(crate) guest_files: Vec<String>,
 
-    /// Print where this byte of each topmost layer lies in every layer below, instead of its first byte
-    #[arg(long = "where", value_name = "OFFSET", value_parser = offset, default_value = "0")]
-    pub(crate) at: Bytes,
+    /// Print where this byte of each topmost layer lies in every layer below, and with a length, what a write of so many
+    /// bytes changes on the disks: data, copies and parities; may be repeated
+    #[arg(long = "where", value_name = "OFFSET[+LENGTH]", value_parser = extent)]
+    pub(crate) at: Vec<Extent>,
+
+    /// Print that of the layer with this name, such as md0 or vg-data, instead of the topmost ones
+    #[arg(long, value_name = "LAYER")]
+    pub(crate) of: Option<String>,
 
     /// What to print
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
@@ -282,6 +287,13 @@ pub(crate) struct Man {
 fn offset(text: &str) -> Result<Bytes, String> {
     text.parse()
         .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())
+}
+
+/// An offset, and a length or one byte: `64K`, `64K+8K`.
+fn extent(text: &str) -> Result<Extent, String> {
+    let (start, len) = text.split_once('+').unwrap_or((text, "1"));
+    let (start, len) = (offset(start)?, unit(len)?);
+    Extent::new(start, len.bytes()).ok_or_else(|| format!("`{text}` ends behind 2⁶⁴ bytes"))
 }
 
 /// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.

@@ -4,7 +4,7 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Correlation, Finding, Severity};
 use straddle_stack::{GridRole, Interval, Key, Layer, LayerId, LayerKind, Stack, Trust, Value};
 
-use crate::places::{Place, places};
+use crate::places::{Asked, Place, places};
 
 /// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.check/1";
@@ -18,8 +18,8 @@ pub struct Checked {
     pub stack: Stack,
     /// What the rules say, worst first.
     pub findings: Vec<Finding>,
-    /// The byte of each topmost layer of a guest whose way down is told.
-    pub at: Bytes,
+    /// The bytes whose ways down are told.
+    pub asked: Asked,
 }
 
 /// A [`Checked`] target in JSON.
@@ -33,7 +33,8 @@ pub struct TargetDocument<'a> {
     pub findings: &'a [Finding],
     /// The two classical correlations for every partition.
     pub correlations: Vec<LayerCorrelations>,
-    /// Where one byte of each topmost layer of a guest lies in every layer below it.
+    /// Where bytes lie in every layer below, and what changes there when they are written: of the layers that were asked for,
+    /// else the first byte of each topmost layer of a guest.
     pub places: Vec<Place>,
     /// The layers, lowest first.
     pub stack: &'a Stack,

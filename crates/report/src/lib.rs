@@ -15,3 +15,4 @@ pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, RuleCount, Summary, Worst};
+pub use places::{Asked, GapDocument, Place, Step};

@@ -27,7 +27,7 @@
 //! let stack = sources::image(&target.into(), &sources::Settings::default())?;
 //! let options = rules::Options::default();
 //! let findings = rules::check(&rules::Context::new(&stack, &options));
-//! let checked = report::Checked { name: "legacy.img".into(), stack, findings, at: geometry::Bytes::ZERO };
+//! let checked = report::Checked { name: "legacy.img".into(), stack, findings, asked: report::Asked::default() };
 //! println!("{}", report::text::report(&checked));
 //! # Ok(())
 //! # }

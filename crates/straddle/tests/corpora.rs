@@ -7,9 +7,8 @@ mod sparse;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use straddle::geometry::Bytes;
 use straddle::io::ReadAt;
-use straddle::report::{Checked, text};
+use straddle::report::{Asked, Checked, text};
 use straddle::rules::{Context, Options, check};
 use straddle::sources::{self, Settings};
 use straddle::stack::LayerKind;
@@ -53,7 +52,7 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
                 name: "seed".to_owned(),
                 stack,
                 findings,
-                at: Bytes::ZERO,
+                asked: Asked::default(),
             };
             let report = text::report(&checked);
             let json = serde_json::to_string(&checked.document()).expect("a document");

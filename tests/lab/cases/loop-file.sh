@@ -35,7 +35,7 @@ done <<< "$pieces"
 mark /dev/loop0 "${offsets[@]}"
 sync
 find_marks /dev/sda | sort -n > /tmp/found
-alike "marks" "$(locate $report loop0 "${offsets[@]}")" "$(cat /tmp/found)"
+alike "marks" "$(locate /dev/loop0 loop0 "${offsets[@]}")" "$(cat /tmp/found)"
 
 # STR603's prices, which are means over all requests side by side, beside a walk over them, by what filefrag says.
 # A physical sector that a request reaches is an operation; when it is written in part, it is read first.

@@ -86,7 +86,7 @@ for level in 0 10 5; do
         offsets=(0 32768 33280 993280)
         mark /dev/md0p1 "${offsets[@]}"
         find_marks "${DISKS[@]}" | sort -n -s > /tmp/found
-        same "md0p1, marks" $'\n'"$(locate $report md0p1 "${offsets[@]}")" $'\n'"$(sort -n -u -k 1,1 /tmp/found)"
+        same "md0p1, marks" $'\n'"$(locate /dev/md0 md0p1 "${offsets[@]}")" $'\n'"$(sort -n -u -k 1,1 /tmp/found)"
         same "md0p1, copies of marks" $((copies * ${#offsets[@]})) "$(wc -l < /tmp/found)"
     fi
     forget "${DISKS[@]}"

@@ -144,10 +144,40 @@ judge() {
     straddle check --json --fail-on never "${@:2}" > "$1"
 }
 
-# locate REPORT LAYER OFFSET...: where these bytes lie on a disk, by the maps in the report; in the form of
-# find_marks.
+# locate TARGET LAYER OFFSET...: where straddle says that these bytes lie on a disk; in the form of find_marks.
 locate() {
-    jq -r --arg name "$2" -f "$LAB/locate.jq" "$1" --jsonargs "${@:3}"
+    local bytes=("${@:3}")
+    straddle check --json --fail-on never --of "$2" "${bytes[@]/#/--where=}" "$1" | jq -r -f "$LAB/locate.jq"
+}
+
+# written TARGET LAYER OFFSET+LENGTH...: what straddle says that writes of these bytes change on the disks, in the form
+# of `changed`; and a line that starts with `?` for each reason why it does not know all of it.
+written() {
+    local bytes=("${@:3}")
+    straddle check --json --fail-on never --of "$2" "${bytes[@]/#/--where=}" "$1" | jq -r -f "$LAB/written.jq"
+}
+
+# remember DISK...: keeps what the disks hold.
+# changed DISK...: runs of sectors that have changed since: `sda 32256+4096`.
+remember() {
+    local disk
+    for disk; do
+        blockdev --flushbufs "$disk"
+        cp "$disk" "/tmp/before-${disk##*/}"
+    done
+}
+changed() {
+    local disk
+    for disk; do
+        blockdev --flushbufs "$disk"
+        { cmp -l "$disk" "/tmp/before-${disk##*/}" || [ $? = 1 ]; } | awk -v disk="${disk##*/}" '
+            function put() { if (sectors) printf "%s %d+%d\n", disk, (last - sectors + 1) * 512, sectors * 512 }
+            { at = int(($1 - 1) / 512) }
+            sectors && at == last { next }
+            sectors && at == last + 1 { sectors++; last = at; next }
+            { put(); sectors = 1; last = at }
+            END { put() }'
+    done
 }
 
 # spindles N [PARAMETER=VALUE]...: as `disks`, each with a service time of 5.56 ms (180 requests a second) and one command

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
-use straddle::report::Checked;
+use straddle::report::{Asked, Checked};
 use straddle::rules::{self, Context, Options};
 use straddle::sources::captured::{self, Capture, Server};
 use straddle::sources::linux::{self, Root};
@@ -48,7 +48,10 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
             guest_files: args.guest_files.clone(),
             only_when_followed: false,
         },
-        at: args.at,
+        asked: Asked {
+            extents: args.at.clone(),
+            of: args.of.clone(),
+        },
         options: Options {
             io: args.io.clone(),
             in_full,
@@ -114,7 +117,7 @@ pub(crate) fn stacks(path: &Path) -> anyhow::Result<Vec<(String, Stack)>> {
     let checker = Checker {
         take_as: As::Auto,
         settings: Settings::default(),
-        at: Bytes::ZERO,
+        asked: Asked::default(),
         options: Options::default(),
         host: root.name().to_owned(),
         root: Mutex::new(root),
@@ -168,7 +171,7 @@ enum Outcome {
 struct Checker {
     take_as: As,
     settings: Settings,
-    at: Bytes,
+    asked: Asked,
     options: Options,
     host: String,
     /// Targets that need the host share what is read of it, one at a time; images do not need it.
@@ -206,7 +209,7 @@ impl Checker {
             name,
             stack,
             findings,
-            at: self.at,
+            asked: self.asked.clone(),
         })
     }
 
