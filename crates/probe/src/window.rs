@@ -54,6 +54,12 @@ impl<'a> Window<'a> {
         self.extent
     }
 
+    /// Number of bytes of the whole target that the window is a part of.
+    #[must_use]
+    pub fn target_size(&self) -> Bytes {
+        self.reader.size()
+    }
+
     /// Fetches bytes that are about to be looked at, in one read.
     pub fn prefetch(&self, offset: u64, len: u64) {
         if let Some(left) = self.size().checked_sub(Bytes::new(offset)) {

@@ -15,6 +15,7 @@ mod interval;
 mod layer;
 mod oddity;
 mod seen;
+mod stripes;
 mod survey;
 mod written;
 

@@ -5,6 +5,7 @@
 //! A payload on one device (LUKS, a bcache backing device) is a set of one member.
 
 pub mod bcache;
+pub mod md;
 
 use straddle_geometry::Extent;
 use straddle_io::ReadError;
