@@ -21,6 +21,7 @@ const TESTS: &[(&str, &str)] = &[
     ("gdisk", "sgdisk: oracle for GPT"),
     ("jq", "reads reports in the lab"),
     ("kmod", "modprobe: loads the modules of the lab's kernel"),
+    ("ldmtool", "oracle for dynamic disks, in the lab too"),
     ("lvm2", "volumes in the lab, and pvs as their oracle"),
     ("mdadm", "arrays in the lab, and --examine as their oracle"),
     (
@@ -29,7 +30,10 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
-    ("perl-base", "perl: writes the database of a lab case"),
+    (
+        "perl-base",
+        "perl: makes dynamic disks and Storage Spaces, and writes the database of a lab case",
+    ),
     (
         "qemu-utils",
         "qemu-img and qemu-io: oracle for virtual disk containers",

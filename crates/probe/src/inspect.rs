@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Map, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind, Reader};
 use straddle_stack::{
-    Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
+    Attribute, Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
@@ -57,10 +57,11 @@ pub fn inspect(
     window.prefetch(0, HEAD);
     match add_member(stack, base, &window, &mut walk.members) {
         Some(Beside::Nothing) => return walk.members,
-        Some(Beside::Table) => {
-            if let Some((table, detected)) =
+        Some(Beside::Table { stand_ins }) => {
+            if let Some((table, mut detected)) =
                 try_all(stack, base, &window, TABLES).into_iter().next()
             {
+                hold_nothing(&mut detected.children, stand_ins);
                 add_table(stack, base, &window, table, detected, &mut walk, 0);
             }
             return walk.members;
@@ -102,6 +103,30 @@ pub fn inspect(
         }
     }
     walk.members
+}
+
+/// Partitions of these types hold others, in a way that no table describes: they are treated like extended ones.
+fn hold_nothing(children: &mut [Child], types: &[&str]) {
+    for child in children {
+        let kind = child
+            .attributes
+            .iter()
+            .find(|attribute| attribute.key == Key::PartitionType)
+            .map(|attribute| &attribute.value);
+        let Some(kind) = kind else { continue };
+        let is_one = |known: &&str| matches!(&kind.value, Value::Text(kind) if kind == known);
+        if types.iter().any(is_one) {
+            let holds = Fact {
+                value: Value::Flag(true),
+                ..kind.clone()
+            };
+            child.nesting = Nesting::Container;
+            child.attributes.push(Attribute {
+                key: Key::HoldsPartitions,
+                value: holds,
+            });
+        }
+    }
 }
 
 /// Looks for the metadata of an array, a volume manager or an encryption, and says on the device's layer what they say.

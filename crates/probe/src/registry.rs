@@ -22,6 +22,7 @@ pub static CONTAINERS: &[&Format] = &[
 /// matches there (the head of a mirror whose metadata stand at the end, a boot sector that was never wiped) is on the whole,
 /// or is a left-over. Formats with a magic near the start come first; those at the end are reads of their own.
 pub static VOLUMES: &[&VolumeFormat] = &[&volume::bcache::FORMAT, &volume::md::FORMAT];
+pub static VOLUMES: &[&VolumeFormat] = &[&volume::bcache::FORMAT, &volume::ldm::FORMAT];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.

@@ -18,6 +18,7 @@
 //!
 //! Source: UEFI 2.10, 5.3. An entry may be 128 × 2ⁿ bytes; sizes above 4,096 are refused.
 
+use std::ops::RangeInclusive;
 use straddle_geometry::SectorSize;
 use straddle_io::{ReadError, ReadErrorKind};
 use straddle_stack::{Key, Oddity, OddityKind, Value};
@@ -112,6 +113,24 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     }
     report(window, chosen, &mut out);
     Ok(Some(out))
+}
+
+/// The sector size of a table, and the first and last LBA of its first partition whose type, as it is stored, is `kind`.
+pub(crate) fn first_of_type(
+    window: &Window<'_>,
+    kind: &[u8; 16],
+) -> Result<Option<(SectorSize, RangeInclusive<u64>)>, ReadError> {
+    let primary = primary(window, &mut Detected::default())?;
+    let better = match &primary {
+        Some(table) if table.state() == State::INTACT => None,
+        // What is wrong with it is for the prober of tables to say.
+        table => backup_instead(window, table.as_ref()).unwrap_or(None),
+    };
+    let Some(table) = better.or(primary) else {
+        return Ok(None);
+    };
+    let found = table.entries().find(|(_, _, entry)| entry.kind == *kind);
+    Ok(found.map(|(_, _, entry)| (table.header.sector, entry.first.get()..=entry.last.get())))
 }
 
 /// The sector sizes to try: the device's own, then the usual ones, then those of disks with protection information.

@@ -62,7 +62,7 @@ const FIRST_AT: u64 = 8;
 /// Offset of the number of sectors in an entry.
 const SECTORS_AT: u64 = 12;
 /// Type of the entry that keeps tools which know no GPT from touching the disk.
-pub(super) const PROTECTIVE: u8 = 0xee;
+pub(crate) const PROTECTIVE: u8 = 0xee;
 /// "IBMA" in EBCDIC: an AIX physical volume, whose boot record ends in 55 aa too.
 const AIX: [u8; 4] = [0xc9, 0xc2, 0xd4, 0xc1];
 /// More logical partitions than any system creates; the kernel stops at 255 minors.
@@ -95,6 +95,16 @@ pub(super) fn table(window: &Window<'_>) -> Result<Option<[Entry; 4]>, ReadError
         .iter()
         .all(|e| matches!(e.flag, 0 | 0x80) && (!e.is_used() || e.first.get() != 0));
     Ok(plausible.then_some(table))
+}
+
+/// The types of the used entries in the first sector; none when that is no table.
+pub(crate) fn types(window: &Window<'_>) -> Result<Vec<u8>, ReadError> {
+    let table = table(window)?;
+    let entries = table.iter().flatten();
+    Ok(entries
+        .filter(|entry| entry.is_used())
+        .map(|entry| entry.kind)
+        .collect())
 }
 
 fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {

@@ -5,6 +5,7 @@
 //! A payload on one device (LUKS, a bcache backing device) is a set of one member.
 
 pub mod bcache;
+pub(crate) mod ldm;
 pub mod md;
 
 use straddle_geometry::Extent;
@@ -45,7 +46,11 @@ pub enum Beside {
     /// Nothing: whatever else matches belongs to what is on the whole.
     Nothing,
     /// A partition table: the members' own (LDM).
-    Table,
+    Table {
+        /// Types of those of its partitions that only stand for what the members make together: nothing is looked for in
+        /// them, and they are no places of data.
+        stand_ins: &'static [&'static str],
+    },
 }
 
 /// What a device says of itself as a member.

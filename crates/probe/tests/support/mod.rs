@@ -1,4 +1,5 @@
 //! What several test files share. Each uses a part of it.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod ldm;
 pub mod qemu_map;
