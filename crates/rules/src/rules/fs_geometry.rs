@@ -46,6 +46,24 @@ pub(crate) fn check(code: Code, names: &Names, context: &Context<'_>, findings: 
     }
 }
 
+/// True when [`check`] has something to say about the stripe unit of an ext or XFS filesystem.
+pub(crate) fn speaks_of_unit(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
+    let has = layer
+        .bytes(Key::FsStripeUnit)
+        .filter(|fact| fact.value > Bytes::ZERO);
+    let wants = context.below(id, GridRole::StripeUnit).next();
+    let finding = compare(
+        Code(0),
+        context,
+        (id, layer),
+        has,
+        wants,
+        GridRole::StripeUnit,
+        "",
+    );
+    finding.is_some()
+}
+
 fn compare(
     code: Code,
     context: &Context<'_>,

@@ -1,7 +1,7 @@
 use straddle_geometry::Ratio;
-use straddle_stack::{GridRole, Key};
+use straddle_stack::GridRole;
 
-use super::start::{off_grid, partition_starts};
+use super::start::{has_parity, off_grid, partition_starts};
 use crate::context::Findings;
 use crate::{Code, Context, Page, Rule, Severity, Status};
 
@@ -29,12 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for start in partition_starts(context, GridRole::FullStripe) {
-        let level = context
-            .stack
-            .layer(start.grid.layer)
-            .text(Key::Level)
-            .unwrap_or("");
-        if matches!(level, "raid0" | "raid1" | "raid10" | "linear") {
+        if !has_parity(context, start.grid) {
             continue;
         }
         let title = format!(

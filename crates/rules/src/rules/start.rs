@@ -1,7 +1,7 @@
 //! What all rules about a start on a grid share.
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridRole, Layer, LayerId, Seen, SeenGrid};
+use straddle_stack::{GridRole, Key, Layer, LayerId, Seen, SeenGrid};
 
 use crate::context::is_idle;
 use crate::wording::{both_ways, remainder_line, start_label};
@@ -93,6 +93,16 @@ pub(crate) fn partition_starts<'a>(
             .below(id, role)
             .filter_map(move |grid| Start::of(context, id, layer, grid))
     })
+}
+
+/// False for a full stripe without parity (RAID 0, 1, 10): writing a part of it costs nothing. One that is only stated may
+/// have it.
+pub(crate) fn has_parity(context: &Context<'_>, grid: &SeenGrid<'_>) -> bool {
+    let level = context.stack.layer(grid.layer).text(Key::Level);
+    !matches!(
+        level,
+        Some("raid0" | "raid1" | "raid10" | "linear" | "striped")
+    )
 }
 
 /// Adds that a layer is off a grid and yet pays nothing for the sizes asked for, when that is so.
