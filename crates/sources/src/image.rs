@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_io::{ReadAt, Reader, Target, TargetKind};
-use straddle_probe::{Limits, inspect};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use crate::guest::{Contents, Ground, Guests};
@@ -44,18 +43,30 @@ pub fn images(targets: &[Arc<Target>], settings: &Settings) -> Result<Stack, Sou
     Ok(whole.unwrap_or_default())
 }
 
-/// The sets (arrays, volume groups) that an image or its partitions are members of and that have other members; each set has
-/// the same name on all of its members. For telling which images belong together, before any of them is checked.
-#[must_use]
-pub fn sets(target: &Target) -> Vec<String> {
-    let reader = Reader::new(target);
-    let mut stack = Stack::new();
-    let base = stack.push(Layer::new(LayerKind::Device, "image"));
-    inspect(&mut stack, base, &reader, None, Limits::default())
+/// As [`images`], of what is no file: bytes in memory, or whatever else can be read, with what each is called.
+///
+/// # Errors
+/// As [`image`].
+pub fn all_bytes(
+    named: Vec<(String, Arc<dyn ReadAt>)>,
+    settings: &Settings,
+) -> Result<Stack, SourceError> {
+    let opened = named
         .into_iter()
-        .filter(|member| member.of != Some(1))
-        .map(|member| format!("{} {}", member.format.name, member.set))
-        .collect()
+        .map(|(name, bytes)| (Arc::clone(&bytes), None, layer_of_bytes(&name, &*bytes)));
+    let whole = look_into(opened.collect(), settings, false)?;
+    Ok(whole.unwrap_or_default())
+}
+
+/// The sets (arrays, volume groups) with other members that an image belongs to, itself or by what is in it: in a partition, a
+/// virtual disk, on a payload. Each set has the same name on all of its members. For telling which images belong together,
+/// before any of them is checked.
+#[must_use]
+pub fn sets(target: &Arc<Target>) -> Vec<String> {
+    let (bytes, path, layer) = opened(target);
+    let mut ground = ByItself::default();
+    let layer = ground.stack.push(layer);
+    Guests::new(&mut ground, None).sets(&Contents { layer, bytes, path })
 }
 
 /// A target's bytes, its path where it is a file, and its layer.
@@ -88,10 +99,14 @@ pub fn bytes(
     bytes: Arc<dyn ReadAt>,
     settings: &Settings,
 ) -> Result<Stack, SourceError> {
-    let mut layer = Layer::new(LayerKind::Device, name);
-    let size = bytes.size();
-    layer.size = Some(Fact::derived(size, "number of bytes given"));
+    let layer = layer_of_bytes(name, &*bytes);
     inspect_image(bytes, None, layer, settings)
+}
+
+fn layer_of_bytes(name: &str, bytes: &dyn ReadAt) -> Layer {
+    let mut layer = Layer::new(LayerKind::Device, name);
+    layer.size = Some(Fact::derived(bytes.size(), "number of bytes given"));
+    layer
 }
 
 fn layer_of(path: &Path, size: Bytes, call: &'static str) -> Layer {
@@ -146,10 +161,7 @@ fn look_into(
     only_raw: bool,
 ) -> Result<Option<Stack>, SourceError> {
     let overrides = &settings.overrides;
-    let mut ground = ByItself {
-        stack: Stack::new(),
-        files: Vec::new(),
-    };
+    let mut ground = ByItself::default();
     let mut all = Vec::new();
     for (bytes, path, layer) in opened {
         let layer = ground.stack.push(layer);
@@ -184,6 +196,7 @@ fn look_into(
 }
 
 /// Files by themselves: what they lie on is not looked at.
+#[derive(Default)]
 struct ByItself {
     stack: Stack,
     /// Layers of the files that were opened besides the first.

@@ -275,15 +275,39 @@ impl Checker {
         for path in unknown {
             outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised)));
         }
-        for (path, target) in rest {
+        let mut images = Vec::new();
+        images.extend(
+            rest.into_iter()
+                .map(|(path, target)| (path, Ok(target), true)),
+        );
+        images.extend(
+            others
+                .into_iter()
+                .map(|(path, target)| (path, target, false)),
+        );
+        let paths: Vec<(usize, &Path)> = images
+            .iter()
+            .enumerate()
+            .map(|(index, (path, ..))| (index, path.as_path()))
+            .collect();
+        let groups = match self.take_as {
+            As::Auto => expand::groups(&paths),
+            _ => expand::Groups::default(),
+        };
+        for (index, (path, target, may_be_text)) in images.into_iter().enumerate() {
+            if groups.others.contains(&index) {
+                continue;
+            }
+            if let Some(members) = groups.firsts.get(&index) {
+                outcomes.extend(self.check(&Job::Images(members.clone())));
+                continue;
+            }
             let name = path.display().to_string();
-            let stack = self.looked_at(&path, Ok(target), Origin::Listed);
-            let outcome = stack.map(|stack| self.judged(name.clone(), stack));
-            outcomes.push((name, outcome));
-        }
-        for (path, target) in others {
-            let name = path.display().to_string();
-            let stack = self.opened(&path, target, Origin::Listed);
+            let stack = if may_be_text {
+                self.looked_at(&path, target, Origin::Listed)
+            } else {
+                self.opened(&path, target, Origin::Listed)
+            };
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
             outcomes.push((name, outcome));
         }

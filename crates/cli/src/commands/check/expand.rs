@@ -1,13 +1,14 @@
 //! From what was typed to what is checked: directories become the files in them, files of captured text are put together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
-use straddle::io::Target;
+use std::sync::Arc;
+use straddle::io::{Target, TargetKind};
 use straddle::sources::{self, captured};
 
-use super::Unlisted;
-use super::text;
+use super::{Unlisted, parallel, text};
 
 /// One thing to check.
 pub(super) enum Job {
@@ -84,61 +85,83 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
     (jobs, unlisted)
 }
 
-/// Puts images that are members of one set together, where the first of them was. Among more than [`MOST_OF_ONE`] nobody
-/// keeps the members of an array, and every file would be looked at twice.
+/// Puts images that are members of one set together, where the first of them was.
 pub(super) fn assembled(jobs: Vec<Job>) -> Vec<Job> {
-    let paths = jobs.iter().filter(|job| matches!(job, Job::Path(..)));
-    if !(2..=MOST_OF_ONE).contains(&paths.count()) {
-        return jobs;
+    let paths: Vec<(usize, &Path)> = jobs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, job)| match job {
+            Job::Path(path, _) => Some((index, path.as_path())),
+            _ => None,
+        })
+        .collect();
+    let Groups { firsts, others } = groups(&paths);
+    jobs.into_iter()
+        .enumerate()
+        .filter(|(index, _)| !others.contains(index))
+        .map(|(index, job)| match firsts.get(&index) {
+            Some(members) => Job::Images(members.clone()),
+            None => job,
+        })
+        .collect()
+}
+
+/// Images that belong together.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// By the number of the first of them: all of them, in their order.
+    pub(super) firsts: BTreeMap<usize, Vec<PathBuf>>,
+    /// The numbers of those that are not first.
+    pub(super) others: BTreeSet<usize>,
+}
+
+/// Which of these files are members of one set. Among more than [`MOST_OF_ONE`] nobody keeps the members of an array, and
+/// every file would be looked at twice.
+pub(super) fn groups(paths: &[(usize, &Path)]) -> Groups {
+    let mut found = Groups::default();
+    if !(2..=MOST_OF_ONE).contains(&paths.len()) {
+        return found;
     }
-    // For each group of images, the names of their sets.
-    let mut groups: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
-    for (index, job) in jobs.iter().enumerate() {
-        let Job::Path(path, _) = job else { continue };
-        if !path.is_file() {
+    let sets_of = |(_, path): &(usize, &Path)| match Target::open(path) {
+        Ok(target) if target.kind() == TargetKind::File => sources::sets(&Arc::new(target)),
+        _ => Vec::new(),
+    };
+    let mut sets = Vec::new();
+    let gathered: Result<(), Infallible> = parallel::in_order(paths, false, sets_of, |names| {
+        sets.push(names);
+        Ok(())
+    });
+    let Ok(()) = gathered;
+    // For each group, its files and the names of their sets.
+    let mut groups: Vec<(Vec<(usize, &Path)>, Vec<String>)> = Vec::new();
+    for (file, names) in paths.iter().zip(sets) {
+        if names.is_empty() {
             continue;
         }
-        let Ok(target) = Target::open(path) else {
-            continue;
-        };
-        let mut group = (vec![index], sources::sets(&target));
-        groups.retain(|(indices, sets)| {
-            let shared = sets.iter().any(|set| group.1.contains(set));
+        let mut group = (vec![*file], names);
+        groups.retain(|(files, names)| {
+            let shared = names.iter().any(|name| group.1.contains(name));
             if shared {
-                group.0.extend(indices);
-                group.1.extend(sets.iter().cloned());
+                group.0.extend(files);
+                group.1.extend(names.iter().cloned());
             }
             !shared
         });
         groups.push(group);
     }
-    let mut of_first: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut others: BTreeSet<usize> = BTreeSet::new();
-    for (mut indices, _) in groups {
-        indices.sort_unstable();
-        if let [first, rest @ ..] = indices.as_slice()
-            && !rest.is_empty()
-        {
-            others.extend(rest);
-            of_first.insert(*first, indices);
+    for (mut files, _) in groups {
+        files.sort_unstable();
+        let indices: Vec<usize> = files.iter().map(|(index, _)| *index).collect();
+        // A file that is named twice is one member.
+        let mut real = BTreeSet::new();
+        files.retain(|(_, path)| real.insert(fs::canonicalize(path).unwrap_or(path.to_path_buf())));
+        if let ([first, rest @ ..], true) = (indices.as_slice(), files.len() > 1) {
+            let members = files.iter().map(|(_, path)| path.to_path_buf());
+            found.firsts.insert(*first, members.collect());
+            found.others.extend(rest);
         }
     }
-    let path = |index: &usize| match jobs.get(*index) {
-        Some(Job::Path(path, _)) => Some(path.clone()),
-        _ => None,
-    };
-    let together: BTreeMap<usize, Vec<PathBuf>> = of_first
-        .into_iter()
-        .map(|(first, indices)| (first, indices.iter().filter_map(path).collect()))
-        .collect();
-    jobs.into_iter()
-        .enumerate()
-        .filter(|(index, _)| !others.contains(index))
-        .map(|(index, job)| match together.get(&index) {
-            Some(paths) => Job::Images(paths.clone()),
-            None => job,
-        })
-        .collect()
+    found
 }
 
 /// The targets that are files of text, when there are two or more.
