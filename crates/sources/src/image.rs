@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
-use straddle_io::{ReadAt, Reader, Target, TargetKind};
+use straddle_io::{ReadAt, Target, TargetKind};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use crate::guest::{Contents, Ground, Guests};

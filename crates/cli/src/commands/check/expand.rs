@@ -115,6 +115,9 @@ pub(super) struct Groups {
     pub(super) others: BTreeSet<usize>,
 }
 
+/// Files with their numbers, and the names of their sets.
+type Group<'a> = (Vec<(usize, &'a Path)>, Vec<String>);
+
 /// Which of these files are members of one set. Among more than [`MOST_OF_ONE`] nobody keeps the members of an array, and
 /// every file would be looked at twice.
 pub(super) fn groups(paths: &[(usize, &Path)]) -> Groups {
@@ -132,8 +135,7 @@ pub(super) fn groups(paths: &[(usize, &Path)]) -> Groups {
         Ok(())
     });
     let Ok(()) = gathered;
-    // For each group, its files and the names of their sets.
-    let mut groups: Vec<(Vec<(usize, &Path)>, Vec<String>)> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for (file, names) in paths.iter().zip(sets) {
         if names.is_empty() {
             continue;
