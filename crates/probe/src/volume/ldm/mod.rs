@@ -30,6 +30,9 @@ use head::Head;
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "ldm",
     title: "LDM dynamic disk",
+    reads: "dynamic disks of MBR and GPT: the private header, the database, volumes (simple, spanned, striped, mirrored, RAID-5) over several disks",
+    refuses: "",
+    verified: "ldmtool, Linux",
     min_size: 1 << 20,
     // Of the boot record that every dynamic disk has; the rest takes more than one look.
     magics: &[Magic {

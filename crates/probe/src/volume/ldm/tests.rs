@@ -37,6 +37,7 @@ fn assembled(disks: &[Vec<u8>]) -> Assembly {
         .map(|reader| Part {
             window: Window::whole(reader, None),
             name: "disk",
+            serial: None,
         })
         .collect();
     (FORMAT.assemble)(&parts).expect("readable")
@@ -317,6 +318,7 @@ fn sectors_of_4096_bytes_count_for_everything() {
         let part = Part {
             window,
             name: "disk",
+            serial: None,
         };
         let assembly = (FORMAT.assemble)(&[part]).expect("readable");
         let layer = &assembly.nodes[0].layer;

@@ -45,7 +45,7 @@ struct Geometry {
 
 pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let mut given = Vec::new();
-    for (part, Part { window, name }) in parts.iter().enumerate() {
+    for (part, Part { window, name, .. }) in parts.iter().enumerate() {
         // The one that `recognise` believed.
         if let Some(sb) = superblock::find(window)?.into_iter().next() {
             let say = Recorder::new(window, sb.at);

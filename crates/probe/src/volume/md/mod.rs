@@ -28,6 +28,11 @@ pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     // Two of four places are at the end.
     magics: &[],
     beside: Beside::Nothing,
+    reads: "superblocks 0.90 (either byte order), 1.0, 1.1 and 1.2; arrays of all levels and layouts that md has, over members of \
+            different sizes and data offsets, degraded, and while they are reshaped",
+    refuses: "bitmaps, journals and bad-block lists, of which nothing depends on where data lie; external metadata (DDF, IMSM) are \
+              formats of their own",
+    verified: "mdadm and the kernel's md in the lab, block by block",
     recognise,
     assemble: assemble::assemble,
 };
