@@ -26,6 +26,7 @@ pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::md::FORMAT,
     &volume::ldm::FORMAT,
 ];
+pub static VOLUMES: &[&VolumeFormat] = &[&volume::lvm2::FORMAT, &volume::bcache::FORMAT];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.

@@ -268,12 +268,18 @@ keys! {
     ExtentSize = "extent size",
     /// Where the first extent of an LVM physical volume lies in it.
     FirstExtent = "first extent",
+    /// Size of the first metadata area of an LVM physical volume.
+    MetadataArea = "metadata area",
+    /// Size of what an LVM physical volume leaves for a boot loader.
+    BootLoaderArea = "boot loader area",
     /// LVM volume group.
     VolumeGroup = "volume group",
     /// What a device is a member or the payload of: `LVM2 physical volume`.
     Holds = "holds",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
+    /// Identifier of a member or of an encrypted volume, as text.
+    Uuid = "UUID",
     /// UUID of an array or another set, on its members and on itself.
     SetUuid = "UUID of the set",
     /// What a member is in its set: its number, `spare`, `journal`.

@@ -6,6 +6,7 @@
 
 pub mod bcache;
 pub(crate) mod ldm;
+pub mod lvm2;
 pub mod md;
 
 use straddle_geometry::Extent;

@@ -6,10 +6,11 @@ use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::Window;
 use straddle_probe::volume::{Assembly, Below, Holds, Member, Node, Part};
-use straddle_stack::{Key, Layer, LayerId, LayerKind, Oddity, OddityKind};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind};
 
 use super::mapped::Mapped;
 use super::{Contents, DEEPEST, Guests};
+use crate::raid::{carry_through, nowhere};
 
 /// Most layers that one target may grow to by assembling.
 const MOST_LAYERS: usize = 1 << 14;
@@ -188,6 +189,14 @@ impl Guests<'_> {
             let is_whole = targets.iter().all(Option::is_some);
             let size = layer.size.as_ref().map(|size| size.value);
             let map = layer.map.clone();
+            // What a pool deals out in any order has no map, but sectors below show through its chunks.
+            if layer.map == nowhere()
+                && let Some(chunk) = layer.grid(GridRole::ThinChunk)
+            {
+                let (unit, below) = (chunk.value.unit(), layer.below.clone());
+                let starts = vec![Bytes::ZERO; below.len()];
+                carry_through(self.stack(), &mut layer, unit, starts, &below);
+            }
             let id = self.stack().push(layer);
             let bytes =
                 size.map(|size| -> Arc<dyn ReadAt> { Arc::new(Mapped::new(map, size, targets)) });
