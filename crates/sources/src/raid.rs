@@ -4,7 +4,7 @@
 //! Layouts: `md(4)` and `drivers/md/raid10.c`.
 
 use std::borrow::Cow;
-use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use straddle_geometry::{Bytes, Extent, Grid, Map, Raid, RaidLayout, Segment, Striping, Unit};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, Seen, Stack, Value};
 
 /// A member of an array.
@@ -33,7 +33,7 @@ pub(crate) enum Shape {
     Striped,
     /// RAID 10 whose copies lie side by side in the same row; this many.
     Near(u64),
-    /// RAID 10 whose first copies are dealt over all members like RAID 0 and whose others lie far below.
+    /// RAID 10 whose first copies are dealt over all members like RAID 0 and whose others lie further down.
     Far(u64),
     /// Parity on this many members of every stripe.
     Parity(u64),
@@ -55,12 +55,11 @@ impl Shape {
             "raid6" => Shape::Parity(2),
             "raid10" => {
                 let layout = layout.unwrap_or(0x102);
-                let (near, far, offset) = (layout & 0xff, layout >> 8 & 0xff, layout >> 16 & 1);
-                match (near, far, offset) {
-                    (near, 1, _) if near > 0 && count > 0 && count.is_multiple_of(near) => {
+                match (layout & 0xff, layout >> 8 & 0xff) {
+                    (near, 1) if near > 0 && count > 0 && count.is_multiple_of(near) => {
                         Shape::Near(near)
                     }
-                    (1, far, 0) if far > 1 => Shape::Far(far),
+                    (1, far) if far > 1 => Shape::Far(far),
                     _ => Shape::Other,
                 }
             }
@@ -89,63 +88,85 @@ impl Shape {
     }
 }
 
-/// The members in the order of the columns of the map; copies and parity after them.
-pub(crate) fn order_of<'m>(shape: &Shape, members: &'m [Member]) -> Vec<&'m Member> {
-    let copies = match shape {
-        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
-        _ => 1,
-    };
-    let mut columns = Vec::new();
-    let mut rest = Vec::new();
-    let mut last = None;
-    for member in members {
-        let column = member.slot / copies;
-        if last == Some(column) {
-            rest.push(member);
-        } else {
-            columns.push(member);
-            last = Some(column);
-        }
-    }
-    columns.extend(rest);
-    columns
+/// What is said of an array besides its members.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'a> {
+    /// Level: `raid5`.
+    pub(crate) level: &'a str,
+    /// Layout as md counts it.
+    pub(crate) layout: Option<u64>,
+    /// Number of members that it is meant to have.
+    pub(crate) count: u64,
+    /// Chunk.
+    pub(crate) chunk: Option<Unit>,
+    /// How much of each member it uses.
+    pub(crate) used: Option<Bytes>,
 }
 
-pub(crate) fn map_of(shape: &Shape, chunk: Unit, count: u64, members: &[Member]) -> Map {
-    match shape {
-        Shape::Striped | Shape::Near(_) | Shape::Far(_) => {}
-        Shape::Mirror => {
-            return members.first().map_or_else(nowhere, |first| Map::Linear {
-                start: first.offset,
-            });
+impl Said<'_> {
+    /// How it deals chunks to members.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::of(self.level, self.layout, self.count)
+    }
+
+    /// Copies or parity, and the unit by which they go around; `None` for levels without, and where that is not known.
+    fn redundancy(&self) -> Option<(RaidLayout, Unit)> {
+        let (level, usual) = match self.level {
+            "raid1" => (1, 0),
+            "raid4" => (4, 0),
+            "raid5" => (5, 2),
+            "raid6" => (6, 2),
+            "raid10" => (10, 0x102),
+            _ => return None,
+        };
+        // A mirror has no chunk.
+        let unit = self.chunk.or((level == 1).then_some(Unit::B4096))?;
+        let columns = usize::try_from(self.count).ok()?;
+        let number = self.layout.unwrap_or(usual);
+        // How much is used matters to far copies alone.
+        let far = level == 10 && number >> 8 & 0xff > 1 && number >> 16 & 1 == 0;
+        let used = self.used.or((!far).then_some(Bytes::ZERO))?;
+        Some((
+            RaidLayout::from_md(level, number, columns, unit, used)?,
+            unit,
+        ))
+    }
+
+    /// True when the map has a column for each member that the array is meant to have, present or not.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.redundancy()
+            .is_some_and(|(layout, _)| layout != RaidLayout::Mirror)
+    }
+
+    /// The map over `members`, which are in the order of their places.
+    pub(crate) fn map(&self, members: &[Member]) -> Map {
+        let starts: Vec<Bytes> = members.iter().map(|member| member.offset).collect();
+        let all = u64::try_from(starts.len()).is_ok_and(|found| found == self.count);
+        if starts.is_empty() {
+            return nowhere();
         }
-        Shape::Concatenated => return concatenated(members).unwrap_or_else(nowhere),
-        Shape::Parity(_) | Shape::Other => return nowhere(),
-    }
-    let copies = match shape {
-        Shape::Near(copies) => usize::try_from(*copies).unwrap_or(1).max(1),
-        _ => 1,
-    };
-    // RAID 0 over members of different sizes goes on with fewer columns once the smallest is full.
-    let rows = |member: &Member| member.size.map(|size| size.div_rem(chunk).0);
-    let even = members
-        .windows(2)
-        .all(|pair| rows(&pair[0]) == rows(&pair[1]));
-    let mut starts = Vec::new();
-    for member in members {
-        // Members are sorted by slot; the first that is present of each column stands for it.
-        if member.slot / copies == starts.len() {
-            starts.push(member.offset);
+        match (self.redundancy(), self.shape(), self.chunk) {
+            (Some((layout, unit)), ..) if all || layout == RaidLayout::Mirror => Map::Raid(Raid {
+                layout,
+                unit,
+                starts,
+            }),
+            (_, Shape::Concatenated, _) => concatenated(members).unwrap_or_else(nowhere),
+            (None, Shape::Striped, Some(unit)) if all => {
+                // RAID 0 over members of different sizes goes on with fewer columns once the smallest is full.
+                let rows = |member: &Member| member.size.map(|size| size.div_rem(unit).0);
+                let mut pairs = members.windows(2);
+                if pairs.all(|pair| rows(&pair[0]) == rows(&pair[1])) {
+                    Map::Striped(Striping { unit, starts })
+                } else {
+                    nowhere()
+                }
+            }
+            // Where the far copies lie is not known; where the first are is.
+            (None, Shape::Far(_), Some(unit)) if all => Map::Striped(Striping { unit, starts }),
+            _ => nowhere(),
         }
     }
-    let columns = usize::try_from(count).map_or(0, |count| count / copies);
-    if starts.is_empty() || starts.len() != columns || (*shape == Shape::Striped && !even) {
-        return nowhere();
-    }
-    Map::Striped(Striping {
-        unit: chunk,
-        starts,
-    })
 }
 
 pub(crate) fn concatenated(members: &[Member]) -> Option<Map> {
@@ -163,30 +184,18 @@ pub(crate) fn concatenated(members: &[Member]) -> Option<Map> {
     Map::segments(segments)
 }
 
+/// The name of a layout as mdadm prints it.
 pub(crate) fn layout_name(level: &str, layout: u64) -> Option<Cow<'static, str>> {
-    const PARITY: [&str; 6] = [
-        "left-asymmetric",
-        "right-asymmetric",
-        "left-symmetric",
-        "right-symmetric",
-        "parity-first",
-        "parity-last",
-    ];
+    // How far apart copies are is no part of the name, and neither is the number of columns.
+    let said = Said {
+        level,
+        layout: Some(layout),
+        count: 1 << 8,
+        chunk: Some(Unit::B4096),
+        used: Some(Bytes::ZERO),
+    };
     match level {
-        "raid5" | "raid6" => {
-            let index = usize::try_from(layout).ok()?;
-            PARITY.get(index).map(|name| Cow::Borrowed(*name))
-        }
-        "raid10" => {
-            let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
-            Some(Cow::Owned(if layout >> 16 & 1 == 1 {
-                format!("offset={far}")
-            } else if far > 1 {
-                format!("far={far}")
-            } else {
-                format!("near={near}")
-            }))
-        }
+        "raid5" | "raid6" | "raid10" => Some(said.redundancy()?.0.name()),
         _ => None,
     }
 }
@@ -280,7 +289,7 @@ mod tests {
         assert_eq!(shape(0x102, 6), Shape::Near(2));
         assert_eq!(shape(0x102, 5), Shape::Other);
         assert_eq!(shape(0x201, 5), Shape::Far(2));
-        assert_eq!(shape(0x1_0201, 6), Shape::Other);
+        assert_eq!(shape(0x1_0201, 6), Shape::Far(2));
         assert_eq!(shape(0, 6), Shape::Other);
         assert_eq!(Shape::of("raid6", None, 6).data_members(6), Some(4));
         assert_eq!(Shape::of("raid6", None, 2).data_members(2), None);

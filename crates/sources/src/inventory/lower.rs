@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use super::{Name, Space};
-use crate::raid::{self, Member, Shape, nowhere};
+use crate::raid::{self, Member, Said, Shape, nowhere};
 
 /// Why a volume whose extents are known has no place.
 const ROUNDED: &str =
@@ -185,10 +185,9 @@ pub(super) fn place_raid(
         }
         twice
     });
-    let order = raid::order_of(&shape, &members);
-    layer.below = order.iter().map(|member| member.layer).collect();
+    layer.below = members.iter().map(|member| member.layer).collect();
     layer.below.extend(rest);
-    for member in &order {
+    for member in &members {
         if !silent.contains(&member.layer) {
             let offset = member.said.clone();
             layer.set(Key::DataOffset, offset.map(Value::Bytes));
@@ -196,7 +195,7 @@ pub(super) fn place_raid(
     }
     if raid.moving {
         layer.oddities.push(Oddity::new(
-            OddityKind::Missing,
+            OddityKind::Reshaping,
             "it is being reshaped: until that is done, part of it has another geometry",
         ));
     }
@@ -221,19 +220,20 @@ pub(super) fn place_raid(
     }
     let chunk = raid.chunk.as_ref().map(|fact| fact.value);
     if !raid.moving {
-        layer.map = match (shape, chunk) {
-            (Shape::Mirror, _) => members.first().map_or_else(nowhere, |first| Map::Linear {
-                start: first.offset,
-            }),
-            (Shape::Concatenated, _) => raid::concatenated(&members).unwrap_or_else(nowhere),
-            (_, Some(chunk)) => raid::map_of(&shape, chunk, raid.count, &members),
-            _ => nowhere(),
+        let said = Said {
+            level: &raid.level,
+            layout: raid.layout,
+            count: raid.count,
+            chunk,
+            used: members.iter().filter_map(|member| member.size).min(),
         };
+        layer.map = said.map(&members);
     }
-    // A mirror's map counts from the first member that has one.
-    if let (Map::Linear { .. }, Some(first)) = (&layer.map, members.first()) {
-        let at = layer.below.iter().position(|id| *id == first.layer);
-        layer.below.swap(0, at.unwrap_or(0));
+    // A mirror's map has the members of which it is known where they begin, and they come first.
+    if let Map::Raid(_) = layer.map {
+        let mapped: Vec<LayerId> = members.iter().map(|member| member.layer).collect();
+        layer.below.retain(|id| !mapped.contains(id));
+        layer.below.splice(0..0, mapped);
     }
     if let Some(chunk) = chunk
         && layer.map == nowhere()

@@ -3,13 +3,11 @@
 //! Source: Linux `Documentation/admin-guide/md.rst`; layouts from `md(4)` and `drivers/md/raid10.c`.
 
 use std::borrow::Cow;
-use straddle_geometry::{Bytes, Map, Unit};
-use straddle_stack::{Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_geometry::{Bytes, SectorSize, Unit};
+use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
 
 use super::host::{Device, Host, nowhere};
-use crate::raid::{
-    Member, Shape, add_stripes, carry_up, concatenated, layout_name, map_of, order_of,
-};
+use crate::raid::{Member, Said, add_stripes, carry_up, layout_name};
 
 /// Most members that are looked at; md itself stops at 384.
 const MOST_MEMBERS: usize = 1024;
@@ -49,46 +47,90 @@ impl Host<'_> {
             .number(&format!("{md}/chunk_size"))
             .and_then(|fact| Some((Unit::new(fact.value)?, fact)))
             .map(|(unit, fact)| fact.map(|_| unit));
-        let moving = self
-            .root
-            .text(&format!("{md}/reshape_position"))
-            .is_some_and(|text| text.parse::<u64>().is_ok());
-        if moving {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
-                "it is being reshaped: until that is done, part of it has another geometry",
-            ));
-        }
-        let shape = Shape::of(&level, layout.map(|fact| fact.value), count);
-        let order = order_of(&shape, &members);
+        let reshaped = self.number(&format!("{md}/reshape_position"));
+        let used = self.number(&format!("{md}/component_size"));
+        let used = used.and_then(|kib| Bytes::new(kib.value).checked_mul(1024));
+        let said = Said {
+            level: &level,
+            layout: layout.map(|fact| fact.value),
+            count,
+            chunk: chunk.as_ref().map(|fact| fact.value),
+            used,
+        };
         // One data offset for each layer below, in the same order.
-        for member in &order {
+        for member in &members {
             let offset = member.said.clone();
             layer.set(Key::DataOffset, offset.map(Value::Bytes));
         }
-        layer.below = order.iter().map(|member| member.layer).collect();
-        if let Some(chunk) = chunk {
-            add_stripes(&mut layer, shape, &chunk, count);
-            if !moving {
-                layer.map = map_of(&shape, chunk.value, count, &members);
+        self.missing(name, &md, &said, &mut members, &mut layer);
+        layer.below = members.iter().map(|member| member.layer).collect();
+        if let Some(chunk) = &chunk {
+            add_stripes(&mut layer, said.shape(), chunk, count);
+        }
+        if let Some(fact) = reshaped {
+            // It changes while it is read, and the kernel has not said which way it goes: what is sure is the place.
+            let detail = "it is being reshaped: up to where that has come it has the new geometry, beyond the old one";
+            let source = fact.source.clone();
+            layer
+                .oddities
+                .push(Oddity::at(OddityKind::Reshaping, detail, source));
+            if let Some(bytes) = SectorSize::B512.sectors(fact.value).bytes() {
+                layer.set(Key::ReshapePosition, fact.map(|_| Value::Bytes(bytes)));
             }
-            if layer.map == nowhere() && !members.is_empty() {
-                carry_up(&self.stack, &mut layer, chunk.value, &members);
-            }
-        } else if !moving {
-            match shape {
-                Shape::Mirror => {
-                    if let Some(first) = members.first() {
-                        layer.map = Map::Linear {
-                            start: first.offset,
-                        };
-                    }
-                }
-                Shape::Concatenated => layer.map = concatenated(&members).unwrap_or_else(nowhere),
-                _ => {}
-            }
+        } else {
+            layer.map = said.map(&members);
+        }
+        if let Some(chunk) = chunk.filter(|_| layer.map == nowhere() && !members.is_empty()) {
+            carry_up(&self.stack, &mut layer, chunk.value, &members);
         }
         layer
+    }
+
+    /// Notes that members are missing, and gives the map of an array with columns something to stand for each.
+    fn missing(
+        &mut self,
+        name: &str,
+        md: &str,
+        said: &Said<'_>,
+        members: &mut Vec<Member>,
+        layer: &mut Layer,
+    ) {
+        let degraded = self.number(&format!("{md}/degraded"));
+        let Some(degraded) = degraded.filter(|fact| fact.value > 0) else {
+            return;
+        };
+        let detail = format!(
+            "degraded: {} of its {} members {} not there",
+            degraded.value,
+            said.count,
+            if degraded.value == 1 { "is" } else { "are" }
+        );
+        let source = degraded.source.clone();
+        layer
+            .oddities
+            .push(Oddity::at(OddityKind::Degraded, detail, source));
+        layer.set(Key::MissingMembers, degraded.map(Value::Count));
+        let count = usize::try_from(said.count).unwrap_or(0);
+        let Some(usual) = members.first().map(|first| first.offset) else {
+            return;
+        };
+        if !said.has_columns() || count > MOST_MEMBERS {
+            return;
+        }
+        for slot in 0..count {
+            if members.get(slot).is_some_and(|member| member.slot == slot) {
+                continue;
+            }
+            let absent = Layer::new(LayerKind::Device, format!("member {slot} of {name}"));
+            let member = Member {
+                slot,
+                layer: self.stack.push(absent),
+                offset: usual,
+                said: Fact::derived(usual, "where the data of the first member start"),
+                size: None,
+            };
+            members.insert(slot.min(members.len()), member);
+        }
     }
 
     fn members(&mut self, md: &str, layer: &mut Layer) -> Vec<Member> {

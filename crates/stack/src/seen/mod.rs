@@ -313,16 +313,21 @@ impl Stack {
                     }));
                 }
             }
-            // The members are alike; the first stands for all where its grids have a regular image.
-            map @ (Map::Striped(_) | Map::Raid(_)) => out.extend(first.iter().filter_map(|grid| {
-                let Seen::Uniform(g) = grid.seen else {
-                    return None;
-                };
-                Some(SeenGrid {
-                    seen: Seen::Uniform(map.project_up(g)?),
-                    ..grid.clone()
-                })
-            })),
+            // The members are alike; the first of which anything is known stands for all where its grids have a regular
+            // image.
+            map @ (Map::Striped(_) | Map::Raid(_)) => {
+                let known = here.below.iter().map(|id| below(*id));
+                let first = known.into_iter().find(|grids| !grids.is_empty());
+                out.extend(first.unwrap_or_default().iter().filter_map(|grid| {
+                    let Seen::Uniform(g) = grid.seen else {
+                        return None;
+                    };
+                    Some(SeenGrid {
+                        seen: Seen::Uniform(map.project_up(g)?),
+                        ..grid.clone()
+                    })
+                }));
+            }
         }
         out
     }

@@ -12,7 +12,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, Odd
 
 use super::answer::{Question, device_number};
 use super::host::{Device, Host, nowhere};
-use crate::raid::{Shape, carry_through};
+use crate::raid::{Member, Said, add_stripes, carry_through, carry_up};
 use table::{Place, Target};
 
 impl Host<'_> {
@@ -257,7 +257,7 @@ impl Host<'_> {
                 }
                 linear(layer);
             }
-            "raid" => self.add_raid(layer, target, question, &places, found_all),
+            "raid" => self.add_raid(layer, target, question, found_all),
             "mirror" | "snapshot-origin" | "delay" | "flakey" | "log-writes" | "dust" | "era" => {
                 linear(layer);
             }
@@ -276,7 +276,6 @@ impl Host<'_> {
         layer: &mut Layer,
         target: &Target,
         question: &Question,
-        places: &[Place],
         found_all: bool,
     ) {
         layer.kind = LayerKind::Array;
@@ -284,56 +283,72 @@ impl Host<'_> {
         let Some(name) = target.word(0).map(str::to_owned) else {
             return;
         };
-        layer.set(Key::Level, said(Value::Text(Cow::Owned(name.clone()))));
+        layer.set(Key::Level, said(Value::Text(Cow::Owned(name))));
         let count = target.raid_devices();
         layer.set(Key::Members, said(Value::Count(count)));
-        let level = name.split('_').next().unwrap_or("");
-        let copies = target.raid_option("raid10_copies").unwrap_or(2);
-        let near = target.raid_format().is_none_or(|format| format == "near");
-        let layout = if near { copies & 0xff | 0x100 } else { 0 };
-        let shape = Shape::of(level, Some(layout), count);
+        let (level, layout) = target.raid_level().unwrap_or(("", 0));
         let chunk = target.sectors(2);
-        if let Some(chunk) = chunk
-            && !matches!(shape, Shape::Mirror | Shape::Concatenated)
-        {
-            let fact = |unit| Fact::answered(Grid::new(unit), question.call(), target.line.clone());
-            layer.add_grid(GridRole::StripeUnit, fact(chunk));
-            if let Some(data) = shape.data_members(count) {
-                layer.set(Key::DataMembers, said(Value::Count(data)));
-                if let (Shape::Parity(_), Some(full)) = (shape, chunk.checked_mul(data)) {
-                    let from = format!("{data} data members × {} B", chunk.bytes().grouped());
-                    layer.add_grid(GridRole::FullStripe, Fact::derived(Grid::new(full), from));
-                }
-            }
+        let slots = target.raid_slots();
+        let each = |sectors: Bytes| {
+            // What each member has of RAID 10, which alone depends on it.
+            let copies = (layout & 0xff).checked_mul(layout >> 8 & 0xff)?;
+            Some(Bytes::new(
+                sectors.get().checked_mul(copies)? / count.max(1),
+            ))
+        };
+        let array = Said {
+            level,
+            layout: Some(layout),
+            count,
+            chunk,
+            used: each(target.extent.len()),
+        };
+        if let Some(chunk) = chunk {
+            let fact = Fact::answered(chunk, question.call(), target.line.clone());
+            add_stripes(layer, array.shape(), &fact, count);
         }
         let offset = target.raid_option("data_offset").unwrap_or(0);
-        let start = SectorSize::B512.sectors(offset).bytes();
-        let (true, Some(start)) = (found_all && !places.is_empty(), start) else {
+        let Some(start) = SectorSize::B512.sectors(offset).bytes() else {
             return;
         };
-        match (shape, chunk) {
-            (Shape::Mirror, _) => layer.map = Map::Linear { start },
-            (Shape::Striped, Some(unit)) => {
-                let starts = vec![start; places.len()];
-                layer.map = Map::Striped(Striping { unit, starts });
+        let mut members = Vec::new();
+        let failed = slots.iter().filter(|slot| slot.is_none()).count();
+        for (slot, place) in slots.into_iter().enumerate() {
+            let id = match &place {
+                Some(place) => self.below(place),
+                // The map of a mirror does without.
+                None if array.has_columns() => {
+                    let name = format!("member {slot} of {}", layer.name);
+                    Some(self.stack.push(Layer::new(LayerKind::Device, name)))
+                }
+                None => None,
+            };
+            if let Some(layer) = id {
+                members.push(Member {
+                    slot,
+                    layer,
+                    offset: start,
+                    said: Fact::derived(start, "the table of the array"),
+                    size: None,
+                });
             }
-            (Shape::Near(copies), Some(unit)) => {
-                let step = usize::try_from(copies).unwrap_or(1).max(1);
-                let (columns, copies): (Vec<_>, Vec<_>) = layer
-                    .below
-                    .iter()
-                    .enumerate()
-                    .partition(|(index, _)| index % step == 0);
-                let starts = vec![start; columns.len()];
-                layer.map = Map::Striped(Striping { unit, starts });
-                let ordered = columns.into_iter().chain(copies);
-                layer.below = ordered.map(|(_, id)| *id).collect();
-            }
-            (_, Some(unit)) => {
-                let below = layer.below.clone();
-                carry_through(&self.stack, layer, unit, vec![start; below.len()], &below);
-            }
-            _ => {}
+        }
+        if failed > 0 {
+            let detail = format!("degraded: {failed} of its {count} members are not there");
+            let source = said(Value::Count(count)).source;
+            layer
+                .oddities
+                .push(Oddity::at(OddityKind::Degraded, detail, source));
+            let failed = Value::Count(u64::try_from(failed).unwrap_or(u64::MAX));
+            layer.set(Key::MissingMembers, said(failed));
+        }
+        if !found_all || members.is_empty() {
+            return;
+        }
+        layer.below = members.iter().map(|member| member.layer).collect();
+        layer.map = array.map(&members);
+        if let Some(unit) = chunk.filter(|_| layer.map == nowhere()) {
+            carry_up(&self.stack, layer, unit, &members);
         }
     }
 }

@@ -182,12 +182,17 @@ impl Target {
     }
 
     fn raid_places(&self) -> Vec<Place> {
+        self.raid_slots().into_iter().flatten().collect()
+    }
+
+    /// The data device of each member; `None` for `-`, one that failed.
+    pub(super) fn raid_slots(&self) -> Vec<Option<Place>> {
         let Some(at) = self.raid_devices_at() else {
             return Vec::new();
         };
         let count = usize::try_from(self.raid_devices()).unwrap_or(0);
         (0..count.min(MOST_DEVICES))
-            .filter_map(|member| self.whole(at.checked_add(2 + 2 * member)?))
+            .map(|member| self.whole(at.checked_add(2 + 2 * member)?))
             .collect()
     }
 
@@ -197,10 +202,45 @@ impl Target {
         self.number(at + 1)
     }
 
-    /// `raid10_format`.
-    pub(super) fn raid_format(&self) -> Option<&str> {
-        let at = self.words.iter().position(|word| word == "raid10_format")?;
-        self.word(at + 1)
+    /// The level and the layout of a raid target, by the names and numbers of md: `raid5_la` is level 5 with layout 0.
+    ///
+    /// Source: `raid_types` and `raid10_format_to_md_layout` in Linux `drivers/md/dm-raid.c`. RAID 4 is level 5 with its
+    /// parity on the first device there.
+    pub(super) fn raid_level(&self) -> Option<(&'static str, u64)> {
+        let name = self.word(0)?;
+        let copies = self.raid_option("raid10_copies").unwrap_or(2) & 0xff;
+        let format = self.words.iter().position(|word| word == "raid10_format");
+        let format = format.and_then(|at| self.word(at + 1));
+        // Far copies go around in sets, unless they are told not to.
+        let sets = if self.words.iter().any(|word| word == "raid10_use_near_sets") {
+            0
+        } else {
+            1 << 18
+        };
+        Some(match (name, format) {
+            ("raid0" | "raid0_meta", _) => ("raid0", 0),
+            ("raid1", _) => ("raid1", 0),
+            ("raid10", Some("far")) | ("raid10_far", _) => ("raid10", sets | copies << 8 | 1),
+            ("raid10", Some("offset")) | ("raid10_offset", _) => {
+                ("raid10", sets | 1 << 16 | copies << 8 | 1)
+            }
+            ("raid10" | "raid10_near", _) => ("raid10", 1 << 8 | copies),
+            ("raid4", _) => ("raid5", 4),
+            ("raid5_la", _) => ("raid5", 0),
+            ("raid5_ra", _) => ("raid5", 1),
+            ("raid5_ls", _) => ("raid5", 2),
+            ("raid5_rs", _) => ("raid5", 3),
+            ("raid5_n", _) => ("raid5", 5),
+            ("raid6_zr", _) => ("raid6", 8),
+            ("raid6_nr", _) => ("raid6", 9),
+            ("raid6_nc", _) => ("raid6", 10),
+            ("raid6_n_6", _) => ("raid6", 5),
+            ("raid6_la_6", _) => ("raid6", 16),
+            ("raid6_ra_6", _) => ("raid6", 17),
+            ("raid6_ls_6", _) => ("raid6", 18),
+            ("raid6_rs_6", _) => ("raid6", 19),
+            _ => return None,
+        })
     }
 
     /// The path selector of the first group of a multipath target, after its features and hardware handler:
@@ -324,6 +364,14 @@ mod tests {
         );
         assert_eq!(raid.raid_devices(), 3);
         assert_eq!(numbers(&raid), [(1, 0), (3, 0), (5, 0)]);
+        assert_eq!(raid.raid_level(), Some(("raid5", 2)));
+        let present: Vec<bool> = raid.raid_slots().iter().map(Option::is_some).collect();
+        assert_eq!(present, [true, true, true]);
+        let degraded = target(
+            "0 131072 raid raid10 7 128 region_size 1024 raid10_copies 3 raid10_format far 3 253:0 253:1 - - 253:4 253:5",
+        );
+        assert_eq!(degraded.raid_level(), Some(("raid10", 0x4_0301)));
+        assert_eq!(degraded.raid_slots()[1], None);
         let cache = target("0 98304 cache 253:2 253:1 253:0 128 1 writethrough smq 0");
         assert_eq!(numbers(&cache), [(0, 0), (1, 0), (2, 0)]);
         assert_eq!(cache.sectors(3), Unit::new(65_536));
