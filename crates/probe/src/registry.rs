@@ -20,13 +20,14 @@ pub static CONTAINERS: &[&Format] = &[
 
 /// Volume managers, arrays and encryption, tried on every device and partition before tables and filesystems: what else
 /// matches there (the head of a mirror whose metadata stand at the end, a boot sector that was never wiped) is on the whole,
-/// or is a left-over. Formats with a magic near the start come first; those at the end are reads of their own.
+/// or is a left-over. Arrays whose metadata stand at the end come first: the head of a mirror's member is the head of what is on
+/// the mirror, a LUKS header or a physical volume as likely as a filesystem.
 pub static VOLUMES: &[&VolumeFormat] = &[
-    &volume::bcache::FORMAT,
     &volume::md::FORMAT,
     &volume::ldm::FORMAT,
+    &volume::lvm2::FORMAT,
+    &volume::bcache::FORMAT,
 ];
-pub static VOLUMES: &[&VolumeFormat] = &[&volume::lvm2::FORMAT, &volume::bcache::FORMAT];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.

@@ -138,7 +138,11 @@ fn assembled(disks: &[(String, Vec<u8>)]) -> Ours {
         assert_eq!(found.set, GUID);
         assert!(found.detected.oddities.is_empty(), "{:?}", found.detected);
         names.push(found.member);
-        parts.push(Part { window, name });
+        parts.push(Part {
+            window,
+            name,
+            serial: None,
+        });
     }
     let assembly = (format.assemble)(&parts).expect("readable");
     Ours {

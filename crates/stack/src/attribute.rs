@@ -318,8 +318,6 @@ keys! {
     SubBlockSize = "sub-block size",
     /// What a partition type stands for, where its code alone says little.
     PartitionTypeName = "partition type stands for",
-    /// Identifier of a member or of an encrypted volume, as text.
-    Uuid = "UUID",
     /// Drive letter that Windows gave to a volume last.
     DriveLetter = "drive letter hint",
 }
