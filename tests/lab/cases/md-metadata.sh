@@ -20,7 +20,8 @@ facts() {
             | def of($key): first(.attributes[] | select(.key == $key) | .value.value | .text // .count // .bytes) // null;
             "\(of("level")) \(of("members")) \(first(.grids[] | select(.role == "stripe-unit") | .grid.value.unit) // 0) \(of("layout") // "-") \($md.size.value)",
             "offsets \([.attributes[] | select(.key == "data-offset") | .value.value.bytes | tostring] | join(" "))"),
-        ([$it.places[] | (.gaps[] | error("a gap: \(.why)")), .steps[0].offset as $at
+        ($it.places[].gaps[] | "gap: \(.)"),
+        ([$it.places[] | .steps[0].offset as $at
             | .written[] | select($it.stack[.layer].below == [] and (.share == "data" or .share == "copy"))
             | [$at, $it.stack[.layer].name, .extent.start]] | sort[] | "\(.[0]) \(.[1]) \(.[2])")' "$1"
 }

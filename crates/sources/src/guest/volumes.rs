@@ -159,6 +159,11 @@ impl Guests<'_> {
         let mut nodes: Vec<Lower> = Vec::new();
         let mut missing: BTreeMap<String, LayerId> = BTreeMap::new();
         let mut to_look_into = Vec::new();
+        // Formats that know which members there should be say so of the whole, once.
+        let told = assembly.nodes.iter().any(|node| {
+            let mut oddities = node.layer.oddities.iter();
+            oddities.any(|o| matches!(o.kind, OddityKind::PartlyGiven | OddityKind::Degraded))
+        });
         for node in assembly.nodes {
             if self.stack().layers().len() >= MOST_LAYERS {
                 if let Some(part) = parts.first() {
@@ -180,7 +185,7 @@ impl Guests<'_> {
                         .get(index)
                         .map(|part| (part.member.layer, part_bytes.get(index).cloned())),
                     Below::Node(index) => nodes.get(index).cloned(),
-                    Below::Missing(name) => Some((self.absent(name, &mut missing), None)),
+                    Below::Missing(name) => Some((self.absent(name, told, &mut missing), None)),
                 };
                 let Some((id, bytes)) = lower else { continue };
                 layer.below.push(id);
@@ -224,13 +229,20 @@ impl Guests<'_> {
     }
 
     /// What stands for a member that was not given.
-    fn absent(&mut self, name: String, missing: &mut BTreeMap<String, LayerId>) -> LayerId {
+    fn absent(
+        &mut self,
+        name: String,
+        told: bool,
+        missing: &mut BTreeMap<String, LayerId>,
+    ) -> LayerId {
         *missing.entry(name).or_insert_with_key(|name| {
             let mut layer = Layer::new(LayerKind::Device, name.clone());
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
-                "this member was not given: what lies on it, and its sectors, are not known",
-            ));
+            if !told {
+                layer.oddities.push(Oddity::new(
+                    OddityKind::Missing,
+                    "this member was not given: what lies on it, and its sectors, are not known",
+                ));
+            }
             self.stack().push(layer)
         })
     }
