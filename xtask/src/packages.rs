@@ -65,6 +65,11 @@ const TESTS: &[(&str, &str)] = &[
         "runs the collection script for the console of Windows",
     ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
+    (
+        "vmfs-tools",
+        "debugvmfs: oracle for VMFS 3 and 5 made by the generator",
+    ),
+    ("zfs-fuse", "zpool and zdb: oracle for ZFS"),
     ("zstd", "makes a decompression bomb"),
 ];
 

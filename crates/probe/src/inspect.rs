@@ -502,6 +502,13 @@ pub(crate) fn holds_a_filesystem(window: &Window<'_>) -> bool {
         .any(|prober| matches!(prober.run(window), Ok(Some(_))))
 }
 
+/// True when the window has a partition table with partitions.
+pub(crate) fn is_divided(window: &Window<'_>) -> bool {
+    TABLES
+        .iter()
+        .any(|table| matches!(table.run(window), Ok(Some(found)) if !found.children.is_empty()))
+}
+
 /// True when the window has the magic of a filesystem. Cheaper than [`holds_a_filesystem`], and less sure.
 pub(crate) fn has_the_magic_of_a_filesystem(window: &Window<'_>) -> bool {
     window.prefetch(0, HEAD);

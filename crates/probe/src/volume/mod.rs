@@ -8,6 +8,7 @@ pub mod bcache;
 pub(crate) mod ldm;
 pub mod lvm2;
 pub mod md;
+pub mod zfs;
 
 use straddle_geometry::Extent;
 use straddle_io::ReadError;
