@@ -152,32 +152,26 @@ locate() {
 
 # written TARGET LAYER OFFSET+LENGTH...: what straddle says that writes of these bytes change on the disks, in the form
 # of `changed`; and a line that starts with `?` for each reason why it does not know all of it.
-written() {
-    local bytes=("${@:3}")
-    straddle check --json --fail-on never --of "$2" "${bytes[@]/#/--where=}" "$1" | jq -r -f "$LAB/written.jq"
+# written_each: the same in a line for each of them: `OFFSET+LENGTH: sda 32256+4096, sdb 32256+4096`.
+written() { written_as no "$@"; }
+written_each() { written_as yes "$@"; }
+written_as() {
+    local bytes=("${@:4}")
+    straddle check --json --fail-on never --of "$3" "${bytes[@]/#/--where=}" "$2" |
+        jq -r --arg each "$1" -f "$LAB/written.jq"
 }
 
 # remember DISK...: keeps what the disks hold.
-# changed DISK...: runs of sectors that have changed since: `sda 32256+4096`.
+# changed DISK...: runs of sectors that have changed since: `sda 32256+4096`, without those within a line `sda START END` of
+# BESIDES.
 remember() {
-    local disk
-    for disk; do
-        blockdev --flushbufs "$disk"
-        cp "$disk" "/tmp/before-${disk##*/}"
-    done
+    blockdev --flushbufs "$@"
+    mkdir -p /tmp/before
+    cp "$@" /tmp/before
 }
 changed() {
-    local disk
-    for disk; do
-        blockdev --flushbufs "$disk"
-        { cmp -l "$disk" "/tmp/before-${disk##*/}" || [ $? = 1 ]; } | awk -v disk="${disk##*/}" '
-            function put() { if (sectors) printf "%s %d+%d\n", disk, (last - sectors + 1) * 512, sectors * 512 }
-            { at = int(($1 - 1) / 512) }
-            sectors && at == last { next }
-            sectors && at == last + 1 { sectors++; last = at; next }
-            { put(); sectors = 1; last = at }
-            END { put() }'
-    done
+    blockdev --flushbufs "$@"
+    BESIDES=${BESIDES:-} perl "$LAB/changed.pl" "$@"
 }
 
 # spindles N [PARAMETER=VALUE]...: as `disks`, each with a service time of 5.56 ms (180 requests a second) and one command
