@@ -1,46 +1,11 @@
-# Where a write arrives: a page is written, whole disks are compared with what they were before, and exactly those bytes
-# have changed that `straddle check --where` says: data, copies and parities, encrypted sectors as a whole. From plain
-# arrays up to a database on a filesystem, a volume, encryption, RAID 5, a partition and disks with 4 KiB sectors.
+# Where a write arrives on md's members: a page is written, whole disks are compared with what they were before, and exactly
+# those bytes have changed that `straddle check --where` says: data, copies and parities.
 #
-# What changes for other reasons is switched off (bitmaps, the first superblock of a dirty array, times of access and
-# change), or left out by its name (`besides`).
+# What changes for other reasons is switched off: bitmaps, and the superblocks of an array that was clean.
 . "$LAB/helpers.sh"
-need mdadm=mdadm sfdisk=fdisk lvcreate=lvm2 cryptsetup=cryptsetup-bin integritysetup=cryptsetup-bin dmsetup=dmsetup \
-  
-modules linear raid0 raid1 raid10 raid456 dm-mod dm-crypt dm-raid dm-thin-pool dm-integrity loop
-
-STACKS=0
-
-# put FILE OFFSET+LENGTH: writes random bytes in place, past the page cache, and waits until the disks have them.
-put() {
-    quiet dd if=/dev/urandom of="$1" bs="${2#*+}" count=1 seek="${2%+*}" oflag=direct,dsync,seek_bytes \
-        iflag=fullblock conv=notrunc
-}
-
-# prove STACK TARGET LAYER [OFFSET+LENGTH]...: writes to the layer /dev/LAYER, /dev/mapper/LAYER or the file LAYER.
-prove() {
-    local stack=$1 target=$2 layer=$3 file=$3 page predicted found
-    shift 3
-    [ $# -gt 0 ] || set -- 4096+4096 61440+8192 212992+16384
-    [ -e "$file" ] || file=/dev/$layer
-    [ -e "$file" ] || file=/dev/mapper/$layer
-    STACKS=$((STACKS + 1))
-    # Makes what they lie on dirty, which is written down once.
-    for page; do put "$file" "$page"; done
-    written_each "$target" "$layer" "$@" > /tmp/predicted
-    while read -r page predicted; do
-        remember "${DISKS[@]}"
-        put "$file" "${page%:}"
-        found=$(changed "${DISKS[@]}")
-        found=${found//$'\n'/, }
-        if [ "${PLACES:-shown}" = shown ]; then
-            same "$stack: $page" "$predicted" "$found"
-        else
-            alike "$stack: $page" "$predicted" "$found"
-        fi
-    done < /tmp/predicted
-    same "$stack: pages" $# "$(wc -l < /tmp/predicted)" > /dev/null
-}
+. "$LAB/prove.sh"
+need mdadm=mdadm perl=perl-base jq=jq
+modules linear raid0 raid1 raid10 raid456
 
 # md NAME OPTION...: an array of whole disks, one after the other.
 md() {
