@@ -272,7 +272,11 @@ fn check(files: &[&PathBuf], given: &[usize]) -> Assembly {
         check_member(files[*at], &found);
         sets.push(found.set);
         let name = files[*at].to_str().expect("text");
-        parts.push(Part { window, name });
+        parts.push(Part {
+            window,
+            name,
+            serial: None,
+        });
     }
     sets.dedup();
     assert_eq!(sets.len(), 1);
@@ -450,7 +454,12 @@ fn odd_pools(folder: &Path, pool: &dyn Fn(&str) -> String) {
     assert_eq!(member_value(&found, Key::State), "spare");
     assert_eq!(found.set, zdb(&files[2])["guid"]);
     let name = "it";
-    let assembly = (format().assemble)(&[Part { window, name }]).expect("readable");
+    let assembly = (format().assemble)(&[Part {
+        window,
+        name,
+        serial: None,
+    }])
+    .expect("readable");
     assert_eq!(assembly.nodes.len(), 0);
 
     // A disk being replaced: both are there until the pool is told otherwise.

@@ -78,6 +78,7 @@ fn assembled(volumes: &[Volume]) -> Assembly {
         .map(|reader| Part {
             window: Window::whole(reader, None),
             name: "sda",
+            serial: None,
         })
         .collect();
     (FORMAT.assemble)(&parts).expect("readable")
