@@ -23,7 +23,7 @@ md1() {
     put $((md_base + 168)) "66666666777788889999aaaaaaaaaa$(le 1 "$6")"
     put $((md_base + 200)) "$(le 8 17)ffffffffffffffff"
     put $((md_base + 220)) "$(le 4 8)"
-    put $((md_base + 256)) 00000100020003000400ffffffffffff
+    put $((md_base + 256)) 0000010002000300ffffffffffffffff
     md_seal $md_base
 }
 # md_keep NAME: what is not zero of the image.

@@ -60,7 +60,8 @@ fn member(minor: u8, level: i32, layout: u32, number: u32) -> Vec<u8> {
     put(sb, 200, &17_u64.to_le_bytes());
     put(sb, 208, &[0xff; 8]);
     put(sb, 220, &8_u32.to_le_bytes());
-    put(sb, 256, &[0, 0, 1, 0, 2, 0, 3, 0, 0xff, 0xff]);
+    put(sb, 256, &[0, 0, 1, 0, 2, 0, 3, 0]);
+    put(sb, 264, &[0xff; 8]);
     seal(&mut image, at);
     image
 }
