@@ -40,6 +40,15 @@ keep() {
         if [ -n "$bytes" ]; then head -c "$bytes" "$image"; else cat "$image"; fi >"corpus/$target/$name"
     done
 }
+# thin TARGET NAME: what is not zero of the image becomes a seed (src/sparse.rs)
+thin() {
+    mkdir -p "corpus/$1"
+    perl -e '
+        local $/; open my $file, "<:raw", $ARGV[0] or die; my $bytes = <$file>; binmode STDOUT;
+        print "sparse- ", pack("Q<", length $bytes);
+        while ($bytes =~ /\G(?:\0{16})*+/gc && $bytes =~ /\G((?:(?!\0{16}).{16}){1,4000})/gcs) { print pack("L<S<", $-[0], length $1), $1 }
+    ' "$image" >"corpus/$1/$2"
+}
 # sgdisk waits a second after each run: one image for all
 gpt() {
     rm -f "$image"

@@ -8,7 +8,15 @@ use crate::run::run;
 /// Packages that tests call programs of, each with the reason.
 const TESTS: &[(&str, &str)] = &[
     ("btrfs-progs", "mkfs.btrfs and dump-super: oracle for btrfs"),
-    ("cryptsetup-bin", "cryptsetup: encrypted volumes in the lab"),
+    (
+        "bcache-tools",
+        "make-bcache and bcache-super-show: oracle for bcache, in the lab",
+    ),
+    (
+        "cryptsetup-bin",
+        "cryptsetup, veritysetup, integritysetup: oracle for encryption, in the lab too",
+    ),
+    ("dislocker", "dislocker-metadata: oracle for BitLocker"),
     ("dmsetup", "oracle for device-mapper tables in the lab"),
     ("dosfstools", "mkfs.fat and fsck.fat: oracle for FAT"),
     (

@@ -509,6 +509,12 @@ pub(crate) fn is_divided(window: &Window<'_>) -> bool {
         .any(|table| matches!(table.run(window), Ok(Some(found)) if !found.children.is_empty()))
 }
 
+/// True when a table or a filesystem is recognised in the window, whatever metadata of a volume it has.
+pub(crate) fn holds_anything(window: &Window<'_>) -> bool {
+    window.prefetch(0, HEAD);
+    is_divided(window) || holds_a_filesystem(window)
+}
+
 /// True when the window has the magic of a filesystem. Cheaper than [`holds_a_filesystem`], and less sure.
 pub(crate) fn has_the_magic_of_a_filesystem(window: &Window<'_>) -> bool {
     window.prefetch(0, HEAD);

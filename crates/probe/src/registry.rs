@@ -27,6 +27,10 @@ pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::ldm::FORMAT,
     &volume::zfs::FORMAT,
     &volume::lvm2::FORMAT,
+    &volume::luks::FORMAT,
+    &volume::bitlocker::FORMAT,
+    &volume::integrity::FORMAT,
+    &volume::verity::FORMAT,
     &volume::bcache::FORMAT,
 ];
 

@@ -320,4 +320,20 @@ keys! {
     PartitionTypeName = "partition type stands for",
     /// Drive letter that Windows gave to a volume last.
     DriveLetter = "drive letter hint",
+    /// Number of key slots of an encrypted volume that are in use.
+    KeySlots = "key slots in use",
+    /// What encryption keeps before the data: its headers and key material.
+    HeaderSize = "header size",
+    /// How sectors are checked: `sha256`, `hmac(sha256)`.
+    Integrity = "integrity",
+    /// How a write of data and of its tag are kept together: `journal`, `bitmap`, `direct`, `inline`.
+    IntegrityMode = "integrity mode",
+    /// What integrity protection stores for each sector.
+    TagSize = "integrity tag size",
+    /// Data between two runs of integrity tags.
+    Interleave = "interleave",
+    /// What a journal takes of the device.
+    JournalSize = "journal size",
+    /// Encryption of what is there already that was begun and not finished: `encrypt`, `reencrypt`, `decrypt`.
+    Reencryption = "unfinished re-encryption",
 }

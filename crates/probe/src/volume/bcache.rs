@@ -4,12 +4,12 @@
 
 use straddle_geometry::{Bytes, Extent, Map};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, Layer, LayerKind, OddityKind};
-use zerocopy::byteorder::little_endian::{U16, U64};
+use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat};
-use crate::record::{Recorder, place};
+use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
+use crate::record::{Recorder, place, printable};
 use crate::{Magic, Window};
 
 const SUPERBLOCK: u64 = 4096;
@@ -18,13 +18,16 @@ const MAGIC: [u8; 16] = [
 ];
 /// Data of a backing device that does not record where its data start.
 const DEFAULT_DATA: u64 = 16 * 512;
+/// Numbers that may follow the fields.
+const MOST_KEYS: usize = 256;
 
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "bcache",
     title: "bcache device",
-    reads: "superblocks of backing and cache devices; the data of a backing device, of which the data offset is recorded or not",
+    reads: "superblocks of backing and cache devices, joined by the UUID of their set; what lies on a backing device, its data \
+            offset recorded or not",
     refuses: "what a cache device holds",
-    verified: "its published structure",
+    verified: "make-bcache, bcache-super-show and the kernel's bcache in the lab",
     min_size: SUPERBLOCK + 4096,
     magics: &[Magic {
         offset: SUPERBLOCK + 24,
@@ -55,6 +58,13 @@ struct Superblock {
     data_offset: U64,
     block_size: U16,
     bucket_size: U16,
+    in_set: U16,
+    this_device: U16,
+    last_mount: U32,
+    first_bucket: U16,
+    /// How many of the numbers that follow count for the checksum.
+    keys: U16,
+    numbers: [U64; MOST_KEYS],
 }
 
 impl Superblock {
@@ -73,16 +83,67 @@ impl Superblock {
         };
         Bytes::new(512).checked_mul(sectors)
     }
+
+    /// How a backing device stands to its cache, as `bcache-super-show` calls it.
+    fn state(&self) -> &'static str {
+        match self.flags.get() >> 61 & 3 {
+            0 => "detached",
+            1 => "clean",
+            2 => "dirty",
+            _ => "inconsistent",
+        }
+    }
+
+    fn cache_mode(&self) -> &'static str {
+        match self.flags.get() & 15 {
+            0 => "write-through",
+            1 => "write-back",
+            2 => "write-around",
+            _ => "none",
+        }
+    }
+
+    /// True when it was given a cache, or is one.
+    fn is_of_a_set(&self) -> bool {
+        self.set_uuid != [0; 16] && !(self.is_backing() && self.state() == "detached")
+    }
+
+    /// The checksum of the fields behind it and of the numbers that count.
+    fn computed(&self) -> Option<u64> {
+        let keys = usize::from(self.keys.get());
+        let end = size_of::<Superblock>().checked_sub(MOST_KEYS.checked_sub(keys)? * 8)?;
+        self.as_bytes().get(8..end).map(crc64)
+    }
 }
 
-fn hex(raw: &[u8]) -> String {
-    raw.iter().map(|byte| format!("{byte:02x}")).collect()
+/// CRC-64 of ECMA-182, begun and ended with ones.
+fn crc64(bytes: &[u8]) -> u64 {
+    const POLYNOMIAL: u64 = 0x42f0_e1eb_a9ea_3693;
+    let step = |crc: u64, byte: &u8| {
+        (0..8).fold(crc ^ u64::from(*byte) << 56, |crc, _| {
+            let carry = if crc >> 63 == 1 { POLYNOMIAL } else { 0 };
+            crc << 1 ^ carry
+        })
+    };
+    !bytes.iter().fold(u64::MAX, step)
 }
 
 fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
+    // The magic stands at the end of a device that is too short for the numbers, too.
+    if window.size().get() < SUPERBLOCK + 4096 {
+        return Ok(None);
+    }
     let read: Superblock = window.get(SUPERBLOCK)?;
     let mut say = Recorder::new(window, SUPERBLOCK);
     say.count(Key::Version, read.version.get(), place!(Superblock.version));
+    say.text(Key::Uuid, uuid(read.uuid), place!(Superblock.uuid));
+    if read.set_uuid != [0; 16] {
+        say.text(
+            Key::SetUuid,
+            uuid(read.set_uuid),
+            place!(Superblock.set_uuid),
+        );
+    }
     say.label(&read.label, place!(Superblock.label));
     let sector = |n: U16| u64::from(n.get()) * 512;
     say.bytes_if_set(
@@ -90,50 +151,99 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         sector(read.block_size),
         place!(Superblock.block_size),
     );
-    if !read.is_backing() {
+    if read.is_backing() {
+        if let Some(start) = read.data_start() {
+            let place = place!(Superblock.data_offset);
+            say.bytes(Key::DataOffset, start.get(), place);
+        }
+        say.text(Key::State, read.state(), place!(Superblock.flags));
+        say.text(Key::WriteCache, read.cache_mode(), place!(Superblock.flags));
+    } else {
         say.bytes_if_set(
             Key::BucketSize,
             sector(read.bucket_size),
             place!(Superblock.bucket_size),
         );
     }
+    if read.computed() != Some(read.checksum.get()) {
+        let detail = format!(
+            "the checksum of its bcache superblock is {:#018x}; it should be {}",
+            read.checksum.get(),
+            read.computed().map_or_else(
+                || format!("over {MOST_KEYS} numbers at most, not {}", read.keys.get()),
+                |sum| format!("{sum:#018x}")
+            )
+        );
+        say.odd(OddityKind::Damaged, detail, place!(Superblock.checksum));
+    }
+    let is_of_a_set = read.is_of_a_set();
     Ok(Some(Recognised {
         detected: say.finish(),
-        // A backing device and the caches of its set are told apart: what lies on the device is known without a cache.
-        set: hex(&read.uuid),
-        member: hex(&read.uuid),
-        of: Some(1),
+        set: uuid(if is_of_a_set {
+            read.set_uuid
+        } else {
+            read.uuid
+        }),
+        member: uuid(read.uuid),
+        // How many backing devices a set has, none of them says.
+        of: (!is_of_a_set).then_some(1),
     }))
 }
 
 fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let mut assembly = Assembly::default();
-    let Some(part) = parts.first() else {
-        return Ok(assembly);
-    };
-    let read: Superblock = part.window.get(SUPERBLOCK)?;
-    if !read.is_backing() {
-        return Ok(assembly);
+    let mut members = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let read: Superblock = part.window.get(SUPERBLOCK)?;
+        members.push((index, part, read));
     }
+    let caches = || members.iter().filter(|(.., read)| !read.is_backing());
+    for (index, part, read) in members.iter().filter(|(.., read)| read.is_backing()) {
+        let mut node = backing(part, *index, read);
+        if read.is_of_a_set() {
+            node.below
+                .extend(caches().map(|(cache, ..)| Below::Part(*cache)));
+            for (_, cache, found) in caches() {
+                let say = Recorder::new(&cache.window, SUPERBLOCK);
+                let bucket = Bytes::new(u64::from(found.bucket_size.get()) * 512);
+                let fact = say.fact(Value::Bytes(bucket), place!(Superblock.bucket_size));
+                node.layer.set(Key::BucketSize, fact);
+            }
+            if caches().next().is_none() {
+                let name = format!("cache of bcache set {}", uuid(read.set_uuid));
+                node.below.push(Below::Missing(name));
+            }
+        }
+        assembly.nodes.push(node);
+    }
+    Ok(assembly)
+}
+
+/// What a backing device holds.
+fn backing(part: &Part<'_>, index: usize, read: &Superblock) -> Node {
     let say = Recorder::new(&part.window, SUPERBLOCK);
-    let mut layer = Layer::new(LayerKind::Volume, "bcache");
+    let label = printable(&read.label);
+    let name = if label.is_empty() { "bcache" } else { &label };
+    let mut layer = Layer::new(LayerKind::Volume, name);
     layer.format = Some("bcache".into());
     let start = read.data_start();
     let size = start.and_then(|start| part.window.size().checked_sub(start));
     let extent = start
         .zip(size)
         .and_then(|(start, size)| Extent::new(start, size));
-    let holds = match extent {
+    let mut holds = Holds::Nothing;
+    match extent {
         Some(extent) => {
-            layer.map = Map::Linear {
-                start: extent.start(),
-            };
-            layer.placement = Some(say.fact(extent, place!(Superblock.data_offset)));
+            let start = extent.start();
+            layer.map = Map::Linear { start };
+            let place = place!(Superblock.data_offset);
+            layer.placement = Some(say.fact(extent, place));
+            layer.set(Key::DataOffset, say.fact(Value::Bytes(start), place));
             layer.size = Some(Fact::derived(
                 extent.len(),
                 "size of the device − data offset",
             ));
-            Holds::Volume
+            holds = Holds::Volume;
         }
         None => {
             layer.map = Map::Segments(Vec::new());
@@ -143,18 +253,23 @@ fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
                 part.window.size().grouped()
             );
             let source = say.source(place!(Superblock.data_offset));
-            layer.oddities.push(straddle_stack::Oddity::at(
-                OddityKind::Damaged,
-                detail,
-                source,
-            ));
-            Holds::Nothing
+            let oddity = Oddity::at(OddityKind::Damaged, detail, source);
+            layer.oddities.push(oddity);
         }
-    };
-    assembly.nodes.push(Node {
+    }
+    if read.state() == "dirty" {
+        layer.oddities.push(Oddity::at(
+            OddityKind::Missing,
+            "what was written and lies only in the cache is not looked at: what is found here may be older",
+            say.source(place!(Superblock.flags)),
+        ));
+    }
+    Node {
         layer,
-        below: vec![Below::Part(0)],
+        below: vec![Below::Part(index)],
         holds,
-    });
-    Ok(assembly)
+    }
 }
+
+#[cfg(test)]
+mod tests;

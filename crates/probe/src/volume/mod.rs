@@ -5,9 +5,13 @@
 //! A payload on one device (LUKS, a bcache backing device) is a set of one member.
 
 pub mod bcache;
+pub mod bitlocker;
+pub mod integrity;
 pub(crate) mod ldm;
+pub mod luks;
 pub mod lvm2;
 pub mod md;
+pub mod verity;
 pub mod zfs;
 
 use straddle_geometry::Extent;
@@ -60,7 +64,8 @@ pub enum Beside {
 pub struct Recognised {
     /// Facts about the member, in its own addresses; they become those of its layer.
     pub detected: Detected,
-    /// Which whole it belongs to; the same on all members, and on nothing else.
+    /// Which whole it belongs to; the same on all members, and on nothing else. Empty where it is a whole by itself: two of
+    /// those that look alike, copies of one image, are two wholes.
     pub set: String,
     /// Which of the members it is; no two members have the same. Empty where the metadata are the same on all members and
     /// do not say: every device is then one of its own.
@@ -154,4 +159,16 @@ impl VolumeFormat {
             Ok(None)
         }
     }
+}
+
+/// A UUID whose bytes are in the order in which it is written.
+pub(crate) fn uuid(bytes: [u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }

@@ -79,12 +79,19 @@ impl Guests<'_> {
         }
         let is_whole = |found: &&Found| {
             let member = &found.member;
+            if member.set.is_empty() {
+                return true;
+            }
             let have = sets.get(&(member.format.name, member.set.as_str()));
             let have = have.map_or(0, |names| u64::try_from(names.len()).unwrap_or(u64::MAX));
             member.of.is_some_and(|of| have >= of)
         };
-        let next = self.members.iter().find(is_whole);
-        let next = next.or(self.members.first())?;
+        let next = self.members.iter().position(|found| is_whole(&found));
+        let next = next.unwrap_or(0);
+        if self.members.get(next)?.member.set.is_empty() {
+            return Some(vec![self.members.remove(next)]);
+        }
+        let next = self.members.get(next)?;
         let (format, set) = (next.member.format.name, next.member.set.clone());
         let waiting = std::mem::take(&mut self.members);
         let (set, rest) = waiting
