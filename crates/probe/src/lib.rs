@@ -20,7 +20,6 @@ mod inspect;
 mod partition;
 mod prober;
 mod record;
-mod sha256;
 mod window;
 
 pub use detected::{Child, Detected, Nesting};

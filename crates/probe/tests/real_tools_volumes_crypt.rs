@@ -31,6 +31,7 @@ fn read(path: &Path) -> (Layer, Vec<Node>) {
         let part = Part {
             window: Window::whole(&reader, None),
             name: "device",
+            serial: None,
         };
         (member.format.assemble)(&[part]).expect("readable").nodes
     });

@@ -36,6 +36,7 @@ fn with_parts<T>(images: &[Vec<u8>], ask: impl FnOnce(&[Recognised], &[Node]) ->
         .map(|window| Part {
             window: *window,
             name: "device",
+            serial: None,
         })
         .collect();
     ask(&found, &assemble(&parts).expect("readable").nodes)

@@ -14,6 +14,7 @@ fn read_image(image: &[u8]) -> (Recognised, Node) {
     let part = Part {
         window,
         name: "device",
+        serial: None,
     };
     let mut nodes = assemble(&[part]).expect("readable").nodes;
     (found, nodes.remove(0))

@@ -29,6 +29,7 @@ fn node_at(superblock: &Superblock, at: usize, len: usize) -> Node {
     let part = Part {
         window: Window::whole(&reader, None),
         name: "device",
+        serial: None,
     };
     let at = Bytes::new(u64::try_from(at).expect("small"));
     behind(&part, at).expect("readable").expect("a superblock")

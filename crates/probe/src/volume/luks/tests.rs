@@ -12,6 +12,7 @@ fn read_image(image: &[u8]) -> Option<(Recognised, Vec<Node>)> {
     let part = Part {
         window,
         name: "device",
+        serial: None,
     };
     let nodes = assemble(&[part]).expect("readable").nodes;
     Some((found, nodes))

@@ -9,6 +9,7 @@ fn layer(image: &[u8]) -> (Recognised, Node) {
     let part = Part {
         window,
         name: "device",
+        serial: None,
     };
     let mut nodes = assemble(&[part]).expect("readable").nodes;
     (found, nodes.remove(0))

@@ -15,7 +15,6 @@ use straddle_io::ReadError;
 
 use super::nvlist::{self, Lists, MAGICS, Problem};
 use crate::Window;
-use crate::sha256::sha256;
 
 /// Length of a label.
 pub(super) const LABEL: u64 = 256 << 10;
@@ -158,10 +157,10 @@ fn seal(sealed: &mut [u8], at: u64) -> Option<([u64; 4], [u64; 4])> {
     if let Some(first) = checksum.first_chunk_mut() {
         *first = own;
     }
-    let digest = sha256(sealed);
+    let digest = hmac_sha256::Hash::hash(sealed);
     let mut expected = [0; 4];
-    for (expected, pair) in expected.iter_mut().zip(digest.chunks_exact(2)) {
-        *expected = pair.iter().fold(0, |n, half| n << 32 | u64::from(*half));
+    for (expected, bytes) in expected.iter_mut().zip(digest.chunks_exact(8)) {
+        *expected = bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
     }
     Some((found, expected))
 }
