@@ -90,7 +90,11 @@ pub(super) enum Map {
     Linear { start: u64 },
     Segments { first_segments: Vec<Segment> },
     Striped {},
+    Raid {},
     Blocks { block: u64 },
+    /// A shape that later versions know.
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Debug, Deserialize)]

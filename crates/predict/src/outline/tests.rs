@@ -95,3 +95,18 @@ fn documents_that_are_none_are_refused_in_words() {
         Outline::read("t", text).expect_err(text);
     }
 }
+
+#[test]
+fn an_array_with_parity_or_copies_is_where_addresses_begin() {
+    for shape in [
+        r#"{"shape":"raid","layout":"left-symmetric","stripe_unit":65536,"starts":[0,0,0]}"#,
+        r#"{"shape":"of-another-version","anything":1}"#,
+    ] {
+        let array = format!(
+            r#"{{"kind":"array","name":"md0","format":"raid5","size":null,"below":[0],"map":{shape},"placement":null,"grids":[],"attributes":[]}}"#
+        );
+        let outline = read(&[DEVICE.to_owned(), array, partition("md0p1", 1, 1 << 20)]);
+        assert_eq!(outline.places[0].path(), "md0p1 on md0", "{shape}");
+        assert_eq!(outline.places[0].offset.value, Bytes::new(1 << 20));
+    }
+}
