@@ -67,9 +67,9 @@ compare() {
     facts $report > /tmp/image
     [ -n "${only_members:-}" ] && cp /tmp/image /tmp/live || facts $live > /tmp/live
     cmp -s /tmp/kernel /tmp/image ||
-        { echo "$1: kernel and members differ"; diff /tmp/kernel /tmp/image | head -n 20; exit 1; } >&2
+        { echo "$1: kernel and members differ"; head -n 3 /tmp/kernel; diff /tmp/kernel /tmp/image > /tmp/diff || grep "^>" /tmp/diff | sed -n 1,9p; exit 1; } >&2
     cmp -s /tmp/kernel /tmp/live ||
-        { echo "$1: kernel and live differ"; diff /tmp/kernel /tmp/live | head -n 20; exit 1; } >&2
+        { echo "$1: kernel and live differ"; head -n 3 /tmp/kernel; diff /tmp/kernel /tmp/live > /tmp/diff || grep "^>" /tmp/diff | sed -n 1,9p; exit 1; } >&2
     compared=$((compared + 1))
     blocks=$((blocks + ${#asked[@]}))
     echo "$1: $(head -n 1 /tmp/kernel)"

@@ -87,11 +87,17 @@ struct Attribute {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 pub(super) enum Map {
-    Linear { start: u64 },
-    Segments { first_segments: Vec<Segment> },
+    Linear {
+        start: u64,
+    },
+    Segments {
+        first_segments: Vec<Segment>,
+    },
     Striped {},
     Raid {},
-    Blocks { block: u64 },
+    Blocks {
+        block: u64,
+    },
     /// A shape that later versions know.
     #[serde(other)]
     Other,

@@ -6,41 +6,18 @@ use straddle_geometry::{Bytes, Extent, Map, Raid, RaidLayout, Segment, Striping,
 use straddle_io::ReadError;
 use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Source, Value};
 
+use super::seats::{Given, MOST_REMARKS, Table, seat};
 use super::superblock::{self, MOST_MEMBERS, Role, Superblock};
 use super::zones::{self, Column};
 use crate::record::{Place, Recorder};
 use crate::volume::{Assembly, Below, Holds, Node, Part};
 
-/// Most remarks of one kind about members; the rest is counted.
-const MOST_REMARKS: usize = 16;
-
-/// A member that was given.
-struct Given<'a> {
-    part: usize,
-    name: &'a str,
-    say: Recorder<'a>,
-    sb: Superblock,
-}
-
-impl Given<'_> {
-    fn source(&self, place: Place) -> Source {
-        self.say.source(place)
-    }
-}
-
-/// Who sits where.
-struct Table {
-    /// For each place, an index into the members given.
-    slots: Vec<Option<usize>>,
-    oddities: Vec<Oddity>,
-}
-
 /// One geometry of an array.
-struct Geometry {
-    level: i32,
-    layout: u32,
-    chunk: Bytes,
-    disks: usize,
+pub(super) struct Geometry {
+    pub(super) level: i32,
+    pub(super) layout: u32,
+    pub(super) chunk: Bytes,
+    pub(super) disks: usize,
 }
 
 pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
@@ -69,12 +46,12 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     Ok(Builder::new(&given, newest).build())
 }
 
-struct Builder<'g, 'a> {
-    given: &'g [Given<'a>],
-    newest: &'g Given<'a>,
-    layer: Layer,
-    table: Table,
-    nodes: Vec<Node>,
+pub(super) struct Builder<'g, 'a> {
+    pub(super) given: &'g [Given<'a>],
+    pub(super) newest: &'g Given<'a>,
+    pub(super) layer: Layer,
+    pub(super) table: Table,
+    pub(super) nodes: Vec<Node>,
 }
 
 impl<'g, 'a> Builder<'g, 'a> {
@@ -89,16 +66,16 @@ impl<'g, 'a> Builder<'g, 'a> {
         }
     }
 
-    fn sb(&self) -> &'g Superblock {
+    pub(super) fn sb(&self) -> &'g Superblock {
         &self.newest.sb
     }
 
-    fn say(&mut self, key: Key, value: Value, place: Place) {
+    pub(super) fn say(&mut self, key: Key, value: Value, place: Place) {
         let fact = self.newest.say.fact(value, place);
         self.layer.set(key, fact);
     }
 
-    fn odd(&mut self, kind: OddityKind, detail: String, place: Place) {
+    pub(super) fn odd(&mut self, kind: OddityKind, detail: String, place: Place) {
         let source = self.newest.source(place);
         self.layer.oddities.push(Oddity::at(kind, detail, source));
     }
@@ -157,7 +134,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// The array, on `below`.
-    fn done(mut self, below: Vec<Below>) -> Assembly {
+    pub(super) fn done(mut self, below: Vec<Below>) -> Assembly {
         let mapped = self.layer.map != Map::Segments(Vec::new());
         let holds = if mapped && self.layer.size.is_some() {
             Holds::Volume
@@ -221,7 +198,7 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// What the array lies on, place by place, and where data start there; a missing member is taken to start like the first
     /// that is there.
-    fn columns(
+    pub(super) fn columns(
         &mut self,
         disks: usize,
         start: impl Fn(&Superblock) -> Bytes,
@@ -243,7 +220,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// Sets the data offset of each member that is there, in order.
-    fn say_offsets(&mut self) {
+    pub(super) fn say_offsets(&mut self) {
         let seated: Vec<usize> = self.table.slots.iter().flatten().copied().collect();
         for one in seated.into_iter().filter_map(|index| self.given.get(index)) {
             let value = Value::Bytes(one.sb.data_offset);
@@ -404,7 +381,11 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// The map of a geometry and how much it holds; `None`, and why, for one that is not known.
-    fn dealt(&mut self, geometry: &Geometry, starts: Vec<Bytes>) -> Option<(Map, Bytes)> {
+    pub(super) fn dealt(
+        &mut self,
+        geometry: &Geometry,
+        starts: Vec<Bytes>,
+    ) -> Option<(Map, Bytes)> {
         let places = self.sb().places;
         let used = self.sb().used;
         if geometry.level == -4 {
@@ -453,101 +434,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         });
         Some((map, size))
     }
-
-    /// Up to where it has come the one geometry holds, from there on the other.
-    fn reshaping(mut self, here: &Geometry) -> Assembly {
-        let places = self.sb().places;
-        let Some(reshape) = self.sb().reshape else {
-            return self.done(Vec::new());
-        };
-        self.say(
-            Key::ReshapePosition,
-            Value::Bytes(reshape.position),
-            places.reshape,
-        );
-        let before = i64::try_from(here.disks)
-            .ok()
-            .and_then(|disks| disks.checked_sub(i64::from(reshape.delta)))
-            .and_then(|disks| usize::try_from(disks).ok())
-            .filter(|disks| {
-                *disks > 0 && u32::try_from(*disks).is_ok_and(|disks| disks <= MOST_MEMBERS)
-            });
-        let Some(before) = before else {
-            let detail = format!(
-                "{} members, {:+} by the reshape: there were none before",
-                here.disks, reshape.delta
-            );
-            self.odd(OddityKind::Damaged, detail, places.disks);
-            self.layer.map = Map::Segments(Vec::new());
-            return self.done(Vec::new());
-        };
-        let old = Geometry {
-            disks: before,
-            ..*here
-        };
-        let new = Geometry {
-            level: reshape.level,
-            layout: reshape.layout,
-            chunk: reshape.chunk,
-            disks: here.disks,
-        };
-        let detail = format!(
-            "reshaping: {} over {} members with chunks of {} B becomes {} over {} members with chunks of {} B; it has come to byte {}",
-            Superblock::level_name(old.level),
-            old.disks,
-            old.chunk.grouped(),
-            Superblock::level_name(new.level),
-            new.disks,
-            new.chunk.grouped(),
-            reshape.position.grouped(),
-        );
-        self.odd(OddityKind::Reshaping, detail, places.reshape);
-        self.say_offsets();
-        self.layer.map = Map::Segments(Vec::new());
-        let old_columns = self.columns(old.disks, |sb| sb.data_offset);
-        let new_columns = self.columns(new.disks, |sb| {
-            let reshape = sb.reshape.and_then(|reshape| reshape.data_offset);
-            reshape.unwrap_or(sb.data_offset)
-        });
-        let all = new_columns.0.clone();
-        let old_dealt = self.dealt(&old, old_columns.1);
-        let new_dealt = self.dealt(&new, new_columns.1);
-        let (Some((old_map, old_size)), Some((new_map, new_size))) = (old_dealt, new_dealt) else {
-            return self.done(all);
-        };
-        let size = old_size.min(new_size);
-        let to = reshape.position.min(size);
-        let head = Extent::new(Bytes::ZERO, to);
-        let tail = size.checked_sub(to).and_then(|len| Extent::new(to, len));
-        let (Some(head), Some(tail)) = (head, tail) else {
-            return self.done(all);
-        };
-        let name = self.layer.name.clone();
-        let node = |when: &str, map: Map, size: Bytes, below: Vec<Below>| {
-            let mut layer = Layer::new(LayerKind::Array, format!("{name}, {when} its reshape"));
-            layer.map = map;
-            layer.size = Some(Fact::derived(size, "of each member × members with data"));
-            Node {
-                layer,
-                below,
-                holds: Holds::Nothing,
-            }
-        };
-        self.nodes
-            .push(node("before", old_map, old_size, old_columns.0));
-        self.nodes
-            .push(node("after", new_map, new_size, new_columns.0));
-        let (of_head, of_tail) = if reshape.backwards { (0, 1) } else { (1, 0) };
-        let segment = |upper: Extent, target: usize| Segment {
-            upper,
-            target,
-            lower: upper.start(),
-        };
-        let segments = vec![segment(head, of_head), segment(tail, of_tail)];
-        self.layer.map = Map::segments(segments).unwrap_or(Map::Segments(Vec::new()));
-        self.layer.size = Some(Fact::derived(size, "the smaller of the two geometries"));
-        self.done(vec![Below::Node(0), Below::Node(1)])
-    }
 }
 
 /// `member 1 and member 3`.
@@ -563,125 +449,4 @@ fn listed(slots: &[usize]) -> String {
         0 => format!("number {shown}"),
         more => format!("number {shown} and {more} more"),
     }
-}
-
-/// Who sits where by the superblocks, and what does not fit together.
-fn seat(given: &[Given<'_>], newest: &Given<'_>) -> Table {
-    let places = newest.sb.places;
-    let disks = newest.sb.disks;
-    let delta = newest.sb.reshape.map_or(0, |reshape| reshape.delta);
-    let mut slots: Vec<Option<usize>> = vec![None; superblock::seats(disks, delta)];
-    let mut oddities = Vec::new();
-    let mut differ = |one: &Given<'_>, detail: String, own: Place, other: Place| {
-        if oddities.len() < MOST_REMARKS {
-            oddities.push(Oddity::between(
-                OddityKind::MembersDiffer,
-                detail,
-                one.source(own),
-                newest.source(other),
-            ));
-        }
-    };
-    let mut replacements = Vec::new();
-    for (index, one) in given.iter().enumerate() {
-        let sb = &one.sb;
-        let own = sb.places;
-        let is_member = matches!(sb.role, Role::Slot(_) | Role::Replacement(_));
-        if !is_member {
-            continue;
-        }
-        // One write of the superblocks may have been cut short between members; md allows for that.
-        if sb.events.saturating_add(1) < newest.sb.events {
-            let detail = format!(
-                "{} was left behind: its metadata were written {} times, those of {} {} times; what it holds is out of date",
-                one.name, sb.events, newest.name, newest.sb.events
-            );
-            differ(one, detail, own.events, places.events);
-            continue;
-        }
-        for (what, here, there, own, other) in [
-            (
-                "level",
-                i64::from(sb.level),
-                i64::from(newest.sb.level),
-                own.level,
-                places.level,
-            ),
-            (
-                "layout",
-                i64::from(sb.layout),
-                i64::from(newest.sb.layout),
-                own.layout,
-                places.layout,
-            ),
-            (
-                "members",
-                i64::from(sb.disks),
-                i64::from(newest.sb.disks),
-                own.disks,
-                places.disks,
-            ),
-            (
-                "chunk",
-                shown(sb.chunk),
-                shown(newest.sb.chunk),
-                own.chunk,
-                places.chunk,
-            ),
-            (
-                "size used of each member",
-                shown(sb.used),
-                shown(newest.sb.used),
-                own.used,
-                places.used,
-            ),
-        ] {
-            if here != there {
-                let detail = format!("{what} {here} on {}, {there} on {}", one.name, newest.name);
-                differ(one, detail, own, other);
-            }
-        }
-        match sb.role {
-            Role::Slot(slot) => {
-                let Some(place) = usize::try_from(slot)
-                    .ok()
-                    .and_then(|slot| slots.get_mut(slot))
-                else {
-                    let detail = format!("{} says that it is member {slot} of {disks}", one.name);
-                    differ(one, detail, own.number, places.disks);
-                    continue;
-                };
-                // Being rebuilt: what is read there is not the array's yet.
-                if sb.recovery.is_some() {
-                    continue;
-                }
-                match place.and_then(|index| given.get(index)) {
-                    None => *place = Some(index),
-                    Some(first) => {
-                        let detail = format!(
-                            "{} and {} both say that they are member {slot}; the first is used",
-                            first.name, one.name
-                        );
-                        differ(one, detail, own.number, first.sb.places.number);
-                    }
-                }
-            }
-            Role::Replacement(slot) if sb.recovery.is_none() => replacements.push((slot, index)),
-            _ => {}
-        }
-    }
-    for (slot, index) in replacements {
-        let place = usize::try_from(slot)
-            .ok()
-            .and_then(|slot| slots.get_mut(slot));
-        if let Some(place) = place {
-            place.get_or_insert(index);
-        }
-    }
-    Table { slots, oddities }
-}
-
-/// For a comparison and its words.
-fn shown(bytes: Bytes) -> i64 {
-    i64::try_from(bytes.get()).unwrap_or(i64::MAX)
 }

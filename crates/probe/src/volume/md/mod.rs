@@ -4,6 +4,8 @@
 //! `straddle_geometry::Raid` and `zones.rs`.
 
 mod assemble;
+mod reshape;
+mod seats;
 mod superblock;
 mod version0;
 mod version1;
