@@ -65,7 +65,8 @@ fn behind_another_header_all_is_shifted() {
 
 #[test]
 fn what_cannot_be_is_damage() {
-    let cases: [(&str, fn(&mut Superblock)); 7] = [
+    type Spoil = fn(&mut Superblock);
+    let cases: [(&str, Spoil); 7] = [
         ("interleave", |s| s.log2_interleave_sectors = 32),
         ("interleave", |s| s.log2_interleave_sectors = 2),
         ("block", |s| s.log2_sectors_per_block = 4),
