@@ -77,6 +77,10 @@ const TESTS: &[(&str, &str)] = &[
         "vmfs-tools",
         "debugvmfs: oracle for VMFS 3 and 5 made by the generator",
     ),
+    (
+        "vmfs6-tools",
+        "debugvmfs6: reads what the generator makes of VMFS 6",
+    ),
     ("zfs-fuse", "zpool and zdb: oracle for ZFS"),
     ("zstd", "makes a decompression bomb"),
 ];

@@ -29,9 +29,10 @@ pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::lvm2::FORMAT,
     &volume::luks::FORMAT,
     &volume::bitlocker::FORMAT,
+    &volume::bcache::FORMAT,
     &volume::integrity::FORMAT,
     &volume::verity::FORMAT,
-    &volume::bcache::FORMAT,
+    &volume::vmfs::FORMAT,
 ];
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)

@@ -12,6 +12,7 @@ pub mod luks;
 pub mod lvm2;
 pub mod md;
 pub mod verity;
+pub(crate) mod vmfs;
 pub mod zfs;
 
 use straddle_geometry::Extent;
