@@ -3,7 +3,7 @@
 #
 # A recipe NAME.sh gets the path of the image to make, NAME.img; the image is kept as NAME.tgz, a sparse tar. What else it
 # leaves beside it as NAME.* is kept too: parents of a virtual disk. The tools come from the Debian packages fdisk, gdisk,
-# e2fsprogs, xfsprogs, dosfstools, ntfs-3g, qemu-utils and util-linux.
+# e2fsprogs, xfsprogs, dosfstools, ntfs-3g, perl-base, qemu-utils and util-linux.
 set -eu
 cd "$(dirname "$0")"
 PATH=$PATH:/usr/sbin:/sbin

@@ -25,6 +25,7 @@ pub static CONTAINERS: &[&Format] = &[
 pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::md::FORMAT,
     &volume::ldm::FORMAT,
+    &volume::spaces::FORMAT,
     &volume::zfs::FORMAT,
     &volume::lvm2::FORMAT,
     &volume::luks::FORMAT,

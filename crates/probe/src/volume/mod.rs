@@ -11,6 +11,7 @@ pub(crate) mod ldm;
 pub mod luks;
 pub mod lvm2;
 pub mod md;
+pub(crate) mod spaces;
 pub mod verity;
 pub(crate) mod vmfs;
 pub mod zfs;

@@ -1,5 +1,5 @@
-//! Disks of Windows' Logical Disk Manager, made by `tests/makers/ldm.pl` from the descriptions beside it: there is no maker
-//! outside of Windows. What it writes, and from which published descriptions, stands at its head.
+//! Disks of Windows' Logical Disk Manager and of Storage Spaces, made by `tests/makers/{ldm,spaces}.pl` from descriptions:
+//! there is no maker outside of Windows. What they write, and from which published descriptions, stands at their heads.
 
 use std::fs;
 use std::io::Write;
@@ -25,13 +25,21 @@ pub fn descriptions() -> Vec<(String, String)> {
     all
 }
 
-/// Makes the disks of a description in `directory`; gives their names and contents, in its order.
+/// Makes the dynamic disks of a description in `directory`; gives their names and contents, in its order.
 ///
 /// # Panics
 /// When perl is missing or does not like the description.
 pub fn make(directory: &Path, description: &str) -> Vec<(String, Vec<u8>)> {
+    make_with("ldm.pl", directory, description)
+}
+
+/// The same with another maker.
+///
+/// # Panics
+/// As [`make`].
+pub fn make_with(maker: &str, directory: &Path, description: &str) -> Vec<(String, Vec<u8>)> {
     let mut child = Command::new("perl")
-        .arg(makers().join("ldm.pl"))
+        .arg(makers().join(maker))
         .arg(directory)
         .stdin(Stdio::piped())
         .spawn()
@@ -42,7 +50,7 @@ pub fn make(directory: &Path, description: &str) -> Vec<(String, Vec<u8>)> {
     input.write_all(description.as_bytes()).expect("it reads");
     drop(input);
     let status = child.wait().expect("it ends");
-    assert!(status.success(), "perl ldm.pl: {status}");
+    assert!(status.success(), "perl {maker}: {status}");
     let disks = description
         .lines()
         .filter_map(|line| line.strip_prefix("disk "))

@@ -18,6 +18,7 @@ mod assemble;
 mod database;
 mod head;
 mod record;
+mod volume;
 
 use straddle_io::ReadError;
 
