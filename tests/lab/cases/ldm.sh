@@ -16,12 +16,12 @@ ours() {
         .targets[0].stack as $stack
         | $stack[] | select(.format == "ldm") | . as $layer | .map as $map
         | def said($key): [.attributes[] | select(.key == $key) | .value.value.text][0];
-          ([.below[] | $stack[.] | if .below == [] and (.oddities | length) > 0 and (.size == null) then "-" else .name end]) as $names
+          ([.below[] | $stack[.] | if .size == null then "-" else .name | split("/") | last end]) as $names
         | (said("volume-group")) as $group
         | {"raid0": "striped", "raid1": "raid1", "raid5": "raid5_ls"}[said("level")] as $level
         | if $map.shape == "linear" then "linear \($names[0]) \($map.start / 512)"
           elif $map.shape == "segments" then
-            ([$map.segments[] | "linear \($names[.target]) \(.lower / 512)"] | join(" "))
+            ([$map.first_segments[] | "linear \($names[.target]) \(.lower / 512)"] | join(" "))
           else "\($level) \(if $level == "raid1" then "" else "\($map.stripe_unit / 512) " end)"
             + ([range($map.starts | length) | if $names[.] == "-" then "-" else "\($names[.]) \($map.starts[.] / 512)" end] | join(" ")) end
         | "ldm_vol_\($group)_\($layer.name): \(.)"' $report | sort
