@@ -36,6 +36,9 @@ const CRC_AT: usize = 12;
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "spaces",
     title: "Storage Spaces disk",
+    reads: "pools of Windows 11 (versions 28 and 29): header, database, spaces with interleave and columns; slabs of simple spaces, mirrors and single parity",
+    refuses: "databases of Windows 8 to Server 2012 R2; where dual parity and tiers lie; data that are only in a write-back cache",
+    verified: "",
     min_size: 8192,
     magics: &[Magic {
         offset: 0,

@@ -35,6 +35,7 @@ fn assembled(disks: &[Vec<u8>]) -> Assembly {
         .map(|reader| Part {
             window: Window::whole(reader, None),
             name: "disk",
+            serial: None,
         })
         .collect();
     (FORMAT.assemble)(&parts).expect("readable")
