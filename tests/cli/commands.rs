@@ -224,6 +224,44 @@ fn flags_replace_what_cannot_be_read_and_findings_say_so() {
     }
 }
 
+#[test]
+fn bytes_are_placed_and_writes_too() {
+    let here = scratch();
+    let image = unpack_image("mbr-63", here.path());
+    let mut text = String::new();
+    for question in [
+        &["--where", "60K"][..],
+        &["--where", "60K+8K", "--of", "partition 1"],
+        &["--where", "100G+8K"],
+        &["--of", "md0"],
+    ] {
+        let mut args = vec!["check", &image, "--fail-on", "never"];
+        args.extend(question);
+        let run = straddle(here.path(), &args);
+        assert_eq!(run.code, Some(0), "{}", run.transcript());
+        let from = run.stdout.find("\nwhere byte");
+        let from = from.or_else(|| run.stdout.find("\nno layer"));
+        let told = &run.stdout[from.expect("an answer")..];
+        let told = told.split("\n\n").filter(|part| {
+            ["where", "what", "no layer"]
+                .iter()
+                .any(|word| part.trim_start().starts_with(word))
+        });
+        let told: Vec<&str> = told.collect();
+        text.push_str(&format!(
+            "$ straddle {}\n{}\n\n",
+            args.join(" "),
+            told.join("\n\n")
+        ));
+    }
+    snapshot("where", &text);
+    for wrong in ["60K+0", "8K+", "16E+16E", "+8K"] {
+        let run = straddle(here.path(), &["check", &image, "--where", wrong]);
+        assert_eq!(run.code, Some(2), "{wrong}");
+        assert!(run.stderr.contains("--where"), "{}", run.stderr);
+    }
+}
+
 /// 64 KiB, 128 KiB, 1 MiB and 2 MiB are equally good for 8 KiB requests on a 64 KiB stripe unit: the same findings.
 #[test]
 fn equally_good_starts_are_judged_equally() {
