@@ -5,9 +5,22 @@ need pvcreate=lvm2 dmsetup=dmsetup jq=jq thin_check=thin-provisioning-tools cach
 modules dm-mod dm-log dm-region-hash dm-mirror dm-raid raid0 raid1 raid10 raid456 dm-snapshot dm-thin-pool
 modules dm-cache dm-cache-smq dm-integrity dm-writecache dm-zero
 
+# images DISK...: copies of the disks as they are, under their names: what straddle is given.
+images() {
+    rm -rf /tmp/images
+    mkdir /tmp/images
+    blockdev --flushbufs "$@"
+    local disk
+    for disk; do cp --sparse=always "$disk" /tmp/images/; done
+}
+# raw ARGUMENT...: what straddle makes of them.
+raw() {
+    (cd /tmp/images && straddle check --as image --json --fail-on never "$@" ./*)
+}
 # compare REPORT: everything that straddle read from the raw disks, in the words of the tools, beside the tools.
 compare() {
-    straddle check --as image --json --fail-on never "${DISKS[@]}" > "$1"
+    images "${DISKS[@]}"
+    raw > "$1"
     jq -r -f /tmp/physical.jq "$1" | sort > /tmp/physical.found
     pvs --noheadings --nosuffix --units b --separator ' ' \
         -o pv_name,pv_uuid,vg_name,vg_uuid,vg_extent_size,pe_start,pv_ba_size 2> /dev/null |
@@ -22,12 +35,12 @@ compare() {
 cat > /tmp/physical.jq <<'JQ'
 def value($key): [.attributes[] | select(.key == $key) | .value.value[]][0];
 .targets[0].stack[] | select(value("holds") == "LVM2 physical volume")
-| "\(.name) \(value("uuid")) \(value("volume-group")) \(value("set-uuid")) \(value("extent-size")) \(value("first-extent")) \(value("boot-loader-area") // 0)"
+| "\(.name | ltrimstr("./")) \(value("uuid")) \(value("volume-group")) \(value("set-uuid")) \(value("extent-size")) \(value("first-extent")) \(value("boot-loader-area") // 0)"
 JQ
 # A line for each target of a volume, with names in place of numbers and without what says nothing of places.
 cat > /tmp/logical.jq <<'JQ'
 .targets[0].stack as $stack
-| def label: [.attributes[] | select(.key == "label") | .value.value[]][0] // .name;
+| def label: [.attributes[] | select(.key == "label") | .value.value[]][0] // (.name | ltrimstr("./"));
   def sectors: . / 512;
   def unit($role): [.grids[] | select(.role == $role) | .grid.value.unit][0] // 0 | sectors;
   def names: [.below[] | $stack[.] | label];
@@ -122,6 +135,7 @@ disks 8 dev_size_mb=80
 quiet pvcreate -qff -y "${DISKS[@]}"
 quiet vgcreate -q -s 512k vg-a "${DISKS[@]}"
 marked=()
+plain --nosync --type raid1 -m 1 --raidintegrity y --raidintegrityblocksize 4096 -n checked -l 8 vg-a
 for size in 4 16 64 256 512; do plain -n "striped-$size" -i 3 -I "${size}k" -l 6 vg-a; marked+=("striped-$size"); done
 plain -n plain -l 5 vg-a /dev/sda
 plain -n spread -l 3 vg-a /dev/sda; quiet lvextend -q -l +3 vg-a/spread /dev/sdb; quiet lvextend -q -l +2 vg-a/spread /dev/sda
@@ -138,11 +152,10 @@ plain --nosync --type raid5 -n r-raid5-64 -i 4 -I 64k -l 8 vg-a
 plain --nosync --type raid1 -n r-raid1 -m 1 -l 4 vg-a
 plain --nosync --type raid1 -n r-raid1-3 -m 2 -l 4 vg-a
 plain --nosync --type raid10 -n r-raid10 -i 2 -m 1 -I 32k -l 4 vg-a
-plain --nosync --type raid10 -n r-raid10-3 -i 2 -m 2 -I 64k -l 4 vg-a
 plain --nosync --type mirror --mirrorlog core -n r-mirror -m 1 -l 4 vg-a
 plain --nosync --type mirror --mirrorlog disk -n r-mirror-log -m 1 -l 4 vg-a
-marked+=(r-raid5-64 r-raid1 r-raid1-3 r-raid10 r-raid10-3 r-mirror r-mirror-log)
-lv -Wn -Zn -s -n snap -c 16k -l 2 vg-a/plain
+marked+=(r-raid5-64 r-raid1 r-raid1-3 r-raid10 r-mirror r-mirror-log)
+lv -s -n snap -c 16k -l 2 vg-a/plain
 for chunk in 64 192 1024; do
     lv -Zn --type thin-pool -n "pool-$chunk" -c "${chunk}k" --poolmetadatasize 2m -l 8 vg-a
     lv -V 20m -T "vg-a/pool-$chunk" -n "thin-$chunk"
@@ -156,7 +169,6 @@ plain -n written -l 6 vg-a; plain -n log -l 8 vg-a
 quiet lvchange -q -an vg-a/written vg-a/log
 quiet lvconvert -q -y --type writecache --cachevol log vg-a/written
 quiet lvchange -q -ay vg-a/written
-plain --nosync --type raid1 -m 1 --raidintegrity y --raidintegrityblocksize 4096 -n checked -l 8 vg-a
 plain --type error -n broken -l 1 vg-a
 plain --type zero -n nothing -l 1 vg-a
 compare /tmp/kinds.json
@@ -188,10 +200,10 @@ for volume in "${marked[@]}"; do
         printf '%-512s' "mark at $volume:$offset." |
             quiet dd of="/dev/mapper/vg--a-${volume//-/--}" bs=512 seek=$((offset / 512)) oflag=direct conv=notrunc iflag=fullblock
     done
-    straddle check --as image --json --fail-on never --of "vg-a/$volume" "${offsets[@]}" "${DISKS[@]}" |
+    raw --of "vg-a/$volume" "${offsets[@]}" |
         jq -r --arg name "$volume" '.targets[0] as $it | $it.places[] | .steps[0].offset as $offset | .written[]
             | select($it.stack[.layer].kind == "device" and .share != "syndrome")
-            | "\($name):\($offset) \($it.stack[.layer].name) \(.extent.start)"'
+            | "\($name):\($offset) \($it.stack[.layer].name | ltrimstr("./")) \(.extent.start)"'
 done | sort > /tmp/places.expected
 for disk in "${DISKS[@]}"; do
     blockdev --flushbufs "$disk"
@@ -201,7 +213,8 @@ done | sort > /tmp/places.found
 alike "sectors of ${#marked[@]} volumes, $(wc -l < /tmp/places.found) copies" "$(cat /tmp/places.expected)" "$(cat /tmp/places.found)"
 
 echo "== a member that was not given"
-straddle check --as image --json --fail-on never "${DISKS[@]:1}" > /tmp/missing.json
+rm /tmp/images/sda
+raw > /tmp/missing.json
 alike "what stands for it" "$(pvs --noheadings -o pv_uuid /dev/sda 2> /dev/null | tr -d ' ')" \
     "$(jq -r '.targets[0].stack[] | select(.oddities[].detail | test("^this member was not given")) | .name' /tmp/missing.json)"
 release "${DISKS[@]}"
@@ -226,7 +239,8 @@ for disk in e f g h; do plain -n "on-$disk" -l 2 vg-d "/dev/sd$disk"; done
 all=("${DISKS[@]}")
 for group in "vg-c 0" "vg-d 4"; do
     DISKS=("${all[@]:${group#* }:4}")
-    straddle check --as image --json --fail-on never "${DISKS[@]}" > /tmp/group.json
+    images "${DISKS[@]}"
+    raw > /tmp/group.json
     jq -r -f /tmp/physical.jq /tmp/group.json
 done | sort > /tmp/physical.found
 pvs --noheadings --nosuffix --units b --separator ' ' -o pv_name,pv_uuid,vg_name,vg_uuid,vg_extent_size,pe_start,pv_ba_size \
