@@ -1,4 +1,4 @@
-# md arrays of every level, metadata version and layout: what Straddle reads on the members alone is what the kernel and
+# md arrays of every level, metadata version and layout: what Straddle reads on copies of the members alone is what the kernel and
 # mdadm say, and every block of the array is found where it says that it lies, on the data's member and on those of copies.
 . "$LAB/helpers.sh"
 need mdadm=mdadm jq=jq
@@ -8,8 +8,9 @@ report=/tmp/report.json live=/tmp/live.json
 BLOCK=4096
 compared=0 blocks=0
 
-# Every block of the pattern says which one it is.
-awk -v n=12288 'BEGIN { for (i = 0; i < n; i++) printf "%-4095s\n", "mark at " i * 4096 "." }' > /tmp/pattern
+# Every block of the pattern says which one it is. With zeroes in it, no member is taken for captured text.
+awk -v n=12288 'BEGIN { for (i = 0; i < n; i++) printf "%-4096s", "mark at " i * 4096 "." }' | tr ' ' '\0' |
+    sed 's/mark\x00at\x00/mark at /g' > /tmp/pattern
 
 # facts REPORT: what it says of the array: level, members, chunk, layout, size; the data offset of each member; and for each
 # block that was asked for, `BLOCK DISK PLACE` of its data and copies, in order.
@@ -41,6 +42,19 @@ kernel() {
     echo "offsets ${offsets[*]}"
 }
 
+# judge_members REPORT ARGUMENT... -- DISK...: what straddle says of copies of these disks, named together.
+judge_members() {
+    local report=$1 words=()
+    shift
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    rm -rf /tmp/members
+    mkdir /tmp/members
+    blockdev --flushbufs "$@"
+    cp "$@" /tmp/members
+    (cd /tmp/members && judge "$report" "${words[@]}" "${@#/dev/}")
+}
+
 # found BLOCK...: where the marks of these blocks are, as the last lines of `facts`.
 found() {
     find_marks $members | awk -v asked="$*" '
@@ -62,7 +76,7 @@ compare() {
         skip=$((size / 65536 * 16)) seek=$((size / 65536 * 16))
     kernel > /tmp/kernel
     found "${asked[@]}" >> /tmp/kernel
-    judge $report --as image --of md0 "${where[@]}" $members
+    judge_members $report --of md0 "${where[@]}" -- $members
     [ -n "${only_members:-}" ] || judge $live --of md0 "${where[@]}" /dev/md0
     facts $report > /tmp/image
     [ -n "${only_members:-}" ] && cp /tmp/image /tmp/live || facts $live > /tmp/live
@@ -89,7 +103,8 @@ try() {
 
 for version in 0.90 1.0 1.1 1.2; do
     try $version linear 3
-    try $version 0 3 --chunk=64
+    # mdadm refuses RAID 0 of 0.90, which has no room for its layout, on newer kernels.
+    [ $version = 0.90 ] || try $version 0 3 --chunk=64
     try $version 1 2
     try $version 4 3 --chunk=16
     try $version 5 4 --chunk=64
@@ -156,7 +171,7 @@ for i in 1 2 3; do
     quiet mdadm --assemble --run /dev/md0 "$1"
     mark /dev/md0 0
 done
-judge $report --as image $members
+judge_members $report -- $members
 same "a mirror one of whose members was removed" "degraded members-differ" "$(odd)"
 wipe
 
@@ -178,7 +193,7 @@ for version in 0.90 1.0; do
     members="${1}1 ${2}1"
     array md0 --metadata=$version --level=1 --raid-devices=2 $quick $members
     quiet mdadm --stop /dev/md0
-    judge $report --as image "$1" "$2"
+    judge_members $report -- "$1" "$2"
     same "$version, members of md0 on the disks" "partition partition" \
         "$(jq -r '.targets[0].stack as $s | $s[] | select(.name == "md0") | [.below[] | $s[.].kind] | join(" ")' $report)"
     wipe
@@ -205,7 +220,7 @@ quiet mdadm --stop /dev/md0
 members="$members $4"
 asked=() where=()
 for ((i = 0; i < size * 16; i += 97)); do asked+=($((i * BLOCK))) where+=("--where=$((i * BLOCK))+$BLOCK"); done
-judge $report --as image --of md0 "${where[@]}" $members
+judge_members $report --of md0 "${where[@]}" -- $members
 same "it is" reshaping "$(odd)"
 facts $report | sed 1,2d > /tmp/image
 found "${asked[@]}" > /tmp/kernel

@@ -362,7 +362,8 @@ impl<'g, 'a> Builder<'g, 'a> {
                 self.layer.size = Some(Fact::derived(size, text));
                 if let Map::Raid(Raid { layout, .. }) = &map {
                     let layout = *layout;
-                    if layout != RaidLayout::Mirror {
+                    // RAID 4 has one.
+                    if layout != RaidLayout::Mirror && here.level != 4 {
                         let name = Value::Text(layout.name());
                         self.say(Key::Layout, name, self.sb().places.layout);
                     }
