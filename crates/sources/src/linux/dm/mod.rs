@@ -244,6 +244,16 @@ impl Host<'_> {
                     .and_then(|text| text.parse().ok());
                 let size = size.and_then(Unit::new).unwrap_or(SectorSize::B512.unit());
                 layer.add_grid(GridRole::EncryptionSector, grid(size));
+                let mode = match target.word(3) {
+                    Some("J") => Some("journal"),
+                    Some("B") => Some("bitmap"),
+                    Some("D") => Some("direct"),
+                    Some("I") => Some("inline"),
+                    _ => None,
+                };
+                if let Some(mode) = mode {
+                    layer.set(Key::IntegrityMode, said(Value::Text(mode.into())));
+                }
                 layer.oddities.push(Oddity::new(
                     OddityKind::Missing,
                     "checksums lie between its data, so its addresses have no regular place below",
