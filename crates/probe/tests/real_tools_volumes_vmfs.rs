@@ -72,8 +72,8 @@ fn blkid_and_debugvmfs_read_what_the_generator_makes() {
         let header = (17 << 20) + (2 << 20);
         for (at, complaint) in [
             (None, ""),
-            (Some(1 << 20), "unable to read volume information"),
-            (Some(header), "invalid magic number"),
+            (Some(1 << 20), "volinfo: invalid magic number"),
+            (Some(header), "fsinfo: invalid magic number"),
             (Some(header + 0xb1), "doesn't belong to the underlying lvm"),
         ] {
             let mut image = good.image();
