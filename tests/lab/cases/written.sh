@@ -1,5 +1,6 @@
 # Where a write arrives on md's members: a page is written, whole disks are compared with what they were before, and exactly
-# those bytes have changed that `straddle check --where` says: data, copies and parities.
+# those bytes have changed that `straddle check --where` says: data, copies and parities. Images of the members give the same
+# answer as the live host.
 #
 # What changes for other reasons is switched off: bitmaps, and the superblocks of an array that was clean.
 . "$LAB/helpers.sh"
@@ -7,12 +8,19 @@
 need mdadm=mdadm perl=perl-base jq=jq
 modules linear raid0 raid1 raid10 raid456
 
-# md NAME OPTION...: an array of whole disks, one after the other.
+# md NAME OPTION... MEMBER...: an array of whole disks, and what the images of its members say when they are given together.
 md() {
-    local name=$1
+    local name=$1 word images=()
     shift
     array md0 "$@"
     prove "$name" /dev/md0 md0
+    mkdir -p /tmp/images
+    for word; do
+        case $word in /dev/*) cp "$word" /tmp/images; images+=("/tmp/images/${word##*/}") ;; esac
+    done
+    straddle check --json --fail-on never --as image --of md0 --where=4096+4096 --where=61440+8192 \
+        --where=212992+16384 "${images[@]}" | jq -r --arg each yes -f "$LAB/written.jq" > /tmp/of-images
+    alike "$name: images of the members" "$(cat /tmp/predicted)" "$(sed 's|/tmp/images/||g' /tmp/of-images)"
     forget "${DISKS[@]}"
 }
 
