@@ -28,6 +28,9 @@ pub enum ReadErrorKind {
     },
     /// The device or file gave an error, or fewer bytes than it has.
     Device,
+    /// The bytes lie on a member of an array or volume group that was not given. Whatever stands for the whole says so by an
+    /// error of the kind [`io::ErrorKind::NotFound`].
+    NotGiven,
     /// The target has already cost as many bytes as it may.
     BudgetSpent {
         /// The cap.
@@ -53,6 +56,12 @@ impl fmt::Display for ReadError {
                     "reading {len} bytes at {offset:#x} gave fewer bytes than the size promised"
                 ),
             },
+            ReadErrorKind::NotGiven => {
+                write!(
+                    f,
+                    "{len} bytes at {offset:#x} lie on a member that was not given"
+                )
+            }
             ReadErrorKind::BudgetSpent { budget } => {
                 write!(
                     f,

@@ -144,7 +144,10 @@ impl<'a> Reader<'a> {
                 }),
                 Failure::Short => fail(ReadErrorKind::Device),
                 Failure::Os(source) => ReadError {
-                    kind: ReadErrorKind::Device,
+                    kind: match source.kind() {
+                        io::ErrorKind::NotFound => ReadErrorKind::NotGiven,
+                        _ => ReadErrorKind::Device,
+                    },
                     offset,
                     len,
                     source: Some(Arc::new(source)),

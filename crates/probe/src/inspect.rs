@@ -167,6 +167,8 @@ fn add_member(
                 });
                 return Some(format.beside);
             }
+            // Part of an array whose other members are somewhere else: what can be read may still tell.
+            Err(error) if error.kind == ReadErrorKind::NotGiven => {}
             Err(error) => {
                 let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
                 unreadable(stack, base, format.name, &error);
@@ -215,6 +217,11 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, walk: &mut W
 
 /// Looks for a copy of a superblock, and puts the filesystem it describes on `base`.
 fn add_fallback(stack: &mut Stack, base: LayerId, window: &Window<'_>) {
+    // Where the usual places were not given, a copy says nothing about what stands there.
+    let usual = window.matches(HEAD - 1, &[0]);
+    if matches!(usual, Err(error) if error.kind == ReadErrorKind::NotGiven) {
+        return;
+    }
     for prober in FALLBACKS {
         if stopped(stack, base) {
             return;
@@ -261,6 +268,8 @@ fn try_all(
                     break;
                 }
             }
+            // Part of an array whose other members are somewhere else: what can be read may still tell.
+            Err(error) if error.kind == ReadErrorKind::NotGiven => {}
             Err(error) => {
                 let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
                 unreadable(stack, base, prober.name, &error);

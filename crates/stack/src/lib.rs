@@ -24,7 +24,7 @@ pub use fact::{Fact, ImageBytes, Source, Trust};
 pub use grids::{GridFact, GridRole};
 pub use interval::Interval;
 pub use layer::{Layer, LayerId, LayerKind, Stack};
-pub use oddity::{Oddity, OddityKind};
+pub use oddity::{NOT_GIVEN, Oddity, OddityKind};
 pub use seen::{Piece, Seen, SeenGrid, Surveyed};
 pub use survey::{Base, Class, Run, Survey, Window};
 pub use written::{Unplaced, Written, WrittenGap, WrittenRun};

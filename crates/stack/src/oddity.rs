@@ -123,6 +123,10 @@ pub enum OddityKind {
     UnclearOwner,
 }
 
+/// Said of the layer that stands for a member which was not given, by [`OddityKind::Missing`].
+pub const NOT_GIVEN: &str =
+    "this member was not given: what lies on it, and its sectors, are not known";
+
 impl OddityKind {
     /// The word for it.
     #[must_use]

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_rules::{Correlation, both_ways, division};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source,
-    Trust, Value,
+    Fact, GridFact, GridRole, Interval, Key, Layer, LayerId, LayerKind, NOT_GIVEN, Seen, SeenGrid,
+    Source, Trust, Value,
 };
 
 use super::snippet::sanitise;
@@ -44,8 +44,14 @@ impl Tree<'_> {
         let above: Vec<LayerId> = stack.above(id).collect();
         // A layer over several others (an array) is told in full below the first of them only.
         let repeated = from.is_some_and(|below| layer.below.first() != Some(&below));
-        let headline = if repeated && layer.kind == LayerKind::Container {
+        let headline = if repeated {
             self.reference(layer)
+        } else if layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN) {
+            format!(
+                "{}  {}",
+                paint(STRONG, sanitise(&layer.name)),
+                paint(FAINT, "not given")
+            )
         } else {
             self.headline(id, layer)
         };
@@ -73,9 +79,11 @@ impl Tree<'_> {
         }
     }
 
-    /// `qcow2 of top.qcow2  told above`: a virtual disk below one of the other files that it needs.
+    /// `qcow2 of top.qcow2  told above`: a virtual disk below one of the other files that it needs; `md0  told above`: an
+    /// array below its other members.
     fn reference(&self, layer: &Layer) -> String {
         let file = layer.below.first().map(|id| self.checked.stack.layer(*id));
+        let file = file.filter(|_| layer.kind == LayerKind::Container);
         let of = file.map_or_else(String::new, |file| format!(" of {}", file_name(&file.name)));
         format!(
             "{}  {}",
@@ -125,7 +133,13 @@ impl Tree<'_> {
 
     fn details(&self, id: LayerId, layer: &Layer) -> Vec<String> {
         let mut lines = Vec::new();
-        let grids: Vec<String> = layer.grids.iter().map(grid).collect();
+        let mut grids: Vec<String> = Vec::new();
+        // Members bring the same ones, each with its own provenance.
+        for grid in layer.grids.iter().map(grid) {
+            if !grids.contains(&grid) {
+                grids.push(grid);
+            }
+        }
         if !grids.is_empty() {
             lines.extend(wrapped(&grids));
         }
@@ -135,7 +149,7 @@ impl Tree<'_> {
             .filter(|a| shown(a.key) && tells(&a.value.value))
             .map(|a| attribute(a.key, &a.value))
             .collect();
-        lines.extend(wrapped(&facts));
+        lines.extend(wrapped(&counted(facts)));
         if layer.kind == LayerKind::Partition {
             lines.extend(self.place_of_guest(id));
         }
@@ -240,13 +254,17 @@ impl Tree<'_> {
                 None if on => EVERY_PIECE.to_owned(),
                 None => format!("first boundary {} inside", up_here.phase()),
             };
-            lines.push(format!(
+            let line = format!(
                 "{mark} {} {}{}: {line}{}",
                 seen.role.name(),
                 seen.fact.value.unit(),
                 of(seen),
                 trust(seen.fact)
-            ));
+            );
+            // The sectors of one member after the other.
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
         lines
     }
@@ -436,6 +454,23 @@ fn attribute(key: Key, fact: &Fact<Value>) -> String {
 /// The last part of a path.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// What is said several times, once for each member: `data offset 1 MiB (6 ×)`.
+fn counted(facts: Vec<String>) -> Vec<String> {
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for fact in facts {
+        match all.iter_mut().find(|(known, _)| *known == fact) {
+            Some((_, count)) => *count += 1,
+            None => all.push((fact, 1)),
+        }
+    }
+    all.into_iter()
+        .map(|(fact, count)| match count {
+            1 => fact,
+            _ => format!("{fact} ({count} ×)"),
+        })
+        .collect()
 }
 
 /// Joins items with semicolons into lines that fit a terminal.

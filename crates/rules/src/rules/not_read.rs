@@ -1,8 +1,9 @@
-use straddle_stack::OddityKind;
+use std::collections::BTreeMap;
+use straddle_stack::{LayerId, NOT_GIVEN, OddityKind};
 
 use super::oddities::report;
 use crate::context::Findings;
-use crate::{Code, Context, Page, Rule, Severity, Status};
+use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {
     code: Code(903),
@@ -12,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "What is missing from the picture: parts of a device that gave an error, lists longer than the limit, facts that the system does \
                  not give to this user or this kernel, parents of a virtual disk that were not found, parts of a file inside a guest that \
-                 lie nowhere by themselves (holes, compressed or encrypted parts).",
+                 lie nowhere by themselves (holes, compressed or encrypted parts), members of an array or volume group that were not given.",
         why: "Silence about a layer that was not read is no verdict. This says which layers the report has no opinion about, and what would \
               supply it.",
         evidence: "The error of the read, the limit that was reached, or the file that is absent.",
@@ -48,6 +49,55 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         "",
         "",
     );
+    report_members(context, findings);
+}
+
+/// Members shown by name; the others are counted.
+const MOST_NAMED: usize = 4;
+
+/// One finding for each array or volume group some of whose members were not given.
+fn report_members(context: &Context<'_>, findings: &mut Findings) {
+    let stack = context.stack;
+    let mut sets: BTreeMap<LayerId, Vec<&str>> = BTreeMap::new();
+    for (id, layer) in stack.iter() {
+        let is_absent = layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN);
+        // An array that knows how many members it should have says so itself (STR208 and others).
+        let is_told = || {
+            stack.iter().any(|(whole, layer)| {
+                let mut oddities = layer.oddities.iter();
+                oddities
+                    .any(|odd| matches!(odd.kind, OddityKind::PartlyGiven | OddityKind::Degraded))
+                    && stack.rests_on(whole, id)
+            })
+        };
+        if is_absent && !is_told() {
+            let whole = stack.above(id).next().unwrap_or(id);
+            sets.entry(whole).or_default().push(&layer.name);
+        }
+    }
+    for (id, names) in sets {
+        let mut shown = names
+            .iter()
+            .take(MOST_NAMED)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
+        if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            shown.push_str(&format!(" and {more} more"));
+        }
+        let (verb, them, their) = match names.len() {
+            1 => ("was", "it", "its"),
+            _ => ("were", "them", "their"),
+        };
+        let title = format!(
+            "{}: {shown} {verb} not given: what lies on {them}, and {their} sectors, are not known",
+            stack.layer(id).name
+        );
+        findings.push(
+            Finding::new(RULE.code, Severity::Note, id, title)
+                .help("name the images of all members: straddle check FIRST SECOND …; their order does not matter"),
+        );
+    }
 }
 
 #[cfg(test)]
@@ -55,7 +105,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::{NOT_GIVEN, OddityKind};
 
     #[test]
     fn errors_weigh_more_than_limits() {
@@ -69,6 +119,23 @@ mod tests {
             .map(|finding| finding.severity)
             .collect();
         assert_eq!(severities, [Severity::Warning, Severity::Note]);
+    }
+
+    #[test]
+    fn members_that_were_not_given_are_one_finding() {
+        let mut lab = Lab::new();
+        let disks = [(); 3].map(|()| lab.disk(512));
+        lab.array(&disks, 65_536, &[0, 0, 0]);
+        for disk in &disks[1..] {
+            lab.odd(*disk, OddityKind::Missing, NOT_GIVEN);
+        }
+        let findings = lab.findings(&RULE);
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        assert!(
+            findings[0]
+                .title
+                .contains("sda, sda were not given: what lies on them")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What rules about things that probers and sources found odd share.
 
-use straddle_stack::{Layer, Oddity, OddityKind, Source};
+use straddle_stack::{Layer, NOT_GIVEN, Oddity, OddityKind, Source};
 
 use crate::context::Findings;
 use crate::{Code, Context, Finding, Severity};
@@ -19,6 +19,10 @@ pub(crate) fn report(
             let Some((_, severity)) = kinds.iter().find(|(kind, _)| *kind == oddity.kind) else {
                 continue;
             };
+            // Told of all members of a set at once, by whoever asks for this kind.
+            if oddity.detail == NOT_GIVEN {
+                continue;
+            }
             let title = format!("{}: {}", subject(layer, oddity), oddity.detail);
             let mut finding = Finding::new(code, *severity, id, title);
             if let Some(source) = &oddity.source {

@@ -39,7 +39,7 @@ impl Mapped {
         self.targets
             .get(index)
             .and_then(Option::as_ref)
-            .ok_or_else(|| io::Error::other("these bytes lie on a member that was not given"))
+            .ok_or_else(not_given)
     }
 
     /// Fills `buf` from one layer below; zeroes beyond its end.
@@ -80,9 +80,7 @@ impl Mapped {
             {
                 self.rebuild(raid, *lost, others, buf)
             }
-            _ => Err(io::Error::other(
-                "these bytes lie on members that were not given",
-            )),
+            _ => Err(not_given()),
         }
     }
 
@@ -110,6 +108,14 @@ impl Mapped {
         }
         Ok(())
     }
+}
+
+/// What the reader takes for bytes that nobody has, rather than for a failing disk.
+fn not_given() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::NotFound,
+        "these bytes lie on a member that was not given",
+    )
 }
 
 impl ReadAt for Mapped {

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
-use straddle_io::{ReadAt, ReadError, Reader};
+use straddle_io::{ReadAt, ReadError, ReadErrorKind, Reader};
 use straddle_probe::container::{
     Container, Content, Disk, ExtentOf, Format, OpensAs, Role, recognise,
 };
@@ -161,7 +161,9 @@ impl<'a> Guests<'a> {
                 self.inspect_disk(contents, reader, depth);
                 let base = self.stack().layer(contents.layer);
                 let said = |oddity: &Oddity| oddity.kind == OddityKind::Unreadable;
-                if !base.oddities.iter().any(said) {
+                // What lies on a member that was not given was named there.
+                let is_known = error.kind == ReadErrorKind::NotGiven;
+                if !is_known && !base.oddities.iter().any(said) {
                     let detail = format!("while looking for a virtual disk: {error}");
                     self.odd(contents.layer, OddityKind::Unreadable, detail);
                 }

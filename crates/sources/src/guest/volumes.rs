@@ -6,7 +6,7 @@ use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::Window;
 use straddle_probe::volume::{Assembly, Below, Holds, Member, Node, Part};
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, NOT_GIVEN, Oddity, OddityKind};
 
 use super::mapped::Mapped;
 use super::{Contents, DEEPEST, Guests};
@@ -166,11 +166,6 @@ impl Guests<'_> {
         let mut nodes: Vec<Lower> = Vec::new();
         let mut missing: BTreeMap<String, LayerId> = BTreeMap::new();
         let mut to_look_into = Vec::new();
-        // Formats that know which members there should be say so of the whole, once.
-        let told = assembly.nodes.iter().any(|node| {
-            let mut oddities = node.layer.oddities.iter();
-            oddities.any(|o| matches!(o.kind, OddityKind::PartlyGiven | OddityKind::Degraded))
-        });
         for node in assembly.nodes {
             if self.stack().layers().len() >= MOST_LAYERS {
                 if let Some(part) = parts.first() {
@@ -192,7 +187,7 @@ impl Guests<'_> {
                         .get(index)
                         .map(|part| (part.member.layer, part_bytes.get(index).cloned())),
                     Below::Node(index) => nodes.get(index).cloned(),
-                    Below::Missing(name) => Some((self.absent(name, told, &mut missing), None)),
+                    Below::Missing(name) => Some((self.absent(name, &mut missing), None)),
                 };
                 let Some((id, bytes)) = lower else { continue };
                 layer.below.push(id);
@@ -236,20 +231,12 @@ impl Guests<'_> {
     }
 
     /// What stands for a member that was not given.
-    fn absent(
-        &mut self,
-        name: String,
-        told: bool,
-        missing: &mut BTreeMap<String, LayerId>,
-    ) -> LayerId {
+    fn absent(&mut self, name: String, missing: &mut BTreeMap<String, LayerId>) -> LayerId {
         *missing.entry(name).or_insert_with_key(|name| {
             let mut layer = Layer::new(LayerKind::Device, name.clone());
-            if !told {
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Missing,
-                    "this member was not given: what lies on it, and its sectors, are not known",
-                ));
-            }
+            layer
+                .oddities
+                .push(Oddity::new(OddityKind::Missing, NOT_GIVEN));
             self.stack().push(layer)
         })
     }

@@ -1,5 +1,6 @@
 //! What lies on the devices of the live host: their partition tables and superblocks, read through the probers.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,16 +67,9 @@ impl Host<'_> {
 
     /// Puts together members on which the kernel has built nothing: arrays that are stopped, volumes that are not open.
     fn assemble(&mut self, found: Vec<(Vec<Member>, Arc<dyn ReadAt>)>) {
-        let bare = |stack: &Stack, id| stack.above(id).next().is_none();
-        let bare: Vec<(Vec<Member>, Arc<dyn ReadAt>)> = found
-            .into_iter()
-            .map(|(mut members, bytes)| {
-                members.retain(|member| bare(&self.stack, member.layer));
-                (members, bytes)
-            })
-            .collect();
+        let left = left_alone(&self.stack, found);
         let mut guests = Guests::new(self, None);
-        for (members, bytes) in bare {
+        for (members, bytes) in left {
             guests.found(members, &bytes, 0);
         }
         guests.assemble();
@@ -273,6 +267,24 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
     });
 }
 
+/// The members of those sets on which the kernel has built nothing at all. A spare, or a member that was thrown out, has
+/// nothing above it either; but the array that it names is there, from its other members.
+fn left_alone(
+    stack: &Stack,
+    mut found: Vec<(Vec<Member>, Arc<dyn ReadAt>)>,
+) -> Vec<(Vec<Member>, Arc<dyn ReadAt>)> {
+    let set = |member: &Member| (member.format.name, member.set.clone());
+    let members = found.iter().flat_map(|(members, _)| members);
+    let running: HashSet<_> = members
+        .filter(|member| stack.above(member.layer).next().is_some())
+        .map(set)
+        .collect();
+    for (members, _) in &mut found {
+        members.retain(|member| !running.contains(&set(member)));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,5 +353,83 @@ sys/block/md0/md/dev-sda/offset = 0
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "md0"]);
+    }
+
+    /// A bcache backing device whose data start at 8 KiB, as make-bcache writes its superblock.
+    fn backing_device() -> tempfile::NamedTempFile {
+        let mut superblock = [0_u8; 512];
+        superblock[16] = 1;
+        superblock[24..40].copy_from_slice(&[
+            0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba,
+            0x6d, 0x81,
+        ]);
+        superblock[40..56].fill(7);
+        let mut image = tempfile::NamedTempFile::new().expect("temporary file");
+        image.write_all(&[0; 4096]).expect("write");
+        image.write_all(&superblock).expect("write");
+        image.as_file().set_len(32 << 20).expect("grow");
+        image
+    }
+
+    fn names_with(text: &str) -> Vec<String> {
+        let root = Root::from_tree("test", text).expect("a tree");
+        let overrides = Overrides::default();
+        let mut host = Host::read(&root, &overrides).expect("a host");
+        host.build_all();
+        let disk = host.built("sda").expect("built");
+        let image = backing_device();
+        let found = host.inspect(disk, Target::open(image.path()).expect("opens"));
+        host.assemble(found.into_iter().collect());
+        let stack = host.into_stack();
+        let names = stack.layers().iter().map(|layer| layer.name.clone());
+        names.collect()
+    }
+
+    #[test]
+    fn a_payload_that_nothing_was_built_on_shows_its_layers() {
+        assert_eq!(
+            names_with("sys/block/sda/size = 65536\n"),
+            ["sda", "bcache"]
+        );
+    }
+
+    #[test]
+    fn a_payload_that_is_open_is_not_told_twice() {
+        let text = "sys/block/sda/size = 65536
+sys/block/dm-0/size = 65520
+sys/block/dm-0/dm/name = open
+sys/block/dm-0/slaves/sda -> ../../sda
+";
+        assert_eq!(names_with(text), ["sda", "dm-0"]);
+    }
+
+    #[test]
+    fn a_spare_of_an_array_that_runs_is_no_array_of_its_own() {
+        let mut stack = Stack::new();
+        let disks =
+            ["sda", "sdb", "sdc"].map(|name| stack.push(Layer::new(LayerKind::Device, name)));
+        let mut array = Layer::new(LayerKind::Array, "md0");
+        array.below = vec![disks[0]];
+        stack.push(array);
+        let member = |layer, set: &str| Member {
+            layer,
+            extent: straddle_geometry::Extent::whole(Bytes::mib(1)),
+            format: straddle_probe::registry::VOLUMES[0],
+            set: set.to_owned(),
+            member: format!("{layer:?}"),
+            of: Some(2),
+        };
+        let bytes: Arc<dyn ReadAt> = Arc::new(vec![0_u8; 512]);
+        let found = vec![
+            (vec![member(disks[0], "runs")], Arc::clone(&bytes)),
+            (vec![member(disks[1], "runs")], Arc::clone(&bytes)),
+            (vec![member(disks[2], "stopped")], bytes),
+        ];
+        let left: Vec<String> = left_alone(&stack, found)
+            .into_iter()
+            .flat_map(|(members, _)| members)
+            .map(|member| member.set)
+            .collect();
+        assert_eq!(left, ["stopped"]);
     }
 }
