@@ -6,7 +6,7 @@
 # wipe: after states that `try` does not make.
 wipe() {
     local disk
-    forget $members
+    forget "${DISKS[@]}"
     for disk in "${DISKS[@]}"; do quiet dd if=/dev/zero of="$disk" bs=1M count=8 oflag=direct; blockdev --rereadpt "$disk"; done
 }
 # odd: what is odd about the array by its members.
