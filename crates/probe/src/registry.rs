@@ -24,6 +24,8 @@ pub static CONTAINERS: &[&Format] = &[
 /// the mirror, a LUKS header or a physical volume as likely as a filesystem.
 pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::md::FORMAT,
+    &volume::imsm::FORMAT,
+    &volume::ddf::FORMAT,
     &volume::ldm::FORMAT,
     &volume::spaces::FORMAT,
     &volume::zfs::FORMAT,

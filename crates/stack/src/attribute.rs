@@ -264,6 +264,8 @@ keys! {
     ProtectionInformation = "protection information",
     /// State of an array: `optimal`, `degraded`.
     State = "state",
+    /// Whose firmware wrote the metadata of an array on its disks: `Intel Matrix RAID (IMSM)`.
+    FirmwareRaid = "firmware RAID",
     /// LVM physical extent.
     ExtentSize = "extent size",
     /// Where the first extent of an LVM physical volume lies in it.

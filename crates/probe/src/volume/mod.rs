@@ -6,6 +6,9 @@
 
 pub mod bcache;
 pub mod bitlocker;
+pub mod ddf;
+mod firmware;
+pub mod imsm;
 pub mod integrity;
 pub(crate) mod ldm;
 pub mod luks;

@@ -2,5 +2,6 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod bitlocker;
+pub mod firmware;
 pub mod ldm;
 pub mod qemu_map;
