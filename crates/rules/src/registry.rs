@@ -41,6 +41,8 @@ pub static RULES: &[&Rule] = &[
     &rules::reshaping_array::RULE,
     &rules::members_disagree::RULE,
     &rules::partly_given::RULE,
+    &rules::firmware_volume_start::RULE,
+    &rules::firmware_array_state::RULE,
     &rules::odd_full_stripe::RULE,
     &rules::untold_filesystem::RULE,
     &rules::concatenated::RULE,

@@ -33,10 +33,25 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
-    for (id, layer) in context.stack.iter() {
+    // STR212 speaks of arrays that firmware described: they are mended elsewhere.
+    let own = |layer: &Layer| layer.attribute(Key::FirmwareRaid).is_none();
+    let help = "re-create this member on a boundary and let the array rebuild onto it";
+    look(context, RULE.code, own, help, findings);
+}
+
+/// Finds data of arrays of one kind that start off their members' sectors.
+pub(super) fn look(
+    context: &Context<'_>,
+    code: Code,
+    is_of_kind: impl Fn(&Layer) -> bool,
+    help: &'static str,
+    findings: &mut Findings,
+) {
+    for (id, layer) in context.stack.iter().filter(|(_, layer)| is_of_kind(layer)) {
         for (index, member) in layer.below.iter().enumerate() {
             if let Some(start) = data_start(context, layer, index, *member) {
-                check_member(context, (id, layer), *member, &start, findings);
+                let array = (code, help, id, layer);
+                check_member(context, array, *member, &start, findings);
             }
         }
     }
@@ -92,7 +107,7 @@ fn data_start(
 
 fn check_member(
     context: &Context<'_>,
-    (id, layer): (LayerId, &Layer),
+    (code, help, id, layer): (Code, &'static str, LayerId, &Layer),
     member: LayerId,
     start: &Fact<Bytes>,
     findings: &mut Findings,
@@ -115,14 +130,14 @@ fn check_member(
             with_article(role)
         );
         findings.push(
-            Finding::priced(RULE.code, id, title, prices)
+            Finding::priced(code, id, title, prices)
                 .evidence(
                     &start.source,
                     format!("data offset = {}", both_ways(start.value)),
                 )
                 .evidence(&grid.fact.source, format!("{} = {unit}", role.name()))
                 .arithmetic(division(start.value, seen))
-                .help("re-create this member on a boundary and let the array rebuild onto it"),
+                .help(help),
         );
     }
 }

@@ -27,6 +27,8 @@ pub(crate) mod ext_geometry;
 pub(crate) mod file_extents;
 pub(crate) mod file_lattice;
 pub(crate) mod filesystem_size;
+pub(crate) mod firmware_array_state;
+pub(crate) mod firmware_volume_start;
 pub(crate) mod first_extent_far;
 pub(crate) mod first_extent_stripe;
 pub(crate) mod flash_claims_512;
