@@ -160,11 +160,14 @@ fn damaged_members_do_no_harm() {
     assert!(tried >= seeds.len().min(50), "{tried} tried");
 }
 
+/// Bytes, each with the place where they start.
+type Pieces = Vec<(u64, Vec<u8>)>;
+
 /// Bytes over others, as far as they reach.
 struct Overlaid {
     below: Vec<u8>,
     size: u64,
-    over: Vec<(u64, Vec<u8>)>,
+    over: Pieces,
 }
 
 impl ReadAt for Overlaid {
@@ -188,7 +191,7 @@ impl ReadAt for Overlaid {
 }
 
 /// What former owners leave: boot sectors and superblocks at the start, and copies further on.
-fn left_over() -> Vec<(&'static str, Vec<(u64, Vec<u8>)>)> {
+fn left_over() -> Vec<(&'static str, Pieces)> {
     let field = |len: usize, fields: &[(usize, &[u8])]| {
         let mut bytes = vec![0; len];
         for (at, field) in fields {

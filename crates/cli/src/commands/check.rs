@@ -467,6 +467,8 @@ fn is_disk_image(stack: &Stack) -> bool {
             layer.kind,
             LayerKind::Partition | LayerKind::Filesystem | LayerKind::Container
         ) || layer.attribute(Key::PartitionTable).is_some()
+            // A member of an array, a volume group or the like.
+            || layer.attribute(Key::Holds).is_some()
     })
 }
 
