@@ -1,5 +1,5 @@
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Key, Layer, LayerKind, Seen, Value};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Seen, Value};
 
 use crate::context::{Findings, is_believable};
 use crate::wording::{both_ways, division};
@@ -59,6 +59,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 }
             }
         }
+        if off.is_some_and(|(role, ..)| {
+            matches!(role, GridRole::PhysicalSector | GridRole::IndirectionUnit)
+        }) {
+            continue;
+        }
         let title = format!(
             "{}: its members begin their data at different offsets, {} and {}",
             layer.name, first.value, other.value
@@ -113,7 +118,7 @@ mod tests {
         let mut lab = Lab::new();
         let members = [lab.disk(4096), lab.disk(4096)];
         for member in members {
-            lab.grid(member, GridRole::IndirectionUnit, 16_384);
+            lab.grid(member, GridRole::EraseBlock, 16_384);
         }
         let array = lab.array(&members, 65_536, &offsets);
         for offset in offsets {
@@ -132,6 +137,11 @@ mod tests {
             Severity::Warning,
             "1,052,672 = 64 × 16,384 + 4,096",
         );
+    }
+
+    #[test]
+    fn off_a_sector_is_what_another_rule_says() {
+        array([1 << 20, 2050 * 512]).none(&RULE);
     }
 
     #[test]
