@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let texts = matches!(args.take_as, As::Auto | As::Text);
     let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
     let jobs = if !captured && matches!(args.take_as, As::Auto | As::Image) {
-        expand::assembled(jobs)
+        expand::assembled(jobs, args.take_as == As::Image)
     } else {
         jobs
     };
@@ -291,7 +291,7 @@ impl Checker {
             .map(|(index, (path, ..))| (index, path.as_path()))
             .collect();
         let groups = match self.take_as {
-            As::Auto => expand::groups(&paths),
+            As::Auto => expand::groups(&paths, false),
             _ => expand::Groups::default(),
         };
         for (index, (path, target, may_be_text)) in images.into_iter().enumerate() {

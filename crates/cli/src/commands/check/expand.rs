@@ -85,8 +85,9 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
     (jobs, unlisted)
 }
 
-/// Puts images that are members of one set together, where the first of them was.
-pub(super) fn assembled(jobs: Vec<Job>) -> Vec<Job> {
+/// Puts images that are members of one set together, where the first of them was; devices only when they are to be taken for
+/// images: else the kernel knows what they are members of.
+pub(super) fn assembled(jobs: Vec<Job>, devices: bool) -> Vec<Job> {
     let paths: Vec<(usize, &Path)> = jobs
         .iter()
         .enumerate()
@@ -95,7 +96,7 @@ pub(super) fn assembled(jobs: Vec<Job>) -> Vec<Job> {
             _ => None,
         })
         .collect();
-    let Groups { firsts, others } = groups(&paths);
+    let Groups { firsts, others } = groups(&paths, devices);
     jobs.into_iter()
         .enumerate()
         .filter(|(index, _)| !others.contains(index))
@@ -120,13 +121,15 @@ type Group<'a> = (Vec<(usize, &'a Path)>, Vec<String>);
 
 /// Which of these files are members of one set. Among more than [`MOST_OF_ONE`] nobody keeps the members of an array, and
 /// every file would be looked at twice.
-pub(super) fn groups(paths: &[(usize, &Path)]) -> Groups {
+pub(super) fn groups(paths: &[(usize, &Path)], devices: bool) -> Groups {
     let mut found = Groups::default();
     if !(2..=MOST_OF_ONE).contains(&paths.len()) {
         return found;
     }
     let sets_of = |(_, path): &(usize, &Path)| match Target::open(path) {
-        Ok(target) if target.kind() == TargetKind::File => sources::sets(&Arc::new(target)),
+        Ok(target) if devices || target.kind() == TargetKind::File => {
+            sources::sets(&Arc::new(target))
+        }
         _ => Vec::new(),
     };
     let mut sets = Vec::new();

@@ -1,7 +1,7 @@
 //! What `tests/real_tools_volumes_ldm.rs` does not show: what is damaged or hostile, and what ldmtool does not read.
 
 #[path = "../../../tests/support/ldm.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, clippy::duplicate_mod)]
 mod maker;
 
 use straddle_geometry::{Bytes, Map, RaidLayout, SectorSize};

@@ -25,7 +25,7 @@ mod tests {
         for byte in b"LVM2 x[5A%r0N*>" {
             register ^= u32::from(*byte);
             for _ in 0..8 {
-                register = register >> 1 ^ (register & 1) * 0xedb8_8320;
+                register = (register >> 1) ^ ((register & 1) * 0xedb8_8320);
             }
         }
         assert_eq!(super::of(b"LVM2 x[5A%r0N*>"), register);

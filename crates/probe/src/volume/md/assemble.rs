@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use straddle_geometry::{Bytes, Extent, Map, Raid, RaidLayout, Segment, Striping, Unit};
+use straddle_geometry::{Bytes, Map, Raid, RaidLayout, Segment, Striping, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Source, Value};
+use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
 
 use super::seats::{Given, MOST_REMARKS, Table, seat};
 use super::superblock::{self, MOST_MEMBERS, Role, Superblock};

@@ -79,8 +79,8 @@ fn four(level: i32, layout: u32) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn recognised(image: &Vec<u8>) -> Option<Recognised> {
-    let reader = Reader::new(image);
+fn recognised(image: &[u8]) -> Option<Recognised> {
+    let reader = Reader::new(&image);
     FORMAT.run(&Window::whole(&reader, None)).expect("readable")
 }
 

@@ -160,7 +160,7 @@ mod tests {
         let unit = Unit::new(10).expect("not zero");
         let (zones, cut) = striped(&columns(&[30, 50]), unit, 0);
         assert_eq!((zones.len(), cut), (1, true));
-        assert_eq!(striped(&columns(&[50, 50]), unit, 0).1, false);
+        assert!(!striped(&columns(&[50, 50]), unit, 0).1);
         let mut two = columns(&[30, 50]);
         two[0].size = None;
         let (zones, cut) = striped(&two, unit, 1);

@@ -106,6 +106,9 @@ pub(super) struct Database {
     pub(super) oddities: Vec<Oddity>,
 }
 
+/// The fragments of a record by number, each with its place.
+type Fragments = BTreeMap<u16, (u64, [u8; FRAGMENT])>;
+
 impl Database {
     /// Reads the copy in `window`; `None` when the disk has none.
     pub(super) fn read(window: &Window<'_>) -> Result<Option<Database>, ReadError> {
@@ -141,8 +144,7 @@ impl Database {
             let limit = Oddity::at(OddityKind::LimitReached, detail, source);
             out.oddities.push(limit);
         }
-        let mut records: BTreeMap<u32, (u16, BTreeMap<u16, (u64, [u8; FRAGMENT])>)> =
-            BTreeMap::new();
+        let mut records: BTreeMap<u32, (u16, Fragments)> = BTreeMap::new();
         for number in HEADER_SLOTS..used.min(MOST_SLOTS) {
             let at = AT.saturating_add(u64::from(number).saturating_mul(64));
             let slot: Slot = match window.get(at) {

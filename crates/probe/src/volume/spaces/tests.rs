@@ -1,7 +1,7 @@
 //! Pools made by `tests/makers/spaces.pl`; there is no maker and no other reader outside of Windows.
 
 #[path = "../../../tests/support/ldm.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, clippy::duplicate_mod)]
 mod maker;
 
 use straddle_geometry::{Bytes, Map, RaidLayout};
