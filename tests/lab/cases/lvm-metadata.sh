@@ -40,10 +40,10 @@ JQ
 # A line for each target of a volume, with names in place of numbers and without what says nothing of places.
 cat > /tmp/logical.jq <<'JQ'
 .targets[0].stack as $stack
-| def label: [.attributes[] | select(.key == "label") | .value.value[]][0] // (.name | ltrimstr("./"));
+| def called: [.attributes[] | select(.key == "label") | .value.value[]][0] // (.name | ltrimstr("./"));
   def sectors: . / 512;
   def unit($role): [.grids[] | select(.role == $role) | .grid.value.unit][0] // 0 | sectors;
-  def names: [.below[] | $stack[.] | label];
+  def names: [.below[] | $stack[.] | called];
   def target($at):
     . as $it | names as $names
     | "\($at) \(.size.value | sectors) "
@@ -63,14 +63,14 @@ cat > /tmp/logical.jq <<'JQ'
       elif .map.shape == "linear" then "linear \($names[0]) \(.map.start | sectors)"
       else .format end;
   $stack[] | select(.kind != "device" and (.name | test(" segment ") | not))
-| . as $it | label as $label
+| . as $it | called as $title
 | if .map.shape == "segments" and (.format | test("linear|\\+")) or (.map.first_segments and .format != "thin") then
     .map.first_segments[]
     | . as $run | $stack[$it.below[.target]] as $below
     | if $below.name | test(" segment ") then
-        "\($label) \($run.upper.start | sectors as $at | $below | target($at))"
-      else "\($label) \($run.upper.start | sectors) \($run.upper.len | sectors) linear \($below | label) \($run.lower | sectors)" end
-  else "\($label) \(target(0))" end
+        "\($title) \($run.upper.start | sectors as $at | $below | target($at))"
+      else "\($title) \($run.upper.start | sectors) \($run.upper.len | sectors) linear \($below | called) \($run.lower | sectors)" end
+  else "\($title) \(target(0))" end
 JQ
 # The same from `dmsetup table`. What device-mapper puts between a volume and its parts is left out: `-real` below a snapshot's
 # origin, `-tpool` below a pool, the two parts of a cache's one volume.
@@ -79,7 +79,7 @@ FNR == NR { gsub(/[():]/, " "); name[$2 ":" $3] = $1; next }
 function known(device,   text) {
     if (device == "-") return ""
     if (device in name) text = name[device]
-    else { getline text < ("/sys/dev/block/" device "/uevent-name"); text = disk(device) }
+    else text = disk(device)
     sub(/-real$/, "", text); sub(/-tpool$/, "", text); sub(/-c(data|meta)$/, "", text)
     return text
 }
@@ -94,7 +94,7 @@ function disk(device,   command, text) {
 }
 {
     volume = $1; sub(/:$/, "", volume)
-    if (volume ~ /_rmeta_[0-9]+$|-c(data|meta)$/ || $4 == "snapshot-origin") next
+    if (volume ~ /_rmeta_[0-9]+$|_mlog$|-c(data|meta)$/ || $4 == "snapshot-origin") next
     if (volume "-tpool" in pools || ($4 == "linear" && known($5) == volume)) next
     sub(/-real$/, "", volume); sub(/-tpool$/, "", volume)
     out = volume " " $2 " " $3 " " $4
@@ -173,14 +173,15 @@ plain --type error -n broken -l 1 vg-a
 plain --type zero -n nothing -l 1 vg-a
 compare /tmp/kinds.json
 jq -r '[.targets[0].stack[] | select(.kind != "device")]
-    | "visible volumes: \([.[] | select(.name | test("_|segment|-cow$") | not)] | length)",
+    | "visible volumes: \([.[] | select(.name | test("_([rmi]image|rmeta|tdata|tmeta|w?corig|cvol|cpool)|segment|-cow$") | not)] | length)",
       "oddities: \([.[].oddities[].detail] | unique | join("; "))"' /tmp/kinds.json
 
 echo "== grids of the live host"
 straddle check --json --fail-on never > /tmp/live.json || true
 jq -r '[.targets[].stack[] | select(.format != null)]
     | map({ label: ([.attributes[] | select(.key == "label") | .value.value[]][0]), kind, grids: [.grids[] | select(.role == ("stripe-unit", "full-stripe", "thin-chunk")) | "\(.role) \(.grid.value.unit)"] })
-    | map(select(.label != null)) | unique_by(.label)[] | "\(.label) \(.grids | sort | join(", "))"' /tmp/live.json | sort > /tmp/live
+    | map(select(.label != null)) | map(.label) as $all
+    | map(select((.label + "-tpool") as $pool | $all | index($pool) | not) | .label |= sub("-tpool$"; "")) | unique_by(.label)[] | "\(.label) \(.grids | sort | join(", "))"' /tmp/live.json | sort > /tmp/live
 jq -r '.targets[].stack[] | select(.kind != "device" and (.name | test(" segment ") | not))
     | "\([.attributes[] | select(.key == "label") | .value.value[]][0]) \([.grids[] | select(.role == ("stripe-unit", "full-stripe", "thin-chunk")) | "\(.role) \(.grid.value.unit)"] | sort | join(", "))"' /tmp/kinds.json | sort > /tmp/raw
 join -j 1 -o 1.1 <(cut -d ' ' -f 1 /tmp/live | sort) <(cut -d ' ' -f 1 /tmp/raw | sort) > /tmp/both
@@ -188,28 +189,33 @@ for kind in live raw; do grep -w -F -f /tmp/both "/tmp/$kind" | awk 'FNR == NR {
 alike "grids of volumes that both know, $(wc -l < /tmp/both)" "$(cat /tmp/live.both)" "$(cat /tmp/raw.both)"
 
 echo "== places"
-# One sector in each of eight rows of stripes, so that parity of a row is the sector itself; the syndrome is not.
+# One sector in each of eight rows of stripes, so that parity of a row is the sector itself. The syndrome is that too for the
+# first unit of a row; where it is, it must be where it was said to be.
 for volume in "${marked[@]}"; do
     step=$(jq -r --arg name "vg-a/$volume" '[.targets[0].stack[] | select(.name == $name)][0]
-        | [(.map.stripe_unit // 65536), ([.attributes[] | select(.key == "data-members") | .value.value[]][0] // 3)] | @tsv' /tmp/kinds.json)
-    read -r unit data <<< "$step"
+        | [([.grids[] | select(.role == "stripe-unit") | .grid.value.unit][0] // 65536), .size.value, ([.attributes[] | select(.key == "data-members") | .value.value[]][0] // 3)] | @tsv' /tmp/kinds.json)
+    read -r unit size data <<< "$step"
     offsets=() 
     for i in 0 1 2 3 4 5 6 7; do
         offset=$((i * data * unit + i % data * unit + i * 512))
+        [ "$offset" -lt "$size" ] || break
         offsets+=("--where=$offset+512")
         printf '%-512s' "mark at $volume:$offset." |
             quiet dd of="/dev/mapper/vg--a-${volume//-/--}" bs=512 seek=$((offset / 512)) oflag=direct conv=notrunc iflag=fullblock
     done
     raw --of "vg-a/$volume" "${offsets[@]}" |
         jq -r --arg name "$volume" '.targets[0] as $it | $it.places[] | .steps[0].offset as $offset | .written[]
-            | select($it.stack[.layer].kind == "device" and .share != "syndrome")
-            | "\($name):\($offset) \($it.stack[.layer].name | ltrimstr("./")) \(.extent.start)"'
-done | sort > /tmp/places.expected
+            | select($it.stack[.layer].kind == "device")
+            | (if .share == "syndrome" then "? " else "" end) + "\($name):\($offset) \($it.stack[.layer].name | ltrimstr("./")) \(.extent.start)"'
+done > /tmp/places
+grep -v "^?" /tmp/places | sort > /tmp/places.expected
+sed -n "s/^? //p" /tmp/places | sort > /tmp/places.syndromes
 for disk in "${DISKS[@]}"; do
     blockdev --flushbufs "$disk"
     { tr '\0' '\n' < "$disk" | grep -a -b -o 'mark at [a-z0-9_-]*:[0-9]*\.' || [ $? = 1 ]; } |
         sed "s|^\([0-9]*\):mark at \([^.]*\)\.|\2 ${disk##*/} \1|"
-done | sort > /tmp/places.found
+done | sort > /tmp/places.all
+comm -13 /tmp/places.syndromes /tmp/places.all > /tmp/places.found
 alike "sectors of ${#marked[@]} volumes, $(wc -l < /tmp/places.found) copies" "$(cat /tmp/places.expected)" "$(cat /tmp/places.found)"
 
 echo "== a member that was not given"
