@@ -32,6 +32,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         let Some(block) = layer.grid(GridRole::AllocationUnit) else {
             continue;
         };
+        // STR613 speaks of ZFS, member by member.
+        if super::vdev_sector::is_zfs(layer) {
+            continue;
+        }
         let step = block.value.unit();
         let below = context.stack.only_below(id);
         for grid in context.below(id, GridRole::PhysicalSector) {

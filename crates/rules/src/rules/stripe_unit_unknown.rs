@@ -62,6 +62,10 @@ pub(super) fn is_single_drive(device: &Layer) -> bool {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.data_partitions() {
+        // STR616 says it of VMFS, and where it comes from.
+        if super::vmfs_start::speaks_of(context, id, layer) {
+            continue;
+        }
         let Some((device, start)) = hidden_array(context, id) else {
             continue;
         };

@@ -23,3 +23,4 @@ pub(super) mod smartctl;
 pub(super) mod sysfs;
 pub(super) mod xfs_info;
 pub(super) mod zfs;
+pub(super) mod zfs_get;

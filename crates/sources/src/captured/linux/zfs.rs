@@ -17,7 +17,12 @@ use crate::inventory::{Name, Placing, Space, Thing};
 pub(crate) static TOOL: Tool = Tool {
     name: "zfs",
     platform: "linux",
-    commands: &["zdb -C", "zdb -l DEVICE", "zpool status -P"],
+    commands: &[
+        "zdb -C",
+        "zdb -l DEVICE",
+        "zpool status -P",
+        "zfs get volblocksize,recordsize",
+    ],
     readers: &[
         Reader::Text {
             anchors: &[Anchor::Start("version: ")],
@@ -38,6 +43,11 @@ pub(crate) static TOOL: Tool = Tool {
                     .any(|line| line.text.trim_start().starts_with("state: "))
             },
             read: status,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Start("NAME ")],
+            begins: super::zfs_get::begins,
+            read: super::zfs_get::read,
         },
     ],
 };
