@@ -255,7 +255,7 @@ alike "physical volumes of two groups (pvs), $(wc -l < /tmp/physical.found)" "$(
 DISKS=("${all[@]}")
 release "${DISKS[@]}"
 
-echo "== optimal I/O size of 3 MiB, physical sectors that begin at sector 7"
+echo "== physical sectors that begin at sector 7"
 disks 3 dev_size_mb=32 physblk_exp=3 lowest_aligned=7
 quiet pvcreate -qff -y "${DISKS[@]}"
 quiet vgcreate -q -s 1m vg-e "${DISKS[@]}"

@@ -121,9 +121,10 @@ fn finding(
             start.div_rem(mebibyte).1.grouped()
         ));
     }
-    Some(finding.help(
-        "with a new physical volume: pvcreate --dataalignment 1m; GRUB may not find what lies so far in",
-    ))
+    if start >= FAR {
+        finding = finding.note("GRUB may not find volumes that lie so far in");
+    }
+    Some(finding.help("with a new physical volume: pvcreate --dataalignment 1m"))
 }
 
 #[cfg(test)]
