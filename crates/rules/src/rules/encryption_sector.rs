@@ -35,10 +35,22 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         };
         let size = grid.clone().map(|grid| grid.unit().bytes());
         if let Some(sector) = larger_sector(context, id, size.value) {
-            findings.extend(
-                finding(RULE.code, Severity::Note, (id, layer), "encryption sectors", &size, sector)
-                    .map(|finding| finding.help("LUKS2: cryptsetup reencrypt --sector-size 4096, when all blocks above are 4 KiB or more")),
+            let found = finding(
+                RULE.code,
+                Severity::Note,
+                (id, layer),
+                "encryption sectors",
+                &size,
+                sector,
             );
+            findings.extend(found.map(|found| match layer.format.as_deref() {
+                // It takes the sectors that the disk reports.
+                Some("bitlocker") => found,
+                Some("integrity") => found.help(
+                    "integritysetup format --sector-size 4096, which destroys what is there; all blocks above must be 4 KiB or more",
+                ),
+                _ => found.help("LUKS2: cryptsetup reencrypt --sector-size 4096, when all blocks above are 4 KiB or more"),
+            }));
         }
     }
 }

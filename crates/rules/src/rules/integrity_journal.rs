@@ -1,4 +1,5 @@
-use straddle_stack::{GridRole, Key, LayerKind, Value};
+use straddle_geometry::Bytes;
+use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
 use crate::wording::both_ways;
@@ -63,7 +64,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     .note(format!(
                         "tags of {} B for each of {} sectors are {} B before every {} of data; each write changes some of them, too",
                         tag.value.grouped(),
-                        Value::Count(sectors),
+                        Bytes::new(sectors).grouped(),
                         tags.grouped(),
                         interleave.value
                     ));
