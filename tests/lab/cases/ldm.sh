@@ -31,7 +31,7 @@ ours() {
 # ldmtool the disk and the sector that they are.
 theirs() {
     dmsetup ls | sed 's/\t(/ /; s/)//; s/, /:/' > /tmp/numbers
-    dmsetup table | awk -v loops="$1" '
+    { dmsetup table | grep -v '^No devices found' || true; } | awk -v loops="$1" '
         BEGIN {
             while ((getline line < loops) > 0) { split(line, f, " "); disk[f[1]] = f[2] }
             while ((getline line < "/tmp/numbers") > 0) { split(line, f, " "); number[f[1]] = f[2] }
