@@ -55,6 +55,10 @@ const TESTS: &[(&str, &str)] = &[
         "proves that targets are opened read-only and how much is read",
     ),
     ("time", "peak memory of a run"),
+    (
+        "thin-provisioning-tools",
+        "thin_check and cache_check: LVM wants them for pools in the lab",
+    ),
     ("user-mode-linux", "the lab's kernel"),
     (
         "util-linux",
