@@ -24,7 +24,8 @@ struct Outcome {
 fn run(script: &Path, limit: u64) -> Outcome {
     let guest = Guest {
         repository: repository(),
-        memory: "512M".to_owned(),
+        // Disks of scsi_debug are in it; what a case does not touch costs nothing.
+        memory: "1G".to_owned(),
         limit: Duration::from_secs(limit),
         out: None,
         disks: Vec::new(),
