@@ -64,7 +64,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     for (_, ddf) in &mut all {
         records.push(ddf.records()?);
     }
-    let oddities = disagreements(parts, &all, chosen);
+    let mut oddities = disagreements(parts, &all, chosen);
     let mut set = Set {
         parts,
         members: BTreeMap::new(),
@@ -123,7 +123,8 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
         let whole = Whole {
             name: name(entry.map(|(entry, _)| entry), assembly.nodes.len()),
             states: states.unwrap_or_default(),
-            oddities: oddities.clone(),
+            // What concerns the set is said once, of its first virtual disk.
+            oddities: std::mem::take(&mut oddities),
         };
         set.add(whole, basic, &mut assembly);
     }
@@ -243,9 +244,10 @@ impl Set<'_, '_> {
         let entry = self.disks.get(&reference);
         let name = match entry {
             Some(entry) => {
-                let text = printable(entry.read.guid.get(8..).unwrap_or(&[]));
-                let text = text.trim_matches(|c: char| c == '\u{fffd}' || c.is_whitespace());
-                format!("disk {reference:08x} {text}").trim_end().to_owned()
+                let serial = readable(&entry.read.guid);
+                format!("disk {reference:08x} {serial}")
+                    .trim_end()
+                    .to_owned()
             }
             None => format!("disk {reference:08x}"),
         };
@@ -256,6 +258,20 @@ impl Set<'_, '_> {
             (Some(_), Some(state)) => Below::Missing(format!("{name} ({state})")),
             (None, _) => Below::Missing(name),
         }
+    }
+}
+
+/// The part of a disk's GUID behind the vendor, where it is a serial number in letters.
+fn readable(guid: &Guid) -> String {
+    let serial = guid.get(8..).unwrap_or(&[]);
+    let end = serial.iter().position(|byte| matches!(byte, 0 | 0xff));
+    let serial = serial.get(..end.unwrap_or(serial.len())).unwrap_or(&[]);
+    let text = String::from_utf8_lossy(serial);
+    let is_text = text.chars().all(|c| c == ' ' || c.is_ascii_graphic());
+    if is_text {
+        text.trim().to_owned()
+    } else {
+        String::new()
     }
 }
 

@@ -32,10 +32,15 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
         return Ok(assembly);
     };
     let mut oddities = disagreements(parts, &all, (*chosen, mpb));
-    let (disks, guess) = disks_of(mpb, parts);
-    oddities.extend(guess);
+    let (disks, mut guess) = disks_of(mpb, parts);
     for of in &mpb.volumes {
-        let described = describe(mpb, of, &disks, parts, &oddities);
+        let mut described = describe(mpb, of, &disks, parts);
+        // What concerns the set is said once, of its first volume.
+        described.oddities.append(&mut oddities);
+        // Which copy is which does not matter.
+        if described.shape != Shape::Mirror {
+            described.oddities.extend(guess.take());
+        }
         assembly.nodes.push(described.node());
     }
     Ok(assembly)
@@ -139,8 +144,11 @@ fn is_called(part: &Part<'_>, serial: &str) -> bool {
     !serial.is_empty() && name.windows(serial.len()).any(|window| window == serial)
 }
 
+/// Its serial number; that of a disk which is gone is written with `:0` behind it.
 fn serial(disk: &Disk) -> String {
-    printable(&disk.serial).trim().to_owned()
+    let serial = printable(&disk.serial);
+    let serial = serial.trim();
+    serial.strip_suffix(":0").unwrap_or(serial).to_owned()
 }
 
 fn describe(
@@ -148,7 +156,6 @@ fn describe(
     of: &VolumeOf,
     disks: &[Option<usize>],
     parts: &[Part<'_>],
-    oddities: &[Oddity],
 ) -> Described {
     let VolumeOf {
         volume,
@@ -185,7 +192,7 @@ fn describe(
             .and_then(|sectors| mpb.sectors(sectors)),
         size: size.map(|size| mpb.fact(size, volume.at, place!(Volume.size))),
         states: states(mpb, of),
-        oddities: oddities.to_vec(),
+        oddities: Vec::new(),
         is_whole: true,
         shape,
     }
