@@ -13,7 +13,7 @@ use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::container::{Content, recognise};
 use straddle_probe::{Limits, Window, inspect, registry};
-use straddle_report::Checked;
+use straddle_report::{Asked, Checked};
 use straddle_rules::{Context, Options, check};
 use straddle_sources::Settings;
 use straddle_stack::{Layer, LayerKind, Stack};
@@ -111,11 +111,15 @@ pub fn fuzz_check(data: &[u8]) {
         return;
     };
     let findings = check(&Context::new(&stack, &options));
+    let at = Bytes::new(u64::from(data.first().copied().unwrap_or(0)) << 9);
     let checked = Checked {
         name: "fuzz".to_owned(),
         stack,
         findings,
-        at: Bytes::new(u64::from(data.first().copied().unwrap_or(0)) << 9),
+        asked: Asked {
+            extents: Extent::new(at, Bytes::kib(8)).into_iter().collect(),
+            of: None,
+        },
     };
     let _ = straddle_report::text::report(&checked);
     let _ = checked.document();
