@@ -30,6 +30,9 @@ impl Default for Limits {
 /// Every superblock that is looked for lies in the first bytes of its volume, or in the block after 64 KiB (btrfs).
 const HEAD: u64 = 8192;
 
+/// Where md 1.0, DDF and Intel Matrix have their metadata: the last blocks.
+const TAIL: u64 = 12 << 10;
+
 /// What one inspection carries with it.
 struct Walk {
     limits: Limits,
@@ -137,6 +140,8 @@ fn add_member(
     window: &Window<'_>,
     members: &mut Vec<Member>,
 ) -> Option<Beside> {
+    // Metadata of arrays that stand at the end: in one read.
+    window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
     for format in VOLUMES {
         match format.run(window) {
             Ok(None) => {}

@@ -228,7 +228,10 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
         // The disk, and a partition whose blocks are not those of the reader.
         _ => 12 + 12 + 4 + 4,
     };
-    let limit = Bytes::kib(limit + more.sum::<u64>());
+    // Where arrays, pools and datastores have their metadata: two blocks more at the end (three of each where the size is no
+    // multiple of a block, of the disk and of its partition), md 0.90's, ZFS's and VMFS's.
+    let volumes = 96;
+    let limit = Bytes::kib(limit + volumes + more.sum::<u64>());
     assert!(
         reader.spent() <= limit,
         "{} were read: {stack:#?}",

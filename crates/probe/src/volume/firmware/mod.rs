@@ -14,9 +14,6 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, 
 use super::{Below, Holds, Node, Part};
 use crate::Window;
 
-/// What is read at the end of a device once for all formats whose metadata stand there: two sectors of 4 KiB.
-const TAIL: u64 = 8192;
-
 /// How a volume deals its addresses to its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -294,14 +291,8 @@ fn concatenated(starts: &[Bytes], lens: &[Bytes]) -> Option<Map> {
 }
 
 /// True for a window that firmware metadata can belong to: firmware knows whole disks, so that no partition costs a read.
-/// The end of the disk is then fetched, once for all formats.
 pub(super) fn is_whole_disk(window: &Window<'_>) -> bool {
-    if window.extent().start() != Bytes::ZERO {
-        return false;
-    }
-    let size = window.size().get();
-    window.prefetch(size.saturating_sub(TAIL), TAIL);
-    true
+    window.extent().start() == Bytes::ZERO
 }
 
 /// True when `want` stands at `at`. An end that cannot be read, such as that of a volume whose last member is missing, is
