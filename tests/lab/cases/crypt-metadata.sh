@@ -1,7 +1,7 @@
 # What encryption, integrity and bcache metadata say on closed devices, beside what the kernel makes of them when they are
 # opened: places, sectors, and for dm-integrity the sectors where marks arrive.
 . "$LAB/helpers.sh"
-need cryptsetup=cryptsetup-bin integritysetup=cryptsetup-bin dmsetup=dmsetup make-bcache=bcache-tools \
+need cryptsetup=cryptsetup-bin integritysetup=cryptsetup-bin dmsetup=dmsetup make-bcache=bcache-tools wipefs=util-linux \
     bcache-super-show=bcache-tools jq=jq
 modules dm-mod dm-crypt dm-integrity bcache
 echo -n pw > /tmp/key
@@ -71,7 +71,7 @@ integrity() { # OPTION...
     local found expected
     # The journal keeps its copy: of each mark, the place that is not in it counts.
     found=$(find_marks "$disk" | awk -v first="$(made '.map.first_segments[0].lower')" '$3 >= first' | sort -n -u)
-    expected=$(locate $report integrity "${marked[@]}" | sort -n -u)
+    expected=$(locate "$disk" integrity "${marked[@]}" | sort -n -u)
     [ "$found" = "$expected" ] ||
         { printf '%s: marks at\n%s\nexpected at\n%s\n' "$*" "$found" "$expected" >&2; exit 1; }
     count=$((count + 1))
@@ -107,14 +107,16 @@ echo "== bcache"
 disks 2 dev_size_mb=32
 count=0
 for offset in 16 24 63 2048 8192; do
-    quiet make-bcache --wipe-bcache -w 4k -B -o $offset "${DISKS[0]}"
+    quiet wipefs -qa "${DISKS[0]}"
+    quiet make-bcache -w 4k -B -o $offset "${DISKS[0]}"
     closed "${DISKS[0]}"
     [ "$(bcache-super-show "${DISKS[0]}" | sed -n 's/^dev.data.first_sector\t*//p')" = "$(made '.map.start / 512')" ]
     [ -z "$(jq '.targets[0].stack[].oddities[] | select(.kind == "damaged")' $report)" ]
     count=$((count + 1))
 done
 echo "data offsets as bcache-super-show has them: $count devices"
-quiet make-bcache --wipe-bcache -w 4k -b 16k -o 2048 -B "${DISKS[0]}" -C "${DISKS[1]}"
+quiet wipefs -qa "${DISKS[@]}"
+quiet make-bcache -w 4k -b 16k -o 2048 -B "${DISKS[0]}" -C "${DISKS[1]}"
 for disk in "${DISKS[@]}"; do echo "$disk" > /sys/fs/bcache/register; done
 wait_until [ -e /sys/block/bcache0/bcache/state ]
 set=$(bcache-super-show "${DISKS[1]}" | sed -n 's/^cset.uuid\t*//p')
@@ -122,7 +124,8 @@ set=$(bcache-super-show "${DISKS[1]}" | sed -n 's/^cset.uuid\t*//p')
 size=$(blockdev --getsize64 /dev/bcache0)
 printf '%-4096s' "mark at 8192." > /tmp/marked-block
 quiet dd if=/tmp/marked-block of=/dev/bcache0 bs=4096 seek=2 oflag=direct
-closed "${DISKS[@]}"
-same "below" "sda sdb" "$(jq -r '.targets[0].stack as $s | $s[-1].below | map($s[.].name | sub(".*/"; "")) | join(" ")' $report)"
+for disk in "${DISKS[@]}"; do cp --sparse=always "$disk" "/tmp/${disk##*/}.img"; done
+closed /tmp/sda.img /tmp/sdb.img
+same "below" "sda.img sdb.img" "$(jq -r '.targets[0].stack as $s | $s[-1].below | map($s[.].name | sub(".*/"; "")) | join(" ")' $report)"
 alike "size (blockdev)" "$size" "$(made .size.value)"
 same "marks" "8192 $(($(made .map.start) + 8192))" "$(find_marks "${DISKS[0]}" | cut -d ' ' -f 1,3)"
