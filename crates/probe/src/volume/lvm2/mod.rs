@@ -10,6 +10,7 @@ mod group;
 mod label;
 mod nodes;
 mod piece;
+mod places;
 mod shape;
 mod superblock;
 mod text;

@@ -7,28 +7,17 @@ use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Source, Tr
 use super::area::Location;
 use super::group::{Group, Logical, Lower, SECTOR, Segment};
 use super::piece::{Piece, nowhere};
-use super::superblock::{self, Known};
+use super::places::Claim;
 use super::text::Node as Entry;
 use crate::Window;
 use crate::volume::{Assembly, Below, Holds, Node, Part};
 
 /// Most layers of one volume group.
 const MOST_NODES: usize = 4096;
-/// Volumes that are named in one oddity, and oddities of one kind.
-const MOST_NAMED: usize = 16;
-
-/// Part of a segment: extents of something below, from `first` on.
-#[derive(Clone, Debug)]
-pub(super) struct Area {
-    /// `None` when nothing is called so.
-    pub(super) lower: Option<Lower>,
-    pub(super) name: String,
-    pub(super) first: u64,
-}
 
 /// How far a logical volume has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Waiting,
     /// What it lies on is being built.
     Open,
@@ -36,27 +25,19 @@ enum State {
     Built(Option<usize>),
 }
 
-/// Extents of a physical volume that a logical one lies on.
-struct Claim {
-    physical: usize,
-    first: u64,
-    end: u64,
-    of: usize,
-}
-
 pub(super) struct Builder<'a> {
     pub(super) group: &'a Group,
-    parts: &'a [Part<'a>],
+    pub(super) parts: &'a [Part<'a>],
     /// For each physical volume of the group, which part it is.
-    given: Vec<Option<usize>>,
+    pub(super) given: Vec<Option<usize>>,
     /// Where the text lies.
     window: Window<'a>,
     location: &'a Location,
-    states: Vec<State>,
-    nodes: Vec<Node>,
+    pub(super) states: Vec<State>,
+    pub(super) nodes: Vec<Node>,
     /// Logical volumes that hold what was copied for a snapshot.
     stores: BTreeSet<usize>,
-    claims: Vec<Claim>,
+    pub(super) claims: Vec<Claim>,
 }
 
 /// The layers of a group, whose text lies at `location` of part `text`; `ids` says which physical volume each part is.
@@ -131,7 +112,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn built(&self, logical: usize) -> Option<usize> {
+    pub(super) fn built(&self, logical: usize) -> Option<usize> {
         match self.states.get(logical) {
             Some(State::Built(node)) => *node,
             _ => None,
@@ -231,135 +212,6 @@ impl<'a> Builder<'a> {
         }
         self.nodes.push(node);
         Some(self.nodes.len() - 1)
-    }
-
-    /// Where `extents` of an area lie: what it is below, and the address there. `None` when it lies nowhere, which `piece`
-    /// then says.
-    pub(super) fn place(
-        &mut self,
-        piece: &mut Piece,
-        of: usize,
-        area: &Area,
-        extents: u64,
-    ) -> Option<(Below, Bytes)> {
-        let mut odd = |kind, detail: String| {
-            let source = piece.evidence.clone();
-            piece.oddities.push(Oddity::at(kind, detail, source));
-        };
-        let from = self.group.length(area.first);
-        let end = area.first.checked_add(extents);
-        let (Some(from), Some(end), Some(len)) = (from, end, self.group.length(extents)) else {
-            odd(
-                OddityKind::Damaged,
-                format!(
-                    "{extents} extents of {} from extent {} on: no device is so large",
-                    area.name, area.first
-                ),
-            );
-            return None;
-        };
-        match area.lower {
-            None => {
-                odd(
-                    OddityKind::Damaged,
-                    format!(
-                        "it lies on `{}`, and nothing in the volume group is called so",
-                        area.name
-                    ),
-                );
-                None
-            }
-            Some(Lower::Physical(index)) => {
-                let physical = self.group.physical.get(index)?;
-                let start = Bytes::new(SECTOR).checked_mul(physical.start);
-                let Some(start) = start.and_then(|start| start.checked_add(from)) else {
-                    odd(
-                        OddityKind::Damaged,
-                        format!(
-                            "extent {} of {} lies beyond any device",
-                            area.first, area.name
-                        ),
-                    );
-                    return None;
-                };
-                let part = self.given.get(index).copied().flatten();
-                let size = part.and_then(|part| Some(self.parts.get(part)?.window.size()));
-                let is_beyond =
-                    size.is_some_and(|size| start.checked_add(len).is_none_or(|end| end > size));
-                if end > physical.count || is_beyond {
-                    odd(
-                        OddityKind::Overlap,
-                        format!(
-                            "extents {} to {end} of {}, which has {} of them and {} bytes",
-                            area.first,
-                            area.name,
-                            physical.count,
-                            size.map_or("an unknown number of".to_owned(), |size| size
-                                .grouped()
-                                .to_string())
-                        ),
-                    );
-                }
-                self.claims.push(Claim {
-                    physical: index,
-                    first: area.first,
-                    end,
-                    of,
-                });
-                let below = match part {
-                    Some(part) => Below::Part(part),
-                    None if physical.id.is_empty() => Below::Missing(area.name.clone()),
-                    None => Below::Missing(physical.id.clone()),
-                };
-                Some((below, start))
-            }
-            Some(Lower::Logical(index)) => {
-                let Some(node) = self.built(index) else {
-                    let (kind, why) = match self.states.get(index) {
-                        Some(State::Open) => (OddityKind::Chain, "which itself lies on it"),
-                        _ => (OddityKind::LimitReached, "which is one volume too many"),
-                    };
-                    odd(kind, format!("it lies on {}, {why}", area.name));
-                    return None;
-                };
-                let size = self
-                    .nodes
-                    .get(node)
-                    .and_then(|node| node.layer.size.as_ref());
-                let reach = from.checked_add(len);
-                if let Some(size) = size
-                    && reach.is_none_or(|reach| reach > size.value)
-                {
-                    odd(
-                        OddityKind::Overlap,
-                        format!(
-                            "extents {} to {end} of {}, which has {} bytes",
-                            area.first,
-                            area.name,
-                            size.value.grouped()
-                        ),
-                    );
-                }
-                Some((Below::Node(node), from))
-            }
-        }
-    }
-
-    /// What the first sector of a metadata image says.
-    pub(super) fn superblock(&self, image: usize) -> Option<Known> {
-        let segment = self.group.only(image, "striped")?;
-        let tree = &self.group.tree;
-        let list = tree.get(segment.section, "stripes")?;
-        let mut elements = tree.children(list);
-        let name = tree.string(elements.next()?)?;
-        let first = tree.value(elements.next()?)?;
-        let Some(Lower::Physical(index)) = self.group.find(&name) else {
-            return None;
-        };
-        let start = self.group.physical.get(index)?.start.checked_mul(SECTOR)?;
-        let at = start.checked_add(self.group.length(first)?.get())?;
-        let part = self.parts.get((*self.given.get(index)?)?)?;
-        superblock::read(&part.window, at).ok().flatten()
     }
 
     /// Builds the layer of a logical volume; what it lies on is there.
@@ -647,42 +499,6 @@ impl<'a> Builder<'a> {
             below,
             holds: Holds::Nothing,
         });
-    }
-
-    /// Two volumes on the same extents.
-    fn overlaps(&mut self) {
-        let mut claims = std::mem::take(&mut self.claims);
-        claims.sort_by_key(|claim| (claim.physical, claim.first, claim.end));
-        let mut found = 0;
-        let mut furthest: Option<&Claim> = None;
-        for claim in &claims {
-            let before = furthest
-                .filter(|before| before.physical == claim.physical && before.end > claim.first);
-            if let Some(before) = before
-                && found < MOST_NAMED
-                && let Some(node) = self.built(claim.of)
-                && let Some(node) = self.nodes.get_mut(node)
-                && let Some(other) = self.group.logical.get(before.of)
-            {
-                found += 1;
-                let physical = self.group.physical.get(claim.physical);
-                let entry = physical.map_or(self.group.section, |physical| physical.section);
-                let detail = format!(
-                    "extent {} of {} belongs to {} too",
-                    claim.first,
-                    self.group.tree.name(entry),
-                    other.name
-                );
-                node.layer
-                    .oddities
-                    .push(Oddity::new(OddityKind::Overlap, detail));
-            }
-            if furthest
-                .is_none_or(|before| before.physical != claim.physical || before.end < claim.end)
-            {
-                furthest = Some(claim);
-            }
-        }
     }
 
     /// Says so when there was no room for all.

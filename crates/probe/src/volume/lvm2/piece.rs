@@ -7,7 +7,8 @@ use straddle_stack::{
 };
 
 use super::group::{SECTOR, Segment};
-use super::nodes::{Area, Builder};
+use super::nodes::Builder;
+use super::places::Area;
 use super::shape::{self, Dealt};
 use super::text::Node;
 use crate::volume::Below;
