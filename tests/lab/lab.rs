@@ -9,7 +9,7 @@ mod guest;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use guest::Guest;
 use support::repository;
@@ -59,15 +59,19 @@ fn every_case_holds() {
     settings.set_snapshot_path(&cases);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
+    let mut failed = String::new();
+    for (script, outcome) in scripts.iter().zip(&outcomes) {
+        if outcome.status != Ok(0) {
+            let Outcome {
+                stdout,
+                stderr,
+                status,
+            } = outcome;
+            failed += &format!("{}: {status:?}\n{stdout}{stderr}\n", script.display());
+        }
+    }
+    assert!(failed.is_empty(), "{failed}");
     for (script, outcome) in scripts.iter().zip(outcomes) {
-        assert_eq!(
-            outcome.status,
-            Ok(0),
-            "{}\n{}{}",
-            script.display(),
-            outcome.stdout,
-            outcome.stderr
-        );
         let name = script.file_stem().expect("has a name").to_string_lossy();
         settings.bind(|| insta::assert_snapshot!(name.as_ref(), outcome.stdout));
     }
@@ -84,7 +88,10 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
                 loop {
                     let next = todo.lock().expect("no panic while held").next();
                     let Some((index, script)) = next else { break };
+                    let start = Instant::now();
                     let outcome = run(script, 300);
+                    let name = script.file_stem().unwrap_or_default().display();
+                    eprintln!("lab: {name}: {} s", start.elapsed().as_secs());
                     let mut done = done.lock().expect("no panic while held");
                     done.push((index, outcome));
                 }

@@ -59,8 +59,8 @@ pub fn inspect(
     };
     window.prefetch(0, HEAD);
     match add_member(stack, base, &window, &mut walk.members) {
-        Some(Beside::Nothing) => return walk.members,
-        Some(Beside::Table { stand_ins }) => {
+        Search::Unreadable | Search::Found(Beside::Nothing) => return walk.members,
+        Search::Found(Beside::Table { stand_ins }) => {
             if let Some((table, mut detected)) =
                 try_all(stack, base, &window, TABLES).into_iter().next()
             {
@@ -69,7 +69,7 @@ pub fn inspect(
             }
             return walk.members;
         }
-        None => {}
+        Search::Nothing => {}
     }
     let mut tables = try_all(stack, base, &window, TABLES);
     let volumes = if stopped(stack, base) {
@@ -132,14 +132,23 @@ fn hold_nothing(children: &mut [Child], types: &[&str]) {
     }
 }
 
+/// What a search for metadata of arrays, volume managers and encryption came to.
+enum Search {
+    /// There are some; what else is looked for beside them.
+    Found(Beside),
+    /// There are none that can be read.
+    Nothing,
+    /// Not even the first bytes can be read: more reads would only hurt a dying disk.
+    Unreadable,
+}
+
 /// Looks for the metadata of an array, a volume manager or an encryption, and says on the device's layer what they say.
-/// What else may be there is the answer; `None` when there are none.
 fn add_member(
     stack: &mut Stack,
     base: LayerId,
     window: &Window<'_>,
     members: &mut Vec<Member>,
-) -> Option<Beside> {
+) -> Search {
     // Metadata of arrays that stand at the end: in one read.
     window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
     for format in VOLUMES {
@@ -159,6 +168,11 @@ fn add_member(
                         None => Fact::derived(title, "recognised by its metadata"),
                     },
                 );
+                if !recognised.set.is_empty() && recognised.of != Some(1) {
+                    let set = format!("{} {}", format.name, recognised.set);
+                    let set = Fact::derived(Value::Text(set.into()), "named by its metadata");
+                    layer.set(Key::MemberOf, set);
+                }
                 layer.attributes.extend(recognised.detected.attributes);
                 layer.grids.extend(recognised.detected.grids);
                 layer.oddities.extend(recognised.detected.oddities);
@@ -170,25 +184,31 @@ fn add_member(
                     member: recognised.member,
                     of: recognised.of,
                 });
-                return Some(format.beside);
+                return Search::Found(format.beside);
             }
             // Part of an array whose other members are somewhere else: what can be read may still tell.
             Err(error) if error.kind == ReadErrorKind::NotGiven => {}
             Err(error) => {
                 let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
+                let from_start = error.offset.checked_sub(window.extent().start());
+                let first = from_start.is_some_and(|offset| offset < Bytes::new(HEAD));
                 unreadable(stack, base, format.name, &error);
-                if fatal {
-                    return None;
+                match (fatal, first) {
+                    (true, true) => return Search::Unreadable,
+                    // Bad blocks further on: what the first bytes say is still of use.
+                    (true, false) => return Search::Nothing,
+                    (false, _) => {}
                 }
             }
         }
     }
-    None
+    Search::Nothing
 }
 
 fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, walk: &mut Walk, depth: usize) {
     window.prefetch(0, HEAD);
-    if add_member(stack, base, window, &mut walk.members).is_some() || stopped(stack, base) {
+    let search = add_member(stack, base, window, &mut walk.members);
+    if !matches!(search, Search::Nothing) || stopped(stack, base) {
         return;
     }
     let nested = if depth < walk.limits.depth {

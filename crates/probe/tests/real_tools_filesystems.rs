@@ -205,33 +205,32 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
     let base = stack.push(base);
     inspect(&mut stack, base, &reader, sector, Limits::default());
     let formats = stack.layers().iter().filter_map(|l| l.format.as_deref());
-    // Beside the head and the block at 64 KiB: NTFS's record of the volume, the end of a large page of swap; where nothing
-    // is in its place, the copies, and the heads of where partitions would start with other sectors.
+    let divided = stack.layers().len() > 2;
+    let odd = stack.layers().iter().any(|l| !l.oddities.is_empty());
+    // Beside the head and the block at 64 KiB: NTFS's record of the volume, the end of a large page of swap, and for btrfs,
+    // which leaves its beginning blank as ZFS does, ZFS's other labels; what lies across two blocks behind sector 63. Where
+    // nothing is in its place, the copies, and the heads of where partitions would start with other sectors.
     let more = formats.map(|format| match format {
-        _ if stack
-            .layers()
-            .iter()
-            .any(|layer| !layer.oddities.is_empty()) =>
-        {
-            36
-        }
+        _ if odd => 40,
+        "ntfs" if divided => 12,
         "ntfs" => 4,
         "swap" => 12,
-        // Behind sector 63 its superblock lies across two blocks.
-        "btrfs" if stack.layers().len() > 2 => 8,
+        "btrfs" if divided => 20,
+        "btrfs" => 12,
         _ => 0,
     });
-    let limit = match stack.layers() {
-        // The last block, where a GPT keeps its backup; two when the image does not end with one.
-        [_, _] if target.size().get().is_multiple_of(4096) => 12 + 4,
-        [_, _] => 12 + 8,
-        // The disk, and a partition whose blocks are not those of the reader.
-        _ => 12 + 12 + 4 + 4,
+    let ends_with_a_block = target.size().get().is_multiple_of(4096);
+    let limit = match (divided, ends_with_a_block) {
+        // The head, the last blocks (md 1.0, DDF, Intel Matrix; a GPT keeps its backup there), and a block each for md 0.90,
+        // ZFS, VMFS and btrfs.
+        (false, true) => 8 + 12 + 4 * 4,
+        (false, false) => 8 + 16 + 4 * 4,
+        // The same of the disk but for btrfs, and then of the partition, which shares most of its places with the disk's.
+        (true, true) => 8 + 12 + 4 * 4 + 20,
+        // A partition whose blocks are not those of the reader.
+        (true, false) => 8 + 16 + 4 * 4 + 28,
     };
-    // Where arrays, pools and datastores have their metadata: two blocks more at the end (three of each where the size is no
-    // multiple of a block, of the disk and of its partition), md 0.90's, ZFS's and VMFS's.
-    let volumes = 96;
-    let limit = Bytes::kib(limit + volumes + more.sum::<u64>());
+    let limit = Bytes::kib(limit + more.sum::<u64>());
     assert!(
         reader.spent() <= limit,
         "{} were read: {stack:#?}",

@@ -58,17 +58,6 @@ pub fn all_bytes(
     Ok(whole.unwrap_or_default())
 }
 
-/// The sets (arrays, volume groups) with other members that an image belongs to, itself or by what is in it: in a partition, a
-/// virtual disk, on a payload. Each set has the same name on all of its members. For telling which images belong together,
-/// before any of them is checked.
-#[must_use]
-pub fn sets(target: &Arc<Target>) -> Vec<String> {
-    let (bytes, path, layer) = opened(target);
-    let mut ground = ByItself::default();
-    let layer = ground.stack.push(layer);
-    Guests::new(&mut ground, None).sets(&Contents { layer, bytes, path })
-}
-
 /// A target's bytes, its path where it is a file, and its layer.
 type Opened = (Arc<dyn ReadAt>, Option<PathBuf>, Layer);
 

@@ -16,6 +16,6 @@ mod raid;
 mod settings;
 
 pub use error::SourceError;
-pub use image::{all_bytes, bytes, image, images, raw_image, sets};
+pub use image::{all_bytes, bytes, image, images, raw_image};
 pub use overrides::Overrides;
 pub use settings::Settings;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
+use straddle_geometry::{
+    Bytes, Copies, Extent, FarCopies, FarSets, Grid, Map, Raid, RaidLayout, Rotation, Segment,
+    Striping, Unit,
+};
 use straddle_sources::linux::{CaptureOptions, Root, capture, capture_tree, file, host};
 use straddle_sources::{Overrides, Settings, SourceError};
 use straddle_stack::{
@@ -65,6 +68,14 @@ fn linear(start: u64) -> Map {
 
 fn striped(unit: u64, starts: &[u64]) -> Map {
     Map::Striped(Striping {
+        unit: Unit::new(unit).expect("not zero"),
+        starts: starts.iter().copied().map(Bytes::new).collect(),
+    })
+}
+
+fn raid(layout: RaidLayout, unit: u64, starts: &[u64]) -> Map {
+    Map::Raid(Raid {
+        layout,
         unit: Unit::new(unit).expect("not zero"),
         starts: starts.iter().copied().map(Bytes::new).collect(),
     })
@@ -156,11 +167,17 @@ fn raid0_tells_its_stripe_from_the_least_common_multiple() {
 }
 
 #[test]
-fn raid10_is_striped_over_the_first_copies() {
+fn raid10_has_two_copies_side_by_side() {
     let stack = stack("uml-raid10");
     let array = layer(&stack, "md0");
-    assert_eq!(array.map, striped(65_536, &[1 << 20; 3]));
-    let members = ["sda", "sdc", "sde", "sdb", "sdd", "sdf"];
+    let near = RaidLayout::Copies(Copies {
+        near: 2,
+        far: 1,
+        distance: FarCopies::NextRow,
+        sets: FarSets::All,
+    });
+    assert_eq!(array.map, raid(near, 65_536, &[1 << 20; 6]));
+    let members = ["sda", "sdb", "sdc", "sdd", "sde", "sdf"];
     assert_eq!(below(&stack, "md0"), members);
     assert_eq!(array.text(Key::Layout), Some("near=2"));
 }
@@ -169,7 +186,9 @@ fn raid10_is_striped_over_the_first_copies() {
 fn raid5_has_a_full_stripe_and_members_of_their_own_offsets() {
     let stack = stack("uml-raid5-offsets");
     let array = layer(&stack, "md0");
-    assert_eq!(array.map, NOWHERE);
+    let want = [1_048_576, 2_097_152, 1_049_600, 1_048_576];
+    let parity = RaidLayout::Parity(Rotation::LeftSymmetric);
+    assert_eq!(array.map, raid(parity, 65_536, &want));
     assert_eq!(below(&stack, "md0"), ["sda1", "sdb", "sdc", "sdd"]);
     assert_eq!(grid(array, GridRole::StripeUnit), Some((65_536, 0)));
     // 3 data members × 64 KiB.
@@ -179,14 +198,14 @@ fn raid5_has_a_full_stripe_and_members_of_their_own_offsets() {
         .iter()
         .filter(|a| a.key == Key::DataOffset)
         .map(|a| a.value.value.clone());
-    let want = [1_048_576, 2_097_152, 1_049_600, 1_048_576];
     let want = want.map(|n| Value::Bytes(Bytes::new(n)));
     assert_eq!(offsets.collect::<Vec<_>>(), want);
     // 32,256 + 1 MiB on one member, 1,025 KiB on another: no phase of 4 KiB is right, and the kernel says so too.
     let offset = value(array, Key::AlignmentOffset);
     assert_eq!(offset, Some(Value::SignedBytes(-1)));
-    let claimed = array.grid(GridRole::PhysicalSector).map(|g| g.trust);
-    assert_eq!(claimed, Some(Trust::Doubtful));
+    let seen = stack.grids_seen_from(id(&stack, "md0"));
+    let sectors = seen.iter().filter(|g| g.role == GridRole::PhysicalSector);
+    assert_eq!(sectors.map(|g| g.seen.clone()).collect::<Vec<_>>(), []);
 }
 
 #[test]
@@ -225,7 +244,10 @@ fn logical_volumes_of_every_shape() {
     assert_eq!(grid(raid, GridRole::StripeUnit), Some((65_536, 0)));
     assert_eq!(grid(raid, GridRole::FullStripe), Some((196_608, 0)));
     // Four images that all start at multiples of 4 KiB: their sectors show through.
-    assert_eq!(grid(raid, GridRole::PhysicalSector), Some((4096, 0)));
+    let below = stack.grids_seen_from(id(&stack, &raid.name));
+    let sectors = below.iter().find(|g| g.role == GridRole::PhysicalSector);
+    let sector = sectors.map(|g| g.seen.clone());
+    assert_eq!(sector, Some(Seen::Uniform(Grid::new(Unit::B4096))));
     let thin = by_label("vg-thin");
     assert_eq!(thin.map, NOWHERE);
     assert_eq!(grid(thin, GridRole::ThinChunk), Some((65_536, 0)));

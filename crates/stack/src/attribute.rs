@@ -320,6 +320,8 @@ keys! {
     SubBlockSize = "sub-block size",
     /// What a partition type stands for, where its code alone says little.
     PartitionTypeName = "partition type stands for",
+    /// The array, volume group or pool that this is a member of; the same on all of its members.
+    MemberOf = "member of",
     /// Drive letter that Windows gave to a volume last.
     DriveLetter = "drive letter hint",
     /// Number of key slots of an encrypted volume that are in use.

@@ -26,21 +26,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let captured = args.sysroot.is_some();
     let texts = matches!(args.take_as, As::Auto | As::Text);
     let (jobs, unlisted) = expand::jobs(&args.targets, captured, texts);
-    let jobs = if !captured && matches!(args.take_as, As::Auto | As::Image) {
-        expand::assembled(jobs, args.take_as == As::Image)
-    } else {
-        jobs
-    };
-    // A folder of captures may be one machine, which gets its report; that is known when they have been read.
-    let folder = unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..)]);
-    let many =
-        jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
-    let in_full = folder
-        || !matches!(
-            mode(args, many),
-            Mode::Quiet | Mode::Lines | Mode::Summary(_)
-        );
-    let checker = Checker {
+    let mut checker = Checker {
         take_as: args.take_as,
         settings: Settings {
             overrides: overrides(args),
@@ -54,12 +40,27 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         },
         options: Options {
             io: args.io.clone(),
-            in_full,
+            in_full: false,
         },
         host: root.name().to_owned(),
         root: Mutex::new(root),
         captured,
     };
+    let jobs = if !captured && matches!(args.take_as, As::Auto | As::Image) {
+        let devices = args.take_as == As::Image;
+        expand::assembled(jobs, devices, |path, origin| checker.path(path, origin))
+    } else {
+        jobs
+    };
+    // A folder of captures may be one machine, which gets its report; that is known when they have been read.
+    let folder = unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..)]);
+    let many =
+        jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
+    checker.options.in_full = folder
+        || !matches!(
+            mode(args, many),
+            Mode::Quiet | Mode::Lines | Mode::Summary(_)
+        );
     let totals = match jobs.as_slice() {
         [job] if folder => {
             let outcomes = checker.check(job);
@@ -193,6 +194,9 @@ impl Checker {
                 .map_err(Into::into)),
             Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
             Job::Path(path, origin) => one(self.path(path, *origin)),
+            Job::Looked(path, looked) => one(looked
+                .take()
+                .unwrap_or_else(|| self.path(path, Origin::Named))),
             Job::Input => one(self.input().map(Some)),
             Job::Images(paths) => one(self.images(paths).map(Some)),
             Job::Together(paths) => self.together(paths),
@@ -285,16 +289,26 @@ impl Checker {
                 .into_iter()
                 .map(|(path, target)| (path, target, false)),
         );
-        let paths: Vec<(usize, &Path)> = images
-            .iter()
-            .enumerate()
-            .map(|(index, (path, ..))| (index, path.as_path()))
-            .collect();
+        let looked = images.into_iter().map(|(path, target, may_be_text)| {
+            let stack = if may_be_text {
+                self.looked_at(&path, target, Origin::Listed)
+            } else {
+                self.opened(&path, target, Origin::Listed)
+            };
+            (path, stack)
+        });
+        let looked: Vec<_> = looked.collect();
         let groups = match self.take_as {
-            As::Auto => expand::groups(&paths, false),
+            As::Auto => {
+                let files = looked.iter().enumerate();
+                let files = files.map(|(index, (path, stack))| {
+                    (index, path.as_path(), expand::sets(path, stack, false))
+                });
+                expand::groups(files.collect())
+            }
             _ => expand::Groups::default(),
         };
-        for (index, (path, target, may_be_text)) in images.into_iter().enumerate() {
+        for (index, (path, stack)) in looked.into_iter().enumerate() {
             if groups.others.contains(&index) {
                 continue;
             }
@@ -303,11 +317,6 @@ impl Checker {
                 continue;
             }
             let name = path.display().to_string();
-            let stack = if may_be_text {
-                self.looked_at(&path, target, Origin::Listed)
-            } else {
-                self.opened(&path, target, Origin::Listed)
-            };
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
             outcomes.push((name, outcome));
         }

@@ -8,6 +8,7 @@ use crate::{Child, Nesting, Window};
 pub(crate) mod bsd;
 pub(crate) mod gpt;
 pub(crate) mod mbr;
+mod types;
 pub(crate) mod vtoc;
 
 /// A used entry of a table: what every format records, and where.
@@ -34,6 +35,7 @@ impl Slot {
             key,
             value: window.fact(value, offset, len),
         };
+        let name = types::name(&self.kind);
         let mut attributes = vec![
             fact(
                 Key::PartitionNumber,
@@ -47,6 +49,13 @@ impl Slot {
             ),
             fact(Key::StartSector, Value::Count(self.first), self.first_at),
         ];
+        if let Some(name) = name {
+            attributes.push(fact(
+                Key::PartitionTypeName,
+                Value::Text(name.into()),
+                self.kind_at,
+            ));
+        }
         if nesting == Nesting::Container {
             attributes.push(fact(Key::HoldsPartitions, Value::Flag(true), self.kind_at));
         }

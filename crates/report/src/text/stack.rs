@@ -104,7 +104,10 @@ impl Tree<'_> {
             parts.push(kind);
         }
         if let Some(kind) = layer.text(Key::PartitionType) {
-            parts.push(format!("type {kind}"));
+            parts.push(match layer.text(Key::PartitionTypeName) {
+                Some(name) => format!("type {kind} ({name})"),
+                None => format!("type {kind}"),
+            });
         }
         if let Some(label) = layer.text(Key::Label).filter(|label| !label.is_empty()) {
             parts.push(format!("\"{label}\""));
@@ -413,6 +416,8 @@ fn shown(key: Key) -> bool {
         key,
         Key::PartitionNumber
             | Key::PartitionType
+            | Key::PartitionTypeName
+            | Key::MemberOf
             | Key::StartSector
             | Key::Label
             | Key::MountPoint

@@ -47,27 +47,6 @@ impl Guests<'_> {
         }
     }
 
-    /// The sets with other members that what is in `contents` belongs to. Payloads (LUKS, a bcache backing device) are looked
-    /// into: what lies on one may be a member.
-    pub(crate) fn sets(&mut self, contents: &Contents) -> Vec<String> {
-        self.inspect(contents, 0);
-        let mut names = Vec::new();
-        while !self.members.is_empty() {
-            let waiting = std::mem::take(&mut self.members);
-            for found in waiting {
-                if found.member.of == Some(1) {
-                    self.assemble_set(&[found]);
-                    continue;
-                }
-                let name = format!("{} {}", found.member.format.name, found.member.set);
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-        }
-        names
-    }
-
     /// The members of the set that is to be assembled next; they are no longer waiting.
     fn next_set(&mut self) -> Option<Vec<Found>> {
         let mut sets: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use straddle::io::{Target, TargetKind};
-use straddle::sources::{self, captured};
+use std::sync::{Mutex, PoisonError};
+use straddle::sources::captured;
+use straddle::stack::{Key, Layer, Stack};
 
 use super::{Unlisted, parallel, text};
 
@@ -18,6 +18,8 @@ pub(super) enum Job {
     Path(PathBuf, Origin),
     /// Captured text from standard input.
     Input,
+    /// A path that was looked at already, because other images could have belonged to it.
+    Looked(PathBuf, Looked),
     /// Images that are members of one array, volume group or the like.
     Images(Vec<PathBuf>),
     /// Files of captured text that were named together, which says that they are of one machine.
@@ -35,12 +37,25 @@ pub(super) enum Origin {
     Listed,
 }
 
+/// What looking at a path came to: its stack, or that nothing was recognised. Taken once, by the thread that judges it.
+pub(super) struct Looked(Mutex<Option<anyhow::Result<Option<Stack>>>>);
+
+impl Looked {
+    /// `None` when it was taken before.
+    pub(super) fn take(&self) -> Option<anyhow::Result<Option<Stack>>> {
+        let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looked.take()
+    }
+}
+
 impl Job {
     /// What it is called in the results.
     pub(super) fn name(&self, host: &str) -> String {
         match self {
             Job::Host => host.to_owned(),
-            Job::Path(path, _) | Job::Folder(path, _) => path.display().to_string(),
+            Job::Path(path, _) | Job::Looked(path, _) | Job::Folder(path, _) => {
+                path.display().to_string()
+            }
             Job::Input => "standard input".to_owned(),
             Job::Together(paths) | Job::Images(paths) => {
                 let names = paths.iter().map(|path| path.display().to_string());
@@ -85,26 +100,93 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
     (jobs, unlisted)
 }
 
-/// Puts images that are members of one set together, where the first of them was; devices only when they are to be taken for
-/// images: else the kernel knows what they are members of.
-pub(super) fn assembled(jobs: Vec<Job>, devices: bool) -> Vec<Job> {
-    let paths: Vec<(usize, &Path)> = jobs
+/// Looks at the paths among `jobs`, and puts images that are members of one set together, where the first of them was.
+/// Devices only when they are to be taken for images: else the kernel knows what they are members of.
+///
+/// Among more than [`MOST_OF_ONE`] nobody keeps the members of an array: they are not looked at, so that no more has to be
+/// held than what is being printed.
+pub(super) fn assembled(
+    jobs: Vec<Job>,
+    devices: bool,
+    look: impl Fn(&Path, Origin) -> anyhow::Result<Option<Stack>> + Sync,
+) -> Vec<Job> {
+    let paths: Vec<(usize, &Path, Origin)> = jobs
         .iter()
         .enumerate()
         .filter_map(|(index, job)| match job {
-            Job::Path(path, _) => Some((index, path.as_path())),
+            Job::Path(path, origin) => Some((index, path.as_path(), *origin)),
             _ => None,
         })
         .collect();
-    let Groups { firsts, others } = groups(&paths, devices);
+    if !(2..=MOST_OF_ONE).contains(&paths.len()) {
+        return jobs;
+    }
+    let mut looked = Vec::with_capacity(paths.len());
+    let gathered: Result<(), Infallible> = parallel::in_order(
+        &paths,
+        false,
+        |(_, path, origin)| look(path, *origin),
+        |stack| {
+            looked.push(stack);
+            Ok(())
+        },
+    );
+    let Ok(()) = gathered;
+    let files = paths.iter().zip(&looked);
+    let files = files.map(|((index, path, _), stack)| (*index, *path, sets(path, stack, devices)));
+    let Groups { firsts, others } = groups(files.collect());
+    let mut looked: BTreeMap<usize, _> =
+        paths.iter().map(|(index, ..)| *index).zip(looked).collect();
     jobs.into_iter()
         .enumerate()
         .filter(|(index, _)| !others.contains(index))
-        .map(|(index, job)| match firsts.get(&index) {
-            Some(members) => Job::Images(members.clone()),
-            None => job,
+        .map(|(index, job)| {
+            if let Some(members) = firsts.get(&index) {
+                return Job::Images(members.clone());
+            }
+            match (job, looked.remove(&index)) {
+                (Job::Path(path, _), Some(stack)) => {
+                    Job::Looked(path, Looked(Mutex::new(Some(stack))))
+                }
+                (job, _) => job,
+            }
         })
         .collect()
+}
+
+/// The sets that what is in the file or device at `path` has members of. What it rests on here does not count: the kernel
+/// knows what that is a member of.
+pub(super) fn sets(
+    path: &Path,
+    stack: &anyhow::Result<Option<Stack>>,
+    devices: bool,
+) -> Vec<String> {
+    let Ok(Some(stack)) = stack else {
+        return Vec::new();
+    };
+    // Of nearly all files there is nothing more to ask.
+    let is_member = |layer: &Layer| layer.attribute(Key::MemberOf).is_some();
+    if !stack.layers().iter().any(is_member) {
+        return Vec::new();
+    }
+    let mut sets = Vec::new();
+    let mut inside = BTreeSet::new();
+    for (id, layer) in stack.iter() {
+        let is_it = || {
+            let name = Path::new(&*layer.name);
+            name == path || fs::canonicalize(path).is_ok_and(|real| name == real)
+        };
+        let above = layer.below.iter().any(|below| inside.contains(below));
+        if above || (inside.is_empty() && is_it()) {
+            inside.insert(id);
+            sets.extend(layer.text(Key::MemberOf).map(str::to_owned));
+        }
+    }
+    if sets.is_empty() || devices || path.is_file() {
+        sets
+    } else {
+        Vec::new()
+    }
 }
 
 /// Images that belong together.
@@ -119,31 +201,15 @@ pub(super) struct Groups {
 /// Files with their numbers, and the names of their sets.
 type Group<'a> = (Vec<(usize, &'a Path)>, Vec<String>);
 
-/// Which of these files are members of one set. Among more than [`MOST_OF_ONE`] nobody keeps the members of an array, and
-/// every file would be looked at twice.
-pub(super) fn groups(paths: &[(usize, &Path)], devices: bool) -> Groups {
+/// Which of these files, each with its number and the names of its sets, are members of one set.
+pub(super) fn groups(files: Vec<(usize, &Path, Vec<String>)>) -> Groups {
     let mut found = Groups::default();
-    if !(2..=MOST_OF_ONE).contains(&paths.len()) {
-        return found;
-    }
-    let sets_of = |(_, path): &(usize, &Path)| match Target::open(path) {
-        Ok(target) if devices || target.kind() == TargetKind::File => {
-            sources::sets(&Arc::new(target))
-        }
-        _ => Vec::new(),
-    };
-    let mut sets = Vec::new();
-    let gathered: Result<(), Infallible> = parallel::in_order(paths, false, sets_of, |names| {
-        sets.push(names);
-        Ok(())
-    });
-    let Ok(()) = gathered;
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for (file, names) in paths.iter().zip(sets) {
+    for (index, path, names) in files {
         if names.is_empty() {
             continue;
         }
-        let mut group = (vec![*file], names);
+        let mut group = (vec![(index, path)], names);
         groups.retain(|(files, names)| {
             let shared = names.iter().any(|name| group.1.contains(name));
             if shared {

@@ -307,8 +307,9 @@ impl<'g, 'a> Builder<'g, 'a> {
             return self.done(below);
         };
         let end = last.extent.end();
+        let kernel = zones::size(&columns, unit).filter(|_| !cut);
         self.layer.size = Some(Fact::derived(
-            end,
+            kernel.map_or(end, |size| size.min(end)),
             if all.len() == 1 {
                 "chunks of the smallest member × members"
             } else {

@@ -77,6 +77,20 @@ pub(super) fn striped(columns: &[Column], chunk: Unit, layout: u32) -> (Vec<Zone
     }
 }
 
+/// The size that Linux gives to RAID 0 over members whose sizes are known. It rounds each member down to its chunks, and then
+/// masks the number of sectors as if the chunk were a power of two, which it need not be: an array of other chunks is a
+/// little shorter than its zones.
+pub(super) fn size(columns: &[Column], chunk: Unit) -> Option<Bytes> {
+    let sectors = chunk.get() / 512;
+    let usable = columns.iter().map(|column| {
+        let chunks = column.size?.div_rem(chunk).0;
+        let rounded = chunks.checked_mul(sectors)?;
+        Some(rounded & !sectors.checked_sub(1)?)
+    });
+    let sum = usable.sum::<Option<u64>>()?.checked_mul(512)?;
+    Some(Bytes::new(sum))
+}
+
 /// One member after the other; ends before the first whose size is not known. The second answer is whether one was.
 pub(super) fn linear(columns: &[Column], chunk: Option<Unit>) -> (Vec<Segment>, bool) {
     let mut segments = Vec::new();
@@ -101,6 +115,20 @@ pub(super) fn linear(columns: &[Column], chunk: Option<Unit>) -> (Vec<Segment>, 
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn size_of_raid0_with_chunks_that_are_no_power_of_two() {
+        // As measured of three members of 7 MiB with chunks of 20 KiB and of 64 KiB.
+        let column = |target| Column {
+            target,
+            start: Bytes::mib(1),
+            size: Some(Bytes::mib(7)),
+        };
+        let columns = [0, 1, 2].map(column);
+        let of = |kib: u64| size(&columns, Unit::new(kib << 10).expect("not zero"));
+        assert_eq!(of(20), Some(Bytes::new(21_946_368)));
+        assert_eq!(of(64), Some(Bytes::mib(21)));
+    }
+
     use super::*;
     use proptest::prelude::*;
 

@@ -50,11 +50,11 @@ fn labels(window: &Window<'_>) -> Result<Option<Labels>, ReadError> {
     let Some(places) = label::places(window.size()) else {
         return Ok(None);
     };
-    // ZFS leaves the first sectors blank. Where something is written there and the first label is gone, the others are left over,
+    // ZFS leaves the first 8 KiB blank. Where something is written there and the first label is gone, the others are left over,
     // and looking for them is a read each on every device that never saw ZFS.
-    let mut first_sector = [0; 512];
-    window.fill(0, &mut first_sector)?;
-    let is_blank = first_sector.iter().all(|byte| *byte == 0);
+    let mut first = [0; 8192];
+    window.fill(0, &mut first)?;
+    let is_blank = first.iter().all(|byte| *byte == 0);
     let mut any = false;
     for (number, at) in places.into_iter().enumerate() {
         any = any || ((number == 0 || is_blank) && label::has_magic(window, at)?);
