@@ -60,7 +60,7 @@ judge /tmp/text.json /tmp/text.txt
 # Device-mapper devices go by the name that tools give them, which is their label; those of tools by the last part.
 facts='
     .targets[0].stack as $stack
-    | def called: [.attributes[] | select(.key == "label") | .value.value.text][0];
+    | def called: if .name | test("^(sd|md)") then null else [.attributes[] | select(.key == "label") | .value.value.text][0] end;
     def short: (called // .name) | sub("^(device |mapper/)"; "") | sub("-tpool$"; "");
     def said($key): [.attributes[] | select(.key == $key) | .value.value | .text // .count // .bytes];
     [$stack | to_entries[] | .key as $id | .value
@@ -86,7 +86,7 @@ facts='
 findings='
     .targets[0].stack as $stack
     | [.targets[0].findings[] | select(.code | IN("STR102", "STR507", "STR903", "STR906") | not)
-        | ($stack[.layer] | ([.attributes[] | select(.key == "label") | .value.value.text][0] // .name)
+        | ($stack[.layer] | (if .name | test("^(sd|md)") then null else [.attributes[] | select(.key == "label") | .value.value.text][0] end // .name)
             | sub("^mapper/"; "")) as $name
         | "\(.code) \(.severity) \($name)"]
     | sort[]'
