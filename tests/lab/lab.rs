@@ -78,6 +78,10 @@ fn every_case_holds() {
 }
 
 /// A guest has one processor, and waits much of its time.
+#[expect(
+    clippy::print_stderr,
+    reason = "how long each took, for who looks for what makes it slow"
+)]
 fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let todo = Mutex::new(scripts.iter().enumerate());

@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "straddle-rules",
     "straddle-bench",
     "straddle-predict",
+    "straddle-fix",
     "straddle-report",
     "straddle",
     "straddle-cli",

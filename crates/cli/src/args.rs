@@ -1,6 +1,7 @@
 //! Everything that can be typed.
 
 pub(crate) mod bench;
+pub(crate) mod fix;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod study;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Check(Check),
     Bench(Box<bench::Bench>),
     Predict(Box<predict::Predict>),
+    Fix(fix::Fix),
     Profile(profile::Profile),
     Study(study::Study),
     Explain(Explain),
@@ -67,21 +69,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = unit, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
-    /// Logical sector of the device, in place of what is read or assumed
-    #[arg(long, value_name = "SIZE", value_parser = sector)]
-    pub(crate) logical_sector: Option<Unit>,
-
-    /// Physical sector of the device, in place of what is read or assumed
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) physical_sector: Option<Unit>,
-
-    /// Stripe unit of the array below: bytes on one disk before the next takes over
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) stripe_unit: Option<Unit>,
-
-    /// Stripe width of the array below: stripe unit times data disks
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) stripe_width: Option<Unit>,
+    #[command(flatten)]
+    pub(crate) geometry: Geometry,
 
     /// File inside the guest's filesystem to follow to the disk, such as /data/db.mdf; may be repeated
     #[arg(long = "guest-file", value_name = "PATH")]
@@ -120,6 +109,26 @@ pub(crate) struct Check {
     /// Print nothing; the exit status speaks
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// What is known of the device better than it says itself.
+#[derive(Debug, Args)]
+pub(crate) struct Geometry {
+    /// Logical sector of the device, in place of what is read or assumed
+    #[arg(long, value_name = "SIZE", value_parser = sector)]
+    pub(crate) logical_sector: Option<Unit>,
+
+    /// Physical sector of the device, in place of what is read or assumed
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) physical_sector: Option<Unit>,
+
+    /// Stripe unit of the array below: bytes on one disk before the next takes over
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) stripe_unit: Option<Unit>,
+
+    /// Stripe width of the array below: stripe unit times data disks
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub(crate) stripe_width: Option<Unit>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -261,6 +270,8 @@ pub(crate) enum Verb {
     Bench,
     /// `straddle predict --json`
     Predict,
+    /// `straddle fix --json`
+    Fix,
     /// `straddle profile show --json`
     Profile,
     /// `straddle study --json`

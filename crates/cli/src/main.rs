@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         args::Command::Check(args) => commands::check::run(&args),
         args::Command::Bench(args) => commands::bench::run(&args),
         args::Command::Predict(args) => commands::predict::run(&args),
+        args::Command::Fix(args) => commands::fix::run(&args),
         args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Study(args) => commands::study::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),

@@ -229,6 +229,12 @@ impl Unit {
         None => unreachable!(),
     };
 
+    /// 1 MiB, of which every partitioner since about 2010 begins partitions at multiples.
+    pub const MIB: Unit = match Unit::new(1 << 20) {
+        Some(unit) => unit,
+        None => unreachable!(),
+    };
+
     /// The largest unit.
     pub const MAX: Unit = match Unit::new(1 << 62) {
         Some(unit) => unit,

@@ -7,6 +7,7 @@ pub mod bench;
 pub mod compat;
 pub mod csv;
 mod document;
+pub mod fix;
 mod fleet;
 mod places;
 pub mod predict;

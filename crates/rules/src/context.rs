@@ -91,12 +91,9 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// The first good start for something that now starts at `start` of `base`: on every boundary known there, on a
-    /// multiple of 1 MiB if that can be had, and not before `start`.
-    ///
-    /// # Errors
-    /// When the grids of `base` have no boundary in common.
-    pub fn good_start(&self, base: LayerId, start: Bytes) -> Result<Bytes, Error> {
+    /// The grids that something which begins on `base` should begin on, in its addresses: those that can be believed and are
+    /// the same everywhere.
+    pub fn start_grids(&self, base: LayerId) -> impl Iterator<Item = (GridRole, Grid)> {
         let known = self.seen(base).iter().filter(|grid| {
             is_believable(grid)
                 && matches!(
@@ -108,15 +105,29 @@ impl<'a> Context<'a> {
                         | GridRole::FullStripe
                 )
         });
-        let uniform = known.filter_map(|grid| match grid.seen {
-            straddle_stack::Seen::Uniform(grid) => Some(grid),
+        known.filter_map(|grid| match grid.seen {
+            straddle_stack::Seen::Uniform(seen) => Some((grid.role, seen)),
             straddle_stack::Seen::Pieces(_) => None,
-        });
-        let all = Grid::intersect_all(uniform)?;
+        })
+    }
+
+    /// The places on all of [`Self::start_grids`].
+    ///
+    /// # Errors
+    /// When they have no boundary in common.
+    pub fn start_grid(&self, base: LayerId) -> Result<Grid, Error> {
+        Grid::intersect_all(self.start_grids(base).map(|(_, grid)| grid))
+    }
+
+    /// The first good start for something that now starts at `start` of `base`: on every boundary known there, on a
+    /// multiple of 1 MiB if that can be had, and not before `start`.
+    ///
+    /// # Errors
+    /// When the grids of `base` have no boundary in common.
+    pub fn good_start(&self, base: LayerId, start: Bytes) -> Result<Bytes, Error> {
+        let all = self.start_grid(base)?;
         // A multiple of 1 MiB as well is what every partitioner makes; where it contradicts the device, the device wins.
-        let usual = Unit::new(1 << 20)
-            .map(Grid::new)
-            .map_or(Ok(all), |mib| all.intersect(mib));
+        let usual = all.intersect(Grid::new(Unit::MIB));
         usual.unwrap_or(all).first_at_or_after(start)
     }
 

@@ -34,6 +34,7 @@
 //! ```
 
 pub use straddle_bench as bench;
+pub use straddle_fix as fix;
 pub use straddle_geometry as geometry;
 pub use straddle_io as io;
 pub use straddle_predict as predict;

@@ -187,7 +187,7 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// `200MB/s`, `1GiB/s`.
-fn data_rate(text: &str) -> Result<f64, String> {
+pub(super) fn data_rate(text: &str) -> Result<f64, String> {
     let kind = straddle::predict::profile::Kind::Rate(1.0, 1e15);
     let value = straddle::predict::profile::value::parse(kind, &text.into());
     match value {

@@ -16,7 +16,7 @@ use straddle::sources::linux::{self, Root};
 use straddle::sources::{self, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
 
-use crate::args::{As, Check, Format};
+use crate::args::{As, Check, Format, Geometry};
 use crate::{CLEAN, FAILED, FOUND};
 use expand::{Job, Origin};
 use sink::{Mode, Shape, Sink};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let mut checker = Checker {
         take_as: args.take_as,
         settings: Settings {
-            overrides: overrides(args),
+            overrides: overrides(&args.geometry),
             io: args.io.clone(),
             guest_files: args.guest_files.clone(),
             only_when_followed: false,
@@ -105,34 +105,40 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     })
 }
 
-/// The stacks of a target, as `check` takes it; of a captured host, the host's.
-pub(crate) fn stacks(path: &Path) -> anyhow::Result<Vec<(String, Stack)>> {
-    let is_capture = path
-        .extension()
-        .is_some_and(|extension| extension == "gz" || extension == "tree");
-    let root = if is_capture {
-        Root::open(path)?
-    } else {
-        Root::live()
+/// The stacks of targets, as `check` takes them; without one, and of a captured host, the host's.
+pub(crate) fn stacks(
+    paths: &[PathBuf],
+    overrides: Overrides,
+) -> anyhow::Result<Vec<(String, Stack)>> {
+    let capture = match paths {
+        [path] => Some(path).filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "gz" || extension == "tree")
+        }),
+        _ => None,
+    };
+    let root = match capture {
+        Some(path) => Root::open(path)?,
+        None => Root::live(),
     };
     let checker = Checker {
         take_as: As::Auto,
-        settings: Settings::default(),
+        settings: Settings {
+            overrides,
+            ..Settings::default()
+        },
         asked: Asked::default(),
         options: Options::default(),
         host: root.name().to_owned(),
         root: Mutex::new(root),
-        captured: is_capture,
+        captured: capture.is_some(),
     };
-    let targets = if is_capture {
-        Vec::new()
-    } else {
-        vec![path.to_owned()]
-    };
-    let (jobs, unlisted) = expand::jobs(&targets, is_capture, true);
+    let targets = if capture.is_some() { &[] } else { paths };
+    let (jobs, unlisted) = expand::jobs(targets, capture.is_some(), true);
     if let Some((path, error)) = unlisted.into_iter().next() {
         return Err(anyhow::Error::new(error).context(format!("{}", path.display())));
     }
+    let jobs = expand::assembled(jobs, false, |path, origin| checker.path(path, origin));
     let mut stacks = Vec::new();
     for (name, outcome) in jobs.iter().flat_map(|job| checker.check(job)) {
         match outcome? {
@@ -495,7 +501,7 @@ fn root(args: &Check) -> anyhow::Result<Root> {
     }
 }
 
-fn overrides(args: &Check) -> Overrides {
+pub(crate) fn overrides(args: &Geometry) -> Overrides {
     let stated = |unit: Option<Unit>, flag| unit.map(|u| Fact::stated(u, flag, as_typed(u)));
     let logical = args.logical_sector.and_then(|unit| {
         let size = SectorSize::new(u32::try_from(unit.get()).ok()?)?;

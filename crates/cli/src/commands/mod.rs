@@ -5,6 +5,7 @@ pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod diskspd;
 pub(crate) mod explain;
+pub(crate) mod fix;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod schema;

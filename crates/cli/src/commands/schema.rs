@@ -1,5 +1,5 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
-use straddle::report::{SCHEMA, Summary, TargetDocument, bench, predict, study};
+use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, study};
 
 use crate::args::{Schema, Verb};
 use crate::{CLEAN, output};
@@ -9,6 +9,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Check => check(SchemaGenerator::default()),
         Verb::Bench => schema_for!(bench::Document<'static>),
         Verb::Predict => schema_for!(predict::Document<'static>),
+        Verb::Fix => schema_for!(fix::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Study => schema_for!(study::Document<'static>),
     };

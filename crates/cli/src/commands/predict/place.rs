@@ -7,6 +7,7 @@ use straddle::bench::place::Offset;
 use straddle::geometry::Bytes;
 use straddle::predict::outline::{LONGEST, Outline, Place};
 use straddle::predict::profile::{Profile, Refusal, registry};
+use straddle::sources::Overrides;
 
 use crate::commands::{check, profile};
 use crate::output;
@@ -33,7 +34,7 @@ pub(super) fn outline(path: &Path) -> anyhow::Result<Outline> {
     }
     let mut places = Vec::new();
     let mut failed: Option<Refusal> = None;
-    for (name, stack) in check::stacks(path)? {
+    for (name, stack) in check::stacks(&[path.to_owned()], Overrides::default())? {
         match Outline::of(&name, &stack) {
             Ok(outline) => places.extend(outline.places),
             Err(refusal) => failed = Some(refusal),

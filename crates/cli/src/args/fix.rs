@@ -1,0 +1,64 @@
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use straddle::fix::script::{TOOLS, Tool, by_name};
+use straddle::geometry::Unit;
+
+use super::Geometry;
+use super::predict::data_rate;
+
+/// Is it worth fixing, and exactly what do I run?
+///
+/// Plans the cheapest steps that put every layer on the grids below it, lowest first, and says what they cure, what stays, how
+/// much data they move, and whether that is worth it. Changes nothing: --script prints a script that does, for the tool of your
+/// choice; it refuses any disk but the one that the plan was made for. Keep the plan (--json) to see afterwards, with --verify,
+/// whether every promise was kept.
+///
+/// Exit status: 0 when the plan was made, or every promise kept; 1 when one was not; 2 when it could not be done.
+#[derive(Debug, Args)]
+pub(crate) struct Fix {
+    /// What is to be fixed: anything that `check` takes, several images where they belong together; this machine when none is given
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    /// Print a script that does what this tool can do of it
+    #[arg(long, value_name = "TOOL", value_parser = tool, conflicts_with = "json")]
+    pub(crate) script: Option<&'static Tool>,
+
+    /// Check again, and hold it against the plan in this file
+    #[arg(long, value_name = "PLAN.json", conflicts_with = "script")]
+    pub(crate) verify: Option<PathBuf>,
+
+    /// Request sizes to price
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::unit, default_value = "4K,8K,64K")]
+    pub(crate) io: Vec<Unit>,
+
+    /// How fast data can be moved [default: 200MB/s]
+    #[arg(long, value_name = "RATE", value_parser = data_rate)]
+    pub(crate) move_rate: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) geometry: Geometry,
+
+    /// What to print
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FixFormat::Text)]
+    pub(crate) format: FixFormat,
+
+    /// Print one JSON document (see `straddle schema fix`); the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FixFormat {
+    /// The verdict, the steps, what they cure, for people
+    Text,
+    /// One document, for programs
+    Json,
+}
+
+fn tool(name: &str) -> Result<&'static Tool, String> {
+    by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        format!("scripts are written for {}", names.join(", "))
+    })
+}

@@ -1,0 +1,135 @@
+//! `straddle fix`: what to change, whether that is worth it, and the scripts that do it.
+
+use anyhow::{Context as _, bail};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use straddle::fix::script::{self, Job};
+use straddle::fix::{self, Ask, Before, Plan};
+use straddle::geometry::Bytes;
+use straddle::report::fix as forms;
+use straddle::rules::Options;
+use straddle::stack::{LayerId, Stack};
+
+use super::check;
+use crate::args::fix::{Fix, FixFormat};
+use crate::{CLEAN, FOUND, output};
+
+/// Longest plan that is read.
+const LONGEST: u64 = 64 << 20;
+
+pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
+    let overrides = check::overrides(&args.geometry);
+    let mut stacks = check::stacks(&args.targets, overrides)?;
+    let (name, stack) = match (stacks.pop(), stacks.as_slice()) {
+        (Some(only), []) => only,
+        (None, _) => bail!("nothing was recognised in what was named; `straddle check` says more"),
+        (Some(last), others) => {
+            let names: Vec<&str> = others
+                .iter()
+                .chain([&last])
+                .map(|(n, _)| n.as_str())
+                .collect();
+            bail!(
+                "a plan is made for one target, and {} were found: {}; name one of them",
+                names.len(),
+                names.join(", ")
+            );
+        }
+    };
+    let options = Options {
+        io: args.io.clone(),
+        ..Options::default()
+    };
+    if let Some(path) = &args.verify {
+        return verify(args, &name, &stack, &options, path);
+    }
+    let ask = Ask {
+        options,
+        rate: args.move_rate.map(rate),
+        ..Ask::default()
+    };
+    let plan = fix::plan(&stack, &ask);
+    if let Some(tool) = args.script {
+        let job = Job {
+            plan: &plan,
+            stack: &stack,
+            target: &name,
+            paths: path_of,
+        };
+        output::print(&script::write(&job, tool)?)?;
+        return Ok(CLEAN);
+    }
+    print(args, &name, &plan)?;
+    Ok(CLEAN)
+}
+
+fn rate(each_second: f64) -> Bytes {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it saturates"
+    )]
+    Bytes::new((each_second as u64).max(1))
+}
+
+fn print(args: &Fix, name: &str, plan: &Plan) -> anyhow::Result<()> {
+    let text = match format(args) {
+        FixFormat::Text => forms::text::plan(name, plan, output::width()),
+        FixFormat::Json => json(&forms::Document::new(name, plan))?,
+    };
+    Ok(output::print(&text)?)
+}
+
+fn format(args: &Fix) -> FixFormat {
+    if args.json {
+        FixFormat::Json
+    } else {
+        args.format
+    }
+}
+
+fn json(document: &impl serde::Serialize) -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// What became of a plan that was carried out.
+fn verify(
+    args: &Fix,
+    name: &str,
+    stack: &Stack,
+    options: &Options,
+    path: &Path,
+) -> anyhow::Result<u8> {
+    let shown = path.display();
+    let mut text = String::new();
+    let file = std::fs::File::open(path).with_context(|| format!("{shown}"))?;
+    file.take(LONGEST)
+        .read_to_string(&mut text)
+        .with_context(|| format!("{shown}"))?;
+    let before: Before = serde_json::from_str(&text).with_context(|| {
+        format!("{shown} is no plan that `straddle fix --json` printed; make one before anything is changed")
+    })?;
+    let verification = fix::verify(&before, stack, options);
+    let text = match format(args) {
+        FixFormat::Text => forms::text::verification(name, &verification, output::width()),
+        FixFormat::Json => json(&forms::VerifiedDocument::new(name, &verification))?,
+    };
+    output::print(&text)?;
+    Ok(if verification.is_kept() { CLEAN } else { FOUND })
+}
+
+/// Where a layer can be opened: an image is called by its path, a device of Linux by its name in `/dev`.
+fn path_of(stack: &Stack, layer: LayerId) -> Option<PathBuf> {
+    let name = &stack.layer(layer).name;
+    let path = Path::new(name);
+    if path.exists() || name.contains('/') {
+        return Some(path.to_owned());
+    }
+    let device = Path::new("/dev").join(name);
+    let is_word = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    is_word.then_some(device)
+}

@@ -1,0 +1,71 @@
+//! What can be changed about a layer: one file each.
+//!
+//! A change is proposed for one layer when something that it cures was found there, on a stack in which all layers below have
+//! their changes already. It says what will be there, in figures that a script needs, and can be made on the stack itself, so
+//! that the rules can look at the outcome.
+
+pub mod partitions;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_rules::Code;
+use straddle_stack::{LayerId, Stack};
+
+use crate::{How, Situation};
+
+/// Something that can be changed.
+pub struct Kind {
+    /// Its name in documents: `partitions`.
+    pub name: &'static str,
+    /// What is changed, for the documentation.
+    pub title: &'static str,
+    /// The findings that it cures, on the layer itself or on those that rest on it.
+    pub cures: &'static [Code],
+    /// What to change about a layer; `None` when there is nothing that this cures.
+    pub propose: fn(&Situation<'_>, LayerId) -> Option<Proposal>,
+}
+
+/// All changes. For each layer they are tried in this order.
+pub static KINDS: &[&Kind] = &[&partitions::KIND];
+
+/// A change, and how it comes about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The change.
+    pub change: Change,
+    /// One line: what is done.
+    pub title: String,
+    /// What becomes of the data.
+    pub how: How,
+    /// How the figures come about.
+    pub arithmetic: Vec<String>,
+    /// What else must be known, or done by hand.
+    pub notes: Vec<String>,
+    /// Why no script may do it as things are; empty where one may.
+    pub hindrances: Vec<String>,
+}
+
+/// A change in figures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "change", rename_all = "kebab-case")]
+pub enum Change {
+    /// Partitions begin elsewhere.
+    Partitions(partitions::Partitions),
+}
+
+impl Change {
+    /// The layers whose bytes a script writes: what must be told from others before anything is done.
+    #[must_use]
+    pub fn written(&self) -> Vec<LayerId> {
+        match self {
+            Change::Partitions(partitions) => vec![partitions.device],
+        }
+    }
+
+    /// Makes the change on a stack, as far as the rules see it.
+    pub fn apply(&self, stack: &mut Stack) {
+        match self {
+            Change::Partitions(partitions) => partitions.apply(stack),
+        }
+    }
+}

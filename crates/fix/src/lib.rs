@@ -1,0 +1,20 @@
+//! What to change so that every layer of a stack is on the grids below it, what that takes, whether it is worth it, and the
+//! scripts that do it.
+//!
+//! A [`Plan`] is data: it is made from a stack and the findings on it, without I/O. Each [`change`] is tried on a copy of the
+//! stack, and the rules look at the copy again: what they no longer find is what the plan promises to cure. A [`script`] writes
+//! the steps of a plan for one tool.
+
+pub mod change;
+mod effort;
+mod plan;
+pub mod script;
+mod situation;
+mod verify;
+mod worth;
+
+pub use effort::{Effort, How};
+pub use plan::{Ask, Cost, Cure, Left, Plan, Step, plan};
+pub use situation::Situation;
+pub use verify::{Before, Outcome, Verification, verify};
+pub use worth::{Call, Worth, duration};

@@ -1,0 +1,187 @@
+//! Scripts that carry a plan out: one file for each tool.
+//!
+//! A script says what it does and why, and does nothing to a device whose size, or whose bytes in the places that tell it from
+//! others, are not those that the plan was made for. Steps of other tools are named in it, not done.
+
+mod guard;
+mod sfdisk;
+mod shell;
+
+use std::path::{Path, PathBuf};
+use straddle_stack::{LayerId, Stack};
+use thiserror::Error;
+
+use crate::change::Change;
+use crate::{Plan, Step};
+
+pub use guard::Guard;
+
+/// A tool that scripts are written for.
+#[derive(Debug)]
+pub struct Tool {
+    /// What it is called on the command line: `sfdisk`.
+    pub name: &'static str,
+    /// What it is, for the documentation.
+    pub title: &'static str,
+    /// What its scripts are run by.
+    pub language: Language,
+    /// Whether it carries out a change.
+    pub does: fn(&Change) -> bool,
+    /// What carries a step out.
+    pub step: fn(&Writer<'_>, &Step) -> Result<String, Refusal>,
+}
+
+/// What a script is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// POSIX shell.
+    Shell,
+}
+
+/// All tools, in the order of the documentation.
+pub static TOOLS: &[&Tool] = &[&sfdisk::TOOL];
+
+/// What a script is written for.
+pub struct Job<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The stack that it was made from.
+    pub stack: &'a Stack,
+    /// What the plan is called by: the target, as it was named.
+    pub target: &'a str,
+    /// Where the layer at the bottom can be opened, by its name there: the path of an image or of a device.
+    pub paths: fn(&Stack, LayerId) -> Option<PathBuf>,
+}
+
+/// A job in the middle of a script: its devices have names there.
+pub struct Writer<'a> {
+    /// The job.
+    pub job: &'a Job<'a>,
+    /// The devices that were told from others so far; the first is `$disk` in a shell, the second `$disk2`.
+    guarded: Vec<LayerId>,
+}
+
+impl Writer<'_> {
+    /// What a device that a step writes is called in a shell script, quoted: `"$disk"`.
+    #[must_use]
+    pub fn disk(&self, layer: LayerId) -> String {
+        let at = self.guarded.iter().position(|guarded| *guarded == layer);
+        format!("\"${}\"", shell::variable(at.unwrap_or(0) + 1))
+    }
+}
+
+/// Why there is no script.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The plan has no step that the tool carries out.
+    #[error("no step of this plan is done by {tool}; {}", others(.with))]
+    NothingToDo {
+        /// The tool that was asked for.
+        tool: &'static str,
+        /// Those that do have steps.
+        with: Vec<&'static str>,
+    },
+    /// A step cannot be left to a script.
+    #[error("step {number} cannot be left to a script: {why}")]
+    Hindered {
+        /// The step.
+        number: usize,
+        /// Why not.
+        why: String,
+    },
+    /// A name that no script should contain.
+    #[error("{name:?} has a {what} in it, which is not safe in a script; give it another name")]
+    UnsafeName {
+        /// The name.
+        name: String,
+        /// What is in it.
+        what: &'static str,
+    },
+    /// Something that the script needs is not known.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+fn others(tools: &[&str]) -> String {
+    match tools {
+        [] => "no tool has one".to_owned(),
+        tools => format!("others have some: {}", tools.join(", ")),
+    }
+}
+
+/// The tool of this name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name).copied()
+}
+
+/// The first tool that carries out a change.
+#[must_use]
+pub fn for_change(change: &Change) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| (tool.does)(change)).copied()
+}
+
+/// The script that carries out the steps of a plan that `tool` can.
+///
+/// # Errors
+/// [`Refusal`] when there are none, or one is not to be left to a script.
+pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+    let does = |tool: &Tool| job.plan.steps.iter().any(|step| (tool.does)(&step.change));
+    if !does(tool) {
+        let with = TOOLS.iter().filter(|other| does(other));
+        return Err(Refusal::NothingToDo {
+            tool: tool.name,
+            with: with.map(|tool| tool.name).collect(),
+        });
+    }
+    for step in &job.plan.steps {
+        if let (true, Some(why)) = ((tool.does)(&step.change), step.hindrances.first()) {
+            return Err(Refusal::Hindered {
+                number: step.number,
+                why: why.clone(),
+            });
+        }
+    }
+    match tool.language {
+        Language::Shell => shell::script(job, tool),
+    }
+}
+
+impl Job<'_> {
+    /// Where a layer can be opened.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] when it has no path.
+    pub fn path(&self, layer: LayerId) -> Result<PathBuf, Refusal> {
+        (self.paths)(self.stack, layer).ok_or_else(|| {
+            let name = &self.stack.layer(layer).name;
+            Refusal::Unknown(format!(
+                "{name} has no path that a script could open; make the script where the disk is, or from an image of it"
+            ))
+        })
+    }
+}
+
+/// A name with nothing in it that could end its quotation, or hide a line of a script from who reads it.
+///
+/// # Errors
+/// [`Refusal::UnsafeName`].
+pub(crate) fn safe(name: &Path) -> Result<&str, Refusal> {
+    let refuse = |what| Refusal::UnsafeName {
+        name: name.display().to_string(),
+        what,
+    };
+    let text = name
+        .to_str()
+        .ok_or_else(|| refuse("byte that is no UTF-8"))?;
+    match text.chars().find(|c| c.is_control() || is_deceptive(*c)) {
+        Some('\n' | '\r') => Err(refuse("line break")),
+        Some(_) => Err(refuse("control character")),
+        None => Ok(text),
+    }
+}
+
+/// Characters that make text look other than it is: direction marks and line separators.
+fn is_deceptive(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}

@@ -1,0 +1,214 @@
+//! Scripts in POSIX shell: quoting, the guards, and the frame around what tools do.
+
+use std::fmt::Write;
+use std::path::Path;
+use straddle_stack::LayerId;
+
+use super::{Guard, Job, Refusal, Tool, Writer, safe};
+
+/// A word of shell in single quotes.
+///
+/// # Errors
+/// [`Refusal::UnsafeName`] for line breaks and the like.
+pub(crate) fn quoted(word: &Path) -> Result<String, Refusal> {
+    let text = safe(word)?;
+    // A word that begins with a dash would be taken for an option.
+    let text = match text.strip_prefix('-') {
+        Some(_) => format!("./{text}"),
+        None => text.to_owned(),
+    };
+    Ok(format!("'{}'", text.replace('\'', "'\\''")))
+}
+
+/// Text for a comment: one line.
+pub(crate) fn comment(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+    let mut out = String::from("#!/bin/sh\n");
+    let steps = || job.plan.steps.iter();
+    let mine = || steps().filter(|step| (tool.does)(&step.change));
+    line(
+        &mut out,
+        &format!(
+            "# {}: what `straddle fix` plans for it, by {}.",
+            comment(job.target),
+            tool.title
+        ),
+    );
+    out += "#\n# It writes to the devices named below. Have a backup that was test-restored, and nothing mounted.\n";
+    out += "# Run it with --yes; without, it only says whether it would.\n";
+    for step in steps() {
+        let by = if (tool.does)(&step.change) {
+            "here".to_owned()
+        } else {
+            match super::for_change(&step.change) {
+                Some(other) => format!("not here: straddle fix --script {}", other.name),
+                None => "by hand".to_owned(),
+            }
+        };
+        line(
+            &mut out,
+            &format!("#\n# Step {} ({by}): {}", step.number, comment(&step.title)),
+        );
+        for text in step.arithmetic.iter().chain(&step.notes) {
+            line(&mut out, &format!("#   {}", comment(text)));
+        }
+    }
+    out += "set -eu\n\n";
+    out += PRELUDE;
+    let mut writer = Writer {
+        job,
+        guarded: Vec::new(),
+    };
+    let mut guards = String::new();
+    let mut body = String::new();
+    for step in mine() {
+        for layer in step.change.written() {
+            if !writer.guarded.contains(&layer) {
+                writer.guarded.push(layer);
+                guards += &guard(job, layer, writer.guarded.len())?;
+            }
+        }
+        line(
+            &mut body,
+            &format!(
+                "\nsay {}",
+                quoted(Path::new(&comment(&format!(
+                    "step {}: {}",
+                    step.number, step.title
+                ))))?
+            ),
+        );
+        body += &(tool.step)(&writer, step)?;
+    }
+    out += &guards;
+    out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
+    out += &body;
+    out += "\nsay 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n";
+    Ok(out)
+}
+
+fn line(out: &mut String, text: &str) {
+    let _ = writeln!(out, "{text}");
+}
+
+/// Functions that every script has.
+const PRELUDE: &str = r#"yes=0
+case ${1-} in
+--yes) yes=1 ;;
+'') ;;
+*)
+    echo "usage: $0 [--yes]" >&2
+    exit 2
+    ;;
+esac
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+    printf 'refused, nothing was written: %s\n' "$*" >&2
+    exit 2
+}
+
+need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
+
+# size_is DEVICE BYTES
+size_is() {
+    [ -e "$1" ] || die "$1 does not exist"
+    if [ -b "$1" ]; then size=$(blockdev --getsize64 "$1"); else size=$(stat -L -c %s "$1"); fi
+    [ "$size" = "$2" ] || die "$1 has $size bytes, the plan was made for $2: it is another disk"
+}
+
+# bytes_are DEVICE OFFSET HEX WHAT
+bytes_are() {
+    have=$(od -An -v -tx1 -j "$2" -N $((${#3} / 2)) "$1" | tr -d ' \n')
+    [ "$have" = "$3" ] || die "$1 has $have as its $4 (byte $2), the plan was made for $3: it is another disk, or it was changed"
+}
+
+# not_in_use DEVICE
+not_in_use() {
+    if grep -q -F "$(readlink -f "$1")" /proc/mounts /proc/swaps 2> /dev/null; then
+        die "$1, or a partition of it, is mounted or used for swapping"
+    fi
+}
+
+"#;
+
+/// The lines that refuse to go on with another device.
+fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<String, Refusal> {
+    let path = job.path(layer)?;
+    let disk = variable(number);
+    let guard = Guard::of(job.stack, layer);
+    let mut out = format!("\n{disk}={}\n", quoted(&path)?);
+    if let Some(size) = guard.size {
+        line(&mut out, &format!("size_is \"${disk}\" {}", size.get()));
+    }
+    for mark in &guard.marks {
+        let hex: String = mark
+            .bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        line(
+            &mut out,
+            &format!(
+                "bytes_are \"${disk}\" {} {hex} '{}'",
+                mark.at.get(),
+                mark.what
+            ),
+        );
+    }
+    if guard.marks.is_empty() && guard.serial.is_none() {
+        return Err(Refusal::Unknown(format!(
+            "nothing was read that tells {} from other disks; no script is written that could not refuse the wrong one",
+            job.stack.layer(layer).name
+        )));
+    }
+    line(&mut out, &format!("not_in_use \"${disk}\""));
+    Ok(out)
+}
+
+/// What a device is called in a script: `disk`, `disk2`.
+pub(super) fn variable(number: usize) -> String {
+    match number {
+        1 => "disk".to_owned(),
+        number => format!("disk{number}"),
+    }
+}
+
+/// Lines that write into a FAT or NTFS boot sector at which sector its partition begins now.
+pub(super) fn hidden_sectors(
+    out: &mut String,
+    disk: &str,
+    entry: &crate::change::partitions::Entry,
+    sectors: u64,
+) {
+    let start = entry.to.start().get();
+    // The field has 32 bits; what does not fit is left as it is.
+    let Ok(sectors) = u32::try_from(sectors) else {
+        return;
+    };
+    let octal: String = sectors
+        .to_le_bytes()
+        .iter()
+        .map(|byte| format!("\\{byte:03o}"))
+        .collect();
+    let mut places = vec![start];
+    if entry.filesystem.as_deref() == Some("ntfs") && entry.to.len() == entry.from.len() {
+        // NTFS keeps a copy of its boot sector in the last sector of the partition.
+        places.push(entry.to.end().get().saturating_sub(512));
+    }
+    for place in places {
+        line(
+            out,
+            &format!(
+                "printf '{octal}' | dd of={disk} bs=1 seek={} conv=notrunc status=none # hidden sectors",
+                place + 28
+            ),
+        );
+    }
+}

@@ -1,0 +1,65 @@
+use straddle_geometry::{Bytes, Error, Grid};
+use straddle_rules::{Code, Context, Finding};
+use straddle_stack::{Layer, LayerId, LayerKind, Stack};
+
+use crate::Ask;
+
+/// What a change is proposed for: the stack with all changes below made already, and what was found on it as it is.
+pub struct Situation<'a> {
+    /// The stack as it will be when the steps so far are done.
+    pub stack: &'a Stack,
+    /// What the rules see of it.
+    pub context: &'a Context<'a>,
+    /// What was found on the stack as it is now.
+    pub findings: &'a [Finding],
+    /// What the user asked for.
+    pub ask: &'a Ask,
+}
+
+impl<'a> Situation<'a> {
+    /// The findings about `layer` that have one of these codes.
+    pub fn findings(&self, layer: LayerId, codes: &'a [Code]) -> impl Iterator<Item = &'a Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.layer == layer && codes.contains(&finding.code))
+    }
+
+    /// True when one of these codes was found on `layer`.
+    #[must_use]
+    pub fn found(&self, layer: LayerId, codes: &'a [Code]) -> bool {
+        self.findings(layer, codes).next().is_some()
+    }
+
+    /// Layers that rest directly on `layer`, in the order of the stack.
+    pub fn children(&self, layer: LayerId) -> impl Iterator<Item = (LayerId, &'a Layer)> {
+        let stack = self.stack;
+        stack.above(layer).map(move |id| (id, stack.layer(id)))
+    }
+
+    /// The partitions of `layer`, by their start.
+    #[must_use]
+    pub fn partitions(&self, layer: LayerId) -> Vec<(LayerId, &'a Layer)> {
+        let children = self.children(layer);
+        let mut partitions: Vec<_> = children
+            .filter(|(_, layer)| layer.kind == LayerKind::Partition)
+            .collect();
+        partitions.sort_by_key(|(_, layer)| layer.placement.as_ref().map(|p| p.value.start()));
+        partitions
+    }
+
+    /// Where something on `layer` may begin: on all boundaries known there; the second on a multiple of 1 MiB too, which is what
+    /// every partitioner makes, where the two have one in common.
+    ///
+    /// # Errors
+    /// When the grids below have no boundary in common.
+    pub fn starts(&self, layer: LayerId) -> Result<[Grid; 2], Error> {
+        let needed = self.context.start_grid(layer)?;
+        let round = Grid::new(straddle_geometry::Unit::MIB);
+        Ok([needed, needed.intersect(round).unwrap_or(needed)])
+    }
+
+    /// How long `layer` is.
+    #[must_use]
+    pub fn size(&self, layer: LayerId) -> Option<Bytes> {
+        self.stack.layer(layer).size.as_ref().map(|size| size.value)
+    }
+}

@@ -1,0 +1,6 @@
+//! Repair plans, and what became of them, as people and programs read them.
+
+mod document;
+pub mod text;
+
+pub use document::{Document, SCHEMA, VerifiedDocument};

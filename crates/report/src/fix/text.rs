@@ -1,0 +1,262 @@
+//! Repair plans for terminals: the verdict and what decided it, the steps in their order, what they cure, what stays.
+
+use anstyle::Style;
+use std::fmt::Write;
+use straddle_fix::script::TOOLS;
+use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration};
+use straddle_geometry::{Ratio, Unit};
+
+use crate::bench::text::{WIDTH, heading};
+use crate::text::page::folded;
+use crate::text::snippet::sanitise;
+use crate::text::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint, severity_style};
+use crate::text::table::{self, Cell, Column};
+
+const LEAST_WIDTH: usize = 60;
+
+/// A plan, in lines of at most `width` columns where a table permits that.
+#[must_use]
+pub fn plan(target: &str, plan: &Plan, width: usize) -> String {
+    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}  {}",
+        paint(STRONG, sanitise(target)),
+        paint(style_of(plan.worth.call), plan.worth.call.words())
+    );
+    for because in &plan.worth.because {
+        prose(&mut out, width, 2, because);
+    }
+    if plan.is_empty() {
+        left(plan, width, &mut out);
+        return out;
+    }
+    steps(plan, width, &mut out);
+    cured(plan, width, &mut out);
+    left(plan, width, &mut out);
+    effort(plan, width, &mut out);
+    next(target, plan, width, &mut out);
+    out
+}
+
+fn style_of(call: Call) -> Style {
+    match call {
+        Call::Now => ERROR,
+        Call::NextRebuild | Call::Undecided => WARNING,
+        Call::NotWorthIt | Call::Nothing => GOOD,
+    }
+}
+
+/// Lines of prose, so many blanks in.
+fn prose(out: &mut String, width: usize, blanks: usize, text: &str) {
+    for line in folded(&sanitise(text), width - blanks) {
+        let _ = writeln!(out, "{:blanks$}{line}", "");
+    }
+}
+
+fn steps(plan: &Plan, width: usize, out: &mut String) {
+    heading(out, width, "Steps", ", in this order");
+    for step in &plan.steps {
+        let _ = writeln!(
+            out,
+            "  {}  {}",
+            paint(STRONG, step.number),
+            paint(STRONG, sanitise(&step.title))
+        );
+        prose(out, width, 5, &data(step));
+        for line in &step.arithmetic {
+            prose(out, width, 5, line);
+        }
+        for line in &step.hindrances {
+            prose(out, width, 5, &format!("not by a script: {line}"));
+        }
+    }
+}
+
+/// `moved: 20 GiB`.
+fn data(step: &Step) -> String {
+    match step.how {
+        How::InPlace => "no data are moved".to_owned(),
+        How::ByHand => "by hand".to_owned(),
+        how => format!("data {}: {}", how.words(), how.bytes().rounded()),
+    }
+}
+
+/// The prices of findings, one row each, a column for each request size.
+fn prices<'a>(cures: impl Iterator<Item = &'a Cure> + Clone, width: usize, out: &mut String) {
+    let mut sizes: Vec<Unit> = cures
+        .clone()
+        .flat_map(|cure| cure.prices.iter().map(|cost| cost.io))
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let labels = [
+        Column::words(
+            "",
+            cures
+                .clone()
+                .map(|cure| Cell::styled(cure.code.to_string(), severity_style(cure.severity)))
+                .collect(),
+        ),
+        Column::words(
+            "",
+            cures
+                .clone()
+                .map(|cure| sanitise(&cure.layer).into_owned().into())
+                .collect(),
+        ),
+    ];
+    let columns: Vec<Column> = sizes
+        .iter()
+        .map(|size| {
+            let cells = cures.clone().map(|cure| {
+                let cost = cure.prices.iter().find(|cost| cost.io == *size);
+                Cell::from(cost.map_or_else(String::new, change))
+            });
+            Column::figures(size.bytes().rounded(), cells.collect())
+        })
+        .collect();
+    table::render(&labels, &columns, width, out);
+}
+
+/// `+100% → 0%`.
+fn change(cost: &Cost) -> String {
+    moved(cost.before, cost.after)
+}
+
+fn moved(before: Ratio, after: Ratio) -> String {
+    format!("{before} \u{2192} {after}")
+}
+
+fn cured(plan: &Plan, width: usize, out: &mut String) {
+    if plan.cured.is_empty() {
+        return;
+    }
+    heading(
+        out,
+        width,
+        "Cured",
+        ": extra operations by request size, now and afterwards",
+    );
+    prices(plan.cured.iter(), width, out);
+}
+
+fn left(plan: &Plan, width: usize, out: &mut String) {
+    if plan.left.is_empty() {
+        return;
+    }
+    heading(out, width, "Left as it is", "");
+    for left in &plan.left {
+        let new = if left.is_new { "new: " } else { "" };
+        let _ = writeln!(
+            out,
+            "  {}  {}",
+            paint(severity_style(left.finding.severity), left.finding.code),
+            sanitise(&format!("{new}{}", left.finding.title))
+        );
+        let _ = writeln!(out, "     {}", paint(FAINT, sanitise(&left.why)));
+    }
+}
+
+fn effort(plan: &Plan, width: usize, out: &mut String) {
+    heading(out, width, "Effort", "");
+    let effort = &plan.effort;
+    if effort.data.get() == 0 {
+        prose(
+            out,
+            width,
+            2,
+            "no data are moved, nothing has to be offline for longer than a moment",
+        );
+    } else {
+        let text = format!(
+            "{} in question, {} copied in all: {} at {} each second; {} of space elsewhere meanwhile",
+            effort.data.rounded(),
+            effort.copied.rounded(),
+            duration(effort.downtime.as_secs_f64()),
+            effort.rate.rounded(),
+            if effort.space.get() == 0 {
+                "no".to_owned()
+            } else {
+                effort.space.rounded()
+            }
+        );
+        prose(out, width, 2, &text);
+    }
+    for again in &effort.again {
+        prose(out, width, 2, again);
+    }
+}
+
+fn next(target: &str, plan: &Plan, width: usize, out: &mut String) {
+    let tools: Vec<&str> = TOOLS
+        .iter()
+        .filter(|tool| plan.steps.iter().any(|step| (tool.does)(&step.change)))
+        .map(|tool| tool.name)
+        .collect();
+    if tools.is_empty() {
+        return;
+    }
+    heading(out, width, "Next", "");
+    let target = sanitise(target);
+    let lines = [
+        format!("straddle fix {target} --json > plan.json"),
+        format!("straddle fix {target} --script {} > fix.script", tools[0]),
+        format!("straddle fix {target} --verify plan.json     afterwards"),
+    ];
+    for line in lines {
+        let _ = writeln!(out, "  {line}");
+    }
+    if tools.len() > 1 {
+        prose(out, width, 2, &format!("scripts: {}", tools.join(", ")));
+    }
+}
+
+/// What became of a plan.
+#[must_use]
+pub fn verification(target: &str, verification: &Verification, width: usize) -> String {
+    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let mut out = String::new();
+    let kept = verification.outcomes.iter().filter(|o| o.now.is_none());
+    let (kept, all) = (kept.count(), verification.outcomes.len());
+    let style = if kept == all { GOOD } else { ERROR };
+    let _ = writeln!(
+        out,
+        "{}  {}",
+        paint(STRONG, sanitise(target)),
+        paint(style, format!("{kept} of {all} promises kept"))
+    );
+    for outcome in &verification.outcomes {
+        let verdict = match &outcome.now {
+            None => paint(GOOD, "cured"),
+            Some(now) => paint(ERROR, format!("still there: {}", sanitise(now))),
+        };
+        let _ = writeln!(
+            out,
+            "  {}  {}: {verdict}",
+            outcome.code,
+            sanitise(&outcome.title)
+        );
+        let prices: Vec<String> = outcome
+            .prices
+            .iter()
+            .map(|price| {
+                format!(
+                    "{} {}",
+                    price.io.bytes().rounded(),
+                    moved(price.before, price.now)
+                )
+            })
+            .collect();
+        if !prices.is_empty() {
+            prose(
+                &mut out,
+                width,
+                10,
+                &format!("extra operations: {}", prices.join(", ")),
+            );
+        }
+    }
+    out
+}
