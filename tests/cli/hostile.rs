@@ -516,7 +516,7 @@ fn a_device_that_vanishes() {
     // From the first byte on, by an error; nothing more is read of a device that fails.
     let (code, text) = answered("error=ENXIO");
     assert_eq!(code, Some(1), "{text}");
-    let gone = "while looking for md: reading 4 bytes at 0x1000 failed: No such device or address";
+    let gone = "while looking for gpt: reading 2 bytes at 0x1fe failed: No such device or address";
     assert!(
         text.contains("warning[STR903]: ") && text.contains(gone),
         "{text}"
@@ -526,7 +526,7 @@ fn a_device_that_vanishes() {
     let (code, text) = answered("retval=0");
     assert_eq!(code, Some(1), "{text}");
     assert!(
-        text.contains("reading 4 bytes at 0x1000 gave fewer bytes than the size promised"),
+        text.contains("reading 2 bytes at 0x1fe gave fewer bytes than the size promised"),
         "{text}"
     );
     // After the table: what is known of it is printed all the same.
@@ -569,7 +569,7 @@ fn a_loop_device_whose_file_is_cut() {
         Command::new("losetup").arg("--detach").arg(&device),
     );
     assert_eq!(outcome.code, 1, "{}", outcome.text);
-    let gone = "while looking for md: reading 4 bytes at 0x1000 failed: Input/output error";
+    let gone = "while looking for gpt: reading 2 bytes at 0x1fe failed: Input/output error";
     assert!(outcome.text.contains(gone), "{}", outcome.text);
     assert!(outcome.fastest < 4 * HANG, "{:?}", outcome.fastest);
     assert!(outcome.peak < MEMORY, "{}", outcome.peak);

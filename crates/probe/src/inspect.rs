@@ -6,7 +6,7 @@ use straddle_stack::{
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
-use crate::volume::{Beside, Member};
+use crate::volume::{Beside, Member, VolumeFormat};
 use crate::{Child, Class, Detected, Magic, Nesting, Prober, Window};
 
 /// How far an inspection goes.
@@ -58,20 +58,23 @@ pub fn inspect(
         members: Vec::new(),
     };
     window.prefetch(0, HEAD);
-    match add_member(stack, base, &window, &mut walk.members) {
-        Search::Unreadable | Search::Found(Beside::Nothing) => return walk.members,
-        Search::Found(Beside::Table { stand_ins }) => {
-            if let Some((table, mut detected)) =
-                try_all(stack, base, &window, TABLES).into_iter().next()
-            {
+    prefetch_tail(&window);
+    let mut tables = try_all(stack, base, &window, TABLES);
+    if stopped(stack, base) {
+        return walk.members;
+    }
+    let divided = tables.iter().any(|(_, found)| !found.children.is_empty());
+    match add_member(stack, base, &window, divided, &mut walk.members) {
+        Some(Beside::Nothing | Beside::NoTable) => return walk.members,
+        Some(Beside::Table { stand_ins }) => {
+            if let Some((table, mut detected)) = tables.into_iter().next() {
                 hold_nothing(&mut detected.children, stand_ins);
                 add_table(stack, base, &window, table, detected, &mut walk, 0);
             }
             return walk.members;
         }
-        Search::Nothing => {}
+        None => {}
     }
-    let mut tables = try_all(stack, base, &window, TABLES);
     let volumes = if stopped(stack, base) {
         Vec::new()
     } else {
@@ -79,7 +82,6 @@ pub fn inspect(
     };
     // A disk given to one BSD as a whole has a disklabel and at most the stub of an MBR. Beside a filesystem that fills
     // the disk it is a left-over: several tools keep the sector it lies in.
-    let divided = tables.iter().any(|(_, found)| !found.children.is_empty());
     if !divided && volumes.is_empty() && !stopped(stack, base) {
         let whole = try_all(stack, base, &window, NESTED_TABLES);
         if !whole.is_empty() {
@@ -132,26 +134,22 @@ fn hold_nothing(children: &mut [Child], types: &[&str]) {
     }
 }
 
-/// What a search for metadata of arrays, volume managers and encryption came to.
-enum Search {
-    /// There are some; what else is looked for beside them.
-    Found(Beside),
-    /// There are none that can be read.
-    Nothing,
-    /// Not even the first bytes can be read: more reads would only hurt a dying disk.
-    Unreadable,
+/// Fetches what stands at the end (md 1.0, DDF, Intel Matrix, the copy of a GPT) in one read.
+fn prefetch_tail(window: &Window<'_>) {
+    window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
 }
 
 /// Looks for the metadata of an array, a volume manager or an encryption, and says on the device's layer what they say.
+/// What else may be there is the answer; `None` when there are none.
 fn add_member(
     stack: &mut Stack,
     base: LayerId,
     window: &Window<'_>,
+    divided: bool,
     members: &mut Vec<Member>,
-) -> Search {
-    // Metadata of arrays that stand at the end: in one read.
-    window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
-    for format in VOLUMES {
+) -> Option<Beside> {
+    let possible = |format: &&&VolumeFormat| !(divided && matches!(format.beside, Beside::NoTable));
+    for format in VOLUMES.iter().filter(possible) {
         match format.run(window) {
             Ok(None) => {}
             Ok(Some(recognised)) => {
@@ -184,31 +182,27 @@ fn add_member(
                     member: recognised.member,
                     of: recognised.of,
                 });
-                return Search::Found(format.beside);
+                return Some(format.beside);
             }
             // Part of an array whose other members are somewhere else: what can be read may still tell.
             Err(error) if error.kind == ReadErrorKind::NotGiven => {}
             Err(error) => {
                 let fatal = !matches!(error.kind, ReadErrorKind::PastEnd { .. });
-                let from_start = error.offset.checked_sub(window.extent().start());
-                let first = from_start.is_some_and(|offset| offset < Bytes::new(HEAD));
                 unreadable(stack, base, format.name, &error);
-                match (fatal, first) {
-                    (true, true) => return Search::Unreadable,
-                    // Bad blocks further on: what the first bytes say is still of use.
-                    (true, false) => return Search::Nothing,
-                    (false, _) => {}
+                // Bad blocks: more reads would only hurt a dying disk. What the table says is still of use.
+                if fatal {
+                    return None;
                 }
             }
         }
     }
-    Search::Nothing
+    None
 }
 
 fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, walk: &mut Walk, depth: usize) {
     window.prefetch(0, HEAD);
-    let search = add_member(stack, base, window, &mut walk.members);
-    if !matches!(search, Search::Nothing) || stopped(stack, base) {
+    prefetch_tail(window);
+    if add_member(stack, base, window, false, &mut walk.members).is_some() || stopped(stack, base) {
         return;
     }
     let nested = if depth < walk.limits.depth {

@@ -225,10 +225,11 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
         // ZFS, VMFS and btrfs.
         (false, true) => 8 + 12 + 4 * 4,
         (false, false) => 8 + 16 + 4 * 4,
-        // The same of the disk but for btrfs, and then of the partition, which shares most of its places with the disk's.
-        (true, true) => 8 + 12 + 4 * 4 + 20,
+        // Of the disk the head, the last blocks and that of md 0.90; of the partition, which shares most of its places with the
+        // disk, the others.
+        (true, true) => 8 + 12 + 4 + 24,
         // A partition whose blocks are not those of the reader.
-        (true, false) => 8 + 16 + 4 * 4 + 28,
+        (true, false) => 8 + 16 + 4 + 32,
     };
     let limit = Bytes::kib(limit + more.sum::<u64>());
     assert!(

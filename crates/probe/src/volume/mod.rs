@@ -56,6 +56,9 @@ pub struct VolumeFormat {
 pub enum Beside {
     /// Nothing: whatever else matches belongs to what is on the whole.
     Nothing,
+    /// Nothing either; and it is not looked for on a device that is divided into partitions, the first of which lies where its
+    /// metadata would.
+    NoTable,
     /// A partition table: the members' own (LDM).
     Table {
         /// Types of those of its partitions that only stand for what the members make together: nothing is looked for in

@@ -52,7 +52,7 @@ pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
         offset: DEVICE,
         bytes: &[0x0d, 0xd0, 0x01, 0xc0],
     }],
-    beside: Beside::Nothing,
+    beside: Beside::NoTable,
     recognise,
     assemble: assemble::assemble,
 };

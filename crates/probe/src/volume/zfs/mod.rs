@@ -40,7 +40,7 @@ pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     min_size: 4 * label::LABEL,
     // The labels at the end count too, when those at the beginning are gone.
     magics: &[],
-    beside: Beside::Nothing,
+    beside: Beside::NoTable,
     recognise,
     assemble: assemble::assemble,
 };
@@ -50,14 +50,14 @@ fn labels(window: &Window<'_>) -> Result<Option<Labels>, ReadError> {
     let Some(places) = label::places(window.size()) else {
         return Ok(None);
     };
-    // ZFS leaves the first 8 KiB blank. Where something is written there and the first label is gone, the others are left over,
-    // and looking for them is a read each on every device that never saw ZFS.
+    // ZFS leaves the first 8 KiB blank. Where something is written there and the first label is gone, the others are left over.
+    // What wipes the first label wipes the second, and looking for each is a read on every blank device: the last one tells.
     let mut first = [0; 8192];
     window.fill(0, &mut first)?;
     let is_blank = first.iter().all(|byte| *byte == 0);
     let mut any = false;
     for (number, at) in places.into_iter().enumerate() {
-        any = any || ((number == 0 || is_blank) && label::has_magic(window, at)?);
+        any = any || ((number == 0 || number == 3 && is_blank) && label::has_magic(window, at)?);
     }
     if !any {
         return Ok(None);
