@@ -17,4 +17,4 @@ pub use effort::{Effort, How};
 pub use plan::{Ask, Cost, Cure, Left, Plan, Step, plan};
 pub use situation::Situation;
 pub use verify::{Before, Outcome, Verification, verify};
-pub use worth::{Call, Worth, duration};
+pub use worth::{Call, Worth, duration, rate};

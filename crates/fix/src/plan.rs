@@ -137,11 +137,21 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     }
     let then = straddle_rules::check(&Context::new(&after, &ask.options));
     let same = |a: &Finding, b: &Finding| a.code == b.code && a.layer == b.layer;
-    let cured: Vec<Cure> = findings
+    let gone = findings
         .iter()
-        .filter(|now| !then.iter().any(|then| same(now, then)))
+        .filter(|now| !then.iter().any(|then| same(now, then)));
+    // Promised is what a step is there for; what else the rules do not find on the copy may be there again on what is made.
+    let (promised, other): (Vec<&Finding>, Vec<&Finding>) =
+        gone.partition(|now| steps.iter().any(|step| cures(step.kind, now.code)));
+    let cured: Vec<Cure> = promised
+        .into_iter()
         .map(|now| Cure::of(stack, now, None))
         .collect();
+    let uncertain = other.into_iter().map(|now| Left {
+        finding: Cure::of(stack, now, None),
+        why: "the steps may cure it too, which is not promised: check again afterwards".to_owned(),
+        is_new: false,
+    });
     let left: Vec<Left> = then
         .iter()
         .map(|then| {
@@ -152,6 +162,7 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
                 is_new: before.is_none(),
             }
         })
+        .chain(uncertain)
         .collect();
     let effort = effort(stack, &steps, ask);
     let worth = Worth::of(&steps, &cured, &effort, ask);
@@ -163,6 +174,12 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
         worth,
         after,
     }
+}
+
+/// True when a kind of change, by its name, is there to cure findings of this rule.
+fn cures(kind: &str, code: Code) -> bool {
+    let kind = KINDS.iter().find(|known| known.name == kind);
+    kind.is_some_and(|kind| kind.cures.contains(&code))
 }
 
 /// True when a finding that `codes` name is on `id`, or on what rests directly on it.

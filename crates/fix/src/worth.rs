@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::Ratio;
+use straddle_geometry::{Bytes, Ratio};
 use straddle_predict::decision::{self, Work};
+use straddle_rules::Severity;
 
 use crate::{Ask, Cure, Effort, How, Step};
 
@@ -69,15 +70,19 @@ impl Worth {
         }
         let in_place = steps.iter().all(|step| step.how == How::InPlace);
         let worst = cured.iter().map(Cure::worst).max().unwrap_or(Ratio::ZERO);
+        let unpriced = cured
+            .iter()
+            .filter(|cure| cure.prices.is_empty() && cure.severity >= Severity::Warning);
+        let unpriced = unpriced.count();
         let seconds = effort.downtime.as_secs_f64();
         let mut because = vec![format!("it cures extra operations of up to {worst}")];
         because.push(match in_place {
             true => "no data are moved".to_owned(),
             false => format!(
-                "{} are copied, in {} at {} each second{}",
+                "{} are copied, in {} at {}{}",
                 effort.copied.rounded(),
                 duration(seconds),
-                effort.rate.rounded(),
+                rate(effort.rate),
                 if ask.rate.is_none() { " (assumed)" } else { "" }
             ),
         });
@@ -103,6 +108,11 @@ impl Worth {
             }
         } else if in_place {
             Call::Now
+        } else if worst < ratio(SMALL) && unpriced > 0 {
+            because.push(format!(
+                "{unpriced} of the findings cured have no price and are warnings or errors: not worth an outage, but no new system should have them"
+            ));
+            Call::NextRebuild
         } else if worst < ratio(SMALL) {
             because.push("below 5%, which no outage is worth".to_owned());
             Call::NotWorthIt
@@ -119,6 +129,15 @@ impl Worth {
             Call::NextRebuild
         };
         Worth { call, because }
+    }
+}
+
+/// `200 MB/s`.
+#[must_use]
+pub fn rate(each_second: Bytes) -> String {
+    match each_second.get() {
+        0..=999_999 => format!("{} kB/s", each_second.get() / 1000),
+        bytes => format!("{} MB/s", bytes / 1_000_000),
     }
 }
 

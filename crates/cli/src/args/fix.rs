@@ -32,6 +32,20 @@ pub(crate) struct Fix {
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::unit, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
+    /// The array or device, as `straddle predict` knows it: what the plan gains is simulated, and decides whether it is worth it
+    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["script", "verify"])]
+    pub(crate) profile: Option<String>,
+
+    /// What else is to be known of the simulation: options of `straddle predict`, in one word such as
+    /// "--io 8K --rw 70/30 --outstanding 32"
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        requires = "profile",
+        allow_hyphen_values = true
+    )]
+    pub(crate) workload: Option<String>,
+
     /// How fast data can be moved [default: 200MB/s]
     #[arg(long, value_name = "RATE", value_parser = data_rate)]
     pub(crate) move_rate: Option<f64>,

@@ -1,17 +1,22 @@
 //! `straddle fix`: what to change, whether that is worth it, and the scripts that do it.
 
 use anyhow::{Context as _, bail};
+use clap::Parser;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use straddle::fix::change::Change;
 use straddle::fix::script::{self, Job};
 use straddle::fix::{self, Ask, Before, Plan};
 use straddle::geometry::Bytes;
+use straddle::predict::decision::Evidence;
+use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
 use straddle::rules::Options;
 use straddle::stack::{LayerId, Stack};
 
-use super::check;
+use super::{check, predict};
 use crate::args::fix::{Fix, FixFormat};
+use crate::args::predict::Predict;
 use crate::{CLEAN, FOUND, output};
 
 /// Longest plan that is read.
@@ -43,12 +48,16 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     if let Some(path) = &args.verify {
         return verify(args, &name, &stack, &options, path);
     }
-    let ask = Ask {
+    let mut ask = Ask {
         options,
         rate: args.move_rate.map(rate),
         ..Ask::default()
     };
-    let plan = fix::plan(&stack, &ask);
+    let mut plan = fix::plan(&stack, &ask);
+    if let Some(profile) = &args.profile {
+        ask.gain = Some(gain(args, profile, &name, &stack, &plan)?);
+        plan = fix::plan(&stack, &ask);
+    }
     if let Some(tool) = args.script {
         let job = Job {
             plan: &plan,
@@ -61,6 +70,47 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     }
     print(args, &name, &plan)?;
     Ok(CLEAN)
+}
+
+/// What a simulation gains by the move of the largest partition that the plan moves.
+fn gain(
+    args: &Fix,
+    profile: &str,
+    name: &str,
+    stack: &Stack,
+    plan: &Plan,
+) -> anyhow::Result<Evidence> {
+    let moved = plan.steps.iter().filter_map(|step| match &step.change {
+        Change::Partitions(partitions) => Some(&partitions.entries),
+        _ => None,
+    });
+    let moved = moved.flatten().filter(|entry| entry.changes());
+    let Some(entry) = moved.max_by_key(|entry| entry.from.len()) else {
+        bail!(
+            "no partition moves in this plan, and nothing else is simulated; leave --profile out"
+        );
+    };
+    let to = format!("current,{}", entry.to.start().get());
+    let rest = args
+        .workload
+        .as_deref()
+        .unwrap_or_default()
+        .split_whitespace();
+    let words = ["straddle predict", "--profile", profile, "--offsets", &to];
+    let args = Simulated::try_parse_from(words.into_iter().chain(rest))?;
+    let outline = Outline::of(name, stack)?;
+    let prediction = predict::of_partition(&args.predict, &outline, entry.from.start())?;
+    match prediction.decision {
+        Some(decision) => Ok(decision.evidence),
+        None => bail!("the simulation gives the same place twice; leave --profile out"),
+    }
+}
+
+/// Options of `predict`, by themselves.
+#[derive(Debug, Parser)]
+struct Simulated {
+    #[command(flatten)]
+    predict: Predict,
 }
 
 fn rate(each_second: f64) -> Bytes {

@@ -92,6 +92,33 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// What is predicted of one partition of a stack, the one that begins at `start` of what it lies on.
+pub(crate) fn of_partition(
+    args: &Predict,
+    outline: &Outline,
+    start: Bytes,
+) -> anyhow::Result<Prediction> {
+    let place = outline
+        .places
+        .iter()
+        .find(|place| place.offset.value == start);
+    let Some(place) = place else {
+        bail!(
+            "the partition at {start} is not one that can be simulated: `straddle predict --stack` says more"
+        );
+    };
+    let Some(name) = &args.profile else {
+        bail!("{}", place::without_profile(Some(place)));
+    };
+    let (profile, _) = place.apply(load(name)?);
+    let screen = Screen::new();
+    let made = prediction::predict(question(args, profile, Some(place))?, |what| {
+        screen.step(what)
+    });
+    screen.end();
+    Ok(made?)
+}
+
 fn format(args: &Predict) -> PredictFormat {
     if args.json {
         PredictFormat::Json

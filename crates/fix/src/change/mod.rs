@@ -4,6 +4,7 @@
 //! their changes already. It says what will be there, in figures that a script needs, and can be made on the stack itself, so
 //! that the rules can look at the outcome.
 
+pub mod image;
 pub mod partitions;
 
 use schemars::JsonSchema;
@@ -26,7 +27,7 @@ pub struct Kind {
 }
 
 /// All changes. For each layer they are tried in this order.
-pub static KINDS: &[&Kind] = &[&partitions::KIND];
+pub static KINDS: &[&Kind] = &[&image::KIND, &partitions::KIND];
 
 /// A change, and how it comes about.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,8 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub enum Change {
+    /// A virtual disk is converted.
+    Image(image::Image),
     /// Partitions begin elsewhere.
     Partitions(partitions::Partitions),
 }
@@ -58,6 +61,7 @@ impl Change {
     #[must_use]
     pub fn written(&self) -> Vec<LayerId> {
         match self {
+            Change::Image(image) => vec![image.file],
             Change::Partitions(partitions) => vec![partitions.device],
         }
     }
@@ -65,6 +69,7 @@ impl Change {
     /// Makes the change on a stack, as far as the rules see it.
     pub fn apply(&self, stack: &mut Stack) {
         match self {
+            Change::Image(image) => image.apply(stack),
             Change::Partitions(partitions) => partitions.apply(stack),
         }
     }

@@ -1,7 +1,7 @@
 //! What tells a device from others: its size, and bytes of its metadata in their places.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Key, LayerId, Source, Stack};
+use straddle_stack::{Key, Layer, LayerId, LayerKind, Source, Stack};
 
 /// What must be true of a device before anything is written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,18 @@ pub struct Mark {
     pub bytes: Vec<u8>,
 }
 
+/// What the header of a virtual disk says that tells its file from others.
+const TELLING_DISKS: &[Key] = &[
+    Key::DiskId,
+    Key::DiskUuid,
+    Key::Uuid,
+    Key::OriginalSize,
+    Key::BlockSize,
+    Key::ClusterSize,
+    Key::DataOffset,
+    Key::Version,
+    Key::CreatedBy,
+];
 /// Attributes that tell devices apart, the best first.
 const TELLING: &[Key] = &[
     Key::TableId,
@@ -43,11 +55,25 @@ impl Guard {
     #[must_use]
     pub fn of(stack: &Stack, layer: LayerId) -> Guard {
         let here = stack.layer(layer);
-        let above: Vec<LayerId> = stack.above(layer).collect();
-        let mut layers = vec![here];
-        layers.extend(above.iter().map(|id| stack.layer(*id)));
+        let above: Vec<&Layer> = stack.above(layer).map(|id| stack.layer(id)).collect();
         let mut marks: Vec<Mark> = Vec::new();
-        for key in TELLING {
+        // What lies in a virtual disk or on an array has addresses of its own: only the header of the disk is in the file.
+        let disk = above
+            .iter()
+            .find(|layer| layer.kind == LayerKind::Container);
+        let (keys, layers): (_, Vec<&Layer>) = match disk {
+            Some(disk) => (TELLING_DISKS, vec![disk]),
+            None => {
+                let direct = above.iter().filter(|layer| {
+                    matches!(layer.kind, LayerKind::Partition | LayerKind::Filesystem)
+                });
+                (
+                    TELLING,
+                    std::iter::once(&here).chain(direct).copied().collect(),
+                )
+            }
+        };
+        for key in keys {
             for attribute in layers.iter().flat_map(|layer| &layer.attributes) {
                 let Source::Image(image) = &attribute.value.source else {
                     continue;

@@ -4,6 +4,7 @@
 //! others, are not those that the plan was made for. Steps of other tools are named in it, not done.
 
 mod guard;
+mod qemu_img;
 mod sfdisk;
 mod shell;
 
@@ -39,7 +40,7 @@ pub enum Language {
 }
 
 /// All tools, in the order of the documentation.
-pub static TOOLS: &[&Tool] = &[&sfdisk::TOOL];
+pub static TOOLS: &[&Tool] = &[&sfdisk::TOOL, &qemu_img::TOOL];
 
 /// What a script is written for.
 pub struct Job<'a> {

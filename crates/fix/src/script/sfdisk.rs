@@ -17,7 +17,9 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
-    let Change::Partitions(partitions) = &step.change;
+    let Change::Partitions(partitions) = &step.change else {
+        return Ok(String::new());
+    };
     let disk = writer.disk(partitions.device);
     let mut out = format!(
         "need sfdisk fdisk\n\

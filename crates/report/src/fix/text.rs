@@ -3,7 +3,7 @@
 use anstyle::Style;
 use std::fmt::Write;
 use straddle_fix::script::TOOLS;
-use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration};
+use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration, rate};
 use straddle_geometry::{Ratio, Unit};
 
 use crate::bench::text::{WIDTH, heading};
@@ -171,11 +171,11 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
         );
     } else {
         let text = format!(
-            "{} in question, {} copied in all: {} at {} each second; {} of space elsewhere meanwhile",
+            "{} in question, {} copied in all: {} at {}; {} of space elsewhere meanwhile",
             effort.data.rounded(),
             effort.copied.rounded(),
             duration(effort.downtime.as_secs_f64()),
-            effort.rate.rounded(),
+            rate(effort.rate),
             if effort.space.get() == 0 {
                 "no".to_owned()
             } else {
