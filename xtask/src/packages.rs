@@ -50,6 +50,7 @@ const TESTS: &[(&str, &str)] = &[
         "python3-libvhdi",
         "pyvhdi: reads chains of differencing VHD and VHDX",
     ),
+    ("shellcheck", "reads the scripts that fix writes"),
     (
         "strace",
         "proves that targets are opened read-only and how much is read",

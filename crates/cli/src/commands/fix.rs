@@ -124,10 +124,34 @@ fn rate(each_second: f64) -> Bytes {
 
 fn print(args: &Fix, name: &str, plan: &Plan) -> anyhow::Result<()> {
     let text = match format(args) {
-        FixFormat::Text => forms::text::plan(name, plan, output::width()),
+        FixFormat::Text => forms::text::plan(name, &typed(args), plan, output::width()),
         FixFormat::Json => json(&forms::Document::new(name, plan))?,
     };
     Ok(output::print(&text)?)
+}
+
+/// What was typed behind `straddle fix`, as far as it changes the plan.
+fn typed(args: &Fix) -> String {
+    let geometry = &args.geometry;
+    let flags = [
+        ("--logical-sector", geometry.logical_sector),
+        ("--physical-sector", geometry.physical_sector),
+        ("--stripe-unit", geometry.stripe_unit),
+        ("--stripe-width", geometry.stripe_width),
+    ];
+    let flags = flags.into_iter().filter_map(|(flag, unit)| {
+        let size = unit?.to_string().replace(' ', "");
+        Some(format!("{flag} {size}"))
+    });
+    let targets = args.targets.iter().map(|target| {
+        let text = target.display().to_string();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+        match text.chars().all(plain) {
+            true => text,
+            false => format!("'{}'", text.replace('\'', "'\\''")),
+        }
+    });
+    targets.chain(flags).collect::<Vec<_>>().join(" ")
 }
 
 fn format(args: &Fix) -> FixFormat {

@@ -39,6 +39,16 @@ pub enum Language {
     Shell,
 }
 
+impl Language {
+    /// What the name of a script ends with.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Language::Shell => "sh",
+        }
+    }
+}
+
 /// All tools, in the order of the documentation.
 pub static TOOLS: &[&Tool] = &[&sfdisk::TOOL, &qemu_img::TOOL];
 

@@ -14,9 +14,9 @@ use crate::text::table::{self, Cell, Column};
 
 const LEAST_WIDTH: usize = 60;
 
-/// A plan, in lines of at most `width` columns where a table permits that.
+/// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`.
 #[must_use]
-pub fn plan(target: &str, plan: &Plan, width: usize) -> String {
+pub fn plan(target: &str, typed: &str, plan: &Plan, width: usize) -> String {
     let width = width.clamp(LEAST_WIDTH, WIDTH);
     let mut out = String::new();
     let _ = writeln!(
@@ -36,7 +36,7 @@ pub fn plan(target: &str, plan: &Plan, width: usize) -> String {
     cured(plan, width, &mut out);
     left(plan, width, &mut out);
     effort(plan, width, &mut out);
-    next(target, plan, width, &mut out);
+    next(typed, plan, width, &mut out);
     out
 }
 
@@ -171,45 +171,60 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
         );
     } else {
         let text = format!(
-            "{} in question, {} copied in all: {} at {}; {} of space elsewhere meanwhile",
+            "{} in question, {} copied in all: {} at {}; {} elsewhere meanwhile",
             effort.data.rounded(),
             effort.copied.rounded(),
             duration(effort.downtime.as_secs_f64()),
             rate(effort.rate),
             if effort.space.get() == 0 {
-                "no".to_owned()
+                "no space is needed".to_owned()
             } else {
-                effort.space.rounded()
+                format!("{} are needed", effort.space.rounded())
             }
         );
         prose(out, width, 2, &text);
     }
     for again in &effort.again {
-        prose(out, width, 2, again);
+        prose(out, width, 2, &format!("by hand: {again}"));
     }
 }
 
-fn next(target: &str, plan: &Plan, width: usize, out: &mut String) {
-    let tools: Vec<&str> = TOOLS
-        .iter()
+fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
+    let tools = TOOLS.iter();
+    let tools: Vec<_> = tools
         .filter(|tool| plan.steps.iter().any(|step| (tool.does)(&step.change)))
-        .map(|tool| tool.name)
         .collect();
-    if tools.is_empty() {
+    let Some(first) = tools.first() else {
         return;
-    }
+    };
     heading(out, width, "Next", "");
-    let target = sanitise(target);
+    let typed = sanitise(typed);
+    let script = format!("fix.{}", first.language.extension());
     let lines = [
-        format!("straddle fix {target} --json > plan.json"),
-        format!("straddle fix {target} --script {} > fix.script", tools[0]),
-        format!("straddle fix {target} --verify plan.json     afterwards"),
+        (
+            "keep the plan",
+            format!("straddle fix {typed} --json > plan.json"),
+        ),
+        (
+            "write a script",
+            format!("straddle fix {typed} --script {} > {script}", first.name),
+        ),
+        (
+            "afterwards",
+            format!("straddle fix {typed} --verify plan.json"),
+        ),
     ];
-    for line in lines {
-        let _ = writeln!(out, "  {line}");
+    for (what, line) in lines {
+        let _ = writeln!(out, "  {what:14}  {line}");
     }
     if tools.len() > 1 {
-        prose(out, width, 2, &format!("scripts: {}", tools.join(", ")));
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        prose(
+            out,
+            width,
+            2,
+            &format!("scripts are written for: {}", names.join(", ")),
+        );
     }
 }
 
