@@ -77,15 +77,15 @@ impl Entry {
 
 fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     let base = situation.stack.layer(device);
-    let table = base.text(Key::PartitionTable)?;
     let partitions = situation.partitions(device);
+    let table = table(base, &partitions)?;
     let is_off = |id: LayerId| situation.found(id, CURES);
     if !partitions.iter().any(|(id, _)| is_off(*id)) {
         return None;
     }
     let sector = sector(base);
     let [needed, round] = situation.starts(device).ok()?;
-    let size = situation.size(device)?;
+    let size = situation.size(device).or_else(|| shown(base))?;
     let end = match table {
         // A copy of the table lies at the end: 32 sectors of entries as a rule, and one of the header.
         "gpt" => size.checked_sub(sector.sectors(33).bytes()?)?,
@@ -162,9 +162,13 @@ struct Held {
 impl Held {
     fn of(situation: &Situation<'_>, id: LayerId, layer: &Layer, is_off: bool) -> Option<Held> {
         let from = layer.placement.as_ref()?.value;
+        let from = match (from.is_empty(), shown(layer)) {
+            (true, Some(len)) => Extent::new(from.start(), len)?,
+            _ => from,
+        };
         let number = match layer.attribute(Key::PartitionNumber).map(|n| &n.value) {
             Some(Value::Count(number)) => *number,
-            _ => return None,
+            _ => named_number(&layer.name)?,
         };
         let above = situation.children(id).next().map(|(_, above)| above);
         let text = |layer: Option<&Layer>, key| layer.and_then(|l| l.text(key)).map(str::to_owned);
@@ -188,6 +192,44 @@ impl Held {
             is_off,
         })
     }
+}
+
+/// Format of the table: what is said of it, or what the types of its partitions belong to. Tools of Windows say of a GPT that it
+/// is one, and nothing of the other.
+fn table<'a>(device: &'a Layer, partitions: &[(LayerId, &Layer)]) -> Option<&'a str> {
+    let of_types = || {
+        let mut types = partitions
+            .iter()
+            .filter_map(|(_, layer)| layer.text(Key::PartitionType));
+        match types.next() {
+            Some(kind) => Some(if kind.len() > 2 { "gpt" } else { "mbr" }),
+            None => (device.text(Key::Platform) == Some("windows")).then_some("mbr"),
+        }
+    };
+    device.text(Key::PartitionTable).or_else(of_types)
+}
+
+/// The least that a rounded size can mean, in whole sectors.
+fn shown(layer: &Layer) -> Option<Bytes> {
+    match &layer.attribute(Key::SizeShown)?.value {
+        Value::Between(size) => {
+            let (sectors, _) = size.from().div_rem(SectorSize::B512.unit());
+            SectorSize::B512.sectors(sectors).bytes()
+        }
+        _ => None,
+    }
+}
+
+/// The number in what Windows calls a partition: 2 of `disk 1 partition 2` and of `partition 2 (E:) of vmware virtual disk`.
+/// WMI counts from 0, and only those that hold something: `partition #0`.
+fn named_number(name: &str) -> Option<u64> {
+    let (_, rest) = name.split_once("partition ")?;
+    let (counted, rest) = match rest.strip_prefix('#') {
+        Some(rest) => (1, rest),
+        None => (0, rest),
+    };
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse::<u64>().ok()?.checked_add(counted)
 }
 
 fn sector(layer: &Layer) -> SectorSize {
