@@ -57,6 +57,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// Where partitions go, when that is what changes.
+    #[must_use]
+    pub fn partitions(&self) -> Option<&partitions::Partitions> {
+        match self {
+            Change::Partitions(partitions) => Some(partitions),
+            Change::Image(_) => None,
+        }
+    }
+
     /// The layers whose bytes a script writes: what must be told from others before anything is done.
     #[must_use]
     pub fn written(&self) -> Vec<LayerId> {

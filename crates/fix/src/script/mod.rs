@@ -3,17 +3,26 @@
 //! A script says what it does and why, and does nothing to a device whose size, or whose bytes in the places that tell it from
 //! others, are not those that the plan was made for. Steps of other tools are named in it, not done.
 
+mod batch;
+mod diskpar;
+mod diskpart;
+mod esxi;
 mod guard;
+mod parted_util;
+mod power;
+mod powershell;
 mod qemu_img;
 mod sfdisk;
 mod shell;
+mod vds;
+mod windows;
 
 use std::path::{Path, PathBuf};
-use straddle_stack::{LayerId, Stack};
+use straddle_stack::{Key, LayerId, Stack};
 use thiserror::Error;
 
 use crate::change::Change;
-use crate::{Plan, Step};
+use crate::{How, Plan, Step};
 
 pub use guard::Guard;
 
@@ -37,6 +46,14 @@ pub struct Tool {
 pub enum Language {
     /// POSIX shell.
     Shell,
+    /// The command interpreter of Windows: a `.cmd` file.
+    Batch,
+    /// Windows PowerShell 3.0 or later: a `.ps1` file.
+    PowerShell,
+    /// What `regedit` and `reg import` read: a `.reg` file.
+    Registry,
+    /// The shell of ESXi, which is that of busybox.
+    Esxi,
 }
 
 impl Language {
@@ -44,13 +61,56 @@ impl Language {
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
-            Language::Shell => "sh",
+            Language::Shell | Language::Esxi => "sh",
+            Language::Batch => "cmd",
+            Language::PowerShell => "ps1",
+            Language::Registry => "reg",
         }
     }
 }
 
 /// All tools, in the order of the documentation.
-pub static TOOLS: &[&Tool] = &[&sfdisk::TOOL, &qemu_img::TOOL];
+pub static TOOLS: &[&Tool] = &[
+    &sfdisk::TOOL,
+    &diskpar::TOOL,
+    &diskpart::TOOL,
+    &powershell::TOOL,
+    &vds::TOOL,
+    &parted_util::TOOL,
+    &qemu_img::TOOL,
+];
+
+impl Tool {
+    /// What becomes of the data when this tool carries out a step. Those of Windows and ESXi move nothing: they make partitions
+    /// and filesystems again, and files have to be copied back. The registry holds a setting for what is made later.
+    #[must_use]
+    pub fn how(&self, step: &Step) -> How {
+        match (self.language, step.how) {
+            (Language::Shell, how) | (_, how @ How::ByHand) => how,
+            (Language::Registry, _) => How::InPlace,
+            (_, how) => How::Refill { bytes: how.bytes() },
+        }
+    }
+
+    /// Whether this tool runs where a stack is: captured text says of which system it is, an image can belong to any.
+    #[must_use]
+    pub fn suits(&self, stack: &Stack) -> bool {
+        let mut platforms = stack
+            .iter()
+            .filter_map(|(_, layer)| layer.text(Key::Platform));
+        match (platforms.next(), self.language) {
+            (Some("windows"), Language::Batch | Language::PowerShell | Language::Registry)
+            | (Some("esxi"), Language::Esxi) => true,
+            (Some("windows" | "esxi"), _) => false,
+            (_, language) => language == Language::Shell,
+        }
+    }
+
+    /// Whether it keeps the data in a step, in their place or another.
+    fn keeps_data(&self, step: &Step) -> bool {
+        self.how(step) == step.how
+    }
+}
 
 /// What a script is written for.
 pub struct Job<'a> {
@@ -145,8 +205,12 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
             with: with.map(|tool| tool.name).collect(),
         });
     }
-    for step in &job.plan.steps {
-        if let (true, Some(why)) = ((tool.does)(&step.change), step.hindrances.first()) {
+    // What stands in the way of data that are moved is nothing to a tool that does not move them.
+    let hindered = |step: &&Step| {
+        (tool.does)(&step.change) && (step.how == How::ByHand || tool.keeps_data(step))
+    };
+    for step in job.plan.steps.iter().filter(hindered) {
+        if let Some(why) = step.hindrances.first() {
             return Err(Refusal::Hindered {
                 number: step.number,
                 why: why.clone(),
@@ -154,7 +218,10 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
         }
     }
     match tool.language {
-        Language::Shell => shell::script(job, tool),
+        Language::Shell | Language::Esxi => shell::script(job, tool),
+        Language::Batch => batch::script(job, tool),
+        Language::PowerShell => power::script(job, tool),
+        Language::Registry => vds::script(job, tool),
     }
 }
 

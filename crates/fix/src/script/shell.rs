@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::LayerId;
 
-use super::{Guard, Job, Refusal, Tool, Writer, safe};
+use super::{Guard, Job, Language, Refusal, Tool, Writer, esxi, safe};
 
 /// A word of shell in single quotes.
 ///
@@ -59,7 +59,12 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         }
     }
     out += "set -eu\n\n";
-    out += PRELUDE;
+    out += COMMON;
+    let (prelude, guard): (_, Guards) = match tool.language {
+        Language::Esxi => (esxi::PRELUDE, esxi::guard),
+        _ => (PRELUDE, guard),
+    };
+    out += prelude;
     let mut writer = Writer {
         job,
         guarded: Vec::new(),
@@ -96,8 +101,11 @@ fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+/// Writes the lines that refuse to go on with another device.
+type Guards = fn(&Job<'_>, LayerId, usize) -> Result<String, Refusal>;
+
 /// Functions that every script has.
-const PRELUDE: &str = r#"yes=0
+const COMMON: &str = r#"yes=0
 case ${1-} in
 --yes) yes=1 ;;
 '') ;;
@@ -114,7 +122,10 @@ die() {
     exit 2
 }
 
-need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
+"#;
+
+/// Functions that every script for Linux has besides.
+const PRELUDE: &str = r#"need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
 
 # size_is DEVICE BYTES
 size_is() {

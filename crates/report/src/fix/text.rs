@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use std::fmt::Write;
-use straddle_fix::script::TOOLS;
+use straddle_fix::script::{TOOLS, Tool};
 use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration, rate};
 use straddle_geometry::{Ratio, Unit};
 
@@ -190,9 +190,11 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
 }
 
 fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
-    let tools = TOOLS.iter();
-    let tools: Vec<_> = tools
-        .filter(|tool| plan.steps.iter().any(|step| (tool.does)(&step.change)))
+    let does = |tool: &Tool| plan.steps.iter().any(|step| (tool.does)(&step.change));
+    let tools: Vec<&Tool> = TOOLS
+        .iter()
+        .copied()
+        .filter(|tool| does(tool) && tool.suits(&plan.after))
         .collect();
     let Some(first) = tools.first() else {
         return;
@@ -225,6 +227,18 @@ fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
             2,
             &format!("scripts are written for: {}", names.join(", ")),
         );
+    }
+    let refills = |tool: &&&Tool| {
+        let mut steps = plan.steps.iter().filter(|step| (tool.does)(&step.change));
+        steps.any(|step| matches!(tool.how(step), How::Refill { .. }) && tool.how(step) != step.how)
+    };
+    let refill: Vec<&str> = tools.iter().filter(refills).map(|tool| tool.name).collect();
+    if !refill.is_empty() {
+        let text = format!(
+            "{}: nothing is moved; filesystems are made again, and files copied away before and back afterwards",
+            refill.join(", ")
+        );
+        prose(out, width, 2, &text);
     }
 }
 

@@ -1,0 +1,126 @@
+//! Scripts for the command interpreter of Windows: quoting, options, and the frame around checks and what tools do.
+
+use std::fmt::Write;
+
+use super::windows::{Disk, ascii, crlf, heading};
+use super::{Job, Refusal, Tool, diskpar, diskpart};
+
+/// Text in double quotes, where nothing but the quote itself and percent signs mean anything.
+///
+/// # Errors
+/// [`Refusal::UnsafeName`].
+pub(super) fn quoted(text: &str) -> Result<String, Refusal> {
+    let text = ascii(text)?;
+    let refuse = |what| {
+        Err(Refusal::UnsafeName {
+            name: text.to_owned(),
+            what,
+        })
+    };
+    if text.contains('"') {
+        return refuse("quotation mark");
+    }
+    if text.ends_with('\\') {
+        return refuse("backslash at its end");
+    }
+    Ok(format!("\"{}\"", text.replace('%', "%%")))
+}
+
+/// The script.
+pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+    let mut out = String::from("@echo off\n");
+    for text in heading(job, tool) {
+        // These mean something even in a remark.
+        let text = text.replace(['&', '|', '<', '>', '^', '"'], " ");
+        let _ = writeln!(
+            out,
+            "{}",
+            format!("rem {}", text.replace('%', "%%")).trim_end()
+        );
+    }
+    out += "rem It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
+            rem Without options it only says whether it would. Run it as an administrator.\n";
+    out += "setlocal EnableExtensions DisableDelayedExpansion\n";
+    let mine = || {
+        let steps = job.plan.steps.iter();
+        steps.filter(|step| (tool.does)(&step.change))
+    };
+    let mut checks = String::new();
+    let mut body = String::new();
+    let mut numbers = Vec::new();
+    for step in mine() {
+        let disk = Disk::of(job, &step.change)?;
+        numbers.push(disk.number);
+        if numbers.len() > 1 && numbers.contains(&None) {
+            return Err(Refusal::Unknown(
+                "several disks, and not all of their numbers are known; make a script for each image".to_owned(),
+            ));
+        }
+        let set = match disk.number {
+            Some(number) => format!("set \"disk={number}\"\n"),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            checks,
+            "\nrem Step {}: is it the disk of the plan?",
+            step.number
+        );
+        let _ = writeln!(body, "\necho step {}", step.number);
+        checks += &set;
+        body += &set;
+        let (check, write) = match tool.name {
+            "diskpar" => diskpar::parts(&disk)?,
+            _ => diskpart::parts(&disk)?,
+        };
+        checks += &check;
+        body += &write;
+    }
+    out += &options(numbers.contains(&None));
+    out += &checks;
+    out += "\nif not defined yes goto dry\nif not defined backed goto contents\n";
+    out += &body;
+    out += END;
+    Ok(crlf(&out))
+}
+
+/// The options: `/disk:N` only where the plan does not know the number.
+fn options(asks_disk: bool) -> String {
+    let (preset, test, usage) = if asks_disk {
+        (
+            "set \"disk=\"\n",
+            "set \"word=%~1\"\nif /i \"%word:~0,6%\"==\"/disk:\" goto option_disk\n",
+            "/disk:N ",
+        )
+    } else {
+        ("", "", "")
+    };
+    let given = if asks_disk {
+        "if not defined disk goto usage\nfor /f \"delims=0123456789\" %%a in (\"%disk%\") do goto usage\n"
+    } else {
+        ""
+    };
+    let option_disk = if asks_disk {
+        ":option_disk\nset \"disk=%word:~6%\"\nshift\ngoto options\n\n"
+    } else {
+        ""
+    };
+    format!(
+        "set \"yes=\"\nset \"backed=\"\n{preset}\n\
+         :options\nif \"%~1\"==\"\" goto checks\nif /i \"%~1\"==\"/yes\" goto option_yes\n\
+         if /i \"%~1\"==\"/contents-are-backed-up\" goto option_backed\n{test}goto usage\n\n\
+         :option_yes\nset \"yes=1\"\nshift\ngoto options\n\n\
+         :option_backed\nset \"backed=1\"\nshift\ngoto options\n\n\
+         {option_disk}\
+         :usage\necho usage: %~nx0 {usage}[/yes /contents-are-backed-up]\nexit /b 2\n\n\
+         :refuse\necho refused, nothing was written: disk %disk%: %why%\nexit /b 2\n\n\
+         :failed\necho FAILED: disk %disk%: %why%\n\
+         echo The disk is as the last command left it: look at it in Disk Management before anything else is done.\nexit /b 1\n\n\
+         :checks\n{given}\
+         set \"work=%TEMP%\\straddle-fix-%RANDOM%\"\nset \"why=no folder for what is noted down could be made in TEMP\"\n\
+         md \"%work%\"\nif errorlevel 1 goto refuse\n",
+    )
+}
+
+const END: &str = "\necho done; whether it helped: straddle fix TARGET --verify PLAN.json\nexit /b 0\n\n\
+    :dry\necho everything is as the plan expects; run it again with /yes /contents-are-backed-up\nexit /b 0\n\n\
+    :contents\nset \"why=what is on its volumes will be gone; copy it away, try the copy, and say /contents-are-backed-up\"\ngoto refuse\n";

@@ -1,0 +1,104 @@
+//! Scripts for Windows PowerShell: quoting, and the frame around checks and what tools do.
+
+use std::fmt::Write;
+
+use super::windows::{crlf, heading};
+use super::{Job, Refusal, Tool, Writer, safe};
+
+/// Text as an expression. In single quotes only quotes mean anything, of which PowerShell knows five; what is not ASCII is put
+/// together from numbers, so that it means the same in every code page.
+///
+/// # Errors
+/// [`Refusal::UnsafeName`] for line breaks and the like.
+pub(super) fn quoted(text: &str) -> Result<String, Refusal> {
+    let text = safe(text.as_ref())?;
+    let mut parts: Vec<String> = Vec::new();
+    let mut run = String::new();
+    for c in text.chars() {
+        if c.is_ascii() {
+            run.push(c);
+            if c == '\'' {
+                run.push(c);
+            }
+            continue;
+        }
+        if !run.is_empty() || parts.is_empty() {
+            parts.push(format!("'{run}'"));
+            run.clear();
+        }
+        let mut units = [0; 2];
+        let units = c.encode_utf16(&mut units);
+        parts.extend(units.iter().map(|unit| format!("[char]0x{unit:04x}")));
+    }
+    if !run.is_empty() || parts.is_empty() {
+        parts.push(format!("'{run}'"));
+    }
+    match parts.as_slice() {
+        [one] => Ok(one.clone()),
+        parts => Ok(format!("({})", parts.join(" + "))),
+    }
+}
+
+/// The script.
+pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+    let mut out = String::from("#Requires -Version 3.0\n#Requires -Modules Storage\n\n");
+    for text in heading(job, tool) {
+        let _ = writeln!(out, "{}", format!("# {text}").trim_end());
+    }
+    out += "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
+            # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n";
+    let writer = Writer {
+        job,
+        guarded: Vec::new(),
+    };
+    let mut checks = String::new();
+    let mut body = String::new();
+    let mut asks_number = false;
+    let steps = job.plan.steps.iter();
+    for (index, step) in steps.filter(|step| (tool.does)(&step.change)).enumerate() {
+        let parts = super::powershell::parts(job, step, index)?;
+        asks_number |= parts.asks_number;
+        if asks_number && index > 0 {
+            return Err(Refusal::Unknown(
+                "several disks, and not all of their numbers are known; make a script for each image".to_owned(),
+            ));
+        }
+        let _ = write!(
+            checks,
+            "\n# Step {}: is it the disk of the plan?\n{}",
+            step.number, parts.checks
+        );
+        let _ = write!(
+            body,
+            "\n# Step {}\n{}{}",
+            step.number,
+            (tool.step)(&writer, step)?,
+            parts.writes
+        );
+    }
+    let number = if asks_number {
+        "    [Parameter(Mandatory = $true)]\n    [uint32] $Number,\n\n"
+    } else {
+        ""
+    };
+    let _ = write!(
+        out,
+        "[CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]\n\
+         param(\n{number}    [switch] $ContentsAreBackedUp\n)\n\n\
+         Set-StrictMode -Version 2.0\n\
+         $ErrorActionPreference = 'Stop'\n\n{PRELUDE}{checks}\n\
+         if (-not $ContentsAreBackedUp -and -not $WhatIfPreference) {{\n\
+         \x20   throw 'refused, nothing was written: what is on its volumes will be gone; copy it away, try the copy, and say -ContentsAreBackedUp'\n\
+         }}\n{body}\n\
+         Write-Output -InputObject 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n"
+    );
+    Ok(crlf(&out))
+}
+
+const PRELUDE: &str = r#"function Assert-Same {
+    param([string] $What, $Have, $Want)
+    if ($Have -ne $Want) {
+        throw "refused, nothing was written: its $What is $Have, the plan was made for ${Want}: it is another disk, or it was changed"
+    }
+}
+"#;

@@ -1,0 +1,184 @@
+//! The Storage module of Windows PowerShell, of Windows 8 and Server 2012 and later.
+
+use std::fmt::Write;
+
+use super::power::quoted;
+use super::windows::{Disk, Home, Part};
+use super::{Job, Language, Refusal, Tool};
+use crate::Step;
+use crate::change::Change;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "powershell",
+    title: "the Storage module of Windows PowerShell (Windows 8, Server 2012 or later), which makes partitions again",
+    language: Language::PowerShell,
+    does: |change| matches!(change, Change::Partitions(_)),
+    step: |_, _| Ok(String::new()),
+};
+
+/// A step of a script.
+pub(super) struct Parts {
+    pub(super) asks_number: bool,
+    pub(super) checks: String,
+    pub(super) writes: String,
+}
+
+pub(super) fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
+    let disk = Disk::of(job, &step.change)?;
+    disk.needs_identity("capture Get-Disk | Format-List * as well")?;
+    let number = disk.number.map_or("$Number".to_owned(), |n| n.to_string());
+    let variable = match index {
+        0 => "$disk".to_owned(),
+        n => format!("$disk{}", n + 1),
+    };
+    Ok(Parts {
+        asks_number: disk.number.is_none(),
+        checks: checks(&disk, &number, &variable)?,
+        writes: writes(&disk, &number, &variable)?,
+    })
+}
+
+fn checks(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refusal> {
+    let mut out = format!("{variable} = Get-Disk -Number {number}\n");
+    let mut same = |what: &str, have: &str, want: &str| {
+        let _ = writeln!(out, "Assert-Same -What '{what}' -Have {have} -Want {want}");
+    };
+    match disk.size {
+        (least, most) if least == most => {
+            same("size", &format!("{variable}.Size"), &most.to_string());
+        }
+        (least, most) => same(
+            "size in whole cylinders",
+            &format!("({variable}.Size -ge {least} -and {variable}.Size -le {most})"),
+            "$true",
+        ),
+    }
+    let style = if disk.plan.table == "gpt" {
+        "GPT"
+    } else {
+        "MBR"
+    };
+    same(
+        "partition style",
+        &format!("{variable}.PartitionStyle"),
+        &format!("'{style}'"),
+    );
+    if let Some(signature) = disk.signature {
+        same(
+            "signature",
+            &format!("{variable}.Signature"),
+            &signature.to_string(),
+        );
+    }
+    if let Some(guid) = disk.guid {
+        same(
+            "GUID",
+            &format!("(([string] {variable}.Guid).Trim('{{}}'))"),
+            &quoted(guid)?,
+        );
+    }
+    if let Some(serial) = disk.serial {
+        same(
+            "serial number",
+            &format!("(([string] {variable}.SerialNumber).Trim(' .'))"),
+            &quoted(serial)?,
+        );
+    }
+    let starts: Vec<String> = disk
+        .parts
+        .iter()
+        .map(|part| part.entry.from.start().get().to_string())
+        .collect();
+    same(
+        "list of partitions",
+        &format!(
+            "(@(Get-Partition -DiskNumber {number} | Sort-Object -Property Offset | ForEach-Object -Process {{ $_.Offset }}) -join ' ')"
+        ),
+        &format!("'{}'", starts.join(" ")),
+    );
+    same(
+        "part in starting Windows",
+        &format!("({variable}.IsBoot -or {variable}.IsSystem)"),
+        "$false",
+    );
+    Ok(out)
+}
+
+fn writes(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refusal> {
+    let ends: Vec<String> = disk
+        .changing()
+        .map(|part| format!("{} B", part.entry.to.start().grouped()))
+        .collect();
+    let mut out = format!(
+        "if ($PSCmdlet.ShouldProcess(\"disk $({variable}.Number) ($({variable}.FriendlyName))\", 'delete partitions, and make and format them again at {}')) {{\n",
+        ends.join(", ")
+    );
+    out += "    try {\n";
+    for part in disk.changing().rev() {
+        let _ = writeln!(
+            out,
+            "        $old = Get-Partition -DiskNumber {number} | Where-Object -FilterScript {{ $_.Offset -eq {} }}\n        \
+             Remove-Partition -InputObject $old -Confirm:$false",
+            part.entry.from.start().get()
+        );
+    }
+    for part in disk.changing() {
+        made(&mut out, disk, part, number)?;
+    }
+    let _ = write!(
+        out,
+        "    }} catch {{\n        \
+         throw \"disk {number} is as the last command left it, look at it in Disk Management before anything else is done: $_\"\n    }}\n}}\n"
+    );
+    Ok(out)
+}
+
+fn made(out: &mut String, disk: &Disk<'_>, part: &Part<'_>, number: &str) -> Result<(), Refusal> {
+    let to = part.entry.to;
+    let size = if disk.fills(part) {
+        "-UseMaximumSize".to_owned()
+    } else if part.is_length_sure {
+        format!("-Size {}", to.len().get())
+    } else {
+        return Err(Refusal::Unknown(
+            "the length of a partition is known only rounded, and another follows it; capture Get-Partition | Format-List * as well"
+                .to_owned(),
+        ));
+    };
+    let letter = match part.home {
+        Home::Letter(letter) => format!(" -DriveLetter {letter}"),
+        Home::Folder(_) => String::new(),
+        Home::Unknown => " -AssignDriveLetter".to_owned(),
+    };
+    let _ = writeln!(
+        out,
+        "        $partition = New-Partition -DiskNumber {number} -Offset {} {size}{letter}",
+        to.start().get()
+    );
+    let filesystem = match part.filesystem {
+        "refs" => "ReFS",
+        "exfat" => "exFAT",
+        _ => "NTFS",
+    };
+    let unit = match part.unit {
+        Some(unit) => format!(" -AllocationUnitSize {}", unit.get()),
+        None => String::new(),
+    };
+    let label = match part.label {
+        "" => String::new(),
+        label => format!(" -NewFileSystemLabel {}", quoted(label)?),
+    };
+    let _ = writeln!(
+        out,
+        "        $null = Format-Volume -Partition $partition -FileSystem {filesystem}{unit}{label} -Confirm:$false"
+    );
+    if let Home::Folder(folder) = part.home {
+        let _ = writeln!(
+            out,
+            "        Add-PartitionAccessPath -InputObject $partition -AccessPath {}\n        \
+             Set-Partition -InputObject $partition -NoDefaultDriveLetter $true",
+            quoted(folder)?
+        );
+    }
+    Ok(())
+}
