@@ -5,7 +5,6 @@ use std::path::Path;
 use straddle_stack::LayerId;
 
 use super::shell::{quoted, variable};
-use super::windows::partitions;
 use super::{Job, Refusal};
 
 /// Functions that every script for ESXi has besides those of any shell.
@@ -50,7 +49,7 @@ pub(super) fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<Stri
             device.name
         )));
     };
-    let plan = partitions(&step.change)?;
+    let plan = super::partitions_of(&step.change)?;
     let sectors = |bytes: straddle_geometry::Bytes| bytes.div_rem(plan.sector.unit()).0;
     let mut entries: Vec<_> = plan.entries.iter().collect();
     entries.sort_by_key(|entry| entry.number);

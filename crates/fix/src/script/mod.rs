@@ -4,15 +4,19 @@
 //! others, are not those that the plan was made for. Steps of other tools are named in it, not done.
 
 mod batch;
+mod copies;
 mod diskpar;
 mod diskpart;
 mod esxi;
 mod guard;
+mod parted;
 mod parted_util;
 mod power;
 mod powershell;
 mod qemu_img;
+mod repart;
 mod sfdisk;
+mod sgdisk;
 mod shell;
 mod vds;
 mod windows;
@@ -22,6 +26,7 @@ use straddle_stack::{Key, LayerId, Stack};
 use thiserror::Error;
 
 use crate::change::Change;
+use crate::change::partitions::Partitions;
 use crate::{How, Plan, Step};
 
 pub use guard::Guard;
@@ -72,6 +77,9 @@ impl Language {
 /// All tools, in the order of the documentation.
 pub static TOOLS: &[&Tool] = &[
     &sfdisk::TOOL,
+    &sgdisk::TOOL,
+    &parted::TOOL,
+    &repart::TOOL,
     &diskpar::TOOL,
     &diskpart::TOOL,
     &powershell::TOOL,
@@ -238,6 +246,16 @@ impl Job<'_> {
             ))
         })
     }
+}
+
+/// The partitions that a step is about.
+///
+/// # Errors
+/// [`Refusal::Unknown`] when it is about something else.
+fn partitions_of(change: &Change) -> Result<&Partitions, Refusal> {
+    change
+        .partitions()
+        .ok_or_else(|| Refusal::Unknown("the step is about no partitions".to_owned()))
 }
 
 /// A name with nothing in it that could end its quotation, or hide a line of a script from who reads it.

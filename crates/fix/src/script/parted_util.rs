@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::shell::quoted;
-use super::windows::partitions;
 use super::{Language, Refusal, Tool, Writer};
 use crate::Step;
 use crate::change::Change;
@@ -61,7 +60,7 @@ pub(super) fn checks(entry: &Entry, disk: &str) -> Result<String, Refusal> {
 }
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
-    let plan = partitions(&step.change)?;
+    let plan = super::partitions_of(&step.change)?;
     let disk = writer.disk(plan.device);
     let [entry] = plan.entries.as_slice() else {
         return Err(Refusal::Unknown(

@@ -40,7 +40,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         ),
     );
     out += "#\n# It writes to the devices named below. Have a backup that was test-restored, and nothing mounted.\n";
-    out += "# Run it with --yes; without, it only says whether it would.\n";
+    out += "# Run it with --yes; without, it only says whether it would. A folder behind --yes takes logs and copies.\n";
     for step in steps() {
         let by = if (tool.does)(&step.change) {
             "here".to_owned()
@@ -110,10 +110,12 @@ case ${1-} in
 --yes) yes=1 ;;
 '') ;;
 *)
-    echo "usage: $0 [--yes]" >&2
+    echo "usage: $0 [--yes [FOLDER]]" >&2
     exit 2
     ;;
 esac
+# Where logs, and copies of what is made again, are kept: not on a disk that is changed.
+folder=${2-.}
 
 say() { printf '%s\n' "$*"; }
 
@@ -142,8 +144,18 @@ bytes_are() {
 
 # not_in_use DEVICE
 not_in_use() {
-    if grep -q -F "$(readlink -f "$1")" /proc/mounts /proc/swaps 2> /dev/null; then
+    real=$(readlink -f "$1")
+    # In these files a blank is \040.
+    shown=$(printf '%s' "$real" | sed 's/ /\\040/g')
+    if cat /proc/mounts /proc/swaps 2> /dev/null | grep -q -F -e "$shown"; then
         die "$1, or a partition of it, is mounted or used for swapping"
+    fi
+    if [ -b "$1" ]; then
+        for holder in "/sys/class/block/${real##*/}"/holders/* "/sys/class/block/${real##*/}"/*/holders/*; do
+            [ ! -e "$holder" ] || die "$1 is in use by ${holder##*/}: an array, a volume group or a mapping; stop it first"
+        done
+    elif command -v losetup > /dev/null 2>&1 && [ -n "$(losetup -j "$real" 2> /dev/null)" ]; then
+        die "$1 is attached to a loop device: losetup -j says which; detach it first"
     fi
 }
 
@@ -188,38 +200,5 @@ pub(super) fn variable(number: usize) -> String {
     match number {
         1 => "disk".to_owned(),
         number => format!("disk{number}"),
-    }
-}
-
-/// Lines that write into a FAT or NTFS boot sector at which sector its partition begins now.
-pub(super) fn hidden_sectors(
-    out: &mut String,
-    disk: &str,
-    entry: &crate::change::partitions::Entry,
-    sectors: u64,
-) {
-    let start = entry.to.start().get();
-    // The field has 32 bits; what does not fit is left as it is.
-    let Ok(sectors) = u32::try_from(sectors) else {
-        return;
-    };
-    let octal: String = sectors
-        .to_le_bytes()
-        .iter()
-        .map(|byte| format!("\\{byte:03o}"))
-        .collect();
-    let mut places = vec![start];
-    if entry.filesystem.as_deref() == Some("ntfs") && entry.to.len() == entry.from.len() {
-        // NTFS keeps a copy of its boot sector in the last sector of the partition.
-        places.push(entry.to.end().get().saturating_sub(512));
-    }
-    for place in places {
-        line(
-            out,
-            &format!(
-                "printf '{octal}' | dd of={disk} bs=1 seek={} conv=notrunc status=none # hidden sectors",
-                place + 28
-            ),
-        );
     }
 }

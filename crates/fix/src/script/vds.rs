@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::windows::{crlf, heading, partitions};
+use super::windows::{crlf, heading};
 use super::{Job, Language, Refusal, Tool};
 use crate::change::Change;
 
@@ -37,7 +37,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         .iter()
         .filter(|step| (tool.does)(&step.change))
     {
-        let plan = partitions(&step.change)?;
+        let plan = super::partitions_of(&step.change)?;
         let layer = job.stack.layer(plan.device);
         let ends = plan.entries.iter().map(|entry| entry.from.end().get());
         let size = layer.size.as_ref().map(|size| size.value.get());

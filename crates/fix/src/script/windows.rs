@@ -63,23 +63,13 @@ const DATA: [&str; 4] = ["07", "27", "17", "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7
 /// Size of what old interfaces count disks in: a cylinder of 255 tracks of 63 sectors.
 pub(super) const CYLINDER: u64 = 255 * 63 * 512;
 
-/// What a change says of partitions.
-///
-/// # Errors
-/// [`Refusal::Unknown`] when it is about something else.
-pub(super) fn partitions(change: &Change) -> Result<&Partitions, Refusal> {
-    change
-        .partitions()
-        .ok_or_else(|| Refusal::Unknown("the step is about no partitions".to_owned()))
-}
-
 impl<'a> Disk<'a> {
     /// The disk of a step.
     ///
     /// # Errors
     /// [`Refusal::Unknown`] when what is known would not tell it from others, or not do to make its volumes again.
     pub(super) fn of(job: &Job<'a>, change: &'a Change) -> Result<Disk<'a>, Refusal> {
-        let plan = partitions(change)?;
+        let plan = super::partitions_of(change)?;
         let layer = job.stack.layer(plan.device);
         let name = &layer.name;
         let unknown = |text: String| Err(Refusal::Unknown(text));

@@ -1,0 +1,42 @@
+//! What is known of partitions from what tools printed of them, where that is less than a table says.
+
+use straddle_geometry::{Bytes, SectorSize};
+use straddle_stack::{Key, Layer, LayerId, Value};
+
+/// Format of the table: what is said of it, or what the types of its partitions belong to. Tools of Windows say of a GPT that it
+/// is one, and nothing of the other.
+pub(super) fn table<'a>(device: &'a Layer, partitions: &[(LayerId, &Layer)]) -> Option<&'a str> {
+    let of_types = || {
+        let mut types = partitions
+            .iter()
+            .filter_map(|(_, layer)| layer.text(Key::PartitionType));
+        match types.next() {
+            Some(kind) => Some(if kind.len() > 2 { "gpt" } else { "mbr" }),
+            None => (device.text(Key::Platform) == Some("windows")).then_some("mbr"),
+        }
+    };
+    device.text(Key::PartitionTable).or_else(of_types)
+}
+
+/// The least that a rounded size can mean, in whole sectors.
+pub(super) fn shown(layer: &Layer) -> Option<Bytes> {
+    match &layer.attribute(Key::SizeShown)?.value {
+        Value::Between(size) => {
+            let (sectors, _) = size.from().div_rem(SectorSize::B512.unit());
+            SectorSize::B512.sectors(sectors).bytes()
+        }
+        _ => None,
+    }
+}
+
+/// The number in what Windows calls a partition: 2 of `disk 1 partition 2` and of `partition 2 (E:) of vmware virtual disk`.
+/// WMI counts from 0, and only those that hold something: `partition #0`.
+pub(super) fn named_number(name: &str) -> Option<u64> {
+    let (_, rest) = name.split_once("partition ")?;
+    let (counted, rest) = match rest.strip_prefix('#') {
+        Some(rest) => (1, rest),
+        None => (0, rest),
+    };
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse::<u64>().ok()?.checked_add(counted)
+}

@@ -1,0 +1,279 @@
+//! Shell that copies the bytes of partitions away and back, compares them, and makes their filesystems say where they lie.
+
+use std::fmt::Write;
+use straddle_geometry::Bytes;
+
+use super::{Refusal, Writer};
+use crate::Step;
+use crate::change::Change;
+use crate::change::partitions::{Entry, Partitions, Resize};
+
+/// The beginning of every step about partitions: functions, the folder of this run with room for `copied`, and the kind of
+/// device that the table is for.
+pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<String, Refusal> {
+    let partitions = super::partitions_of(&step.change)?;
+    let disk = writer.disk(partitions.device);
+    let steps = writer.job.plan.steps.iter();
+    let first = steps
+        .filter(|step| matches!(step.change, Change::Partitions(_)))
+        .map(|step| step.number)
+        .next();
+    let mut out = String::new();
+    if first == Some(step.number) {
+        out += FUNCTIONS;
+    }
+    let _ = writeln!(
+        out,
+        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\""
+    );
+    if copied > Bytes::ZERO {
+        let _ = writeln!(out, "room {}", copied.get());
+    }
+    let sector = partitions.sector.get();
+    let _ = writeln!(
+        out,
+        "counts_in {disk} {sector}\n{}=$attached",
+        disk.trim_matches(['"', '$'])
+    );
+    for entry in partitions.entries.iter().filter(|e| e.resize.is_some()) {
+        out += match entry.resize {
+            Some(Resize::Ext) => "need resize2fs e2fsprogs\n",
+            Some(Resize::Ntfs) => "need ntfsresize ntfs-3g\n",
+            None => "",
+        };
+    }
+    Ok(out)
+}
+
+/// What entries take when they are copied away.
+pub(super) fn length<'a>(entries: impl Iterator<Item = &'a Entry>) -> Bytes {
+    entries.fold(Bytes::ZERO, |sum, entry| {
+        sum.checked_add(entry.from.len()).unwrap_or(Bytes::MAX)
+    })
+}
+
+/// Copies a partition away and makes the copy ready for its new place. Nothing is written to the disk, so all may refuse.
+pub(super) fn away(out: &mut String, disk: &str, partitions: &Partitions, entry: &Entry) {
+    let n = entry.number;
+    let _ = writeln!(
+        out,
+        "away {disk} {} {} \"$work/partition-{n}\"",
+        entry.from.start().get(),
+        entry.from.len().get()
+    );
+    if entry.shrinks() {
+        let kind = match entry.resize {
+            Some(Resize::Ext) => "ext",
+            Some(Resize::Ntfs) => "ntfs",
+            None => "none",
+        };
+        let _ = writeln!(
+            out,
+            "shorten {kind} \"$work/partition-{n}\" {}",
+            entry.to.len().get()
+        );
+    }
+    records_start(
+        out,
+        &format!("\"$work/partition-{n}\""),
+        0,
+        partitions,
+        entry,
+    );
+}
+
+/// Copies a partition to its new place.
+pub(super) fn back(out: &mut String, disk: &str, entry: &Entry) {
+    let n = entry.number;
+    let _ = writeln!(
+        out,
+        "doing='copying partition {n} back'\nback \"$work/partition-{n}\" {disk} {} {}",
+        entry.to.start().get(),
+        entry.to.len().get()
+    );
+}
+
+/// Makes a filesystem that begins at byte `at` of `file` say where its partition begins now.
+pub(super) fn records_start(
+    out: &mut String,
+    file: &str,
+    at: u64,
+    partitions: &Partitions,
+    entry: &Entry,
+) {
+    let (sectors, _) = entry.to.start().div_rem(partitions.sector.unit());
+    // The field of FAT and NTFS has 32 bits; what does not fit is left as it is.
+    let is_exfat = entry.filesystem.as_deref() == Some("exfat");
+    if entry.records_start && entry.changes() && (is_exfat || u32::try_from(sectors).is_ok()) {
+        let kind = match entry.filesystem.as_deref() {
+            Some("ntfs") => "ntfs",
+            Some("exfat") => "exfat",
+            _ => "fat",
+        };
+        let _ = writeln!(out, "records_start {kind} {file} {at} {sectors}");
+    }
+}
+
+/// The end: what the kernel should know, and what may be thrown away.
+pub(super) fn end(disk: &str) -> String {
+    format!(
+        "doing=\nreread {disk}\nsay \"copies and the table as it was are kept in $work; delete it when all is well\"\n"
+    )
+}
+
+/// Functions of scripts about partitions. Numbers are bytes unless it is said otherwise.
+const FUNCTIONS: &str = r#"
+# What is under way once something was written: without it, nothing was.
+doing=
+loops=
+stopped() {
+    status=$?
+    for loop in $loops; do losetup --detach "$loop"; done
+    if [ "$status" != 0 ] && [ -n "$doing" ]; then
+        printf 'stopped while %s; %s holds the table as it was, and the copies\n' "$doing" "$work" >&2
+        printf 'do not mount anything of this disk: put back the copies and the table, or go on by hand from there\n' >&2
+    fi
+}
+trap stopped EXIT
+trap 'exit 1' HUP INT TERM
+
+# room BYTES: the folder of this run has that much
+room() {
+    have=$(df -P -k "$work" | awk 'NR == 2 { print $4 }')
+    [ "$have" -gt $(($1 / 1024)) ] || die "$work has room for $have KiB, $(($1 / 1024 + 1)) are needed: give another folder behind --yes"
+}
+
+# counts_in DISK SECTOR: what the tools count in must be what the table counts in; sets what the disk is reached as
+counts_in() {
+    attached=$1
+    if [ ! -b "$1" ] && [ "$2" != 512 ]; then
+        need losetup mount
+        attached=$(losetup --find --show --sector-size "$2" "$1") || die "$1 counts in $2 bytes and cannot be attached to a loop device"
+        loops="$loops $attached"
+    fi
+    if [ -b "$attached" ]; then
+        counted=$(blockdev --getss "$attached")
+        [ "$counted" = "$2" ] || die "$1 has sectors of $counted bytes, its table counts in $2"
+    fi
+}
+
+# sum_of FILE START BYTES
+sum_of() { dd if="$1" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" status=none | sha256sum; }
+
+# away DISK START BYTES FILE
+away() {
+    say "copying $3 bytes from byte $2 to $4"
+    dd if="$1" of="$4" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" conv=sparse,fsync status=none || die "byte $2 of $1 could not be copied to $4"
+    cmp -s -i "$2:0" -n "$3" "$1" "$4" || die "$4 is not what is at byte $2 of $1"
+}
+
+# back FILE DISK START BYTES
+back() {
+    say "copying $1 to byte $3"
+    [ "$(stat -c %s "$1")" = "$4" ]
+    dd if="$1" of="$2" bs=1M oflag=seek_bytes seek="$3" conv=notrunc,fsync status=none
+    cmp -i "0:$3" -n "$4" "$1" "$2"
+}
+
+# forward DISK FROM TO BYTES: the last piece first, so that each is read before something is written over it
+forward() {
+    say "moving $4 bytes from byte $2 to byte $3"
+    sum=$(sum_of "$1" "$2" "$4")
+    left=$4
+    while [ "$left" -gt 0 ]; do
+        piece=16777216
+        [ "$left" -gt "$piece" ] || piece=$left
+        left=$((left - piece))
+        dd if="$1" of="$1" bs="$piece" count=1 iflag=skip_bytes,fullblock oflag=seek_bytes skip=$(($2 + left)) seek=$(($3 + left)) conv=notrunc status=none
+    done
+    [ "$(sum_of "$1" "$3" "$4")" = "$sum" ]
+}
+
+# shorten KIND FILE BYTES: the copy of a filesystem, so that nothing is lost when it has no room for that
+shorten() {
+    say "making $2 $3 bytes long"
+    case $1 in
+    ext)
+        e2fsck -f -p "$2" > "$2.log" 2>&1 || [ $? = 1 ] || die "e2fsck finds fault with it: $2.log"
+        resize2fs "$2" "$(($3 / 1024))K" >> "$2.log" 2>&1 || die "resize2fs cannot make it shorter: $2.log"
+        ;;
+    ntfs)
+        ntfsresize --force --no-progress-bar --size "$3" "$2" > "$2.log" 2>&1 || die "ntfsresize cannot make it shorter: $2.log"
+        ;;
+    esac
+    truncate -s "$3" "$2" || die "$2 cannot be shortened"
+}
+
+# number FILE BYTE LENGTH: an unsigned number there, lowest byte first
+number() { od -An -v --endian=little -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' \n'; }
+
+# put NUMBER LENGTH FILE BYTE: the same, written
+put() {
+    value=$1
+    left=$2
+    escaped=
+    while [ "$left" -gt 0 ]; do
+        escaped=$escaped$(printf '\\0%03o' $((value & 255)))
+        value=$((value >> 8))
+        left=$((left - 1))
+    done
+    printf '%b' "$escaped" | dd of="$3" bs=1 seek="$4" conv=notrunc status=none
+}
+
+# records_start KIND FILE BYTE SECTORS: the filesystem that begins at that byte says in which sector its partition begins
+records_start() {
+    per=512
+    case $1 in
+    fat)
+        per=$(number "$2" $(($3 + 11)) 2)
+        second=0
+        # Only FAT32 has no 16-bit length of its table, and has a second boot sector.
+        [ "$(number "$2" $(($3 + 22)) 2)" != 0 ] || second=$(number "$2" $(($3 + 50)) 2)
+        ;;
+    ntfs)
+        per=$(number "$2" $(($3 + 11)) 2)
+        second=$(number "$2" $(($3 + 40)) 8)
+        ;;
+    exfat)
+        per=$((1 << $(number "$2" $(($3 + 108)) 1)))
+        for region in "$3" $(($3 + 12 * per)); do
+            put "$4" 8 "$2" $((region + 64))
+            boot_checksum "$2" "$region" "$per"
+        done
+        return
+        ;;
+    esac
+    second=$(($3 + second * per))
+    if [ "$second" != "$3" ] && cmp -s -i "$3:$second" -n 512 "$2" "$2"; then
+        put "$4" 4 "$2" $((second + 28))
+    fi
+    put "$4" 4 "$2" $(($3 + 28))
+}
+
+# boot_checksum FILE BYTE SECTOR: that of exFAT, over eleven sectors but for three bytes, fills the twelfth
+boot_checksum() {
+    sum=0
+    at=0
+    for byte in $(od -An -v -tu1 -j "$2" -N $((11 * $3)) "$1"); do
+        case $at in
+        106 | 107 | 112) ;;
+        *) sum=$(((((sum & 1) << 31) + (sum >> 1) + byte) & 0xffffffff)) ;;
+        esac
+        at=$((at + 1))
+    done
+    put "$sum" 4 "$1" $(($2 + 11 * $3))
+    at=4
+    while [ "$at" -lt "$3" ]; do
+        dd if="$1" of="$1" bs="$at" count=1 iflag=skip_bytes oflag=seek_bytes skip=$(($2 + 11 * $3)) seek=$(($2 + 11 * $3 + at)) conv=notrunc status=none
+        at=$((at * 2))
+    done
+}
+
+# reread DISK
+reread() {
+    if [ -b "$1" ] && [ -z "$loops" ]; then
+        blockdev --rereadpt "$1" || say 'the kernel keeps the table as it was until it is started again'
+    fi
+}
+
+"#;

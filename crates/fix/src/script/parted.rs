@@ -1,0 +1,147 @@
+//! `parted`, which makes the entry of a partition again; the data are copied away and back. It can set no GUID of a partition,
+//! so it is for MBR.
+
+use std::fmt::Write;
+use straddle_geometry::{Bytes, Extent};
+
+use super::copies::{self, away, back};
+use super::{Language, Refusal, Tool, Writer};
+use crate::Step;
+use crate::change::Change;
+use crate::change::partitions::{Entry, Partitions};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "parted",
+    title: "parted 3, for MBR; the data are copied away and back",
+    language: Language::Shell,
+    does: |change| matches!(change, Change::Partitions(p) if p.table == "mbr" && keeps_numbers(p)),
+    step,
+};
+
+/// parted gives a new primary partition the lowest number that is free: it can make one again only when no lower one is.
+fn keeps_numbers(partitions: &Partitions) -> bool {
+    let primary: Vec<u64> = partitions
+        .entries
+        .iter()
+        .map(|entry| entry.number)
+        .chain(partitions.extended.iter().map(|extended| extended.number))
+        .filter(|number| *number <= 4)
+        .collect();
+    (1..)
+        .zip(1..=primary.len())
+        .all(|(number, _)| primary.contains(&number))
+}
+
+fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
+    let partitions = super::partitions_of(&step.change)?;
+    let disk = writer.disk(partitions.device);
+    let changed: Vec<&Entry> = partitions.entries.iter().filter(|e| e.changes()).collect();
+    let mut out = String::from("need parted parted\n");
+    out += &copies::begin(writer, step, copies::length(changed.iter().copied()))?;
+    let _ = writeln!(
+        out,
+        "parted --script {disk} unit s print > \"$work/table.before\" || die 'parted does not take this table'\n\
+         # Its first sector: what parted does not know (boot code, types) is taken from it.\n\
+         dd if={disk} of=\"$work/sector.before\" bs={} count=1 status=none",
+        partitions.sector.get()
+    );
+    out += FUNCTIONS;
+    for entry in &partitions.entries {
+        if entry.is_logical(&partitions.table) {
+            let n = entry.number;
+            let _ = writeln!(
+                out,
+                "at_{n}=$(record {disk} {} {n} {})\ntype_{n}=$(number {disk} $((at_{n} + 4)) 1)\nflag_{n}=$(number {disk} \"$at_{n}\" 1)",
+                extended_at(partitions).get(),
+                partitions.sector.get()
+            );
+        }
+    }
+    for entry in &changed {
+        away(&mut out, &disk, partitions, entry);
+    }
+    out += "doing='writing the table'\n";
+    table(&mut out, &disk, partitions);
+    for entry in &changed {
+        back(&mut out, &disk, entry);
+    }
+    out += &copies::end(&disk);
+    Ok(out)
+}
+
+fn extended_at(partitions: &Partitions) -> Bytes {
+    let extended = partitions.extended.as_ref();
+    extended.map_or(Bytes::ZERO, |extended| extended.from.start())
+}
+
+fn table(out: &mut String, disk: &str, partitions: &Partitions) {
+    let place = |to: Extent| {
+        let sectors = |bytes: Bytes| bytes.div_rem(partitions.sector.unit()).0;
+        let last = sectors(to.end()).saturating_sub(1);
+        format!("{} {last}", sectors(to.start()))
+    };
+    let logical = |entry: &Entry| entry.is_logical(&partitions.table);
+    let changed = || partitions.entries.iter().filter(|e| e.changes());
+    let moves_extended = partitions.extended.as_ref().is_some_and(|e| e.from != e.to);
+    let again = moves_extended || changed().any(logical);
+    let begin = format!("parted --script --align none {disk} unit s");
+    // The chain of logical partitions is made again as a whole; each primary by itself, so that it keeps its number.
+    if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
+        let _ = writeln!(out, "{begin} rm {}", extended.number);
+    }
+    let mut primary: Vec<(u64, &str, Extent)> = changed()
+        .filter(|entry| !logical(entry))
+        .map(|entry| (entry.number, "primary", entry.to))
+        .collect();
+    for (number, _, _) in &primary {
+        let _ = writeln!(out, "{begin} rm {number}");
+    }
+    let extended = partitions.extended.iter().filter(|_| again);
+    primary.extend(extended.map(|e| (e.number, "extended", e.to)));
+    primary.sort_unstable_by_key(|(number, ..)| *number);
+    for (_, kind, to) in &primary {
+        let _ = writeln!(out, "{begin} mkpart {kind} {}", place(*to));
+    }
+    if again {
+        for entry in partitions.entries.iter().filter(|e| logical(e)) {
+            let _ = writeln!(out, "{begin} mkpart logical {}", place(entry.to));
+        }
+    }
+    for (number, ..) in &primary {
+        let _ = writeln!(out, "as_before {disk} {number}");
+    }
+    if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
+        for entry in partitions.entries.iter().filter(|e| logical(e)) {
+            let n = entry.number;
+            let _ = writeln!(
+                out,
+                "at=$(record {disk} {} {n} {})\nput \"$type_{n}\" 1 {disk} $((at + 4))\nput \"$flag_{n}\" 1 {disk} \"$at\"",
+                extended.to.start().get(),
+                partitions.sector.get()
+            );
+        }
+    }
+    let _ = writeln!(
+        out,
+        "dd if=\"$work/sector.before\" of={disk} bs=1 count=446 conv=notrunc status=none"
+    );
+}
+
+const FUNCTIONS: &str = r#"# record DISK EXTENDED NUMBER SECTOR: the byte at which the entry of a logical partition stands
+record() {
+    here=$2
+    n=5
+    while [ "$n" -lt "$3" ]; do
+        here=$(($2 + $(number "$1" $((here + 446 + 16 + 8)) 4) * $4))
+        n=$((n + 1))
+    done
+    echo $((here + 446))
+}
+
+# as_before DISK NUMBER: flag and type of a primary partition
+as_before() {
+    entry=$((446 + ($2 - 1) * 16))
+    put "$(number "$work/sector.before" "$entry" 1)" 1 "$1" "$entry"
+    put "$(number "$work/sector.before" $((entry + 4)) 1)" 1 "$1" $((entry + 4))
+}
+"#;
