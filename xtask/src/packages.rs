@@ -55,6 +55,8 @@ const TESTS: &[(&str, &str)] = &[
         "strace",
         "proves that targets are opened read-only and how much is read",
     ),
+    ("shellcheck", "lints the scripts of repair plans"),
+    ("systemd", "systemd-repart: carries out repair plans"),
     ("time", "peak memory of a run"),
     (
         "thin-provisioning-tools",

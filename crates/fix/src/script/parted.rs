@@ -20,16 +20,19 @@ pub(super) static TOOL: Tool = Tool {
 
 /// parted gives a new primary partition the lowest number that is free: it can make one again only when no lower one is.
 fn keeps_numbers(partitions: &Partitions) -> bool {
-    let primary: Vec<u64> = partitions
-        .entries
-        .iter()
+    let primary = |number: &u64| *number <= 4;
+    let entries = partitions.entries.iter();
+    let extended = || partitions.extended.iter();
+    let used: Vec<u64> = entries
         .map(|entry| entry.number)
-        .chain(partitions.extended.iter().map(|extended| extended.number))
-        .filter(|number| *number <= 4)
+        .chain(extended().map(|extended| extended.number))
         .collect();
-    (1..)
-        .zip(1..=primary.len())
-        .all(|(number, _)| primary.contains(&number))
+    let again = partitions.entries.iter().filter(|entry| entry.changes());
+    let mut again = again
+        .map(|entry| entry.number)
+        .chain(extended().filter(|e| e.from != e.to).map(|e| e.number))
+        .filter(primary);
+    again.all(|number| (1..number).all(|lower| used.contains(&lower)))
 }
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
@@ -84,9 +87,22 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
     let changed = || partitions.entries.iter().filter(|e| e.changes());
     let moves_extended = partitions.extended.as_ref().is_some_and(|e| e.from != e.to);
     let again = moves_extended || changed().any(logical);
+    let entries = partitions.entries.iter();
+    let logicals: Vec<&Entry> = entries.filter(|entry| logical(entry)).collect();
     let begin = format!("parted --script --align none {disk} unit s");
-    // The chain of logical partitions is made again as a whole; each primary by itself, so that it keeps its number.
-    if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
+    // The chain of logical partitions is made again as a whole; each primary so that it keeps its number.
+    if again {
+        // From the last, because the numbers of those behind one that is deleted change.
+        for number in (5..)
+            .take(logicals.len())
+            .collect::<Vec<u64>>()
+            .iter()
+            .rev()
+        {
+            let _ = writeln!(out, "{begin} rm {number}");
+        }
+    }
+    if let Some(extended) = partitions.extended.as_ref().filter(|_| moves_extended) {
         let _ = writeln!(out, "{begin} rm {}", extended.number);
     }
     let mut primary: Vec<(u64, &str, Extent)> = changed()
@@ -96,14 +112,14 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
     for (number, _, _) in &primary {
         let _ = writeln!(out, "{begin} rm {number}");
     }
-    let extended = partitions.extended.iter().filter(|_| again);
+    let extended = partitions.extended.iter().filter(|_| moves_extended);
     primary.extend(extended.map(|e| (e.number, "extended", e.to)));
     primary.sort_unstable_by_key(|(number, ..)| *number);
     for (_, kind, to) in &primary {
         let _ = writeln!(out, "{begin} mkpart {kind} {}", place(*to));
     }
     if again {
-        for entry in partitions.entries.iter().filter(|e| logical(e)) {
+        for entry in &logicals {
             let _ = writeln!(out, "{begin} mkpart logical {}", place(entry.to));
         }
     }
@@ -111,7 +127,7 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
         let _ = writeln!(out, "as_before {disk} {number}");
     }
     if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
-        for entry in partitions.entries.iter().filter(|e| logical(e)) {
+        for entry in &logicals {
             let n = entry.number;
             let _ = writeln!(
                 out,

@@ -106,7 +106,7 @@ fn rewritten(out: &mut String, disk: &str, partitions: &Partitions) {
         out,
         " \\\n    \"$work/table.before\" > \"$work/table.after\"\n\
          [ \"$(diff \"$work/table.before\" \"$work/table.after\" | grep -c '^>')\" = {count} ] || die 'sfdisk has another idea of this table'\n\
-         {QUIETLY} --no-act --wipe never --wipe-partitions never {disk} < \"$work/table.after\" || die 'sfdisk does not take the new table'"
+         {QUIETLY} --no-act --wipe never --wipe-partitions never {disk} < \"$work/table.after\" || die 'sfdisk does not take the new table: it wants 1 MiB between logical partitions behind a gap of that size; parted does not (straddle fix --script parted)'"
     );
     for entry in changed().rev() {
         let to = entry.to.start().get();

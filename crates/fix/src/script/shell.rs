@@ -6,7 +6,7 @@ use straddle_stack::LayerId;
 
 use super::{Guard, Job, Language, Refusal, Tool, Writer, esxi, safe};
 
-/// A word of shell in single quotes.
+/// A word of shell in quotes.
 ///
 /// # Errors
 /// [`Refusal::UnsafeName`] for line breaks and the like.
@@ -17,7 +17,19 @@ pub(crate) fn quoted(word: &Path) -> Result<String, Refusal> {
         Some(_) => format!("./{text}"),
         None => text.to_owned(),
     };
-    Ok(format!("'{}'", text.replace('\'', "'\\''")))
+    if !text.contains(['$', '`']) {
+        return Ok(format!("'{}'", text.replace('\'', "'\\''")));
+    }
+    // In single quotes these look like a mistake, to shellcheck too.
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        if matches!(c, '"' | '\\' | '$' | '`') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    Ok(out)
 }
 
 /// Text for a comment: one line.
@@ -71,7 +83,11 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
     };
     let mut guards = String::new();
     let mut body = String::new();
+    let mut before: Option<usize> = None;
     for step in mine() {
+        if let Some(before) = before.replace(step.number) {
+            line(&mut body, &format!("begun='nothing after step {before}'"));
+        }
         for layer in step.change.written() {
             if !writer.guarded.contains(&layer) {
                 writer.guarded.push(layer);
@@ -119,8 +135,9 @@ folder=${2-.}
 
 say() { printf '%s\n' "$*"; }
 
+begun=
 die() {
-    printf 'refused, nothing was written: %s\n' "$*" >&2
+    printf 'refused, %s was written: %s\n' "${begun:-nothing}" "$*" >&2
     exit 2
 }
 

@@ -67,6 +67,13 @@ pub(super) fn pack(slots: &[Slot], grid: Grid, room: &Room, cut: bool) -> Option
         if !start.is_multiple_of(room.sector.unit()) {
             return None;
         }
+        if let (true, Some(old), Some(first)) = (slot.is_logical, old, inside)
+            && first > old.start()
+            && !to.iter().any(|to: &Extent| to.start() >= first)
+        {
+            // Near what is in it: sfdisk may not take a table with a gap of 1 MiB there.
+            inside = Some(first.max(start.checked_sub(NEAR).unwrap_or(first)));
+        }
         let mut place = Extent::new(start, slot.from.len())?;
         if place.end() > room.end && place != slot.from {
             if !cut || index + 1 != slots.len() {
@@ -84,6 +91,9 @@ pub(super) fn pack(slots: &[Slot], grid: Grid, room: &Room, cut: bool) -> Option
     }
     Some(Places { to, extended })
 }
+
+/// How far before its first logical partition an extended one begins when it must begin elsewhere.
+const NEAR: Bytes = Bytes::kib(512);
 
 /// From `start` to the end, in blocks of 4 KiB, which every filesystem can be made long.
 fn shortened(len: Bytes, start: Bytes, room: &Room) -> Option<Extent> {
