@@ -795,3 +795,93 @@ fn a_full_filesystem_is_not_made_shorter() {
     assert!(out.contains("resize2fs cannot make it shorter"), "{out}");
     assert!(fs::read(&disk).expect("readable") == before);
 }
+
+/// A loop device that ends with the test; `None` where this user may make none.
+struct Loop(String);
+
+impl Loop {
+    fn new(file: &Path, sector: &str) -> Option<Loop> {
+        let mut command = Command::new("losetup");
+        command
+            .args(["--find", "--show", "--sector-size", sector])
+            .arg(file);
+        let out = output(&mut command);
+        let name = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+        out.status.success().then_some(Loop(name))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn sectors_of_4096_bytes() {
+    for tool in ["sfdisk", "sgdisk"] {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = folder.path();
+        let disk = folder.join("disk.img");
+        File::create(&disk)
+            .and_then(|file| file.set_len(128 << 20))
+            .expect("writable");
+        fs::write(
+            folder.join("table"),
+            "label: gpt\nfirst-lba: 6\nstart=263, size=5000\nstart=5263, size=5000\n",
+        )
+        .expect("writable");
+        // Needs root and loop devices; other cases hold everywhere.
+        let Some(device) = Loop::new(&disk, "4096") else {
+            return;
+        };
+        shell(
+            folder,
+            &format!(
+                "sfdisk -q --no-reread --no-tell-kernel {} < table",
+                device.0
+            ),
+        );
+        drop(device);
+        let bytes = noise(5000 * 4096, 3);
+        write_at(&disk, 263 * 4096, &bytes);
+        write_at(&disk, 5263 * 4096, &bytes);
+        let flags = ["fix", "disk.img", "--stripe-unit", "64K"];
+        let plan = straddle(folder, &[&flags[..], &["--json"]].concat());
+        fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
+        let run = straddle(folder, &[&flags[..], &["--script", tool]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.transcript());
+        let (code, out) = run_script(folder, &run.stdout, &["--yes"], &[]);
+        assert_eq!(code, 0, "{out}");
+        // 263 × 4,096 goes to 2 MiB; 5,263 to the first MiB behind that and 5,000 sectors.
+        assert!(read_at(&disk, 2 << 20, 5000 * 4096) == bytes, "{tool}");
+        assert!(read_at(&disk, 22 << 20, 5000 * 4096) == bytes, "{tool}");
+        let verified = straddle(folder, &[&flags[..], &["--verify", "plan.json"]].concat());
+        assert_eq!(verified.code, Some(0), "{}", verified.transcript());
+        let left = output(Command::new("losetup").arg("-j").arg(&disk));
+        assert!(left.stdout.is_empty(), "{tool} left a loop device behind");
+    }
+}
+
+#[test]
+fn a_block_device_and_one_that_is_mounted() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    small(folder, "disk.img", Mbr);
+    let disk = folder.join("disk.img");
+    let before = read_at(&disk, 63 * 512, 20_000 * 512);
+    let Some(device) = Loop::new(&disk, "512") else {
+        return;
+    };
+    let run = straddle(folder, &["fix", "--script", "sfdisk", &device.0]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    let mounted = format!("echo '{}p1 /mnt ntfs rw 0 0'", device.0);
+    let (code, out) = run_script(folder, &run.stdout, &["--yes"], &[("cat", &mounted)]);
+    assert_eq!(code, 2, "{out}");
+    assert!(out.contains("is mounted"), "{out}");
+    let (code, out) = run_script(folder, &run.stdout, &["--yes"], &[]);
+    assert_eq!(code, 0, "{out}");
+    drop(device);
+    let after = read_at(&disk, 2048 * 512, 20_000 * 512);
+    assert!(compared(before, Ntfs).0 == compared(after, Ntfs).0);
+}

@@ -1,7 +1,7 @@
 //! `systemd-repart`, which makes a table from definitions; the data of all partitions are copied away and back.
 
 use std::fmt::Write;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, SectorSize};
 
 use super::copies::{self, away, back};
 use super::{Language, Refusal, Tool, Writer};
@@ -17,12 +17,13 @@ pub(super) static TOOL: Tool = Tool {
     step,
 };
 
-/// systemd-repart numbers from 1 in the order of the disk, begins at 1 MiB, and counts in 4 KiB: only such tables can come of
-/// it.
+/// systemd-repart numbers from 1 in the order of the disk, begins at 1 MiB, counts in 4 KiB, and knows sectors of 512 bytes
+/// before version 254: only such tables can come of it.
 fn can(partitions: &Partitions) -> bool {
     let block = |bytes: Bytes| bytes.get().is_multiple_of(4096);
     let first = partitions.entries.first();
     partitions.table == "gpt"
+        && partitions.sector == SectorSize::B512
         && first.is_some_and(|first| first.to.start() == Bytes::mib(1))
         && (1..)
             .zip(&partitions.entries)

@@ -446,3 +446,6 @@ fn replace(layer: &mut Layer, key: Key, value: Fact<Value>) {
     layer.attributes.retain(|attribute| attribute.key != key);
     layer.set(key, value);
 }
+
+#[cfg(test)]
+mod tests;
