@@ -140,6 +140,18 @@ impl<'a> Recorder<'a> {
         self.name(Key::Label, raw, place);
     }
 
+    /// The identifier of a filesystem, `N` bytes (at most 16) at byte `offset` of the structure; left out when nothing is
+    /// there but zeroes.
+    pub(crate) fn volume_id<const N: usize>(&mut self, offset: usize) {
+        let place = Place { offset, len: N };
+        let raw: Option<[u8; N]> = self.window.get(self.at(place)).ok();
+        let Some(raw) = raw.filter(|raw| raw.iter().any(|byte| *byte != 0)) else {
+            return;
+        };
+        let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.text(Key::VolumeId, hex, place);
+    }
+
     /// A name, padded with zeroes or blanks; an empty one is left out.
     pub(crate) fn name(&mut self, key: Key, raw: &[u8], place: Place) {
         let text = printable(raw);

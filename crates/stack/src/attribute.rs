@@ -280,6 +280,8 @@ keys! {
     Holds = "holds",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
+    /// Identifier of a filesystem, byte by byte as it stands there, in hexadecimal: its UUID or its serial number.
+    VolumeId = "volume identifier",
     /// Identifier of a member or of an encrypted volume, as text.
     Uuid = "UUID",
     /// UUID of an array or another set, on its members and on itself.

@@ -148,6 +148,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         place!(Superblock.total_bytes),
     );
     let start = core::mem::offset_of!(Superblock, label);
+    rec.volume_id::<16>(0x20);
     rec.label(&sb.label, Place::new(start, 16));
     rec.claimed_size(sb.device_bytes.get(), place!(Superblock.device_bytes));
     Ok(Some(rec.finish()))

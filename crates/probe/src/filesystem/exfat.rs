@@ -131,6 +131,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         );
     }
     rec.claimed_size(size, place!(BootSector.volume_length));
+    rec.volume_id::<4>(100);
     Ok(Some(rec.finish()))
 }
 

@@ -211,6 +211,11 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
             place!(BootSector.small_sectors)
         },
     );
+    // FAT32 has a longer header before it.
+    match geometry.kind {
+        "FAT32" => rec.volume_id::<4>(67),
+        _ => rec.volume_id::<4>(39),
+    }
     Ok(Some(rec.finish()))
 }
 

@@ -420,6 +420,7 @@ fn shown(key: Key) -> bool {
             | Key::MemberOf
             | Key::StartSector
             | Key::Label
+            | Key::VolumeId
             | Key::MountPoint
             | Key::TableSectorSize
             | Key::MaxRequest

@@ -213,6 +213,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         u64::from(sb.stripe_width.get()) * block,
         place!(Superblock.stripe_width),
     );
+    rec.volume_id::<16>(0x68);
     rec.label(&sb.label, place!(Superblock.label));
     rec.claimed_size(size, place!(Superblock.blocks));
     Ok(Some(rec.finish()))

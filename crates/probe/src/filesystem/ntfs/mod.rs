@@ -195,6 +195,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
         place!(BootSector.index_record),
     );
     rec.claimed_size(geometry.size, place!(BootSector.total_sectors));
+    rec.volume_id::<8>(0x48);
     let mut found = rec.finish();
     version(window, &geometry, &mut found);
     Ok(Some(found))

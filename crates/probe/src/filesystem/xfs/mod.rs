@@ -135,6 +135,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         place!(Superblock.stripe_width),
     );
     log(&sb, &mut rec);
+    rec.volume_id::<16>(32);
     rec.label(&sb.label, place!(Superblock.label));
     rec.claimed_size(size, place!(Superblock.data_blocks));
     Ok(Some(rec.finish()))
