@@ -112,10 +112,14 @@ pub struct Left {
 pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     let findings = straddle_rules::check(&Context::new(stack, &ask.options));
     let mut after = stack.clone();
+    // A change below may put what rests on it off a grid that it was on.
+    let mut then = findings.clone();
     let mut steps: Vec<Step> = Vec::new();
     for (id, layer) in stack.iter() {
         for kind in KINDS {
-            if !may_cure(stack, &findings, id, kind.cures) {
+            if !may_cure(stack, &findings, id, kind.cures)
+                && !may_cure(stack, &then, id, kind.cures)
+            {
                 continue;
             }
             let context = Context::new(&after, &ask.options);
@@ -131,11 +135,11 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
             drop(context);
             if proposal.how != How::ByHand {
                 proposal.change.apply(&mut after);
+                then = straddle_rules::check(&Context::new(&after, &ask.options));
             }
             steps.push(step(steps.len() + 1, kind.name, id, &layer.name, proposal));
         }
     }
-    let then = straddle_rules::check(&Context::new(&after, &ask.options));
     let same = |a: &Finding, b: &Finding| a.code == b.code && a.layer == b.layer;
     let gone = findings
         .iter()

@@ -4,8 +4,10 @@
 //! their changes already. It says what will be there, in figures that a script needs, and can be made on the stack itself, so
 //! that the rules can look at the outcome.
 
+pub mod array;
 pub mod image;
 pub mod partitions;
+pub mod volume_group;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,7 +29,12 @@ pub struct Kind {
 }
 
 /// All changes. For each layer they are tried in this order.
-pub static KINDS: &[&Kind] = &[&image::KIND, &partitions::KIND];
+pub static KINDS: &[&Kind] = &[
+    &image::KIND,
+    &partitions::KIND,
+    &array::KIND,
+    &volume_group::KIND,
+];
 
 /// A change, and how it comes about.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +61,10 @@ pub enum Change {
     Image(image::Image),
     /// Partitions begin elsewhere.
     Partitions(partitions::Partitions),
+    /// The data of an md array begin elsewhere on its members, or its stripe unit is another.
+    Array(array::Array),
+    /// The first extent of an LVM physical volume lies elsewhere.
+    VolumeGroup(volume_group::VolumeGroup),
 }
 
 impl Change {
@@ -62,7 +73,7 @@ impl Change {
     pub fn partitions(&self) -> Option<&partitions::Partitions> {
         match self {
             Change::Partitions(partitions) => Some(partitions),
-            Change::Image(_) => None,
+            _ => None,
         }
     }
 
@@ -72,6 +83,18 @@ impl Change {
         match self {
             Change::Image(image) => vec![image.file],
             Change::Partitions(partitions) => vec![partitions.device],
+            Change::Array(array) => array.members.iter().map(|member| member.layer).collect(),
+            Change::VolumeGroup(group) => vec![group.device],
+        }
+    }
+
+    /// What may hold those layers, since the script takes it apart: the name of an array, `dm`.
+    #[must_use]
+    pub fn holder(&self) -> Option<&str> {
+        match self {
+            Change::Image(_) | Change::Partitions(_) => None,
+            Change::Array(array) => Some(&array.name),
+            Change::VolumeGroup(_) => Some("dm"),
         }
     }
 
@@ -80,6 +103,8 @@ impl Change {
         match self {
             Change::Image(image) => image.apply(stack),
             Change::Partitions(partitions) => partitions.apply(stack),
+            Change::Array(array) => array.apply(stack),
+            Change::VolumeGroup(group) => group.apply(stack),
         }
     }
 }

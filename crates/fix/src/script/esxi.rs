@@ -28,7 +28,12 @@ table_is() {
 "#;
 
 /// The lines that refuse to go on with another device.
-pub(super) fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<String, Refusal> {
+pub(super) fn guard(
+    job: &Job<'_>,
+    layer: LayerId,
+    number: usize,
+    _: Option<&str>,
+) -> Result<String, Refusal> {
     let device = job.stack.layer(layer);
     let is_named = device.name.split_once('.').is_some_and(|(space, _)| {
         ["naa", "eui", "t10", "mpx"].contains(&space) && !device.name.contains('/')

@@ -42,6 +42,8 @@ const TELLING: &[Key] = &[
     Key::TableId,
     Key::Uuid,
     Key::SetUuid,
+    // Members of a set are alike but for their place in it.
+    Key::Role,
     Key::VdevGuid,
     Key::DiskUuid,
     Key::Label,
@@ -79,9 +81,12 @@ impl Guard {
                     continue;
                 };
                 let bytes = image.field().to_vec();
+                let Some(at) = place(here, image.offset()) else {
+                    continue;
+                };
                 let mark = Mark {
                     what: key.name(),
-                    at: image.offset(),
+                    at,
                     bytes,
                 };
                 let is_new = marks.iter().all(|other| other.at != mark.at);
@@ -96,5 +101,16 @@ impl Guard {
             marks,
             serial: here.text(Key::Serial).map(str::to_owned),
         }
+    }
+}
+
+/// Where a byte that was read at `offset` of the device lies in `layer`: a partition has places of its own.
+fn place(layer: &Layer, offset: Bytes) -> Option<Bytes> {
+    match (layer.kind, &layer.placement) {
+        (LayerKind::Partition, Some(placement)) => {
+            let extent = placement.value;
+            (offset < extent.end()).then(|| offset.checked_sub(extent.start()))?
+        }
+        _ => Some(offset),
     }
 }

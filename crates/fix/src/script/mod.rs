@@ -9,6 +9,8 @@ mod diskpar;
 mod diskpart;
 mod esxi;
 mod guard;
+mod lvm;
+mod mdadm;
 mod parted;
 mod parted_util;
 mod power;
@@ -21,6 +23,7 @@ mod shell;
 mod vds;
 mod windows;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use straddle_stack::{Key, LayerId, Stack};
 use thiserror::Error;
@@ -80,6 +83,8 @@ pub static TOOLS: &[&Tool] = &[
     &sgdisk::TOOL,
     &parted::TOOL,
     &repart::TOOL,
+    &mdadm::TOOL,
+    &lvm::TOOL,
     &diskpar::TOOL,
     &diskpart::TOOL,
     &powershell::TOOL,
@@ -138,9 +143,26 @@ pub struct Writer<'a> {
     pub job: &'a Job<'a>,
     /// The devices that were told from others so far; the first is `$disk` in a shell, the second `$disk2`.
     guarded: Vec<LayerId>,
+    /// What must hold before anything is written, beside the guards.
+    checks: RefCell<String>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    /// At the beginning of a script.
+    fn new(job: &'a Job<'a>) -> Writer<'a> {
+        Writer {
+            job,
+            guarded: Vec::new(),
+            checks: RefCell::default(),
+        }
+    }
+
+    /// Adds lines that `die` when something is not as the step needs it. They run with the guards, whether or not `--yes` is
+    /// given, and before any step writes.
+    pub fn check(&self, lines: &str) {
+        self.checks.borrow_mut().push_str(lines);
+    }
+
     /// What a device that a step writes is called in a shell script, quoted: `"$disk"`.
     #[must_use]
     pub fn disk(&self, layer: LayerId) -> String {

@@ -47,10 +47,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
     }
     out += "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
             # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n";
-    let writer = Writer {
-        job,
-        guarded: Vec::new(),
-    };
+    let writer = Writer::new(job);
     let mut checks = String::new();
     let mut body = String::new();
     let mut asks_number = false;

@@ -77,10 +77,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         _ => (PRELUDE, guard),
     };
     out += prelude;
-    let mut writer = Writer {
-        job,
-        guarded: Vec::new(),
-    };
+    let mut writer = Writer::new(job);
     let mut guards = String::new();
     let mut body = String::new();
     let mut before: Option<usize> = None;
@@ -91,7 +88,8 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         for layer in step.change.written() {
             if !writer.guarded.contains(&layer) {
                 writer.guarded.push(layer);
-                guards += &guard(job, layer, writer.guarded.len())?;
+                let holder = step.change.holder();
+                guards += &guard(job, layer, writer.guarded.len(), holder)?;
             }
         }
         line(
@@ -107,6 +105,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         body += &(tool.step)(&writer, step)?;
     }
     out += &guards;
+    out += &writer.checks.into_inner();
     out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
     out += &body;
     out += "\nsay 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n";
@@ -118,7 +117,7 @@ fn line(out: &mut String, text: &str) {
 }
 
 /// Writes the lines that refuse to go on with another device.
-type Guards = fn(&Job<'_>, LayerId, usize) -> Result<String, Refusal>;
+type Guards = fn(&Job<'_>, LayerId, usize, Option<&str>) -> Result<String, Refusal>;
 
 /// Functions that every script has.
 const COMMON: &str = r#"yes=0
@@ -159,7 +158,7 @@ bytes_are() {
     [ "$have" = "$3" ] || die "$1 has $have as its $4 (byte $2), the plan was made for $3: it is another disk, or it was changed"
 }
 
-# not_in_use DEVICE
+# not_in_use DEVICE [HOLDER]: neither it nor a partition of it, except by HOLDER; `dm` stands for all of device-mapper
 not_in_use() {
     real=$(readlink -f "$1")
     # In these files a blank is \040.
@@ -168,18 +167,57 @@ not_in_use() {
         die "$1, or a partition of it, is mounted or used for swapping"
     fi
     if [ -b "$1" ]; then
-        for holder in "/sys/class/block/${real##*/}"/holders/* "/sys/class/block/${real##*/}"/*/holders/*; do
-            [ ! -e "$holder" ] || die "$1 is in use by ${holder##*/}: an array, a volume group or a mapping; stop it first"
+        name=${real##*/}
+        for held in "/sys/class/block/$name/holders"/* "/sys/class/block/$name/$name"*/holders/*; do
+            [ -e "$held" ] || continue
+            holder=${held##*/}
+            case $holder in dm-*) holder=dm ;; esac
+            [ "$holder" = "${2-}" ] || die "$1, or a partition of it, is part of ${held##*/}: stop that first"
         done
     elif command -v losetup > /dev/null 2>&1 && [ -n "$(losetup -j "$real" 2> /dev/null)" ]; then
         die "$1 is attached to a loop device: losetup -j says which; detach it first"
     fi
 }
 
+# slot_is MD NUMBER DEVICE: the member of this number in sysfs
+slot_is() {
+    slot=$(readlink -f "$1/rd$2/block") || slot=
+    member=$(readlink -f "$3")
+    [ "${slot##*/}" = "${member##*/}" ] || die "$3 is not member $2 of the array"
+}
+
+# room_for BYTES: in this directory, for what is copied away
+room_for() {
+    free=$(df -P -k . | awk 'NR == 2 { print $4 }')
+    [ "$free" -gt $(($1 / 1024)) ] || die "$PWD has room for $free KiB, and $1 bytes are copied away meanwhile: start this in another directory"
+}
+
+# keep DEVICE OFFSET BYTES FILE: copies them away, and reads both again
+keep() {
+    dd if="$1" of="$4" bs=1M iflag=skip_bytes,count_bytes skip="$2" count="$3" conv=sparse,fsync status=none
+    cmp -n "$3" -i "$2":0 "$1" "$4"
+}
+
+# put FILE BYTES DEVICE OFFSET: copies them back, and reads both again
+put() {
+    dd if="$1" of="$3" bs=1M iflag=count_bytes count="$2" oflag=seek_bytes seek="$4" conv=notrunc,fsync status=none
+    blockdev --flushbufs "$3"
+    cmp -n "$2" -i 0:"$4" "$1" "$3"
+}
+
+# What to say when a command fails after something was written.
+state=
+trap '[ $? = 0 ] || [ -z "$state" ] || printf "stopped: %s\n" "$state" >&2' EXIT
+
 "#;
 
 /// The lines that refuse to go on with another device.
-fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<String, Refusal> {
+fn guard(
+    job: &Job<'_>,
+    layer: LayerId,
+    number: usize,
+    holder: Option<&str>,
+) -> Result<String, Refusal> {
     let path = job.path(layer)?;
     let disk = variable(number);
     let guard = Guard::of(job.stack, layer);
@@ -208,7 +246,11 @@ fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<String, Refusal
             job.stack.layer(layer).name
         )));
     }
-    line(&mut out, &format!("not_in_use \"${disk}\""));
+    let holder = match holder {
+        Some(holder) => format!(" {}", quoted(Path::new(holder))?),
+        None => String::new(),
+    };
+    line(&mut out, &format!("not_in_use \"${disk}\"{holder}"));
     Ok(out)
 }
 
