@@ -89,6 +89,8 @@ const WAYS: &[Way] = &[
     Way { name: "five-members-no-room-for-5-mib", table: Mbr, sectors: 41_000, partitions: &[(1, 63, 40_000, "7", Noise)], flags: &["--stripe-unit", "64K", "--stripe-width", "320K"], tool: "sfdisk", starts: &[(1, 640)] },
     Way { name: "gpt-sgdisk", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 34, 40_000, "linux", Ext4), (2, 40_034, 20_001, "uefi", Fat16), (3, 61_441, 20_480, "swap", Swap)], flags: &[], tool: "sgdisk", starts: &[(1, 2048), (2, 43_008), (3, 63_488)] },
     Way { name: "gpt-sfdisk", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 34, 40_000, "linux", Ext4), (2, 40_034, 20_001, "uefi", Fat16), (3, 61_441, 20_480, "swap", Swap)], flags: &[], tool: "sfdisk", starts: &[(1, 2048), (2, 43_008), (3, 63_488)] },
+    Way { name: "gpt-parted", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 34, 40_000, "linux", Ext4), (2, 40_034, 20_001, "uefi", Fat16), (3, 61_441, 20_480, "swap", Swap)], flags: &[], tool: "parted", starts: &[(1, 2048), (2, 43_008), (3, 63_488)] },
+    Way { name: "gpt-parted-pushed", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 34, 20_446, "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", Ntfs), (2, 20_480, 20_480, "linux", Ext4), (3, 61_440, 20_480, "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", Exfat)], flags: &[], tool: "parted", starts: &[(1, 2048), (2, 22_528)] },
     Way { name: "gpt-ntfs-sgdisk", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 63, 40_000, "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", Ntfs), (5, 40_063, 40_000, "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", Exfat)], flags: &[], tool: "sgdisk", starts: &[(1, 2048), (5, 43_008)] },
     Way { name: "gpt-other-order-sgdisk", table: Gpt, sectors: 64 * MIB, partitions: &[(2, 63, 40_000, "linux", Luks), (1, 40_063, 40_000, "lvm", Lvm)], flags: &[], tool: "sgdisk", starts: &[(2, 2048), (1, 43_008)] },
     Way { name: "gpt-repart", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 34, 40_000, "linux", Ext4), (2, 40_034, 20_000, "linux", Luks), (3, 61_441, 20_480, "swap", Swap)], flags: &[], tool: "systemd-repart", starts: &[(1, 2048), (2, 43_008), (3, 63_488)] },
@@ -498,7 +500,8 @@ fn every_way_is_mended_and_keeps_its_contents() {
     let scripts = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        // More than there are cores: they wait for the disk.
+        for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(way) = WAYS.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match std::panic::catch_unwind(|| carried_out(way)) {
@@ -819,7 +822,7 @@ impl Drop for Loop {
 
 #[test]
 fn sectors_of_4096_bytes() {
-    for tool in ["sfdisk", "sgdisk"] {
+    for tool in ["sfdisk", "parted", "sgdisk"] {
         let folder = tempfile::tempdir().expect("temporary folder");
         let folder = folder.path();
         let disk = folder.join("disk.img");

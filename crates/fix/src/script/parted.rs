@@ -1,5 +1,5 @@
-//! `parted`, which makes the entry of a partition again; the data are copied away and back. It can set no GUID of a partition,
-//! so it is for MBR.
+//! `parted`, which makes the entry of a partition again; the data are copied away and back. It can set no GUID of a partition and
+//! no type of an MBR by its number: these are put back as they were, in a GPT with its checksums.
 
 use std::fmt::Write;
 use straddle_geometry::{Bytes, Extent};
@@ -12,15 +12,15 @@ use crate::change::partitions::{Entry, Partitions};
 
 pub(super) static TOOL: Tool = Tool {
     name: "parted",
-    title: "parted 3, for MBR; the data are copied away and back",
+    title: "parted 3; the data are copied away and back",
     language: Language::Shell,
-    does: |change| matches!(change, Change::Partitions(p) if p.table == "mbr" && keeps_numbers(p)),
+    does: |change| matches!(change, Change::Partitions(p) if keeps_numbers(p)),
     step,
 };
 
-/// parted gives a new primary partition the lowest number that is free: it can make one again only when no lower one is.
+/// parted gives a new partition (in an MBR: a primary one) the lowest number that is free: it can make one again only when no lower one is.
 fn keeps_numbers(partitions: &Partitions) -> bool {
-    let primary = |number: &u64| *number <= 4;
+    let primary = |number: &u64| partitions.table != "mbr" || *number <= 4;
     let entries = partitions.entries.iter();
     let extended = || partitions.extended.iter();
     let used: Vec<u64> = entries
@@ -48,8 +48,17 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          dd if={disk} of=\"$work/sector.before\" bs={} count=1 status=none",
         partitions.sector.get()
     );
-    out += FUNCTIONS;
+    out += if partitions.table == "gpt" { GPT } else { MBR };
     for entry in &partitions.entries {
+        if partitions.table == "gpt" {
+            let n = entry.number;
+            let _ = writeln!(
+                out,
+                "at=$(entry_at {disk} {sector} {sector} {n})\n\
+                 dd if={disk} of=\"$work/entry-{n}\" bs=128 count=1 iflag=skip_bytes skip=\"$at\" status=none",
+                sector = partitions.sector.get()
+            );
+        }
         if entry.is_logical(&partitions.table) {
             let n = entry.number;
             let _ = writeln!(
@@ -123,8 +132,22 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
             let _ = writeln!(out, "{begin} mkpart logical {}", place(entry.to));
         }
     }
-    for (number, ..) in &primary {
-        let _ = writeln!(out, "as_before {disk} {number}");
+    if partitions.table == "gpt" {
+        let numbers: Vec<String> = partitions
+            .entries
+            .iter()
+            .map(|e| e.number.to_string())
+            .collect();
+        let _ = writeln!(
+            out,
+            "as_before {disk} {} {}",
+            partitions.sector.get(),
+            numbers.join(" ")
+        );
+    } else {
+        for (number, ..) in &primary {
+            let _ = writeln!(out, "as_before {disk} {number}");
+        }
     }
     if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
         for entry in &logicals {
@@ -143,7 +166,7 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
     );
 }
 
-const FUNCTIONS: &str = r#"# record DISK EXTENDED NUMBER SECTOR: the byte at which the entry of a logical partition stands
+const MBR: &str = r#"# record DISK EXTENDED NUMBER SECTOR: the byte at which the entry of a logical partition stands
 record() {
     here=$2
     n=5
@@ -159,5 +182,34 @@ as_before() {
     entry=$((446 + ($2 - 1) * 16))
     put "$(number "$work/sector.before" "$entry" 1)" 1 "$1" "$entry"
     put "$(number "$work/sector.before" $((entry + 4)) 1)" 1 "$1" $((entry + 4))
+}
+"#;
+
+const GPT: &str = r#"# entry_at DISK HEADER SECTOR NUMBER: the byte at which the entry stands that belongs to the header at that byte
+entry_at() { echo $(($(number "$1" $(($2 + 72)) 8) * $3 + ($4 - 1) * $(number "$1" $(($2 + 84)) 4))); }
+
+# crc32 FILE BYTE LENGTH: gzip writes this sum before the length, at its end
+crc32() {
+    dd if="$1" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" status=none |
+        gzip -1 -c | tail -c 8 | od -An -v --endian=little -t u4 -N 4 | tr -d ' \n'
+}
+
+# as_before DISK SECTOR NUMBER…: type, GUID, attributes and name of each, in both copies of the table
+as_before() {
+    gpt=$1
+    sector=$2
+    shift 2
+    for header in "$sector" $(($(number "$gpt" $((sector + 32)) 8) * sector)); do
+        for n in "$@"; do
+            at=$(entry_at "$gpt" "$header" "$sector" "$n")
+            dd if="$work/entry-$n" of="$gpt" bs=32 count=1 oflag=seek_bytes seek="$at" conv=notrunc status=none
+            dd if="$work/entry-$n" of="$gpt" bs=16 skip=3 count=5 oflag=seek_bytes seek=$((at + 48)) conv=notrunc status=none
+        done
+        first=$(entry_at "$gpt" "$header" "$sector" 1)
+        length=$(($(number "$gpt" $((header + 80)) 4) * $(number "$gpt" $((header + 84)) 4)))
+        put "$(crc32 "$gpt" "$first" "$length")" 4 "$gpt" $((header + 88))
+        put 0 4 "$gpt" $((header + 16))
+        put "$(crc32 "$gpt" "$header" "$(number "$gpt" $((header + 12)) 4)")" 4 "$gpt" $((header + 16))
+    done
 }
 "#;
