@@ -32,6 +32,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Findings that are gone afterwards.
     pub cured: Vec<Cure>,
+    /// Findings that no step is there for and that the rules do not expect afterwards all the same: to be checked again.
+    pub unpromised: Vec<Cure>,
     /// Findings that stay, and why.
     pub left: Vec<Left>,
     /// What it takes.
@@ -151,11 +153,8 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
         .into_iter()
         .map(|now| Cure::of(stack, now, None))
         .collect();
-    let uncertain = other.into_iter().map(|now| Left {
-        finding: Cure::of(stack, now, None),
-        why: "the steps may cure it too, which is not promised: check again afterwards".to_owned(),
-        is_new: false,
-    });
+    let other = other.into_iter();
+    let unpromised = other.map(|now| Cure::of(stack, now, None)).collect();
     let left: Vec<Left> = then
         .iter()
         .map(|then| {
@@ -166,13 +165,13 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
                 is_new: before.is_none(),
             }
         })
-        .chain(uncertain)
         .collect();
     let effort = effort(stack, &steps, ask);
     let worth = Worth::of(&steps, &cured, &effort, ask);
     Plan {
         steps,
         cured,
+        unpromised,
         left,
         effort,
         worth,

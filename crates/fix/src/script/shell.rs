@@ -76,7 +76,6 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         Language::Esxi => (esxi::PRELUDE, esxi::guard),
         _ => (PRELUDE, guard),
     };
-    out += prelude;
     let mut writer = Writer::new(job);
     let mut guards = String::new();
     let mut body = String::new();
@@ -104,8 +103,9 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         );
         body += &(tool.step)(&writer, step)?;
     }
+    guards += &writer.checks.into_inner();
+    out += &used(prelude, &format!("{guards}{body}"));
     out += &guards;
-    out += &writer.checks.into_inner();
     out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
     out += &body;
     out += "\nsay 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n";
@@ -114,6 +114,65 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
 
 fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{text}");
+}
+
+/// Those pieces of `prelude`, divided by empty lines, that `text` uses, or that one of them uses: functions by their name, others by
+/// the variable that they begin with.
+fn used(prelude: &str, text: &str) -> String {
+    let pieces: Vec<&str> = prelude
+        .split("\n\n")
+        .filter(|piece| !piece.trim().is_empty())
+        .collect();
+    let mut taken = vec![false; pieces.len()];
+    let mut all = text.to_owned();
+    loop {
+        let next = pieces.iter().zip(&taken).position(|(piece, taken)| {
+            let mut lines = piece.lines().filter(|line| !line.starts_with('#'));
+            let code = lines.next().unwrap_or_default();
+            !taken
+                && match code.split_once(['(', '=']) {
+                    // What a tool has under the same name is its own.
+                    Some((name, rest)) if rest.starts_with(')') => {
+                        is_called(&all, name) && !text.contains(&format!("\n{name}() {{"))
+                    }
+                    Some((name, _)) => {
+                        all.contains(&format!("${name}")) || all.contains(&format!("{name}="))
+                    }
+                    None => false,
+                }
+        });
+        let Some(next) = next else { break };
+        taken[next] = true;
+        all += pieces[next];
+    }
+    let taken = pieces.iter().zip(&taken).filter(|(_, taken)| **taken);
+    taken
+        .map(|(piece, _)| format!("{}\n\n", piece.trim_end()))
+        .collect()
+}
+
+/// True when a line of `text` calls the function `name`.
+fn is_called(text: &str, name: &str) -> bool {
+    let before = ["", "!", "&&", "||", "{", "(", "then", "do", ";", "if"];
+    let lines = text.lines().map(str::trim_start);
+    lines.filter(|line| !line.starts_with('#')).any(|line| {
+        line.match_indices(name).any(|(at, _)| {
+            let (head, tail) = line.split_at(at);
+            let tail = tail.get(name.len()..).unwrap_or_default();
+            let ends = tail
+                .chars()
+                .next()
+                .is_none_or(|c| c == ' ' || c == ')' || c == ';');
+            let head = head.trim_end();
+            let is_command = before.iter().any(|word| {
+                head.strip_suffix(word).is_some_and(|rest| {
+                    !word.is_empty() && !rest.ends_with(|c: char| c.is_ascii_alphanumeric())
+                        || rest.is_empty()
+                })
+            });
+            ends && is_command
+        })
+    })
 }
 
 /// Writes the lines that refuse to go on with another device.
@@ -129,8 +188,6 @@ case ${1-} in
     exit 2
     ;;
 esac
-# Where logs, and copies of what is made again, are kept: not on a disk that is changed.
-folder=${2-.}
 
 say() { printf '%s\n' "$*"; }
 
@@ -143,7 +200,10 @@ die() {
 "#;
 
 /// Functions that every script for Linux has besides.
-const PRELUDE: &str = r#"need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
+const PRELUDE: &str = r#"# Where logs, and copies of what is made again, are kept: not on a disk that is changed.
+folder=${2-.}
+
+need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
 
 # size_is DEVICE BYTES
 size_is() {

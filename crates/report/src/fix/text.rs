@@ -143,19 +143,31 @@ fn cured(plan: &Plan, width: usize, out: &mut String) {
 }
 
 fn left(plan: &Plan, width: usize, out: &mut String) {
-    if plan.left.is_empty() {
+    if plan.left.is_empty() && plan.unpromised.is_empty() {
         return;
     }
     heading(out, width, "Left as it is", "");
     for left in &plan.left {
         let new = if left.is_new { "new: " } else { "" };
-        let _ = writeln!(
-            out,
-            "  {}  {}",
-            paint(severity_style(left.finding.severity), left.finding.code),
-            sanitise(&format!("{new}{}", left.finding.title))
-        );
-        let _ = writeln!(out, "     {}", paint(FAINT, sanitise(&left.why)));
+        stays(&left.finding, new, &left.why, width, out);
+    }
+    for finding in &plan.unpromised {
+        let why = "it may be gone too, which is not promised: check again afterwards";
+        stays(finding, "", why, width, out);
+    }
+}
+
+fn stays(finding: &Cure, before: &str, why: &str, width: usize, out: &mut String) {
+    let text = sanitise(&format!("{before}{}", finding.title)).into_owned();
+    for (index, line) in folded(&text, width - 10).iter().enumerate() {
+        let code = match index {
+            0 => paint(severity_style(finding.severity), finding.code),
+            _ => "      ".to_owned(),
+        };
+        let _ = writeln!(out, "  {code}  {line}");
+    }
+    for line in folded(&sanitise(why), width - 10) {
+        let _ = writeln!(out, "          {}", paint(FAINT, line));
     }
 }
 
