@@ -618,6 +618,16 @@ fn no_other_disk_is_touched() {
             &["--yes"],
             &[("losetup", "echo /dev/loop7")],
         );
+        // A partition that is longer than planned, and one that nobody planned.
+        let mut other = whole.clone();
+        other[if table == Mbr { 446 + 12 } else { 1024 + 40 }] ^= 1;
+        refused("it was changed", &other, &["--yes"], &[]);
+        if table == Mbr {
+            let mut other = whole.clone();
+            let entry = [0, 0, 0, 0, 0x83, 0, 0, 0, 0, 0xa0, 0, 0, 8, 0, 0, 0];
+            other[462..478].copy_from_slice(&entry);
+            refused("it was changed", &other, &["--yes"], &[]);
+        }
         refused("usage:", &whole, &["--maybe"], &[]);
         refused("cannot make a folder", &whole, &["--yes", "nowhere"], &[]);
         if tool != "sfdisk" {

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 use straddle_geometry::Bytes;
+use straddle_stack::Source;
 
+use super::shell::comment;
 use super::{Refusal, Writer};
 use crate::Step;
 use crate::change::Change;
@@ -29,6 +31,7 @@ pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<S
     if copied > Bytes::ZERO {
         let _ = writeln!(out, "room {}", copied.get());
     }
+    out += &as_planned(writer, partitions, &disk);
     let sector = partitions.sector.get();
     let _ = writeln!(
         out,
@@ -43,6 +46,39 @@ pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<S
         };
     }
     Ok(out)
+}
+
+/// Lines that refuse a table that was changed since: where each partition begins and how long it is, as it stands on the disk.
+fn as_planned(writer: &Writer<'_>, partitions: &Partitions, disk: &str) -> String {
+    let entries = partitions.entries.iter().map(|entry| entry.layer);
+    let extended = partitions.extended.iter().map(|extended| extended.layer);
+    let mut out = String::new();
+    for id in entries.chain(extended) {
+        let layer = writer.job.stack.layer(id);
+        let start = layer.placement.as_ref().map(|start| &start.source);
+        let size = layer.size.as_ref().map(|size| &size.source);
+        for (source, what) in [(start, "start"), (size, "length")] {
+            let Some(Source::Image(image)) = source else {
+                continue;
+            };
+            let field = image.field();
+            let hex: String = field.iter().map(|byte| format!("{byte:02x}")).collect();
+            if !hex.is_empty() {
+                let at = image.offset().get();
+                let name = comment(&layer.name).replace('\'', " ");
+                let _ = writeln!(out, "bytes_are {disk} {at} {hex} '{what} of {name}'");
+            }
+        }
+    }
+    out
+}
+
+/// A line that refuses a table with more partitions than the plan knows; `count` prints how many there are.
+pub(super) fn as_many(partitions: &Partitions, count: &str) -> String {
+    let many = partitions.entries.len() + partitions.extended.iter().count();
+    format!(
+        "[ \"$({count})\" = {many} ] || die 'the table has not {many} partitions, as the plan expects: it was changed'\n"
+    )
 }
 
 /// What entries take when they are copied away.
@@ -269,11 +305,14 @@ boot_checksum() {
     done
 }
 
-# reread DISK
+# reread DISK: where the kernel knows partitions of it
 reread() {
-    if [ -b "$1" ] && [ -z "$loops" ]; then
+    real=$(readlink -f "$1")
+    for known in "/sys/class/block/${real##*/}"/*/partition; do
+        [ -e "$known" ] || continue
         blockdev --rereadpt "$1" || say 'the kernel keeps the table as it was until it is started again'
-    fi
+        break
+    done
 }
 
 "#;

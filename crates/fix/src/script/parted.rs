@@ -48,6 +48,10 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          dd if={disk} of=\"$work/sector.before\" bs={} count=1 status=none",
         partitions.sector.get()
     );
+    out += &copies::as_many(
+        partitions,
+        "grep -c '^ *[0-9][0-9]* ' \"$work/table.before\"",
+    );
     out += if partitions.table == "gpt" { GPT } else { MBR };
     for entry in &partitions.entries {
         if partitions.table == "gpt" {

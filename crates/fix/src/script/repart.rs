@@ -45,6 +45,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          # has_place DISK NUMBER START SECTORS\n\
          has_place() {{ sfdisk --dump \"$1\" | grep -q \"[^0-9]$2 : start= *$3, size= *$4,\"; }}"
     );
+    out += &copies::as_many(partitions, "grep -c ' : start=' \"$work/table.before\"");
     let nexts = partitions.entries.iter().skip(1).map(Some).chain([None]);
     for (entry, next) in partitions.entries.iter().zip(nexts) {
         let n = entry.number;

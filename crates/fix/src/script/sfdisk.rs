@@ -30,6 +30,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          sfdisk --dump {disk} > \"$work/table.before\"\n\
          say \"the table as it was, and a log of what is moved: $work\""
     );
+    out += &copies::as_many(partitions, "grep -c ' : start=' \"$work/table.before\"");
     for entry in shrinking() {
         away(&mut out, &disk, partitions, entry);
     }

@@ -29,6 +29,8 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          # field NUMBER TITLE: what sgdisk says of a partition\n\
          field() {{ sgdisk --info=\"$1\" {disk} | sed -n \"s/^$2: //p\"; }}"
     );
+    let count = format!("sgdisk --print {disk} | grep -c '^ *[0-9][0-9]* '");
+    out += &copies::as_many(partitions, &count);
     for entry in &changed {
         away(&mut out, &disk, partitions, entry);
     }
