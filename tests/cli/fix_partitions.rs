@@ -640,6 +640,16 @@ fn no_other_disk_is_touched() {
                 &[("cmp", "exit 1")],
             );
         }
+        let kept = fs::read_dir(folder)
+            .expect("readable")
+            .filter_map(Result::ok);
+        let kept: Vec<_> = kept
+            .filter(|entry| entry.path().join("partition-1").exists())
+            .collect();
+        assert!(
+            kept.is_empty(),
+            "{tool}: copies of what was refused: {kept:?}"
+        );
         // Without --yes nothing is written either.
         fs::write(&disk, &whole).expect("writable");
         let (code, out) = run_script(folder, &text, &[], &[]);
@@ -826,6 +836,8 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        // What a tool told the kernel of it would outlive it.
+        let _ = Command::new("partx").args(["--delete", &self.0]).output();
         let _ = Command::new("losetup").args(["--detach", &self.0]).status();
     }
 }

@@ -162,9 +162,19 @@ const FUNCTIONS: &str = r#"
 # What is under way once something was written: without it, nothing was.
 doing=
 loops=
+work=
 stopped() {
     status=$?
-    for loop in $loops; do losetup --detach "$loop"; done
+    if [ "$status" = 2 ] && [ -z "$doing" ] && [ -n "$work" ]; then
+        # Refused: copies are of no use; what tools said about it stays.
+        rm -f "$work"/partition-*[0-9]
+        rmdir "$work" 2> /dev/null || :
+    fi
+    for loop in $loops; do
+        # What a tool told the kernel of it would outlive it.
+        partx --delete "$loop" > /dev/null 2>&1 || :
+        losetup --detach "$loop"
+    done
     if [ "$status" != 0 ] && [ -n "$doing" ]; then
         printf 'stopped while %s; %s holds the table as it was, and the copies\n' "$doing" "$work" >&2
         printf 'do not mount anything of this disk: put back the copies and the table, or go on by hand from there\n' >&2
