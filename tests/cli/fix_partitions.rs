@@ -69,7 +69,7 @@ const WAYS: &[Way] = &[
     Way { name: "exfat", table: Mbr, sectors: 32 * MIB, partitions: &[(1, 63, 40_000, "7", Exfat)], flags: &[], tool: "sfdisk", starts: &[(1, 2048)] },
     Way { name: "exfat-parted", table: Mbr, sectors: 32 * MIB, partitions: &[(1, 63, 40_000, "7", Exfat)], flags: &[], tool: "parted", starts: &[(1, 2048)] },
     Way { name: "xfs", table: Mbr, sectors: 64 * MIB, partitions: &[(1, 63, 80_000, "83", Xfs)], flags: &[], tool: "sfdisk", starts: &[(1, 2048)] },
-    Way { name: "btrfs", table: Gpt, sectors: 160 * MIB, partitions: &[(1, 2049, 250_000, "linux", Btrfs)], flags: &[], tool: "sfdisk", starts: &[(1, 4096)] },
+    Way { name: "btrfs", table: Gpt, sectors: 64 * MIB, partitions: &[(1, 2049, 80_000, "linux", Btrfs)], flags: &[], tool: "sfdisk", starts: &[(1, 4096)] },
     Way { name: "swap-luks-lvm", table: Mbr, sectors: 96 * MIB, partitions: &[(1, 63, 20_000, "82", Swap), (2, 20_063, 40_001, "83", Luks), (3, 60_065, 40_001, "8e", Lvm)], flags: &[], tool: "sfdisk", starts: &[(1, 2048), (2, 22_528), (3, 63_488)] },
     Way { name: "swap-luks-lvm-parted", table: Mbr, sectors: 96 * MIB, partitions: &[(1, 63, 20_000, "82", Swap), (2, 20_063, 40_001, "83", Luks), (3, 60_065, 40_001, "8e", Lvm)], flags: &[], tool: "parted", starts: &[(1, 2048), (2, 22_528), (3, 63_488)] },
     Way { name: "pushed", table: Mbr, sectors: 64 * MIB, partitions: &[(1, 63, 4033, "7", Noise), (2, 4096, 20_480, "83", Ext4), (3, 40_960, 8192, "83", Ext4)], flags: &[], tool: "sfdisk", starts: &[(1, 2048), (2, 6144)] },
@@ -166,7 +166,7 @@ fn contents(folder: &Path, on: On, start: u64, sectors: u64) -> Vec<u8> {
         Logical | Lvm => String::new(),
         Ext4 => "mkdir -p tree && echo kept > tree/file && cp /bin/sh tree/sh && mke2fs -q -t ext4 -F -U 6f6d3c5b-9c55-4bd8-b1a2-1c9b1f6f0a01 -d tree contents".to_owned(),
         Xfs => "mkfs.xfs -q -f --unsupported contents".to_owned(),
-        Btrfs => "mkfs.btrfs -q -f contents".to_owned(),
+        Btrfs => "mkfs.btrfs -q -f --mixed contents".to_owned(),
         Fat16 => format!("mkfs.vfat -F 16 -h {start} contents > /dev/null"),
         Fat32 => format!("mkfs.vfat -F 32 -h {start} contents > /dev/null"),
         Exfat => "mkfs.exfat contents > /dev/null".to_owned(),
@@ -530,7 +530,7 @@ fn small(folder: &Path, name: &str, table: Table) {
             Mbr => &[(1, 63, 20_000, "7,bootable", Ntfs)],
             Gpt => &[
                 (1, 63, 20_000, "linux", Ext4),
-                (2, 30_721, 20_480, "linux", Noise),
+                (2, 30_721, 4096, "linux", Noise),
             ],
         },
         flags: &[],
@@ -687,14 +687,10 @@ fn names_are_quoted_or_refused() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
     let mut scripts = Vec::new();
-    for name in [
-        "with blanks.img",
-        "it's.img",
-        "a \"quoted\" $HOME `id` \\.img",
-        "-dash.img",
-        "*.img",
-    ] {
-        for (tool, table) in TOOLS {
+    for name in ["it's a \"quoted\" $HOME `id` \\.img", "-it's.img", "*.img"] {
+        // All tools with the worst name; what is quoted with the others does not depend on the tool.
+        let tools = if name.contains('$') { 4 } else { 2 };
+        for (tool, table) in TOOLS.into_iter().take(tools) {
             small(folder, name, table);
             let text = script(folder, name, tool);
             let (code, out) = run_script(folder, &text, &["--yes"], &[]);
@@ -781,6 +777,22 @@ fn what_a_script_must_not_do_is_said() {
 }
 
 #[test]
+fn a_hybrid_table_is_not_moved() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    small(folder, "disk.img", Gpt);
+    tool(
+        "gdisk",
+        Command::new("sgdisk")
+            .args(["--hybrid=1"])
+            .arg(folder.join("disk.img")),
+    );
+    let run = straddle(folder, &["fix", "disk.img", "--script", "sgdisk"]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert!(run.stderr.contains("(hybrid)"), "{}", run.stderr);
+}
+
+#[test]
 fn a_full_filesystem_is_not_made_shorter() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
@@ -819,6 +831,9 @@ fn a_full_filesystem_is_not_made_shorter() {
     assert!(fs::read(&disk).expect("readable") == before);
 }
 
+/// Tests with loop devices come one after another: the script of one attaches what is free, too.
+static ATTACHED: Mutex<()> = Mutex::new(());
+
 /// A loop device that ends with the test; `None` where this user may make none.
 struct Loop(String);
 
@@ -830,6 +845,8 @@ impl Loop {
             .arg(file);
         let out = output(&mut command);
         let name = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+        // What was left of another file that was attached as this device.
+        let _ = Command::new("partx").args(["--delete", &name]).output();
         out.status.success().then_some(Loop(name))
     }
 }
@@ -844,6 +861,7 @@ impl Drop for Loop {
 
 #[test]
 fn sectors_of_4096_bytes() {
+    let _alone = ATTACHED.lock();
     for tool in ["sfdisk", "parted", "sgdisk"] {
         let folder = tempfile::tempdir().expect("temporary folder");
         let folder = folder.path();
@@ -890,6 +908,7 @@ fn sectors_of_4096_bytes() {
 
 #[test]
 fn a_block_device_and_one_that_is_mounted() {
+    let _alone = ATTACHED.lock();
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
     small(folder, "disk.img", Mbr);
