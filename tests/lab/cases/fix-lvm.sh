@@ -19,7 +19,7 @@ sums() {
 }
 lv() { quiet lvcreate -q -y -Wn -Zn -n "$1" "${@:2}" vg; }
 
-# set_right WHAT DEVICE: the group vg as it is, its repair, and what stayed.
+# set_right TARGET: the group vg as it is, its repair, and what stayed.
 set_right() {
     local volume before was
     for volume in $(lvs --noheadings -o lv_name vg 2> /dev/null); do
@@ -27,11 +27,11 @@ set_right() {
     done
     before=$(sums)
     was=$(identity)
-    planned "$2"
-    carried_out lvm "$2"
+    planned "$1"
+    carried_out lvm "$1"
     alike "contents of volumes" "$before" "$(sums)"
     alike "identity" "$was" "$(identity)"
-    kept "$2"
+    kept "$1"
     echo "first extent at $(pvs --noheadings --units k -o pe_start 2> /dev/null | xargs), extents $(vgs --noheadings -o vg_extent_count vg 2> /dev/null | xargs)"
 }
 # gone: no group any more.
@@ -41,38 +41,39 @@ gone() {
     for device; do quiet pvremove -q -ff -y "$device"; done
 }
 
-# The scripts write to devices that are told from others: by the numbers that LVM gave them, and by size.
+# refused WHAT [SCRIPT]: by the script, with its reason.
 refused() {
     local status=0
-    sh /tmp/fix.script --yes 2> /tmp/why > /tmp/said || status=$?
+    sh "${2:-/tmp/fix.script}" --yes 2> /tmp/why > /tmp/said || status=$?
     same "$1" 2 $status
     cat /tmp/why
 }
 
-disks 6 dev_size_mb=10 physblk_exp=3
+disks 6 dev_size_mb=6 physblk_exp=3
 quiet mdadm --create /dev/md0 --run --level=5 --raid-devices=6 --chunk=64 --assume-clean --bitmap=none --data-offset=1024K "${DISKS[@]}"
 echo "== full stripes of 320 KiB: 1 MiB, linear volumes in pieces"
 quiet pvcreate -q --dataalignment 1m /dev/md0
 quiet vgcreate -q -s 640k vg /dev/md0
 lv a -l 5; lv b -l 7; quiet lvextend -q -l +3 vg/a
-set_right "320 KiB" /dev/md0
+set_right /dev/md0
 gone /dev/md0
 
 echo "== full stripes of 320 KiB: no room for 5 MiB"
 quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
 quiet vgcreate -q -s 640k vg /dev/md0
-lv a -l 60; lv b -l 10
-set_right "320 KiB" /dev/md0
+lv a -l 32; lv b -l 7
+set_right /dev/md0
 
 echo "== refusals"
 gone /dev/md0
 quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
 quiet vgcreate -q -s 640k vg /dev/md0
-lv a -l 60
+lv a -l 30
 straddle fix --script lvm /dev/md0 > /tmp/fix.script
-exec 9< /dev/mapper/vg-a
+sleep 600 < /dev/mapper/vg-a &
 refused "a volume is open"
-exec 9<&-
+kill %1
+wait %1 2> /dev/null || true
 gone /dev/md0
 quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
 quiet vgcreate -q -s 640k vg /dev/md0
@@ -86,25 +87,39 @@ quiet mdadm --create /dev/md0 --run --level=0 --raid-devices=3 --chunk=64 --data
 quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 4k /dev/md0
 quiet vgcreate -q -s 1m vg /dev/md0
 lv a -l 5; lv b -l 7
-set_right "64 KiB" /dev/md0
+set_right /dev/md0
 gone /dev/md0
 forget "${DISKS[@]}"
 
-echo "== a disk: 1 MiB and 1 KiB, striped volumes over two of three physical volumes"
+echo "== a disk: 1 MiB and 1 KiB, a volume striped over three physical volumes"
 quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 1k /dev/sda
 quiet pvcreate -q --dataalignment 1m /dev/sdb /dev/sdc
 quiet vgcreate -q -s 1m vg /dev/sd[abc]
-lv a -l 3 --config 'allocation/maximise_cling=0'; lv s -i 3 -I 64k -l 6
-set_right "4 KiB" /dev/sda
+lv a -l 2; lv s -i 3 -I 64k -l 6
+set_right /dev/mapper/vg-s
 gone /dev/sd[abc]
 
 echo "== a partition at sector 63, the first extent aligned to it"
-partitions /dev/sda start=63,size=16384
+partitions /dev/sda start=63,size=10240
 quiet pvcreate -q /dev/sda1
 quiet vgcreate -q -s 1m vg /dev/sda1
-lv a -l 4
-straddle fix --script sfdisk /dev/sda > /tmp/sfdisk.script
+lv a -l 3
+fill /dev/mapper/vg-a $((3 << 20))
+before=$(sums)
+was=$(identity)
 planned /dev/sda
+straddle fix --script sfdisk /dev/sda > /tmp/sfdisk.script
+straddle fix --script lvm /dev/sda > /tmp/lvm.script
+refused "sfdisk's script while the group is active" /tmp/sfdisk.script
+quiet vgchange -q -an vg
+quiet sh /tmp/sfdisk.script --yes
+blockdev --rereadpt /dev/sda
+quiet vgchange -q -ay vg
+quiet sh /tmp/lvm.script --yes
+rm -rf straddle-fix.*
+alike "contents of volumes" "$before" "$(sums)"
+alike "identity" "$was" "$(identity)"
+kept /dev/sda
 gone /dev/sda1
 forget "${DISKS[@]}"
 
@@ -113,7 +128,7 @@ disks 2 dev_size_mb=10 physblk_exp=3 lowest_aligned=7
 quiet pvcreate -q --config devices/data_alignment_offset_detection=0 --dataalignment 1m /dev/sda
 quiet vgcreate -q -s 1m vg /dev/sda
 lv a -l 4
-set_right "sector 7" /dev/sda
+set_right /dev/sda
 gone /dev/sda
 
 echo "$ways ways"

@@ -7,7 +7,7 @@ ways=0
 fill() {
     quiet dd if=/tmp/noise of="$1" bs=64K iflag=count_bytes count="$2" conv=fsync
 }
-head -c 64M /dev/urandom > /tmp/noise
+head -c 32M /dev/urandom > /tmp/noise
 
 # sum DEVICE BYTES: of what it holds.
 sum() {

@@ -134,7 +134,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             to: *to,
         })
         .collect();
-    let mut notes = notes(&level, unit_from != unit_to);
+    let mut notes = notes(unit_from != unit_to);
     if component.is_none() {
         let len = length_of_striped(situation, &members, unit_to).unwrap_or(Bytes::ZERO);
         if len < size {
@@ -175,6 +175,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             both_ways(size)
         ));
     }
+    arithmetic.extend(stays(&level));
     Some(Proposal {
         title: format!(
             "make {} again with {}",
@@ -418,26 +419,21 @@ fn states(layer: &Layer) -> Vec<String> {
     out
 }
 
-fn notes(level: &str, chunk: bool) -> Vec<String> {
-    let mut notes = vec![
-        "UUID, name, order of members, level, layout and version of the metadata stay; mdadm.conf and the initial RAM disk need no change"
-            .to_owned(),
+/// What stays, and what is so for a while.
+fn stays(level: &str) -> Vec<String> {
+    let mut lines = vec![
+        "UUID, name, order of members, level, layout and version of the metadata stay, so mdadm.conf does too".to_owned(),
     ];
     if level != "raid0" {
-        notes.push(
-            "the new array is synchronised while its contents are copied back: until /proc/mdstat shows that it is done, it has no full \
-             redundancy"
-                .to_owned(),
-        );
+        lines.push("until /proc/mdstat shows that the new array is synchronised, it has no full redundancy".to_owned());
     }
-    if chunk {
-        notes.push(
-            "filesystems above keep the stride and stripe width that they were made with: set them anew (tune2fs -E stride=…, mount option \
-             sunit=…)"
-                .to_owned(),
-        );
-    }
-    notes
+    lines
+}
+
+fn notes(chunk: bool) -> Vec<String> {
+    let set = "filesystems above keep the stride and stripe width that they were made with: set them anew (tune2fs -E stride=…, mount option \
+               sunit=…)";
+    chunk.then(|| set.to_owned()).into_iter().collect()
 }
 
 impl Array {

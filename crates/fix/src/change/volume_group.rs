@@ -81,17 +81,15 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         ),
     ];
     arithmetic.extend(lost(size, from, to, extent));
-    let mut notes = vec![
-        "all identifiers, names, sizes and kinds of volumes stay: the metadata are restored with another pe_start".to_owned(),
-        format!(
-            "without downtime, where there is another device of {} or more: pvcreate --dataalignment {} there, vgextend, pvmove {}, vgreduce; \
-             the volumes stay in use meanwhile",
-            bytes.rounded(),
-            alignment(needed),
-            layer.name
-        ),
-    ];
-    notes.extend(drifting(situation, device, extent));
+    arithmetic.push("all identifiers, names, sizes and kinds of volumes stay: the metadata are restored with another pe_start".to_owned());
+    arithmetic.push(format!(
+        "or without downtime, where there is another device of {} or more: pvcreate --dataalignment {} there, vgextend, pvmove {}, vgreduce; \
+         the volumes stay in use meanwhile",
+        bytes.rounded(),
+        alignment(needed),
+        layer.name
+    ));
+    arithmetic.extend(drifting(situation, device, extent));
     Some(Proposal {
         title: format!(
             "put the first extent of {} (group {group}) where the grids below have a boundary in common",
@@ -99,7 +97,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         ),
         how: How::Restore { bytes },
         arithmetic,
-        notes,
+        notes: Vec::new(),
         hindrances,
         change: Change::VolumeGroup(VolumeGroup {
             device,
@@ -215,7 +213,8 @@ impl VolumeGroup {
         let above: Vec<LayerId> = stack.above(self.device).collect();
         for id in above {
             let layer = stack.layer_mut(id);
-            if layer.kind != LayerKind::Volume {
+            // A striped volume is an array to who reads the tables of a live host.
+            if !matches!(layer.kind, LayerKind::Volume | LayerKind::Array) {
                 continue;
             }
             let below = layer.below.clone();

@@ -31,6 +31,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         "work=$(mktemp -d ./straddle-fix.XXXXXX)\n\
          vgcfgbackup -q -f \"$work/group.before\" \"$group{n}\" > /dev/null\n\
          say \"the metadata as they were, and what the extents hold meanwhile: $work\"\n\
+         state=\"nothing was changed yet, but $group{n} may be inactive: vgchange -ay $group{n}\"\n\
          vgchange -q -an \"$group{n}\"\n\
          keep {disk} {from} \"$bytes{n}\" \"$work/extents\"\n",
     );
