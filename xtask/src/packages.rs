@@ -9,6 +9,14 @@ use crate::run::run;
 const TESTS: &[(&str, &str)] = &[
     ("btrfs-progs", "mkfs.btrfs and dump-super: oracle for btrfs"),
     (
+        "busybox",
+        "its shell is that of ESXi: runs scripts of `fix` for it",
+    ),
+    (
+        "gcc-mingw-w64-x86-64",
+        "makes the stubs that scripts of `fix` for Windows call",
+    ),
+    (
         "bcache-tools",
         "make-bcache and bcache-super-show: oracle for bcache, in the lab",
     ),

@@ -16,6 +16,9 @@ pub(super) static TOOL: Tool = Tool {
     step: |_, _| Ok(String::new()),
 };
 
+/// What diskpart counts sizes in.
+const MIB: u64 = 1 << 20;
+
 /// Lines that check, and lines that write.
 pub(super) fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
     disk.needs_identity("capture diskpart's detail disk or wmic diskdrive as well")?;
@@ -77,11 +80,11 @@ fn checks(disk: &Disk<'_>, creates: &[Create<'_, '_>]) -> Result<String, Refusal
     for (text, what) in [(id.as_deref(), "disk ID"), (disk.model, "model")] {
         if let Some(text) = text {
             line(&format!(
-                "find /i {} \"%work%\\disk.txt\" > nul",
-                quoted(text)?
+                "set \"why=its {what} is not that of the plan: it is another disk\""
             ));
             line(&format!(
-                "set \"why=its {what} is not that of the plan: it is another disk\""
+                "find {} \"%work%\\disk.txt\" > nul",
+                quoted(text)?
             ));
             line("if errorlevel 1 goto refuse");
         }
@@ -179,23 +182,33 @@ fn creates<'p, 'a>(disk: &'p Disk<'a>) -> Result<Vec<Create<'p, 'a>>, Refusal> {
                 to.start().grouped()
             )));
         }
+        let whole = to.len().get().div_ceil(MIB);
+        let next = disk.parts.iter().map(|part| part.entry.to.start().get());
+        let next = next.filter(|next| *next > start).min().unwrap_or(u64::MAX);
+        let megabytes = if start.saturating_add(whole.saturating_mul(MIB)) <= next {
+            whole
+        } else {
+            to.len().get() / MIB
+        };
         let size = if disk.fills(part) {
             String::new()
         } else if part.is_length_sure {
-            format!(" size={}", to.len().get() >> 20)
+            format!(" size={megabytes}")
         } else {
             return Err(Refusal::Unknown(
                 "the length of a partition is known only rounded, and another follows it; capture wmic partition as well".to_owned(),
             ));
         };
-        let is_next =
-            align.is_multiple_of(1024) && free.checked_next_multiple_of(align) == Some(start);
-        let place = if is_next {
-            format!("align={}{size}", align / 1024)
-        } else {
-            format!("offset={}{size}", start / 1024)
+        let mut units = [MIB, align].into_iter();
+        let unit = units.find(|unit| {
+            let is_whole = *unit > 0 && unit.is_multiple_of(1024);
+            is_whole && free.checked_next_multiple_of(*unit) == Some(start)
+        });
+        let place = match unit {
+            Some(unit) => format!("align={}{size}", unit / 1024),
+            None => format!("offset={}{size}", start / 1024),
         };
-        free = start.saturating_add(to.len().get() >> 20 << 20);
+        free = start.saturating_add(megabytes.saturating_mul(MIB));
         out.push(Create { part, place });
     }
     Ok(out)
@@ -216,6 +229,10 @@ fn writes(disk: &Disk<'_>, creates: &[Create<'_, '_>]) -> Result<String, Refusal
     out += "> \"%work%\\write.txt\" echo select disk %disk%\n";
     for part in disk.changing().rev() {
         echo(&mut out, &format!("select partition {}", part.entry.number));
+        if let Home::Folder(folder) = part.home {
+            // A folder that still names a volume that is gone takes no other.
+            echo(&mut out, &format!("remove mount={}", quoted(folder)?));
+        }
         echo(&mut out, "delete partition");
     }
     let last = creates.last().map(|create| create.part.entry.layer);

@@ -7,13 +7,26 @@ use straddle_stack::LayerId;
 use super::shell::{quoted, variable};
 use super::{Job, Refusal};
 
-/// Functions that every script for ESXi has besides those of any shell.
-pub(super) const PRELUDE: &str = r#"backed=0
-case ${2-} in
---contents-are-backed-up) backed=1 ;;
+/// The options of scripts for ESXi.
+pub(super) const OPTIONS: &str = r#"yes=0
+backed=0
+case "${1-} ${2-}" in
+' ') ;;
+'--yes ') yes=1 ;;
+'--yes --contents-are-backed-up')
+    yes=1
+    backed=1
+    ;;
+*)
+    echo "usage: $0 [--yes [--contents-are-backed-up]]" >&2
+    exit 2
+    ;;
 esac
 
-need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not here: this is a script for the shell of ESXi 5.0 or later"; }
+"#;
+
+/// Functions that every script for ESXi has besides those of any shell.
+pub(super) const PRELUDE: &str = r#"need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not here: this is a script for the shell of ESXi 5.0 or later"; }
 
 # table_is DEVICE SECTORS PARTITIONS: the size, and number, first and last sector of every partition
 table_is() {

@@ -22,10 +22,8 @@ const VMFS: &str = "AA31E02A400F11DB9590000C2911D1B8";
 
 /// Lines that refuse a datastore that anything is left on.
 pub(super) fn checks(entry: &Entry, disk: &str) -> Result<String, Refusal> {
-    let is_vmfs = entry
-        .filesystem
-        .as_deref()
-        .is_some_and(|name| name.starts_with("vmfs") && name != "vmfsl");
+    let kind = entry.kind.as_deref().unwrap_or_default();
+    let is_vmfs = ["fb", "AA31E02A-400F-11DB-9590-000C2911D1B8"].contains(&kind);
     let (true, Some(label)) = (is_vmfs, &entry.label) else {
         return Err(Refusal::Unknown(format!(
             "partition {} is no datastore whose name is known; capture esxcli storage vmfs extent list as well. What ESXi itself \
@@ -40,7 +38,7 @@ pub(super) fn checks(entry: &Entry, disk: &str) -> Result<String, Refusal> {
          label={label}\n\
          # One extent, and it is this one.\n\
          extents=$(esxcli --formatter=csv --format-param=fields=VolumeName,DeviceName,Partition storage vmfs extent list) || die 'esxcli lists no extents'\n\
-         of_label=$(printf '%s\\n' \"$extents\" | awk -F, -v label=\"$label\" 'NR > 1 {{ for (i = 1; i <= NF; i++) if ($i == label) n++ }} END {{ print n + 0 }}')\n\
+         of_label=$(printf '%s\\n' \"$extents\" | want=\"$label\" awk -F, 'NR > 1 {{ for (i = 1; i <= NF; i++) if ($i == ENVIRON[\"want\"]) n++ }} END {{ print n + 0 }}')\n\
          [ \"$of_label\" = 1 ] || die \"$label has $of_label extents, not one\"\n\
          printf '%s\\n' \"$extents\" | grep -F \"$label\" | grep -F \"${{{name}##*/}}\" > /dev/null || die \"$label is not on ${name}\"\n\
          vms=$(vim-cmd vmsvc/getallvms) || die 'vim-cmd lists no virtual machines'\n\

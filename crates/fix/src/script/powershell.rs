@@ -117,10 +117,18 @@ fn writes(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refus
     for part in disk.changing().rev() {
         let _ = writeln!(
             out,
-            "        $old = Get-Partition -DiskNumber {number} | Where-Object -FilterScript {{ $_.Offset -eq {} }}\n        \
-             Remove-Partition -InputObject $old -Confirm:$false",
+            "        $old = Get-Partition -DiskNumber {number} | Where-Object -FilterScript {{ $_.Offset -eq {} }}",
             part.entry.from.start().get()
         );
+        if let Home::Folder(folder) = part.home {
+            // A folder that still names a volume that is gone takes no other.
+            let _ = writeln!(
+                out,
+                "        Remove-PartitionAccessPath -InputObject $old -AccessPath {}",
+                quoted(folder)?
+            );
+        }
+        out += "        Remove-Partition -InputObject $old -Confirm:$false\n";
     }
     for part in disk.changing() {
         made(&mut out, disk, part, number)?;

@@ -52,7 +52,12 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         ),
     );
     out += "#\n# It writes to the devices named below. Have a backup that was test-restored, and nothing mounted.\n";
-    out += "# Run it with --yes; without, it only says whether it would. A folder behind --yes takes logs and copies.\n";
+    out += match tool.language {
+        Language::Esxi => "# Run it with --yes; without, it only says whether it would.\n",
+        _ => {
+            "# Run it with --yes; without, it only says whether it would. A folder behind --yes takes logs and copies.\n"
+        }
+    };
     for step in steps() {
         let by = if (tool.does)(&step.change) {
             "here".to_owned()
@@ -71,11 +76,12 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         }
     }
     out += "set -eu\n\n";
-    out += COMMON;
-    let (prelude, guard): (_, Guards) = match tool.language {
-        Language::Esxi => (esxi::PRELUDE, esxi::guard),
-        _ => (PRELUDE, guard),
+    let (options, prelude, guard): (_, _, Guards) = match tool.language {
+        Language::Esxi => (esxi::OPTIONS, esxi::PRELUDE, esxi::guard),
+        _ => (OPTIONS, PRELUDE, guard),
     };
+    out += options;
+    out += COMMON;
     let mut writer = Writer::new(job);
     let mut guards = String::new();
     let mut body = String::new();
@@ -178,8 +184,8 @@ fn is_called(text: &str, name: &str) -> bool {
 /// Writes the lines that refuse to go on with another device.
 type Guards = fn(&Job<'_>, LayerId, usize, Option<&str>) -> Result<String, Refusal>;
 
-/// Functions that every script has.
-const COMMON: &str = r#"yes=0
+/// The options of scripts for Linux.
+const OPTIONS: &str = r#"yes=0
 case ${1-} in
 --yes) yes=1 ;;
 '') ;;
@@ -189,7 +195,10 @@ case ${1-} in
     ;;
 esac
 
-say() { printf '%s\n' "$*"; }
+"#;
+
+/// Functions that every script has.
+const COMMON: &str = r#"say() { printf '%s\n' "$*"; }
 
 begun=
 die() {

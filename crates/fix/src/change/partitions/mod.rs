@@ -33,6 +33,9 @@ const CURES: &[Code] = &[
     Code(701),
 ];
 
+/// Type of the partition that Windows keeps on a GPT for itself: it holds nothing, and lies where it must.
+const RESERVED: &str = "E3C9E316-0B5C-4DB8-817D-F92DF00215AE";
+
 /// What becomes of the partitions of one table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Partitions {
@@ -138,7 +141,10 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     let held: Vec<Held> = partitions
         .iter()
         .filter(|(_, layer)| layer.attribute(Key::HoldsPartitions).is_none())
-        .filter_map(|(id, layer)| Held::of(situation, *id, layer, is_off(*id)))
+        .filter_map(|(id, layer)| {
+            let is_off = is_off(*id) && layer.text(Key::PartitionType) != Some(RESERVED);
+            Held::of(situation, *id, layer, is_off)
+        })
         .collect();
     let plan = Partitions {
         device,
@@ -164,11 +170,25 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         extended: plan.extended.as_ref().map(|extended| extended.from),
     };
     let slots: Vec<Slot> = held.iter().map(|held| held.slot(table)).collect();
-    let packed = pack(&slots, round, &room, false)
-        .or_else(|| pack(&slots, needed, &room, false))
-        .or_else(|| pack(&slots, round, &room, true))
-        .or_else(|| pack(&slots, needed, &room, true));
-    let Some(places) = packed else {
+    let moves = |places: &Places| {
+        let mut both = slots.iter().zip(&places.to);
+        both.any(|(slot, to)| slot.from != *to)
+    };
+    // Where no boundary is known but that of sectors, what is off a plausible one is on all that are needed.
+    let stays = pack(&slots, needed, &room, false).is_some_and(|places| !moves(&places));
+    let tries = [
+        (round, false),
+        (needed, false),
+        (round, true),
+        (needed, true),
+    ];
+    let mut packed = tries
+        .into_iter()
+        .filter_map(|(grid, cut)| pack(&slots, grid, &room, cut));
+    let Some(places) = packed.find(moves) else {
+        if stays {
+            return None;
+        }
         return by_hand(vec![
             "there is no room for it: make a partition smaller, or copy the data to a larger device".to_owned(),
         ]);

@@ -1,0 +1,94 @@
+//! Runs a `.cmd` in Wine's `cmd.exe`, with a stub in the place of every tool.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use crate::support::{repository, tool};
+
+/// Where Wine keeps its registry and drive C, made once.
+fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wine-fix");
+        if !prefix.join("drive_c/windows/system32/cmd.exe").exists() {
+            let made = wine(&prefix).args(["wineboot", "--init"]).output();
+            made.expect("wine; install the Debian packages wine and wine64");
+        }
+        prefix
+    })
+}
+
+fn wine(prefix: &Path) -> Command {
+    let mut wine = Command::new("wine");
+    wine.env("WINEPREFIX", prefix)
+        .env("WINEDEBUG", "-all")
+        .env("DISPLAY", "");
+    wine
+}
+
+/// The stub, compiled once.
+fn stub() -> &'static Path {
+    static STUB: OnceLock<PathBuf> = OnceLock::new();
+    STUB.get_or_init(|| {
+        let stub = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fix-windows-stub.exe");
+        tool(
+            "gcc-mingw-w64-x86-64",
+            Command::new("x86_64-w64-mingw32-gcc")
+                .arg(repository().join("tests/cli/fix_windows/stub.c"))
+                .arg("-o")
+                .arg(&stub),
+        );
+        stub
+    })
+}
+
+/// A folder with a script and the tools that it calls.
+pub(crate) struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    pub(crate) fn new(script: &str) -> Desk {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("fix.cmd"), script).expect("writable");
+        // Of two scripts that begin in one second, only one has its folder in TEMP.
+        let own = "@echo off\r\nset \"TEMP=%CD%\"\r\ncmd /c fix.cmd %*\r\nexit %errorlevel%\r\n";
+        std::fs::write(folder.path().join("run.cmd"), own).expect("writable");
+        for name in ["wmic", "diskpart", "diskpar", "format"] {
+            let to = folder.path().join(format!("{name}.exe"));
+            std::fs::copy(stub(), to).expect("writable");
+        }
+        Desk { folder }
+    }
+
+    /// What a tool is to print: `wmic-diskdrive-Index=1-Size`, `diskpart`, `diskpar-1`.
+    pub(crate) fn says(self, what: &str, text: &str) -> Desk {
+        let path = self.folder.path().join(format!("{what}.txt"));
+        std::fs::write(path, text).expect("writable");
+        self
+    }
+
+    /// Runs the script: its exit status, what it said, and what it called, one line each, with what each was told below it.
+    pub(crate) fn run(&self, options: &[&str]) -> (i32, String, String) {
+        let keys = self.folder.path().join("keys");
+        std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
+        let log = self.folder.path().join("calls.log");
+        let _ = std::fs::remove_file(&log);
+        let output = wine(prefix())
+            .args(["cmd", "/c", "run.cmd"])
+            .args(options)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::from(std::fs::File::open(&keys).expect("readable")))
+            .output()
+            .expect("wine; install the Debian packages wine and wine64");
+        let said = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+        let calls = std::fs::read_to_string(&log).unwrap_or_default();
+        let calls = calls.replace("\r\n", "\n");
+        (
+            output.status.code().expect("it ends by itself"),
+            said,
+            calls,
+        )
+    }
+}
