@@ -174,6 +174,46 @@ fn diskpart_is_told_what_the_plan_says_on_the_right_disk_only() {
 }
 
 #[test]
+fn on_windows_2003_the_volume_is_formatted_behind_diskpart() {
+    let text = script(&servers::w2003("SQL DATA"), "diskpart");
+    let (code, said, calls) = server_2003(Desk::new(&text)).run_on_2003(&YES);
+    assert_eq!(code, 0, "{said}\n{calls}");
+    let written = "    create partition primary align=1024\n    assign letter=E\n\
+                   format E: /FS:NTFS /A:64K /Q /V:SQL DATA\n";
+    assert!(calls.ends_with(written), "{calls}");
+}
+
+#[test]
+fn a_server_that_was_made_again_keeps_the_promises() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (mut server, from, to) in [
+        (servers::w2003("SQLDATA"), "32256", "1048576"),
+        (
+            servers::diskpar2000(),
+            "StatringOffset = 32256",
+            "StatringOffset = 1048576",
+        ),
+        (servers::esx3("san 1"), "1 128 20964824", "1 2048 20966744"),
+    ] {
+        let name = format!("{}.server", server.name);
+        server.write(folder.path());
+        let plan = straddle(folder.path(), &["fix", &name, "--json"]);
+        assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+        std::fs::write(folder.path().join("plan.json"), &plan.stdout).expect("writable");
+        let verify = || straddle(folder.path(), &["fix", &name, "--verify", "plan.json"]);
+        assert_eq!(verify().code, Some(1), "{name}: nothing was done yet");
+        for (_, text) in &mut server.files {
+            *text = text
+                .replace(from, to)
+                .replace("HiddenSectors = 63", "HiddenSectors = 2048");
+        }
+        server.write(folder.path());
+        let run = verify();
+        assert_eq!(run.code, Some(0), "{name}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
 fn diskpar_is_answered_on_the_right_disk_only() {
     let text = script(&servers::diskpar2000(), "diskpar");
     let after = servers::diskpar_i(true).replace("32256", "1048576");
@@ -226,8 +266,11 @@ fn diskpar_is_answered_on_the_right_disk_only() {
 #[test]
 fn labels_reach_diskpart_as_they_are_or_are_refused() {
     let labels = [
-        "SQL DATA", "R&D", "100%", "%PATH%", "%disk%", "a^b", "wow!", "!yes!", "it's", "$(id)",
-        "`id`", "a|b>c<d", "(x)", "50%%", "a,b;c=d", "%~1", "%%a", "@x", "~", "rem", "/yes",
+        "SQL DATA, R&D 100% (a;b=c)",
+        "%PATH% a^b %disk% %~1 50%%",
+        "wow! !yes! it's %%a",
+        "$(id) `id` a|b>c<d @x ~",
+        "/yes",
     ];
     for label in labels {
         let text = script(&servers::w2003(label), "diskpart");

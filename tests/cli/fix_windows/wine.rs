@@ -6,14 +6,33 @@ use std::sync::OnceLock;
 
 use crate::support::{repository, tool};
 
-/// Where Wine keeps its registry and drive C, made once.
-fn prefix() -> &'static Path {
+/// Where Wine keeps its registry and drive C, made once; one that says it is Windows 10, and one that says it is 2003.
+fn prefix(is_2003: bool) -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
-    PREFIX.get_or_init(|| {
-        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wine-fix");
+    static OLD: OnceLock<PathBuf> = OnceLock::new();
+    let (slot, name) = if is_2003 {
+        (&OLD, "wine-fix-2003")
+    } else {
+        (&PREFIX, "wine-fix")
+    };
+    slot.get_or_init(|| {
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         if !prefix.join("drive_c/windows/system32/cmd.exe").exists() {
             let made = wine(&prefix).args(["wineboot", "--init"]).output();
             made.expect("wine; install the Debian packages wine and wine64");
+        }
+        if is_2003 {
+            let key = [
+                "reg",
+                "add",
+                "HKCU\\Software\\Wine",
+                "/v",
+                "Version",
+                "/d",
+                "win2003",
+                "/f",
+            ];
+            tool("wine", wine(&prefix).args(key));
         }
         prefix
     })
@@ -71,11 +90,20 @@ impl Desk {
 
     /// Runs the script: its exit status, what it said, and what it called, one line each, with what each was told below it.
     pub(crate) fn run(&self, options: &[&str]) -> (i32, String, String) {
+        self.run_on(false, options)
+    }
+
+    /// The same on Windows Server 2003.
+    pub(crate) fn run_on_2003(&self, options: &[&str]) -> (i32, String, String) {
+        self.run_on(true, options)
+    }
+
+    fn run_on(&self, is_2003: bool, options: &[&str]) -> (i32, String, String) {
         let keys = self.folder.path().join("keys");
         std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
         let log = self.folder.path().join("calls.log");
         let _ = std::fs::remove_file(&log);
-        let output = wine(prefix())
+        let output = wine(prefix(is_2003))
             .args(["cmd", "/c", "run.cmd"])
             .args(options)
             .current_dir(self.folder.path())
