@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
+use straddle::fix::change::KINDS;
+use straddle::fix::script::TOOLS;
 use straddle::probe::{Class, registry};
 use straddle::rules::{FOLKLORE, RULES, Rule};
 use straddle::sources::captured;
@@ -83,6 +85,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     pages.insert(PathBuf::from("docs/rules/README.md"), index);
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
     pages.insert(PathBuf::from("docs/reference/captures.md"), captures());
+    pages.insert(PathBuf::from("docs/reference/repairs.md"), repairs());
     pages.insert(
         PathBuf::from("docs/reference/command-line.md"),
         command_line()?,
@@ -110,6 +113,39 @@ fn references(text: &mut String, references: &[&str]) {
     for reference in references {
         let _ = writeln!(text, "- {reference}");
     }
+}
+
+/// What `fix` changes, and the tools that it writes scripts for.
+fn repairs() -> String {
+    let mut text = String::from(
+        "# Repairs\n\nWhat `straddle fix` changes, in the order in which it is tried for each layer, and the findings that it is for; \
+         [fixing](../fixing.md) has the rest.\n\n| change | of what | findings |\n|---|---|---|\n",
+    );
+    for kind in KINDS {
+        let codes: Vec<String> = kind
+            .cures
+            .iter()
+            .map(|code| format!("[{code}](../rules/{code}.md)"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            kind.name,
+            kind.title,
+            codes.join(", ")
+        );
+    }
+    text.push_str("\n## Scripts\n\n| `--script` | written for | file |\n|---|---|---|\n");
+    for tool in TOOLS {
+        let _ = writeln!(
+            text,
+            "| {} | {} | .{} |",
+            tool.name,
+            tool.title,
+            tool.language.extension()
+        );
+    }
+    text
 }
 
 fn formats() -> String {
@@ -215,6 +251,7 @@ fn command_line() -> Result<String> {
         &["check"],
         &["bench"],
         &["predict"],
+        &["fix"],
         &["profile", "list"],
         &["profile", "show"],
         &["profile", "fit"],

@@ -28,7 +28,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     let uuid = quoted(Path::new(&group.uuid))?;
     let (from, to) = (group.from.get(), group.to.get());
     let mut out = format!(
-        "work=$(mktemp -d ./straddle-fix.XXXXXX)\n\
+        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\")\n\
          vgcfgbackup -q -f \"$work/group.before\" \"$group{n}\" > /dev/null\n\
          say \"the metadata as they were, and what the extents hold meanwhile: $work\"\n\
          state=\"nothing was changed yet, but $group{n} may be inactive: vgchange -ay $group{n}\"\n\

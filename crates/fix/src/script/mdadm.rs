@@ -32,7 +32,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         .collect();
     writer.check(&checks(array, &device, n, &members)?);
     let mut out = format!(
-        "work=$(mktemp -d ./straddle-fix.XXXXXX)\n\
+        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\")\n\
          mdadm --detail \"$array{n}\" > \"$work/array.before\"\n\
          mdadm --examine {all} > \"$work/members.before\"\n\
          say \"what the array was, and its contents meanwhile: $work\"\n\

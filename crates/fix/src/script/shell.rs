@@ -255,10 +255,10 @@ slot_is() {
     [ "${slot##*/}" = "${member##*/}" ] || die "$3 is not member $2 of the array"
 }
 
-# room_for BYTES: in this directory, for what is copied away
+# room_for BYTES: in the folder, for what is copied away
 room_for() {
-    free=$(df -P -k . | awk 'NR == 2 { print $4 }')
-    [ "$free" -gt $(($1 / 1024)) ] || die "$PWD has room for $free KiB, and $1 bytes are copied away meanwhile: start this in another directory"
+    free=$(df -P -k -- "$folder" | awk 'NR == 2 { print $4 }')
+    [ "$free" -gt $(($1 / 1024)) ] || die "$folder has room for $free KiB, and $1 bytes are copied away meanwhile: give another folder behind --yes"
 }
 
 # keep DEVICE OFFSET BYTES FILE: copies them away, and reads both again
