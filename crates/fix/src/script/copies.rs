@@ -253,8 +253,8 @@ shorten() {
 # number FILE BYTE LENGTH: an unsigned number there, lowest byte first
 number() { od -An -v --endian=little -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' \n'; }
 
-# put NUMBER LENGTH FILE BYTE: the same, written
-put() {
+# put_number NUMBER LENGTH FILE BYTE: the same, written
+put_number() {
     value=$1
     left=$2
     escaped=
@@ -283,7 +283,7 @@ records_start() {
     exfat)
         per=$((1 << $(number "$2" $(($3 + 108)) 1)))
         for region in "$3" $(($3 + 12 * per)); do
-            put "$4" 8 "$2" $((region + 64))
+            put_number "$4" 8 "$2" $((region + 64))
             boot_checksum "$2" "$region" "$per"
         done
         return
@@ -291,9 +291,9 @@ records_start() {
     esac
     second=$(($3 + second * per))
     if [ "$second" != "$3" ] && cmp -s -i "$3:$second" -n 512 "$2" "$2"; then
-        put "$4" 4 "$2" $((second + 28))
+        put_number "$4" 4 "$2" $((second + 28))
     fi
-    put "$4" 4 "$2" $(($3 + 28))
+    put_number "$4" 4 "$2" $(($3 + 28))
 }
 
 # boot_checksum FILE BYTE SECTOR: that of exFAT, over eleven sectors but for three bytes, fills the twelfth
@@ -307,7 +307,7 @@ boot_checksum() {
         esac
         at=$((at + 1))
     done
-    put "$sum" 4 "$1" $(($2 + 11 * $3))
+    put_number "$sum" 4 "$1" $(($2 + 11 * $3))
     at=4
     while [ "$at" -lt "$3" ]; do
         dd if="$1" of="$1" bs="$at" count=1 iflag=skip_bytes oflag=seek_bytes skip=$(($2 + 11 * $3)) seek=$(($2 + 11 * $3 + at)) conv=notrunc status=none

@@ -158,7 +158,7 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
             let n = entry.number;
             let _ = writeln!(
                 out,
-                "at=$(record {disk} {} {n} {})\nput \"$type_{n}\" 1 {disk} $((at + 4))\nput \"$flag_{n}\" 1 {disk} \"$at\"",
+                "at=$(record {disk} {} {n} {})\nput_number \"$type_{n}\" 1 {disk} $((at + 4))\nput_number \"$flag_{n}\" 1 {disk} \"$at\"",
                 extended.to.start().get(),
                 partitions.sector.get()
             );
@@ -184,8 +184,8 @@ record() {
 # as_before DISK NUMBER: flag and type of a primary partition
 as_before() {
     entry=$((446 + ($2 - 1) * 16))
-    put "$(number "$work/sector.before" "$entry" 1)" 1 "$1" "$entry"
-    put "$(number "$work/sector.before" $((entry + 4)) 1)" 1 "$1" $((entry + 4))
+    put_number "$(number "$work/sector.before" "$entry" 1)" 1 "$1" "$entry"
+    put_number "$(number "$work/sector.before" $((entry + 4)) 1)" 1 "$1" $((entry + 4))
 }
 "#;
 
@@ -211,9 +211,9 @@ as_before() {
         done
         first=$(entry_at "$gpt" "$header" "$sector" 1)
         length=$(($(number "$gpt" $((header + 80)) 4) * $(number "$gpt" $((header + 84)) 4)))
-        put "$(crc32 "$gpt" "$first" "$length")" 4 "$gpt" $((header + 88))
-        put 0 4 "$gpt" $((header + 16))
-        put "$(crc32 "$gpt" "$header" "$(number "$gpt" $((header + 12)) 4)")" 4 "$gpt" $((header + 16))
+        put_number "$(crc32 "$gpt" "$first" "$length")" 4 "$gpt" $((header + 88))
+        put_number 0 4 "$gpt" $((header + 16))
+        put_number "$(crc32 "$gpt" "$header" "$(number "$gpt" $((header + 12)) 4)")" 4 "$gpt" $((header + 16))
     done
 }
 "#;
