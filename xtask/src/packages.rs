@@ -44,6 +44,10 @@ const TESTS: &[(&str, &str)] = &[
         "mount",
         "losetup: a device that vanishes; mount and losetup in the lab",
     ),
+    (
+        "mtools",
+        "mdir and mcopy: what is in a FAT image, for scripts of fix",
+    ),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (

@@ -10,6 +10,7 @@ mod effort;
 mod plan;
 pub mod script;
 mod situation;
+pub mod uncured;
 mod verify;
 mod worth;
 

@@ -215,11 +215,14 @@ fn why_left(finding: &Finding, steps: &[Step]) -> String {
         .find(|step| step.how == How::ByHand && kind.is_some_and(|kind| kind.name == step.kind));
     match (by_hand, kind) {
         (Some(step), _) => format!("step {} must be done by hand", step.number),
-        (None, Some(_)) => "no change of this kind would do it here".to_owned(),
-        (None, None) => format!(
-            "what to do is on its page: straddle explain {}",
-            finding.code
-        ),
+        (None, kind) => match (crate::uncured::reason(finding.code), kind) {
+            (Some(why), _) => why.to_owned(),
+            (None, Some(kind)) => format!("no change of {} would do it here", kind.title),
+            (None, None) => format!(
+                "what to do is on its page: straddle explain {}",
+                finding.code
+            ),
+        },
     }
 }
 

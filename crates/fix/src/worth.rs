@@ -108,6 +108,9 @@ impl Worth {
             }
         } else if in_place {
             Call::Now
+        } else if cured.iter().all(|cure| cure.severity == Severity::Note) {
+            because.push("they are notes: no outage is worth that".to_owned());
+            Call::NotWorthIt
         } else if worst < ratio(SMALL) && unpriced > 0 {
             because.push(format!(
                 "{unpriced} of the findings cured have no price and are warnings or errors: not worth an outage, but no new system should have them"

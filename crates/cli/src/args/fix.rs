@@ -50,6 +50,10 @@ pub(crate) struct Fix {
     #[arg(long, value_name = "RATE", value_parser = data_rate)]
     pub(crate) move_rate: Option<f64>,
 
+    /// Allocation unit of filesystems that are made again [default: what fits what lies below]
+    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    pub(crate) allocation_unit: Option<Unit>,
+
     #[command(flatten)]
     pub(crate) geometry: Geometry,
 

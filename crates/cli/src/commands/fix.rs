@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let mut ask = Ask {
         options,
         rate: args.move_rate.map(rate),
+        allocation_unit: args.allocation_unit,
         ..Ask::default()
     };
     let mut plan = fix::plan(&stack, &ask);

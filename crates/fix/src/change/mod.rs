@@ -5,8 +5,13 @@
 //! that the rules can look at the outcome.
 
 pub mod array;
+pub mod encryption;
+pub mod filesystem;
+pub mod hints;
 pub mod image;
 pub mod partitions;
+pub mod pool;
+pub mod rebuild;
 pub mod volume_group;
 
 use schemars::JsonSchema;
@@ -34,6 +39,12 @@ pub static KINDS: &[&Kind] = &[
     &partitions::KIND,
     &array::KIND,
     &volume_group::KIND,
+    &rebuild::KIND,
+    &encryption::PAYLOAD,
+    &encryption::SECTOR,
+    &pool::KIND,
+    &hints::KIND,
+    &filesystem::KIND,
 ];
 
 /// A change, and how it comes about.
@@ -65,6 +76,18 @@ pub enum Change {
     Array(array::Array),
     /// The first extent of an LVM physical volume lies elsewhere.
     VolumeGroup(volume_group::VolumeGroup),
+    /// A filesystem is told the stripe of the array below.
+    Hints(hints::Hints),
+    /// A filesystem is made again.
+    Filesystem(filesystem::Filesystem),
+    /// The payload of a LUKS volume begins elsewhere.
+    Payload(encryption::Payload),
+    /// A LUKS2 volume is encrypted again in other sectors.
+    EncryptionSector(encryption::Sector),
+    /// A ZFS pool is made again.
+    Pool(pool::Pool),
+    /// An array is made again by its controller.
+    Rebuild(rebuild::Rebuild),
 }
 
 impl Change {
@@ -85,6 +108,12 @@ impl Change {
             Change::Partitions(partitions) => vec![partitions.device],
             Change::Array(array) => array.members.iter().map(|member| member.layer).collect(),
             Change::VolumeGroup(group) => vec![group.device],
+            Change::Hints(hints) => vec![hints.device],
+            Change::Filesystem(filesystem) => vec![filesystem.device],
+            Change::Payload(payload) => vec![payload.device],
+            Change::EncryptionSector(sector) => vec![sector.device],
+            Change::Pool(pool) => pool.members(),
+            Change::Rebuild(rebuild) => vec![rebuild.layer],
         }
     }
 
@@ -92,10 +121,21 @@ impl Change {
     #[must_use]
     pub fn holder(&self) -> Option<&str> {
         match self {
-            Change::Image(_) | Change::Partitions(_) => None,
             Change::Array(array) => Some(&array.name),
             Change::VolumeGroup(_) => Some("dm"),
+            _ => None,
         }
+    }
+
+    /// True when a script reaches what it writes through what that lies in: a partition of an image, by a loop device.
+    pub(crate) fn is_reached(&self) -> bool {
+        matches!(
+            self,
+            Change::Hints(_)
+                | Change::Filesystem(_)
+                | Change::Payload(_)
+                | Change::EncryptionSector(_)
+        )
     }
 
     /// Makes the change on a stack, as far as the rules see it.
@@ -105,6 +145,12 @@ impl Change {
             Change::Partitions(partitions) => partitions.apply(stack),
             Change::Array(array) => array.apply(stack),
             Change::VolumeGroup(group) => group.apply(stack),
+            Change::Hints(hints) => hints.apply(stack),
+            Change::Filesystem(filesystem) => filesystem.apply(stack),
+            Change::Payload(payload) => payload.apply(stack),
+            Change::EncryptionSector(sector) => sector.apply(stack),
+            Change::Pool(pool) => pool.apply(stack),
+            Change::Rebuild(rebuild) => rebuild.apply(stack),
         }
     }
 }

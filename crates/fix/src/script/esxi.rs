@@ -43,7 +43,7 @@ table_is() {
 /// The lines that refuse to go on with another device.
 pub(super) fn guard(
     job: &Job<'_>,
-    layer: LayerId,
+    (layer, _): (LayerId, LayerId),
     number: usize,
     _: Option<&str>,
 ) -> Result<String, Refusal> {

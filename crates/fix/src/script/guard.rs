@@ -40,6 +40,7 @@ const TELLING_DISKS: &[Key] = &[
 /// Attributes that tell devices apart, the best first.
 const TELLING: &[Key] = &[
     Key::TableId,
+    Key::VolumeId,
     Key::Uuid,
     Key::SetUuid,
     // Members of a set are alike but for their place in it.
@@ -101,6 +102,41 @@ impl Guard {
             marks,
             serial: here.text(Key::Serial).map(str::to_owned),
         }
+    }
+}
+
+impl Guard {
+    /// What tells `carrier` from others when `layer`, a part of it, is to be written: what was read there comes first.
+    #[must_use]
+    pub fn within(stack: &Stack, layer: LayerId, carrier: LayerId) -> Guard {
+        let mut guard = Guard::of(stack, carrier);
+        if layer == carrier {
+            return guard;
+        }
+        let there = stack.layer(carrier);
+        let mut marks: Vec<Mark> = Vec::new();
+        for id in std::iter::once(layer).chain(stack.above(layer)) {
+            for attribute in &stack.layer(id).attributes {
+                let Source::Image(image) = &attribute.value.source else {
+                    continue;
+                };
+                let bytes = image.field().to_vec();
+                let at = place(there, image.offset());
+                if let (true, false, Some(at)) =
+                    (TELLING.contains(&attribute.key), bytes.is_empty(), at)
+                {
+                    let what = attribute.key.name();
+                    marks.push(Mark { what, at, bytes });
+                }
+            }
+        }
+        for mark in guard.marks {
+            if marks.iter().all(|other| other.at != mark.at) {
+                marks.push(mark);
+            }
+        }
+        guard.marks = marks;
+        guard
     }
 }
 

@@ -5,12 +5,14 @@
 
 mod batch;
 mod copies;
+mod cryptsetup;
 mod diskpar;
 mod diskpart;
 mod esxi;
 mod guard;
 mod lvm;
 mod mdadm;
+mod mkfs;
 mod parted;
 mod parted_util;
 mod power;
@@ -20,11 +22,14 @@ mod repart;
 mod sfdisk;
 mod sgdisk;
 mod shell;
+mod tune2fs;
 mod vds;
 mod windows;
+mod zpool;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use straddle_geometry::{Bytes, Map};
 use straddle_stack::{Key, LayerId, Stack};
 use thiserror::Error;
 
@@ -85,6 +90,10 @@ pub static TOOLS: &[&Tool] = &[
     &repart::TOOL,
     &mdadm::TOOL,
     &lvm::TOOL,
+    &cryptsetup::TOOL,
+    &mkfs::TOOL,
+    &tune2fs::TOOL,
+    &zpool::TOOL,
     &diskpart::TOOL,
     &powershell::TOOL,
     &diskpar::TOOL,
@@ -169,6 +178,62 @@ impl<'a> Writer<'a> {
         let at = self.guarded.iter().position(|guarded| *guarded == layer);
         format!("\"${}\"", shell::variable(at.unwrap_or(0) + 1))
     }
+
+    /// Lines after which `$part` is a device with the bytes of a layer that a step writes: the layer itself where it can be
+    /// opened, else a loop device of its place in what it lies in. [`Self::release`] has the lines that end that.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] when it cannot be reached.
+    pub fn reach(&self, layer: LayerId) -> Result<String, Refusal> {
+        let (carrier, start) = self.job.carrier(layer)?;
+        let disk = self.disk(carrier);
+        let folder = "[ -d \"$folder\" ] || die \"$folder is no folder\"\n";
+        if carrier == layer {
+            return Ok(format!("{folder}part={disk}\n"));
+        }
+        let size = self.job.stack.layer(layer).size.as_ref();
+        let size = size.map(|size| size.value).ok_or_else(|| {
+            let name = &self.job.stack.layer(layer).name;
+            Refusal::Unknown(format!("the size of {name} is not known"))
+        })?;
+        Ok(format!(
+            "{folder}need losetup mount\n\
+             part=$(losetup --find --show --offset {} --sizelimit {} {disk}) || die 'no loop device could be had for it'\n\
+             trap 'losetup --detach \"$part\"' EXIT\n",
+            start.get(),
+            size.get()
+        ))
+    }
+
+    /// Lines that give back what [`Self::reach`] took.
+    #[must_use]
+    pub fn release(&self, layer: LayerId) -> &'static str {
+        match (self.job.paths)(self.job.stack, layer) {
+            Some(_) => "",
+            None => "trap - EXIT\nlosetup --detach \"$part\"\n",
+        }
+    }
+
+    /// Refuses while a step below `layer` has not been done: what a script checks and writes is another then.
+    ///
+    /// # Errors
+    /// [`Refusal::Earlier`].
+    pub fn first(&self, step: &Step) -> Result<(), Refusal> {
+        let stack = self.job.stack;
+        let earlier = self.job.plan.steps.iter().find(|other| {
+            other.number < step.number
+                && other.how != How::ByHand
+                && other.layer != step.layer
+                && stack.rests_on(step.layer, other.layer)
+        });
+        match earlier {
+            Some(earlier) => Err(Refusal::Earlier {
+                number: step.number,
+                earlier: earlier.number,
+            }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why there is no script.
@@ -189,6 +254,16 @@ pub enum Refusal {
         number: usize,
         /// Why not.
         why: String,
+    },
+    /// What lies below is to be changed first.
+    #[error(
+        "step {earlier} comes before step {number} and changes what it lies on: do that first, then ask for this script again"
+    )]
+    Earlier {
+        /// The step.
+        number: usize,
+        /// The one that comes first.
+        earlier: usize,
     },
     /// A name that no script should contain.
     #[error("{name:?} has a {what} in it, which is not safe in a script; give it another name")]
@@ -256,6 +331,26 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
 }
 
 impl Job<'_> {
+    /// The nearest layer at or below `layer` that can be opened, and where `layer` begins in it: an image, for its partitions.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] when its bytes lie in several places, or in nothing that has a path.
+    pub fn carrier(&self, layer: LayerId) -> Result<(LayerId, Bytes), Refusal> {
+        let (mut here, mut at) = (layer, Bytes::ZERO);
+        while (self.paths)(self.stack, here).is_none() {
+            let below = self.stack.only_below(here);
+            let start = match self.stack.layer(here).map {
+                Map::Linear { start } => at.checked_add(start),
+                _ => None,
+            };
+            let (Some(below), Some(start)) = (below, start) else {
+                return self.path(layer).map(|_| (layer, Bytes::ZERO));
+            };
+            (here, at) = (below, start);
+        }
+        Ok((here, at))
+    }
+
     /// Where a layer can be opened.
     ///
     /// # Errors

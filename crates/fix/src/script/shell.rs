@@ -5,6 +5,7 @@ use std::path::Path;
 use straddle_stack::LayerId;
 
 use super::{Guard, Job, Language, Refusal, Tool, Writer, esxi, safe};
+use crate::How;
 
 /// A word of shell in quotes.
 ///
@@ -58,6 +59,12 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
             "# Run it with --yes; without, it only says whether it would. A folder behind --yes takes logs and copies.\n"
         }
     };
+    let refills = tool.language == Language::Shell
+        && mine().any(|step| matches!(step.how, How::Refill { .. }));
+    if refills {
+        out += "# It makes filesystems or volumes again: what is in them is gone, and comes back from your backup. It refuses those\n\
+                # that are not empty, unless --contents-are-backed-up is given too.\n";
+    }
     for step in steps() {
         let by = if (tool.does)(&step.change) {
             "here".to_owned()
@@ -78,6 +85,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
     out += "set -eu\n\n";
     let (options, prelude, guard): (_, _, Guards) = match tool.language {
         Language::Esxi => (esxi::OPTIONS, esxi::PRELUDE, esxi::guard),
+        _ if refills => (REFILLING, PRELUDE, guard),
         _ => (OPTIONS, PRELUDE, guard),
     };
     out += options;
@@ -91,10 +99,18 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
             line(&mut body, &format!("begun='nothing after step {before}'"));
         }
         for layer in step.change.written() {
-            if !writer.guarded.contains(&layer) {
-                writer.guarded.push(layer);
+            let carrier = match step.change.is_reached() {
+                true => job.carrier(layer)?.0,
+                false => layer,
+            };
+            let known = writer.guarded.iter().position(|other| *other == carrier);
+            if known.is_none() {
+                writer.guarded.push(carrier);
+            }
+            if known.is_none() || carrier != layer {
                 let holder = step.change.holder();
-                guards += &guard(job, layer, writer.guarded.len(), holder)?;
+                let number = known.map_or(writer.guarded.len(), |at| at + 1);
+                guards += &guard(job, (layer, carrier), number, holder)?;
             }
         }
         line(
@@ -110,7 +126,12 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         body += &(tool.step)(&writer, step)?;
     }
     guards += &writer.checks.into_inner();
-    out += &used(prelude, &format!("{guards}{body}"));
+    // With more options, the folder is not always the second word.
+    let prelude = match refills {
+        true => prelude.replace("folder=${2-.}", "folder=$chosen"),
+        false => prelude.to_owned(),
+    };
+    out += &used(&prelude, &format!("{guards}{body}"));
     out += &guards;
     out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
     out += &body;
@@ -182,7 +203,7 @@ fn is_called(text: &str, name: &str) -> bool {
 }
 
 /// Writes the lines that refuse to go on with another device.
-type Guards = fn(&Job<'_>, LayerId, usize, Option<&str>) -> Result<String, Refusal>;
+type Guards = fn(&Job<'_>, (LayerId, LayerId), usize, Option<&str>) -> Result<String, Refusal>;
 
 /// The options of scripts for Linux.
 const OPTIONS: &str = r#"yes=0
@@ -197,6 +218,29 @@ esac
 
 "#;
 
+/// The same for a script after which files must be brought back.
+const REFILLING: &str = r#"yes=0
+backed_up=0
+chosen=.
+for word in "$@"; do
+    case $word in
+    --yes) yes=1 ;;
+    --contents-are-backed-up) backed_up=1 ;;
+    -*)
+        echo "usage: $0 [--yes] [--contents-are-backed-up] [FOLDER]" >&2
+        exit 2
+        ;;
+    *) chosen=$word ;;
+    esac
+done
+
+# contents_may_go WHAT: it is not empty, or nobody knows whether it is.
+contents_may_go() {
+    [ "$backed_up" = 1 ] || die "$1 may hold files, which would be lost; with a backup that was test-restored, add --contents-are-backed-up"
+}
+
+"#;
+
 /// Functions that every script has.
 const COMMON: &str = r#"say() { printf '%s\n' "$*"; }
 
@@ -204,6 +248,12 @@ begun=
 die() {
     printf 'refused, %s was written: %s\n' "${begun:-nothing}" "$*" >&2
     exit 2
+}
+
+# fail WORDS: when something was written already
+fail() {
+    printf 'stopped in the middle: %s\n' "$*" >&2
+    exit 1
 }
 
 "#;
@@ -283,13 +333,13 @@ trap '[ $? = 0 ] || [ -z "$state" ] || printf "stopped: %s\n" "$state" >&2' EXIT
 /// The lines that refuse to go on with another device.
 fn guard(
     job: &Job<'_>,
-    layer: LayerId,
+    (layer, carrier): (LayerId, LayerId),
     number: usize,
     holder: Option<&str>,
 ) -> Result<String, Refusal> {
-    let path = job.path(layer)?;
+    let path = job.path(carrier)?;
     let disk = variable(number);
-    let guard = Guard::of(job.stack, layer);
+    let guard = Guard::within(job.stack, layer, carrier);
     let mut out = format!("\n{disk}={}\n", quoted(&path)?);
     if let Some(size) = guard.size {
         line(&mut out, &format!("size_is \"${disk}\" {}", size.get()));

@@ -1,0 +1,256 @@
+//! The payload of a LUKS volume begins elsewhere, behind a header that is made again with the same key; and a LUKS2 volume is
+//! encrypted again in larger sectors.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_geometry::{Bytes, Extent, Grid, Map, Unit};
+use straddle_rules::{Code, both_ways, division};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack};
+
+use super::filesystem::record;
+use super::{Change, Kind, Proposal};
+use crate::{How, Situation};
+
+pub(super) static PAYLOAD: Kind = Kind {
+    name: "payload",
+    title: "where the payload of a LUKS volume begins",
+    cures: STARTS,
+    propose: payload,
+};
+
+pub(super) static SECTOR: Kind = Kind {
+    name: "encryption-sector",
+    title: "the sector in which a LUKS2 volume is encrypted",
+    cures: SECTORS,
+    propose: sector,
+};
+
+const STARTS: &[Code] = &[Code(602), Code(608)];
+const SECTORS: &[Code] = &[Code(601)];
+
+/// A payload that begins elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Payload {
+    /// The encrypted volume.
+    pub layer: LayerId,
+    /// What carries it.
+    pub device: LayerId,
+    /// `luks1`, `luks2`.
+    pub format: String,
+    /// Cipher and mode: `aes-xts-plain64`.
+    pub cipher: String,
+    /// Its sectors.
+    pub sector: Bytes,
+    /// Where it lies.
+    pub from: Extent,
+    /// Where it will lie.
+    pub to: Extent,
+}
+
+/// A volume that is encrypted again in other sectors.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Sector {
+    /// The encrypted volume.
+    pub layer: LayerId,
+    /// What carries it.
+    pub device: LayerId,
+    /// Its sectors now.
+    pub from: Bytes,
+    /// What they will be.
+    pub to: Bytes,
+}
+
+/// Least room for header and key slots that is left: what eight slots of a key of 512 bits take, and 4 MiB for LUKS2, whose
+/// default is 16 MiB.
+fn least(format: &str) -> Bytes {
+    match format {
+        "luks1" => Bytes::kib(2048),
+        _ => Bytes::mib(4),
+    }
+}
+
+fn luks(layer: &Layer) -> Option<&str> {
+    let format = layer.format.as_deref()?;
+    (layer.kind == LayerKind::Encryption && matches!(format, "luks1" | "luks2")).then_some(format)
+}
+
+/// Why a volume is better left alone.
+fn hindrances(layer: &Layer) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(unfinished) = layer.text(Key::Reencryption) {
+        out.push(format!(
+            "a re-encryption ({unfinished}) was begun and not finished: cryptsetup reencrypt --resume-only first"
+        ));
+    }
+    if layer.text(Key::Integrity).is_some() {
+        out.push(
+            "it has integrity tags, which lie among the data: make it anew and copy the files"
+                .to_owned(),
+        );
+    }
+    out
+}
+
+fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+    let layer = situation.stack.layer(id);
+    let format = luks(layer)?;
+    if !situation.found(id, STARTS) {
+        return None;
+    }
+    let device = situation.stack.only_below(id)?;
+    let Map::Linear { start } = layer.map else {
+        return None;
+    };
+    let size = situation.size(device)?;
+    let from = Extent::new(start, size.checked_sub(start)?)?;
+    let grid = places(situation, id, device)?;
+    let every = grid.unit();
+    // Nearer to the front, what is in it has room; further back, it has not.
+    let before = start
+        .checked_sub(grid.remainder(start))
+        .filter(|at| *at >= least(format));
+    let at = match before {
+        Some(at) => at,
+        None => grid.first_at_or_after(start).ok()?,
+    };
+    let to = Extent::new(at, size.checked_sub(at)?)?;
+    let how = if to.len() >= from.len() {
+        How::Restore { bytes: from.len() }
+    } else {
+        How::Refill { bytes: from.len() }
+    };
+    let mut notes = vec![
+        "the volume key, cipher and UUID stay, so that what is encrypted is moved as it is; passphrases are asked for anew, and those of \
+         other key slots, and tokens (TPM, FIDO2, Clevis), must be added again"
+            .to_owned(),
+    ];
+    if to.len() < from.len() {
+        let lost = from.len().checked_sub(to.len()).unwrap_or(Bytes::ZERO);
+        notes.push(format!(
+            "there is no room nearer to the front: the volume becomes {} shorter, and what was in it comes back from a backup",
+            both_ways(lost)
+        ));
+    }
+    let cipher = layer.text(Key::Encryption)?.to_owned();
+    let unit = layer.grid(GridRole::EncryptionSector)?.value.unit();
+    Some(Proposal {
+        title: format!("move the payload of {} to {}", layer.name, at.rounded()),
+        how,
+        arithmetic: vec![
+            format!("payload: {} to {}", both_ways(start), both_ways(at)),
+            format!("on the grids below: {}", division(at, Grid::new(every))),
+            format!(
+                "cryptsetup luksFormat --offset {} (units of 512 B)",
+                at.get() / 512
+            ),
+        ],
+        notes,
+        hindrances: hindrances(layer),
+        change: Change::Payload(Payload {
+            layer: id,
+            device,
+            format: format.to_owned(),
+            cipher,
+            sector: unit.bytes(),
+            from,
+            to,
+        }),
+    })
+}
+
+/// Where a payload may begin: on everything below, thin chunks too, and on its own sectors.
+fn places(situation: &Situation<'_>, id: LayerId, device: LayerId) -> Option<Grid> {
+    let [mut needed, mut round] = situation.starts(device).ok()?;
+    let own = situation.stack.layer(id).grid(GridRole::EncryptionSector);
+    let chunks = situation.context.below(device, GridRole::ThinChunk);
+    let chunks = chunks.filter_map(|grid| match grid.seen {
+        Seen::Uniform(seen) => Some(seen),
+        Seen::Pieces(_) => None,
+    });
+    for grid in chunks.chain(own.map(|own| Grid::new(own.value.unit()))) {
+        needed = needed.intersect(grid).ok()?;
+        round = round.intersect(grid).unwrap_or(needed);
+    }
+    Some(round)
+}
+
+fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+    let layer = situation.stack.layer(id);
+    if luks(layer)? != "luks2" || !situation.found(id, SECTORS) {
+        return None;
+    }
+    let device = situation.stack.only_below(id)?;
+    let size = situation.size(id)?;
+    let from = layer.grid(GridRole::EncryptionSector)?.value.unit();
+    let to = Unit::B4096;
+    if from >= to {
+        return None;
+    }
+    let mut hindrances = hindrances(layer);
+    if !size.is_multiple_of(to) {
+        hindrances.push(format!(
+            "the payload is no multiple of the new sector: {}",
+            division(size, Grid::new(to))
+        ));
+    }
+    for (_, above) in situation.children(id) {
+        let block = above
+            .grid(GridRole::AllocationUnit)
+            .map(|grid| grid.value.unit());
+        if let Some(block) = block.filter(|block| *block < to) {
+            hindrances.push(format!(
+                "{} has blocks of {}, and could not be mounted on larger sectors",
+                above.name,
+                both_ways(block.bytes())
+            ));
+        }
+    }
+    Some(Proposal {
+        title: format!("encrypt {} again in sectors of {}", layer.name, to.bytes().rounded()),
+        how: How::Move { bytes: size },
+        arithmetic: vec![
+            format!("sectors: {} to {}", both_ways(from.bytes()), both_ways(to.bytes())),
+            format!("payload: {}", division(size, Grid::new(to))),
+        ],
+        notes: vec![
+            "cryptsetup 2.4 or later, with the volume closed; it can be interrupted and resumed. All blocks of what is in it must be 4 KiB or \
+             more (blkid, xfs_info, dumpe2fs): a filesystem with smaller ones could no longer be mounted"
+                .to_owned(),
+        ],
+        hindrances,
+        change: Change::EncryptionSector(Sector {
+            layer: id,
+            device,
+            from: from.bytes(),
+            to: to.bytes(),
+        }),
+    })
+}
+
+impl Payload {
+    pub(super) fn apply(&self, stack: &mut Stack) {
+        let layer = stack.layer_mut(self.layer);
+        layer.map = Map::Linear {
+            start: self.to.start(),
+        };
+        layer.placement = Some(Fact::derived(self.to, "planned"));
+        layer.size = Some(Fact::derived(self.to.len(), "planned"));
+        record(layer, Key::DataOffset, self.to.start());
+    }
+}
+
+impl Sector {
+    pub(super) fn apply(&self, stack: &mut Stack) {
+        let layer = stack.layer_mut(self.layer);
+        let Ok(unit) = Unit::try_from(self.to) else {
+            return;
+        };
+        layer
+            .grids
+            .retain(|grid| grid.role != GridRole::EncryptionSector);
+        layer.add_grid(
+            GridRole::EncryptionSector,
+            Fact::derived(Grid::new(unit), "planned"),
+        );
+    }
+}

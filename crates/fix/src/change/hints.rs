@@ -1,0 +1,145 @@
+//! What an ext or XFS filesystem knows of the array below is set right: a field of the superblock, no data are moved.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_geometry::{Bytes, Unit};
+use straddle_rules::{Code, both_ways};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
+
+use super::filesystem::{Family, record};
+use super::{Change, Kind, Proposal, filesystem};
+use crate::{How, Situation};
+
+pub(super) static KIND: Kind = Kind {
+    name: "hints",
+    title: "what a filesystem knows of the array below it",
+    cures: CURES,
+    propose,
+};
+
+const CURES: &[Code] = &[Code(215), Code(301), Code(302), Code(303)];
+
+/// The stripe unit and the full stripe that a filesystem is to know.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Hints {
+    /// The filesystem.
+    pub layer: LayerId,
+    /// What it lies on.
+    pub device: LayerId,
+    /// Its format: `ext4`, `xfs`.
+    pub format: String,
+    /// Its block, in which ext counts.
+    pub block: Bytes,
+    /// The stripe unit; 0 for none.
+    pub stripe_unit: Bytes,
+    /// The full stripe; 0 for none.
+    pub full_stripe: Bytes,
+}
+
+/// The stripe unit and the full stripe below that a filesystem with such blocks can be told; 0 for what it cannot.
+pub(super) fn known(situation: &Situation<'_>, id: LayerId, block: Unit) -> (Bytes, Bytes) {
+    let of = |role| {
+        let unit = situation.context.below(id, role).next();
+        let unit = unit.map(|grid| grid.fact.value.unit().bytes());
+        unit.filter(|unit| unit.is_multiple_of(block))
+    };
+    let unit = of(GridRole::StripeUnit);
+    let full = of(GridRole::FullStripe).filter(|full| {
+        let unit = unit.and_then(|unit| Unit::try_from(unit).ok());
+        unit.is_none_or(|unit| full.is_multiple_of(unit))
+    });
+    (unit.unwrap_or(Bytes::ZERO), full.unwrap_or(Bytes::ZERO))
+}
+
+fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+    let layer = situation.stack.layer(id);
+    let family = Family::of(layer)?;
+    if layer.kind != LayerKind::Filesystem
+        || !matches!(family, Family::Ext | Family::Xfs)
+        || !situation.found(id, CURES)
+        // One that is made again is told then.
+        || filesystem::propose(situation, id).is_some()
+    {
+        return None;
+    }
+    let device = situation.stack.only_below(id)?;
+    let block = Unit::try_from(layer.bytes(Key::BlockSize)?.value).ok()?;
+    let (unit, full) = known(situation, id, block);
+    let has = |key| layer.bytes(key).map_or(Bytes::ZERO, |fact| fact.value);
+    let old = (has(Key::FsStripeUnit), has(Key::FsFullStripe));
+    // Where no array is known, nobody knows that the old hints are wrong.
+    if (unit, full) == (Bytes::ZERO, Bytes::ZERO) || (unit, full) == old {
+        return None;
+    }
+    let hints = Hints {
+        layer: id,
+        device,
+        format: layer.format.as_deref().unwrap_or("ext").to_owned(),
+        block: block.bytes(),
+        stripe_unit: unit,
+        full_stripe: full,
+    };
+    let (how, notes) = match family {
+        Family::Xfs => (How::ByHand, vec![mount_note(&hints)]),
+        _ => (
+            How::InPlace,
+            vec![
+                "files that are there stay where they are; only new ones are placed by the hints"
+                    .to_owned(),
+            ],
+        ),
+    };
+    Some(Proposal {
+        title: format!("tell {} the stripe of the array below", layer.name),
+        how,
+        arithmetic: hints.arithmetic(family, layer),
+        notes,
+        hindrances: Vec::new(),
+        change: Change::Hints(hints),
+    })
+}
+
+fn mount_note(hints: &Hints) -> String {
+    format!(
+        "mount it once with -o sunit={},swidth={} (the line in /etc/fstab, for a root filesystem rootflags= of the kernel); XFS writes both to \
+         its superblock, and says in the kernel log if its allocation groups do not fit them",
+        hints.stripe_unit.get() / 512,
+        hints.full_stripe.get() / 512
+    )
+}
+
+impl Hints {
+    /// The stripe unit and the full stripe in blocks.
+    #[must_use]
+    pub fn in_blocks(&self) -> (u64, u64) {
+        let blocks = |bytes: Bytes| bytes.get().checked_div(self.block.get()).unwrap_or(0);
+        (blocks(self.stripe_unit), blocks(self.full_stripe))
+    }
+
+    fn arithmetic(&self, family: Family, layer: &Layer) -> Vec<String> {
+        let (names, step, what) = match family {
+            Family::Xfs => (["sunit", "swidth"], Bytes::new(512), "units of 512 B"),
+            _ => (["stride", "stripe_width"], self.block, "blocks"),
+        };
+        let line = |name: &str, key, to: Bytes| {
+            let from = layer.bytes(key).map_or(Bytes::ZERO, |fact| fact.value);
+            format!(
+                "{name}: {} \u{f7} {} = {} {what} (was {})",
+                to.grouped(),
+                step.grouped(),
+                to.get().checked_div(step.get()).unwrap_or(0),
+                both_ways(from)
+            )
+        };
+        vec![
+            line(names[0], Key::FsStripeUnit, self.stripe_unit),
+            line(names[1], Key::FsFullStripe, self.full_stripe),
+        ]
+    }
+
+    pub(super) fn apply(&self, stack: &mut Stack) {
+        let layer = stack.layer_mut(self.layer);
+        record(layer, Key::FsStripeUnit, self.stripe_unit);
+        record(layer, Key::FsFullStripe, self.full_stripe);
+    }
+}
