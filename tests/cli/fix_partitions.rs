@@ -341,10 +341,23 @@ fn carried_out(way: &Way) -> String {
         .collect();
     let (identity_before, boot_before) = (identity(&disk), read_at(&disk, 0, 446));
     let with = |args: &[&'static str]| [args, way.flags].concat();
-    let plan = straddle(folder, &with(&["fix", "disk.img", "--json"]));
+    let plan = straddle(
+        folder,
+        &with(&["fix", "disk.img", "--only", "partitions", "--json"]),
+    );
     assert_eq!(plan.code, Some(0), "{}: {}", way.name, plan.transcript());
     fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
-    let script = straddle(folder, &with(&["fix", "disk.img", "--script", way.tool]));
+    let script = straddle(
+        folder,
+        &with(&[
+            "fix",
+            "disk.img",
+            "--only",
+            "partitions",
+            "--script",
+            way.tool,
+        ]),
+    );
     assert_eq!(
         script.code,
         Some(0),
@@ -410,7 +423,17 @@ fn carried_out(way: &Way) -> String {
         way.name
     );
 
-    let verified = straddle(folder, &with(&["fix", "disk.img", "--verify", "plan.json"]));
+    let verified = straddle(
+        folder,
+        &with(&[
+            "fix",
+            "disk.img",
+            "--only",
+            "partitions",
+            "--verify",
+            "plan.json",
+        ]),
+    );
     assert_eq!(
         verified.code,
         Some(0),
@@ -542,7 +565,10 @@ fn small(folder: &Path, name: &str, table: Table) {
 
 /// The script of a tool for an image.
 fn script(folder: &Path, name: &str, tool: &str) -> String {
-    let run = straddle(folder, &["fix", "--script", tool, "--", name]);
+    let run = straddle(
+        folder,
+        &["fix", "--only", "partitions", "--script", tool, "--", name],
+    );
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     run.stdout
 }
@@ -704,7 +730,18 @@ fn names_are_quoted_or_refused() {
     lint(&scripts);
     for name in ["two\nlines.img", "bell\u{7}.img", "\u{202e}gmi.img"] {
         small(folder, name, Mbr);
-        let run = straddle(folder, &["fix", "--script", "sfdisk", "--", name]);
+        let run = straddle(
+            folder,
+            &[
+                "fix",
+                "--only",
+                "partitions",
+                "--script",
+                "sfdisk",
+                "--",
+                name,
+            ],
+        );
         assert_eq!(run.code, Some(2), "{}", run.transcript());
         assert!(
             run.stderr.contains("not safe in a script"),
@@ -769,7 +806,18 @@ fn what_a_script_must_not_do_is_said() {
         }
         let (start, len) = (number(rows[0][0]), number(rows[0][1]));
         write_at(&disk, start * 512, &contents(folder, on, start, len));
-        let args = [&["fix", "disk.img", "--script", "sfdisk"], flags].concat();
+        let args = [
+            &[
+                "fix",
+                "disk.img",
+                "--only",
+                "partitions",
+                "--script",
+                "sfdisk",
+            ],
+            flags,
+        ]
+        .concat();
         let run = straddle(folder, &args);
         assert_eq!(run.code, Some(2), "{why}: {}", run.transcript());
         assert!(run.stderr.contains(why), "{why}: {}", run.transcript());
@@ -787,7 +835,17 @@ fn a_hybrid_table_is_not_moved() {
             .args(["--hybrid=1"])
             .arg(folder.join("disk.img")),
     );
-    let run = straddle(folder, &["fix", "disk.img", "--script", "sgdisk"]);
+    let run = straddle(
+        folder,
+        &[
+            "fix",
+            "disk.img",
+            "--only",
+            "partitions",
+            "--script",
+            "sgdisk",
+        ],
+    );
     assert_eq!(run.code, Some(2), "{}", run.transcript());
     assert!(run.stderr.contains("(hybrid)"), "{}", run.stderr);
 }
@@ -817,6 +875,8 @@ fn a_full_filesystem_is_not_made_shorter() {
         folder,
         &[
             "fix",
+            "--only",
+            "partitions",
             "disk.img",
             "--script",
             "sfdisk",
@@ -889,7 +949,14 @@ fn sectors_of_4096_bytes() {
         let bytes = noise(5000 * 4096, 3);
         write_at(&disk, 263 * 4096, &bytes);
         write_at(&disk, 5263 * 4096, &bytes);
-        let flags = ["fix", "disk.img", "--stripe-unit", "64K"];
+        let flags = [
+            "fix",
+            "disk.img",
+            "--only",
+            "partitions",
+            "--stripe-unit",
+            "64K",
+        ];
         let plan = straddle(folder, &[&flags[..], &["--json"]].concat());
         fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
         let run = straddle(folder, &[&flags[..], &["--script", tool]].concat());
@@ -917,7 +984,17 @@ fn a_block_device_and_one_that_is_mounted() {
     let Some(device) = Loop::new(&disk, "512") else {
         return;
     };
-    let run = straddle(folder, &["fix", "--script", "sfdisk", &device.0]);
+    let run = straddle(
+        folder,
+        &[
+            "fix",
+            "--only",
+            "partitions",
+            "--script",
+            "sfdisk",
+            &device.0,
+        ],
+    );
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     let mounted = format!("echo '{}p1 /mnt ntfs rw 0 0'", device.0);
     let (code, out) = run_script(folder, &run.stdout, &["--yes"], &[("cat", &mounted)]);

@@ -60,7 +60,7 @@ fn faults(tool: &str, text: &str) -> Vec<String> {
             }
             faults
         }
-        "powershell" => powershell::faults(text),
+        "powershell" | "convert-vhd" => powershell::faults(text),
         "vds" => registry::faults(text),
         _ => Vec::new(),
     }
@@ -662,4 +662,43 @@ fn what_is_wrong_with_a_script_is_seen() {
     ] {
         changed("vds", &server, from, to);
     }
+}
+
+#[test]
+fn a_vhd_is_converted_beside_the_old_one_which_must_be_that_of_the_plan() {
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    for line in [
+        "truncate -s 64M raw.img",
+        "qemu-img convert -S 0 -f raw -O vpc -o subformat=dynamic raw.img disk.vhd",
+    ] {
+        let run = support::tool(
+            "qemu-utils",
+            Command::new("sh")
+                .args(["-c", line])
+                .current_dir(folder.path()),
+        );
+        assert!(run.status.success(), "{line}");
+    }
+    let run = straddle(
+        folder.path(),
+        &["fix", "disk.vhd", "--script", "convert-vhd"],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let faults = faults("convert-vhd", &run.stdout);
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(
+        !run.stdout.contains("ContentsAreBackedUp"),
+        "{}",
+        run.stdout
+    );
+    for line in [
+        "$path1 = (Resolve-Path -LiteralPath './disk.vhd').ProviderPath",
+        "Assert-Same -What 'size' -Have $file1.Length -Want ",
+        "Convert-VHD -Path $path1 -DestinationPath $new1 -VHDType Dynamic\r\n",
+    ] {
+        assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
+    }
+    // A check that was taken out is missed.
+    let cut = run.stdout.replace("$PSCmdlet.ShouldProcess(", "(");
+    assert!(!self::faults("convert-vhd", &cut).is_empty());
 }

@@ -12,6 +12,8 @@ use crate::{Effort, How, Situation, Worth};
 pub struct Ask {
     /// Request sizes to price.
     pub options: Options,
+    /// Kinds of change to be planned, by their names; all when there is none.
+    pub only: Vec<&'static str>,
     /// Bytes that are copied each second; `None` for the usual assumption.
     pub rate: Option<Bytes>,
     /// What a simulation predicts, as a multiple of today's rate with its interval; `None` without one.
@@ -119,6 +121,9 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     let mut steps: Vec<Step> = Vec::new();
     for (id, layer) in stack.iter() {
         for kind in KINDS {
+            if !ask.only.is_empty() && !ask.only.contains(&kind.name) {
+                continue;
+            }
             if !may_cure(stack, &findings, id, kind.cures)
                 && !may_cure(stack, &then, id, kind.cures)
             {

@@ -7,6 +7,10 @@ use tree_sitter::{Node, Parser};
 const COMMANDS: &[(&str, &[&str])] = &[
     ("Add-PartitionAccessPath", &["InputObject", "AccessPath"]),
     ("Assert-Same", &["What", "Have", "Want"]),
+    (
+        "Convert-VHD",
+        &["Path", "DestinationPath", "VHDType", "Confirm"],
+    ),
     ("ForEach-Object", &["Process"]),
     (
         "Format-Volume",
@@ -20,6 +24,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     ("Get-Disk", &["Number"]),
     ("Get-Partition", &["DiskNumber"]),
+    ("Get-VHD", &["Path"]),
+    ("New-Object", &["TypeName", "ArgumentList"]),
     (
         "New-Partition",
         &[
@@ -33,9 +39,11 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     ("Remove-Partition", &["InputObject", "Confirm"]),
     ("Remove-PartitionAccessPath", &["InputObject", "AccessPath"]),
+    ("Resolve-Path", &["LiteralPath"]),
     ("Set-Partition", &["InputObject", "NoDefaultDriveLetter"]),
     ("Set-StrictMode", &["Version"]),
     ("Sort-Object", &["Property"]),
+    ("Test-Path", &["LiteralPath"]),
     ("Where-Object", &["FilterScript"]),
     ("Write-Output", &["InputObject"]),
 ];
@@ -91,7 +99,13 @@ pub(crate) fn faults(source: &str) -> Vec<String> {
         open.extend(node.children(&mut cursor));
     }
     // What writes stands behind all checks.
-    let writes = ["Remove-Partition", "New-Partition", "Format-Volume"].iter();
+    let writes = [
+        "Remove-Partition",
+        "New-Partition",
+        "Format-Volume",
+        "Convert-VHD -",
+    ]
+    .iter();
     let first = writes.filter_map(|name| source.find(name)).min();
     let asked = source
         .find("$PSCmdlet.ShouldProcess(")

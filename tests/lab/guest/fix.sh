@@ -2,6 +2,8 @@
 
 need jq=jq cmp=diffutils
 ways=0
+# Filesystems on what is made again are not in question.
+only=partitions,array,volume-group
 
 # fill DEVICE BYTES: with what is different in every sector.
 fill() {
@@ -17,14 +19,14 @@ sum() {
 
 # planned TARGET: the plan, before anything is done; prints its steps and what it promises.
 planned() {
-    straddle fix --json "$1" > /tmp/plan.json
+    straddle fix --only "$only" --json "$1" > /tmp/plan.json
     jq -r '(.steps[] | "step \(.number), \(.how): \(.title)", (.arithmetic[] | "    \(.)"), (.hindrances[] | "    hindrance: \(.)")),
         "promised: \([.cured[] | "\(.code) \(.layer)"] | unique | join(", "))"' /tmp/plan.json
 }
 
 # carried_out TOOL TARGET: its script, first without --yes, which changes nothing, then with.
 carried_out() {
-    straddle fix --script "$1" "$2" > /tmp/fix.script
+    straddle fix --only "$only" --script "$1" "$2" > /tmp/fix.script
     quiet sh /tmp/fix.script
     quiet sh /tmp/fix.script --yes
     rm -rf straddle-fix.*

@@ -1,5 +1,6 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use straddle::fix::change::KINDS;
 use straddle::fix::script::{TOOLS, Tool, by_name};
 use straddle::geometry::Unit;
 
@@ -27,6 +28,10 @@ pub(crate) struct Fix {
     /// Check again, and hold it against the plan in this file
     #[arg(long, value_name = "PLAN.json", conflicts_with = "script")]
     pub(crate) verify: Option<PathBuf>,
+
+    /// Plan only these kinds of change: partitions, filesystem, array, … (docs/reference/repairs.md has all)
+    #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
+    pub(crate) only: Vec<&'static str>,
 
     /// Request sizes to price
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::unit, default_value = "4K,8K,64K")]
@@ -72,6 +77,14 @@ pub(crate) enum FixFormat {
     Text,
     /// One document, for programs
     Json,
+}
+
+fn kind(name: &str) -> Result<&'static str, String> {
+    let known = KINDS.iter().find(|kind| kind.name == name);
+    known.map(|kind| kind.name).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        format!("changes are {}", names.join(", "))
+    })
 }
 
 fn tool(name: &str) -> Result<&'static Tool, String> {

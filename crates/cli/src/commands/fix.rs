@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let mut ask = Ask {
         options,
         rate: args.move_rate.map(rate),
+        only: args.only.clone(),
         allocation_unit: args.allocation_unit,
         ..Ask::default()
     };
@@ -139,6 +140,7 @@ fn typed(args: &Fix) -> String {
         ("--physical-sector", geometry.physical_sector),
         ("--stripe-unit", geometry.stripe_unit),
         ("--stripe-width", geometry.stripe_width),
+        ("--allocation-unit", args.allocation_unit),
     ];
     let flags = flags.into_iter().filter_map(|(flag, unit)| {
         let size = unit?.to_string().replace(' ', "");
@@ -152,7 +154,9 @@ fn typed(args: &Fix) -> String {
             false => format!("'{}'", text.replace('\'', "'\\''")),
         }
     });
-    targets.chain(flags).collect::<Vec<_>>().join(" ")
+    let only = (!args.only.is_empty()).then(|| format!("--only {}", args.only.join(",")));
+    let words = targets.chain(flags).chain(only);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn format(args: &Fix) -> FixFormat {

@@ -4,6 +4,7 @@
 //! others, are not those that the plan was made for. Steps of other tools are named in it, not done.
 
 mod batch;
+mod convert_vhd;
 mod copies;
 mod cryptsetup;
 mod diskpar;
@@ -100,6 +101,7 @@ pub static TOOLS: &[&Tool] = &[
     &vds::TOOL,
     &parted_util::TOOL,
     &qemu_img::TOOL,
+    &convert_vhd::TOOL,
 ];
 
 impl Tool {
@@ -325,7 +327,10 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
     match tool.language {
         Language::Shell | Language::Esxi => shell::script(job, tool),
         Language::Batch => batch::script(job, tool),
-        Language::PowerShell => power::script(job, tool),
+        Language::PowerShell if tool.name == convert_vhd::TOOL.name => {
+            power::script(job, tool, &convert_vhd::FRAME)
+        }
+        Language::PowerShell => power::script(job, tool, &powershell::FRAME),
         Language::Registry => vds::script(job, tool),
     }
 }

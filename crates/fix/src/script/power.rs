@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::windows::{crlf, heading};
 use super::{Job, Refusal, Tool, Writer, safe};
+use crate::Step;
 
 /// Text as an expression. In single quotes only quotes mean anything, of which PowerShell knows five; what is not ASCII is put
 /// together from numbers, so that it means the same in every code page.
@@ -39,21 +40,45 @@ pub(super) fn quoted(text: &str) -> Result<String, Refusal> {
     }
 }
 
+/// What differs between tools.
+pub(super) struct Frame {
+    /// The module that is needed.
+    pub(super) module: &'static str,
+    /// Comments about what it does to data.
+    pub(super) warning: &'static str,
+    /// Whether contents are lost that must have been copied away.
+    pub(super) needs_backup: bool,
+    /// What a step comes to.
+    pub(super) parts: fn(&Job<'_>, &Step, usize) -> Result<Parts, Refusal>,
+}
+
+/// A step of a script.
+pub(super) struct Parts {
+    /// Whether the number of the disk must be given.
+    pub(super) asks_number: bool,
+    /// What refuses any other disk.
+    pub(super) checks: String,
+    /// What is done.
+    pub(super) writes: String,
+}
+
 /// The script.
-pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
-    let mut out = String::from("#Requires -Version 3.0\n#Requires -Modules Storage\n\n");
+pub(super) fn script(job: &Job<'_>, tool: &'static Tool, frame: &Frame) -> Result<String, Refusal> {
+    let mut out = format!(
+        "#Requires -Version 3.0\n#Requires -Modules {}\n\n",
+        frame.module
+    );
     for text in heading(job, tool) {
         let _ = writeln!(out, "{}", format!("# {text}").trim_end());
     }
-    out += "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
-            # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n";
+    out += frame.warning;
     let writer = Writer::new(job);
     let mut checks = String::new();
     let mut body = String::new();
     let mut asks_number = false;
     let steps = job.plan.steps.iter();
     for (index, step) in steps.filter(|step| (tool.does)(&step.change)).enumerate() {
-        let parts = super::powershell::parts(job, step, index)?;
+        let parts = (frame.parts)(job, step, index)?;
         asks_number |= parts.asks_number;
         if asks_number && index > 0 {
             return Err(Refusal::Unknown(
@@ -78,19 +103,26 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
     } else {
         ""
     };
+    let (switch, backup) = if frame.needs_backup {
+        ("    [switch] $ContentsAreBackedUp\n", BACKUP)
+    } else {
+        ("", "")
+    };
     let _ = write!(
         out,
         "[CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]\n\
-         param(\n{number}    [switch] $ContentsAreBackedUp\n)\n\n\
+         param(\n{number}{switch})\n\n\
          Set-StrictMode -Version 2.0\n\
-         $ErrorActionPreference = 'Stop'\n\n{PRELUDE}{checks}\n\
-         if (-not $ContentsAreBackedUp -and -not $WhatIfPreference) {{\n\
-         \x20   throw 'refused, nothing was written: what is on its volumes will be gone; copy it away, try the copy, and say -ContentsAreBackedUp'\n\
-         }}\n{body}\n\
+         $ErrorActionPreference = 'Stop'\n\n{PRELUDE}{checks}\n{backup}{body}\n\
          Write-Output -InputObject 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n"
     );
     Ok(crlf(&out))
 }
+
+const BACKUP: &str = r#"if (-not $ContentsAreBackedUp -and -not $WhatIfPreference) {
+    throw 'refused, nothing was written: what is on its volumes will be gone; copy it away, try the copy, and say -ContentsAreBackedUp'
+}
+"#;
 
 const PRELUDE: &str = r#"function Assert-Same {
     param([string] $What, $Have, $Want)

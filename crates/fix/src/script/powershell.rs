@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::power::quoted;
+use super::power::{Frame, Parts, quoted};
 use super::windows::{Disk, Home, Part};
 use super::{Job, Language, Refusal, Tool};
 use crate::Step;
@@ -16,14 +16,15 @@ pub(super) static TOOL: Tool = Tool {
     step: |_, _| Ok(String::new()),
 };
 
-/// A step of a script.
-pub(super) struct Parts {
-    pub(super) asks_number: bool,
-    pub(super) checks: String,
-    pub(super) writes: String,
-}
+pub(super) static FRAME: Frame = Frame {
+    module: "Storage",
+    warning: "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
+              # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n",
+    needs_backup: true,
+    parts,
+};
 
-pub(super) fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
+fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
     let disk = Disk::of(job, &step.change)?;
     disk.needs_identity("capture Get-Disk | Format-List * as well")?;
     let number = disk.number.map_or("$Number".to_owned(), |n| n.to_string());
