@@ -240,6 +240,22 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
     stack
 }
 
+/// The identifier of a filesystem as its bytes stand there, from what blkid prints of it.
+fn identifier(format: &str, file: &Path, start: u64) -> String {
+    let start = start.to_string();
+    let args = ["-p", "-O", &start, "-s", "UUID", "-o", "value"];
+    let text = run(("blkid", "util-linux"), &args, file);
+    let digits: String = text.trim().to_lowercase().replace('-', "");
+    // Serial numbers are printed as numbers; they stand there with the lowest byte first.
+    if format == "ntfs" || format.contains("fat") {
+        let bytes: Vec<&str> = (0..digits.len() / 2)
+            .map(|n| &digits[2 * n..2 * n + 2])
+            .collect();
+        return bytes.into_iter().rev().collect();
+    }
+    digits
+}
+
 fn check(stack: &Stack, expected: &Expected, file: &Path, start: u64, what: &str) {
     let layer = stack.layers().last().expect("there are layers");
     assert_eq!(layer.kind, LayerKind::Filesystem, "{what}");
@@ -248,11 +264,14 @@ fn check(stack: &Stack, expected: &Expected, file: &Path, start: u64, what: &str
         Some(expected.format.as_str()),
         "{what}"
     );
-    let found: BTreeMap<Key, String> = layer
+    let mut found: BTreeMap<Key, String> = layer
         .attributes
         .iter()
         .map(|attribute| (attribute.key, attribute.value.value.to_string()))
         .collect();
+    if let Some(id) = found.remove(&Key::VolumeId) {
+        assert_eq!(id, identifier(&expected.format, file, start), "{what}");
+    }
     assert_eq!(found, expected.attributes, "{what}");
     let grid = layer
         .grid(GridRole::AllocationUnit)

@@ -591,10 +591,12 @@ fn findings(stack: &Stack, wanted: &dyn Fn(LayerKey) -> bool) -> Vec<String> {
 ///
 /// - `TableSectorSize`: an image knows it by where the header stands; tools print the logical sector, which is compared.
 /// - `Platform`, `StartShown`, `SizeShown`: only of captured text.
-const NOT_COMPARED: [Key; 4] = [
+/// - `VolumeId`: no script asks for it.
+const NOT_COMPARED: [Key; 5] = [
     Key::TableSectorSize,
     Key::Platform,
     Key::StartShown,
+    Key::VolumeId,
     Key::SizeShown,
 ];
 
