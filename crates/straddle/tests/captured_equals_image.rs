@@ -591,12 +591,10 @@ fn findings(stack: &Stack, wanted: &dyn Fn(LayerKey) -> bool) -> Vec<String> {
 ///
 /// - `TableSectorSize`: an image knows it by where the header stands; tools print the logical sector, which is compared.
 /// - `Platform`, `StartShown`, `SizeShown`: only of captured text.
-/// - `VolumeId`: no script asks for it.
-const NOT_COMPARED: [Key; 5] = [
+const NOT_COMPARED: [Key; 4] = [
     Key::TableSectorSize,
     Key::Platform,
     Key::StartShown,
-    Key::VolumeId,
     Key::SizeShown,
 ];
 
@@ -715,8 +713,9 @@ fn compare_whole_filesystem(image: &Layer, text: &Layer) -> Vec<String> {
     let mut wrong = Vec::new();
     for attribute in &image.attributes {
         if text.attribute(attribute.key).is_none() {
-            // `xfs_info` does not print labels.
-            if attribute.key == Key::Label && image.format.as_deref() == Some("xfs") {
+            // `xfs_info` does not print labels; identifiers are for telling disks apart, and the text is of the disk.
+            let is_xfs = image.format.as_deref() == Some("xfs");
+            if attribute.key == Key::VolumeId || attribute.key == Key::Label && is_xfs {
                 continue;
             }
             wrong.push(format!(
