@@ -222,3 +222,56 @@ fn another_disk_is_refused_before_anything_is_written() {
         .expect("readable");
     assert!(text.contains("bytes_are \"$disk\""), "{text}");
 }
+
+#[test]
+fn a_partition_in_a_virtual_disk_is_moved_in_a_raw_file() {
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = folder.path();
+    shell(
+        "fdisk",
+        folder,
+        "truncate -s 64M made.img; printf 'label: dos\nlabel-id: 0x5354\nstart=63,size=65536,type=83\n' | sfdisk -q made.img",
+    );
+    shell(
+        "qemu-utils",
+        folder,
+        "qemu-img convert -f raw -S 0 -O qcow2 made.img disk.qcow2",
+    );
+    let only = ["fix", "disk.qcow2", "--only", "partitions"];
+    let plan = straddle(folder, &[&only[..], &["--json"]].concat());
+    fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
+    let refused = straddle(folder, &[&only[..], &["--script", "sfdisk"]].concat());
+    assert_eq!(refused.code, Some(2), "{}", refused.transcript());
+    assert!(
+        refused.stderr.contains("qemu-img convert -O raw"),
+        "{}",
+        refused.stderr
+    );
+    // What the words say.
+    shell(
+        "qemu-utils",
+        folder,
+        "qemu-img convert -O raw disk.qcow2 disk.raw",
+    );
+    let script = straddle(
+        folder,
+        &[
+            "fix",
+            "disk.raw",
+            "--only",
+            "partitions",
+            "--script",
+            "sfdisk",
+        ],
+    );
+    assert_eq!(script.code, Some(0), "{}", script.transcript());
+    fs::write(folder.join("fix.sh"), &script.stdout).expect("writable");
+    shell("fdisk", folder, "sh fix.sh --yes");
+    shell(
+        "qemu-utils",
+        folder,
+        "qemu-img convert -S 0 -f raw -O qcow2 disk.raw new.qcow2",
+    );
+    let verified = straddle(folder, &["fix", "new.qcow2", "--verify", "plan.json"]);
+    assert_eq!(verified.code, Some(0), "{}", verified.transcript());
+}

@@ -12,7 +12,7 @@ use straddle::predict::decision::Evidence;
 use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
 use straddle::rules::Options;
-use straddle::stack::{LayerId, Stack};
+use straddle::stack::{LayerId, LayerKind, Stack};
 
 use super::{check, predict};
 use crate::args::fix::{Fix, FixFormat};
@@ -201,7 +201,11 @@ fn verify(
 
 /// Where a layer can be opened: an image is called by its path, a device of Linux by its name in `/dev`.
 fn path_of(stack: &Stack, layer: LayerId) -> Option<PathBuf> {
-    let name = &stack.layer(layer).name;
+    let layer = stack.layer(layer);
+    if layer.kind == LayerKind::Container {
+        return None;
+    }
+    let name = &layer.name;
     let path = Path::new(name);
     if path.exists() || name.contains('/') {
         return Some(path.to_owned());

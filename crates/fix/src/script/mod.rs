@@ -31,7 +31,7 @@ mod zpool;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use straddle_geometry::{Bytes, Map};
-use straddle_stack::{Key, LayerId, Stack};
+use straddle_stack::{Key, LayerId, LayerKind, Stack};
 use thiserror::Error;
 
 use crate::change::Change;
@@ -362,7 +362,14 @@ impl Job<'_> {
     /// [`Refusal::Unknown`] when it has no path.
     pub fn path(&self, layer: LayerId) -> Result<PathBuf, Refusal> {
         (self.paths)(self.stack, layer).ok_or_else(|| {
-            let name = &self.stack.layer(layer).name;
+            let here = self.stack.layer(layer);
+            let name = &here.name;
+            if here.kind == LayerKind::Container {
+                return Refusal::Unknown(format!(
+                    "what is to be changed lies in a {name}, which this tool cannot open: `qemu-img convert -O raw` it with the guest shut \
+                     down, make a plan and a script for the raw file, and convert that back"
+                ));
+            }
             Refusal::Unknown(format!(
                 "{name} has no path that a script could open; make the script where the disk is, or from an image of it"
             ))
