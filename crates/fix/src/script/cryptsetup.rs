@@ -118,13 +118,22 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
 fn sector(writer: &Writer<'_>, change: &Sector) -> Result<String, Refusal> {
     Ok(format!(
         "{SECRET}{reach}{CLOSED}\
-         # It looks for open volumes on devices only; one in a file is not open.\n\
-         [ -b \"$part\" ] || set -- \"$@\" --force-offline-reencrypt\n\
          work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\")\n\
+         # A filesystem of smaller blocks could not be mounted in larger sectors. A volume in a file is not looked into: the kernel\n\
+         # maps devices only.\n\
+         if [ -b \"$part\" ]; then\n    \
+             need blkid util-linux\n    \
+             inside=straddle-fix-$$\n    \
+             cryptsetup open --readonly \"$@\" \"$part\" \"$inside\" || die 'it could not be opened, to look at the blocks of what is in it'\n    \
+             block=$(blkid -p -o value -s BLOCK_SIZE \"/dev/mapper/$inside\" || true)\n    \
+             cryptsetup close \"$inside\"\n    \
+             [ -z \"$block\" ] || [ \"$block\" -ge {to} ] || die \"what is in it has blocks of $block bytes, and could not be mounted in sectors of {to}\"\n\
+         fi\n\
          cryptsetup luksHeaderBackup -q --header-backup-file \"$work/header\" \"$part\" || die 'its header could not be copied'\n\
          say \"its header as it was: $work/header\"\n\
-         cryptsetup reencrypt -q --sector-size {} \"$@\" \"$part\" || fail 'if it was begun: cryptsetup reencrypt --resume-only goes on with it'\n{release}",
-        change.to.get(),
+         # It is closed, and what is in it fits: what this option would leave to whoever gives it.\n\
+         cryptsetup reencrypt -q --sector-size {to} --force-offline-reencrypt \"$@\" \"$part\" || fail 'if it was begun: cryptsetup reencrypt --resume-only goes on with it'\n{release}",
+        to = change.to.get(),
         reach = writer.reach(change.device)?,
         release = writer.release(change.device),
     ))

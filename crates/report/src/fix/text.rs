@@ -130,16 +130,23 @@ fn moved(before: Ratio, after: Ratio) -> String {
 }
 
 fn cured(plan: &Plan, width: usize, out: &mut String) {
-    if plan.cured.is_empty() {
-        return;
+    let (priced, others): (Vec<&Cure>, Vec<&Cure>) =
+        plan.cured.iter().partition(|cure| !cure.prices.is_empty());
+    if !priced.is_empty() {
+        heading(
+            out,
+            width,
+            "Cured",
+            ": extra operations by request size, now and afterwards",
+        );
+        prices(priced.into_iter(), width, out);
     }
-    heading(
-        out,
-        width,
-        "Cured",
-        ": extra operations by request size, now and afterwards",
-    );
-    prices(plan.cured.iter(), width, out);
+    if !others.is_empty() {
+        heading(out, width, "Cured", ", which has no price");
+    }
+    for cure in others {
+        finding(cure, "", width, out);
+    }
 }
 
 fn left(plan: &Plan, width: usize, out: &mut String) {
@@ -157,7 +164,15 @@ fn left(plan: &Plan, width: usize, out: &mut String) {
     }
 }
 
-fn stays(finding: &Cure, before: &str, why: &str, width: usize, out: &mut String) {
+fn stays(left: &Cure, before: &str, why: &str, width: usize, out: &mut String) {
+    finding(left, before, width, out);
+    for line in folded(&sanitise(why), width - 10) {
+        let _ = writeln!(out, "          {}", paint(FAINT, line));
+    }
+}
+
+/// The code and the title of a finding.
+fn finding(finding: &Cure, before: &str, width: usize, out: &mut String) {
     let text = sanitise(&format!("{before}{}", finding.title)).into_owned();
     for (index, line) in folded(&text, width - 10).iter().enumerate() {
         let code = match index {
@@ -165,9 +180,6 @@ fn stays(finding: &Cure, before: &str, why: &str, width: usize, out: &mut String
             _ => "      ".to_owned(),
         };
         let _ = writeln!(out, "  {code}  {line}");
-    }
-    for line in folded(&sanitise(why), width - 10) {
-        let _ = writeln!(out, "          {}", paint(FAINT, line));
     }
 }
 
