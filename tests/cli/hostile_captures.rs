@@ -1,4 +1,4 @@
-//! Hostile captures: text made to cost time or memory. Each is answered soon, within 64 MiB.
+//! Hostile captures: text made to cost time or memory. Each is answered soon, within 76 MiB.
 //!
 //! The limit on time guards against hangs, as in `hostile.rs`; speed is shown elsewhere.
 
