@@ -84,7 +84,10 @@ fn every_case_holds() {
 )]
 fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let todo = Mutex::new(scripts.iter().enumerate());
+    // None of these is to run alone at the end.
+    let mut order: Vec<(usize, &PathBuf)> = scripts.iter().enumerate().collect();
+    order.sort_by_key(|(_, script)| !takes_long(script));
+    let todo = Mutex::new(order.into_iter());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -105,6 +108,12 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let mut done = done.into_inner().expect("no panic while held");
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Whether a case says so of itself.
+fn takes_long(script: &Path) -> bool {
+    let text = std::fs::read_to_string(script).expect("readable");
+    text.lines().any(|line| line == "# Takes long.")
 }
 
 fn script(directory: &Path, text: &str) -> PathBuf {

@@ -33,7 +33,10 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("exfatprogs", "mkfs.exfat and dump.exfat: oracle for exFAT"),
     ("fdisk", "sfdisk: oracle for partition tables"),
-    ("gcc", "builds what the lab preloads"),
+    (
+        "gcc",
+        "builds what the lab preloads, and programs of its guests",
+    ),
     ("gdisk", "sgdisk: oracle for GPT"),
     ("jq", "reads reports in the lab"),
     ("kmod", "modprobe: loads the modules of the lab's kernel"),

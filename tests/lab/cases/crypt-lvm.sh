@@ -1,7 +1,7 @@
 # dm-crypt with sectors of 4 KiB on LVM stripes, on an md RAID 1, a partition at sector 63 and a whole disk: layers
 # and data offsets beside what the makers say of them, and the maps beside the places where writes arrive.
 . "$LAB/helpers.sh"
-need mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup sfdisk=fdisk perl=perl-base jq=jq
+need mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin dmsetup=dmsetup sfdisk=fdisk jq=jq
 modules raid1 dm-mod dm-crypt
 disks 4 physblk_exp=3
 array md0 --level=1 --raid-devices=2 --assume-clean --bitmap=none "${DISKS[@]:0:2}"

@@ -47,7 +47,7 @@ echo "== dm-integrity"
 count=0
 # Where the pieces begin and end, and in the first and the last.
 integrity() { # OPTION...
-    quiet dd if=/dev/zero of="$disk" bs=1M oflag=direct count=24
+    lab-blocks zero "$disk"
     quiet integritysetup -q format --no-wipe "$@" "$disk"
     quiet integritysetup open "${opening[@]}" "$disk" checked
     local size
@@ -66,7 +66,8 @@ integrity() { # OPTION...
     local marked=()
     local offset
     for offset in "${offsets[@]}"; do [ "$offset" -gt "$last" ] || marked+=("$offset"); done
-    marks /dev/mapper/checked "${marked[@]}"
+    mark_blocks /dev/mapper/checked "${marked[@]}"
+    sync
     quiet integritysetup close checked
     local found expected
     # The journal keeps its copy: of each mark, the place that is not in it counts.
@@ -75,14 +76,6 @@ integrity() { # OPTION...
     [ "$found" = "$expected" ] ||
         { printf '%s: marks at\n%s\nexpected at\n%s\n' "$*" "$found" "$expected" >&2; exit 1; }
     count=$((count + 1))
-}
-marks() { # DEVICE OFFSET...: blocks of 4 KiB, each beginning with its mark.
-    local offset
-    for offset in "${@:2}"; do
-        printf '%-4096s' "mark at $offset." > /tmp/marked-block
-        quiet dd if=/tmp/marked-block of="$1" bs=4096 seek=$((offset / 4096)) oflag=direct conv=notrunc
-    done
-    sync
 }
 opening=()
 for interleave in 1024 4096 32768; do integrity --interleave-sectors $interleave; done
@@ -122,8 +115,7 @@ wait_until [ -e /sys/block/bcache0/bcache/state ]
 set=$(bcache-super-show "${DISKS[1]}" | sed -n 's/^cset.uuid\t*//p')
 [ "$(cat /sys/block/bcache0/bcache/state)" != "no cache" ] || echo "$set" > /sys/block/bcache0/bcache/attach
 size=$(blockdev --getsize64 /dev/bcache0)
-printf '%-4096s' "mark at 8192." > /tmp/marked-block
-quiet dd if=/tmp/marked-block of=/dev/bcache0 bs=4096 seek=2 oflag=direct
+mark_blocks /dev/bcache0 8192
 for disk in "${DISKS[@]}"; do cp --sparse=always "$disk" "/tmp/${disk##*/}.img"; done
 closed /tmp/sda.img /tmp/sdb.img
 same "below" "sda.img sdb.img" "$(jq -r '.targets[0].stack as $s | $s[-1].below | map($s[.].name | sub(".*/"; "")) | join(" ")' $report)"

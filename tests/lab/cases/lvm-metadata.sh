@@ -1,5 +1,6 @@
 # LVM2 read from raw disks: physical volumes, logical volumes and hidden ones beside what pvs, vgs and dmsetup say of them, the
 # grids beside those of the live host, and the maps beside the places where written sectors arrive.
+# Takes long.
 . "$LAB/helpers.sh"
 need pvcreate=lvm2 dmsetup=dmsetup jq=jq thin_check=thin-provisioning-tools cache_check=thin-provisioning-tools
 modules dm-mod dm-log dm-region-hash dm-mirror dm-raid raid0 raid1 raid10 raid456 dm-snapshot dm-thin-pool
@@ -195,14 +196,14 @@ for volume in "${marked[@]}"; do
     step=$(jq -r --arg name "vg-a/$volume" '[.targets[0].stack[] | select(.name == $name)][0]
         | [([.grids[] | select(.role == "stripe-unit") | .grid.value.unit][0] // 65536), .size.value, ([.attributes[] | select(.key == "data-members") | .value.value[]][0] // 3)] | @tsv' /tmp/kinds.json)
     read -r unit size data <<< "$step"
-    offsets=() 
+    offsets=() labels=()
     for i in 0 1 2 3 4 5 6 7; do
         offset=$((i * data * unit + i % data * unit + i * 512))
         [ "$offset" -lt "$size" ] || break
         offsets+=("--where=$offset+512")
-        printf '%-512s' "mark at $volume:$offset." |
-            quiet dd of="/dev/mapper/vg--a-${volume//-/--}" bs=512 seek=$((offset / 512)) oflag=direct conv=notrunc iflag=fullblock
+        labels+=("$volume:$offset")
     done
+    mark "/dev/mapper/vg--a-${volume//-/--}" "${labels[@]}"
     raw --of "vg-a/$volume" "${offsets[@]}" |
         jq -r --arg name "$volume" '.targets[0] as $it | $it.places[] | .steps[0].offset as $offset | .written[]
             | select($it.stack[.layer].kind == "device")
@@ -210,11 +211,7 @@ for volume in "${marked[@]}"; do
 done > /tmp/places
 grep -v "^?" /tmp/places | sort > /tmp/places.expected
 sed -n "s/^? //p" /tmp/places | sort > /tmp/places.syndromes
-for disk in "${DISKS[@]}"; do
-    blockdev --flushbufs "$disk"
-    { tr '\0' '\n' < "$disk" | grep -a -b -o 'mark at [a-z0-9_-]*:[0-9]*\.' || [ $? = 1 ]; } |
-        sed "s|^\([0-9]*\):mark at \([^.]*\)\.|\2 ${disk##*/} \1|"
-done | sort > /tmp/places.all
+find_marks "${DISKS[@]}" | sort > /tmp/places.all
 comm -13 /tmp/places.syndromes /tmp/places.all > /tmp/places.found
 alike "sectors of ${#marked[@]} volumes, $(wc -l < /tmp/places.found) copies" "$(cat /tmp/places.expected)" "$(cat /tmp/places.found)"
 

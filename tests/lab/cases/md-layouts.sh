@@ -1,4 +1,5 @@
 # md arrays of every layout: where parity goes around and copies lie, for even and odd numbers of members.
+# Takes long.
 . "$LAB/helpers.sh"
 . "$LAB/md.sh"
 

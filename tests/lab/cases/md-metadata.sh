@@ -1,5 +1,6 @@
 # md arrays of every level and metadata version: what Straddle reads on copies of the members alone is what the kernel and mdadm
 # say, and every block of the array is found where it says that it lies, on the member with the data and on those with copies.
+# Takes long.
 . "$LAB/helpers.sh"
 . "$LAB/md.sh"
 

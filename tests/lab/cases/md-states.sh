@@ -5,9 +5,9 @@
 
 # wipe: after states that `try` does not make.
 wipe() {
-    local disk
     forget "${DISKS[@]}"
-    for disk in "${DISKS[@]}"; do quiet dd if=/dev/zero of="$disk" bs=1M count=8 oflag=direct; blockdev --rereadpt "$disk"; done
+    lab-blocks zero "${DISKS[@]}"
+    blockdev --rereadpt "${DISKS[@]}"
 }
 # odd: what is odd about the array by its members.
 odd() { jq -r '[.targets[0].stack[] | select(.name == "md0") | .oddities[].kind] | unique | join(" ")' $report; }

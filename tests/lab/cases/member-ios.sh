@@ -9,19 +9,22 @@ report=/tmp/report.json
 
 # near WHAT PREDICTED FOUND: prints the prediction; within 2%, in operations of so many requests.
 near() {
-    perl -e 'exit(abs($ARGV[1] - $ARGV[0]) > 0.02 * $ARGV[0])' "$2" "$3" ||
+    # In thousandths, which operations may have that are means.
+    local whole fraction apart
+    IFS=. read -r whole fraction <<< "$2"
+    fraction=${fraction:-0}000
+    whole=$((whole * 1000 + 10#${fraction:0:3}))
+    apart=$(($3 * 1000 - whole))
+    [ $((${apart#-} * 50)) -le $whole ] ||
         { printf '%s: %s: expected %s within 2%%, found %s\n' "$0" "$1" "$2" "$3" >&2; exit 1; }
     printf '%s: %s\n' "$1" "$2"
 }
 
-# requests ...: see requests.pl. READ and WRITTEN are what the members did: operations; READ_BYTES, WRITTEN_BYTES.
+# requests DEVICE read|write SIZE STEP COUNT sequential|random: direct requests of SIZE bytes, one after the other. READ and
+# WRITTEN are what the members did: operations; READ_BYTES, WRITTEN_BYTES.
 requests() {
-    local before after
-    before="$(completed reads "${DISKS[@]}") $(completed writes "${DISKS[@]}") $(bytes reads "${DISKS[@]}") $(bytes writes "${DISKS[@]}")"
-    perl "$LAB/requests.pl" "$@"
-    after="$(completed reads "${DISKS[@]}") $(completed writes "${DISKS[@]}") $(bytes reads "${DISKS[@]}") $(bytes writes "${DISKS[@]}")"
-    set -- $before $after
-    READ=$(($5 - $1)) WRITTEN=$(($6 - $2)) READ_BYTES=$(($7 - $3)) WRITTEN_BYTES=$(($8 - $4))
+    lab-blocks requests "$@" "${DISKS[@]}" > /tmp/did
+    read -r READ WRITTEN READ_BYTES WRITTEN_BYTES < /tmp/did
 }
 
 # Operations that STR201 states for COUNT requests of SIZE bytes; where it has nothing to say, each chunk is one.

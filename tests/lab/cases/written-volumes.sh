@@ -6,7 +6,7 @@
 . "$LAB/helpers.sh"
 . "$LAB/prove.sh"
 need mdadm=mdadm sfdisk=fdisk lvcreate=lvm2 cryptsetup=cryptsetup-bin integritysetup=cryptsetup-bin dmsetup=dmsetup \
-    mkfs.ext4=e2fsprogs mkfs.xfs=xfsprogs losetup=mount perl=perl-base jq=jq
+    mkfs.ext4=e2fsprogs mkfs.xfs=xfsprogs losetup=mount jq=jq
 modules raid0 raid1 raid456 raid10 dm-mod dm-crypt dm-raid dm-thin-pool dm-integrity loop
 
 # besides VOLUME...: the sectors of these linear volumes may change too.

@@ -5,7 +5,7 @@
 # What changes for other reasons is switched off: bitmaps, and the superblocks of an array that was clean.
 . "$LAB/helpers.sh"
 . "$LAB/prove.sh"
-need mdadm=mdadm perl=perl-base jq=jq
+need mdadm=mdadm jq=jq
 modules linear raid0 raid1 raid10 raid456
 
 # md NAME OPTION... MEMBER...: an array of whole disks, and what the images of its members say when they are given together.
@@ -16,8 +16,9 @@ md() {
     prove "$name" /dev/md0 md0
     mkdir -p /tmp/images
     for word; do
-        case $word in /dev/*) cp "$word" /tmp/images; images+=("/tmp/images/${word##*/}") ;; esac
+        case $word in /dev/*) images+=("/tmp/images/${word##*/}") ;; esac
     done
+    cp "${images[@]/#\/tmp\/images/\/dev}" /tmp/images
     straddle check --json --fail-on never --as image --of md0 --where=4096+4096 --where=61440+8192 \
         --where=212992+16384 "${images[@]}" | jq -r --arg each yes -f "$LAB/written.jq" > /tmp/of-images
     alike "$name: images of the members" "$(cat /tmp/predicted)" "$(sed 's|/tmp/images/||g' /tmp/of-images)"

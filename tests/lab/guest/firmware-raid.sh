@@ -38,8 +38,8 @@ images() {
     local disk name
     rm -f /tmp/members/*
     mkdir -p /tmp/members
+    blockdev --flushbufs "${MEMBERS[@]}"
     for disk in "${MEMBERS[@]}"; do
-        blockdev --flushbufs "$disk"
         name=${disk##*/}
         [ "$FORMAT" != imsm ] || name=$(serial "$disk")-$name
         cp --sparse=always "$disk" "/tmp/members/$name"
@@ -68,15 +68,6 @@ read_from() {
         | join(" ")' "$1"
 }
 
-# blocks DEVICE OFFSET...: as `mark`, in blocks of 4 KiB, for disks that have no smaller ones.
-blocks() {
-    local offset
-    for offset in "${@:2}"; do
-        printf '%-4096s' "mark at $offset." > /tmp/block
-        quiet dd if=/tmp/block of="$1" bs=4096 seek=$((offset / 4096)) oflag=direct conv=notrunc
-    done
-}
-
 # compare: every volume of the set, what is read and where marks are. Those of each volume have places of their own, so
 # that the members are searched once.
 MARKS=(0 65536 131072 1003520 2097152)
@@ -85,7 +76,7 @@ compare() {
     for name in "${VOLUMES[@]}"; do
         offsets=()
         for mark in "${MARKS[@]}"; do offsets+=($((mark + index * 4096))); done
-        blocks "/dev/md/$name" "${offsets[@]}"
+        mark_blocks "/dev/md/$name" "${offsets[@]}"
         index=$((index + 1))
     done
     find_marks "${MEMBERS[@]}" | sort > /tmp/found
@@ -115,11 +106,13 @@ well() {
         + ([.below[] | $stack[.].name | sub(".*/"; "")] | join(", "))' "$1"
 }
 
+# stopped: nothing of the set runs. mdadm talks to mdmon, and dies of SIGPIPE when that ends meanwhile.
+stopped() { quiet wait_until mdadm --stop --scan; }
+
 # part: the end of a set.
 part() {
-    quiet mdadm --stop --scan
-    local disk
-    for disk in "${MEMBERS[@]}"; do quiet mdadm --zero-superblock "$disk"; done
+    stopped
+    quiet mdadm --zero-superblock "${MEMBERS[@]}"
 }
 
 # mdmon writes it down in its own time.
@@ -129,11 +122,11 @@ is_degraded() { mdadm --examine "${DISKS[0]}" | grep -qi degraded; }
 degraded() {
     container "$1" 4
     volume v5 5 4 64 4096
-    blocks /dev/md/v5 0
+    mark_blocks /dev/md/v5 0
     mdadm --wait /dev/md/v5 || true # Fails when there is nothing to wait for.
     quiet mdadm /dev/md/v5 --fail "${DISKS[1]}"
     wait_until is_degraded
-    quiet mdadm --stop --scan
+    stopped
     images
     rm /tmp/members/*sdb
     judge /tmp/report --as image /tmp/members/*

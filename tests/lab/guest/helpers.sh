@@ -54,7 +54,11 @@ disks() {
 }
 
 disks_have_sizes() {
-    [ "$(cat /sys/block/sd*/size 2> /dev/null | grep -vc '^0$')" = "$1" ]
+    local file size count=0
+    for file in /sys/block/sd*/size; do
+        [ ! -e "$file" ] || { read -r size < "$file" && [ "$size" = 0 ]; } || count=$((count + 1))
+    done
+    [ $count = "$1" ]
 }
 
 # wait_until COMMAND...: for up to 5 s.
@@ -92,12 +96,13 @@ array() {
 # forget DISK...: stops /dev/md0, and wipes what the disks and their partitions are known by.
 forget() {
     [ ! -e /sys/block/md0/md ] || quiet mdadm --stop /dev/md0
-    local disk part
+    local disk part parts=()
     for disk; do
-        for part in "$disk"[0-9]*; do [ ! -e "$part" ] || quiet wipefs -qa "$part"; done
-        quiet wipefs -qa "$disk"
-        blockdev --rereadpt "$disk"
+        for part in "$disk"[0-9]*; do [ ! -e "$part" ] || parts+=("$part"); done
     done
+    [ ${#parts[@]} = 0 ] || quiet wipefs -qa "${parts[@]}"
+    quiet wipefs -qa "$@"
+    blockdev --rereadpt "$@"
 }
 
 # partitions DEVICE LINE...: an MBR with a partition for each of these lines of sfdisk's language.
@@ -109,8 +114,8 @@ partitions() {
 
 # completed reads|writes DISK...: requests of that kind which the disks together have completed.
 # bytes reads|writes DISK...: the same, counted in bytes.
-completed() { diskstats $([ "$1" = reads ] && echo 3 1 || echo 7 1) "${@:2}"; }
-bytes() { diskstats $([ "$1" = reads ] && echo 5 512 || echo 9 512) "${@:2}"; }
+completed() { if [ "$1" = reads ]; then diskstats 3 1 "${@:2}"; else diskstats 7 1 "${@:2}"; fi; }
+bytes() { if [ "$1" = reads ]; then diskstats 5 512 "${@:2}"; else diskstats 9 512 "${@:2}"; fi; }
 diskstats() {
     local fields sum=0
     while read -r -a fields; do
@@ -120,24 +125,12 @@ diskstats() {
 }
 
 # mark DEVICE OFFSET...: writes a sector at each offset that says so: `mark at OFFSET.`; past the page cache.
-mark() {
-    local sector=/tmp/marked-sector offset
-    for offset in "${@:2}"; do
-        printf '%-512s' "mark at $offset." > "$sector"
-        quiet dd if="$sector" of="$1" bs=512 seek=$((offset / 512)) oflag=direct conv=notrunc
-    done
-}
+# mark_blocks DEVICE OFFSET...: the same with blocks of 4 KiB, for disks that have no smaller ones.
+mark() { lab-blocks write "$1" 512 "${@:2}"; }
+mark_blocks() { lab-blocks write "$1" 4096 "${@:2}"; }
 
-# find_marks DISK...: where the marks lie, a line for each: `OFFSET DISK PLACE`. A disk without line ends would be one
-# line to grep, which is slow.
-find_marks() {
-    local disk
-    for disk; do
-        blockdev --flushbufs "$disk"
-        { tr '\0' '\n' < "$disk" | grep -a -b -o 'mark at [0-9]*\.' || [ $? = 1 ]; } |
-            sed "s|^\([0-9]*\):mark at \([0-9]*\).*|\2 ${disk##*/} \1|"
-    done
-}
+# find_marks DISK...: where the marks lie, a line for each: `OFFSET DISK PLACE`.
+find_marks() { lab-blocks find "$@"; }
 
 # judge REPORT ARGUMENT...: `straddle check --json` into a file, with or without findings.
 judge() {
@@ -162,17 +155,10 @@ written_as() {
 }
 
 # remember DISK...: keeps what the disks hold.
-# changed DISK...: runs of sectors that have changed since: `sda 32256+4096`, without those within a line `sda START END` of
-# BESIDES.
-remember() {
-    blockdev --flushbufs "$@"
-    mkdir -p /tmp/before
-    cp "$@" /tmp/before
-}
-changed() {
-    blockdev --flushbufs "$@"
-    BESIDES=${BESIDES:-} perl "$LAB/changed.pl" "$@"
-}
+# changed DISK...: runs of sectors that have changed since then, or since this was last asked: `sda 32256+4096`, without those
+# within a line `sda START END` of BESIDES.
+remember() { lab-changes remember "$@"; }
+changed() { BESIDES=${BESIDES:-} lab-changes changed "$@"; }
 
 # spindles N [PARAMETER=VALUE]...: as `disks`, each with a service time of 5.56 ms (180 requests a second) and one command
 # at a time.

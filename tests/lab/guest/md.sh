@@ -91,12 +91,12 @@ compare() {
 
 # try METADATA LEVEL MEMBERS OPTION...: makes an array, compares, takes it apart.
 try() {
-    local disk options=("${@:4}")
+    local options=("${@:4}")
     case $2 in linear | 0) ;; *) options+=(--assume-clean) ;; esac
     [[ "$2 $*" = linear* || "$2 $*" = 0* || "$*" = *bitmap* ]] || options+=(--bitmap=none)
     members=${DISKS[*]:0:$3}
     array md0 --metadata="$1" --level="$2" --raid-devices="$3" "${options[@]}" $members
     compare "$*"
     forget $members
-    for disk in $members; do quiet dd if=/dev/zero of="$disk" bs=1M count=8 oflag=direct; done
+    lab-blocks zero $members
 }

@@ -24,10 +24,11 @@ prove() {
     # Makes what they lie on dirty, which is written down once.
     for page; do put "$file" "$page"; done
     written_each "$target" "$layer" "$@" > /tmp/predicted
+    remember "${DISKS[@]}"
     while read -r page predicted; do
-        remember "${DISKS[@]}"
         put "$file" "${page%:}"
-        found=$(changed "${DISKS[@]}")
+        changed "${DISKS[@]}" > /tmp/changed
+        found=$(< /tmp/changed)
         found=${found//$'\n'/, }
         if [ "${PLACES:-shown}" = shown ]; then
             same "$stack: ${page%:}" "$predicted" "$found"
