@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use support::{straddle, tool};
 
@@ -622,8 +623,13 @@ fn a_luks1_header_grows_only_when_the_contents_may_go() {
     kept(folder, &way, &["a.img"]);
 }
 
-/// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is.
-struct Daemon(Option<Child>);
+/// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
+struct Daemon {
+    child: Option<Child>,
+    _one: MutexGuard<'static, ()>,
+}
+
+static ONE: Mutex<()> = Mutex::new(());
 
 fn zfs(words: &[&str]) -> (bool, String) {
     let output = Command::new("timeout")
@@ -643,8 +649,12 @@ fn zfs(words: &[&str]) -> (bool, String) {
 
 impl Daemon {
     fn start() -> Daemon {
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         if zfs(&["zpool", "list"]).0 {
-            return Daemon(None);
+            return Daemon {
+                child: None,
+                _one: one,
+            };
         }
         let child = Command::new("zfs-fuse")
             .args(["--no-daemon", "--no-kstat-mount"])
@@ -653,7 +663,10 @@ impl Daemon {
             .stderr(Stdio::null())
             .spawn()
             .expect("zfs-fuse, of the Debian package of that name");
-        let daemon = Daemon(Some(child));
+        let daemon = Daemon {
+            child: Some(child),
+            _one: one,
+        };
         let started = Instant::now();
         while !zfs(&["zpool", "list"]).0 {
             assert!(
@@ -668,11 +681,42 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
+        if let Some(child) = &mut self.child {
             let _ = child.kill();
             let _ = child.wait();
         }
     }
+}
+
+/// Makes a pool with a file in it, exported; the file is in the dataset `data`.
+fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool destroy {name} 2> /dev/null || :; truncate -s 128M {}; timeout 30 zpool create -m none -o ashift=9 {name} {vdevs}; \
+             timeout 30 zfs create -o straddle:test=kept -o mountpoint=$PWD/mounted -o recordsize=8k {name}/data; \
+             seq 1 99999 > mounted/file; timeout 30 zpool export {name}",
+            images.join(" ")
+        ),
+    );
+}
+
+/// Destroys a pool; what was mounted of it may be busy for a moment.
+fn destroy(name: &str) {
+    let started = Instant::now();
+    while !zfs(&["zpool", "destroy", name]).0 {
+        assert!(started.elapsed() < Duration::from_secs(20), "{name} stays");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Imports a pool and gives what its dataset says, and the sum of its file.
+fn imported(folder: &Path, name: &str) -> String {
+    let lines = format!(
+        "timeout 30 zpool import -d $PWD {name}; timeout 30 zfs get -H -o value straddle:test,recordsize {name}/data; \
+         cksum < mounted/file"
+    );
+    sh(folder, &lines)
 }
 
 #[test]
@@ -691,43 +735,123 @@ fn a_pool_is_made_again_from_a_stream_of_itself() {
             vec!["a.img", "b.img", "c.img"],
         ),
     ];
+    let sum = {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        sh(folder.path(), "seq 1 99999 | cksum")
+    };
     for (name, vdevs, images) in pools {
-        let way = way("a pool", &[], "zpool", &["STR613"]);
+        let way = way("a pool", &[], "zpool", &[]);
         let folder = tempfile::tempdir().expect("temporary folder");
         let folder = folder.path();
-        sh(
-            folder,
-            &format!(
-                "truncate -s 128M {}; timeout 30 zpool create -m none -o ashift=9 {name} {vdevs}; \
-                 timeout 30 zfs create -o straddle:test=kept -o mountpoint=none -o recordsize=8k {name}/data; timeout 30 zpool export {name}",
-                images.join(" ")
-            ),
-        );
+        pool(folder, name, vdevs, &images);
         let codes = planned(folder, &way, &images);
         assert!(codes.iter().any(|code| code == "STR613"), "{codes:?}");
+        insta::assert_snapshot!(format!("zpool-{name}"), shown(folder));
         let done = run(folder, &["--yes"]);
         assert!(done.status.success(), "{}", words(&done));
         kept(folder, &way, &images);
-        let (imported, _) = zfs(&[
-            "zpool",
-            "import",
-            "-d",
-            folder.to_str().expect("text"),
-            name,
-        ]);
-        assert!(imported, "{name}");
-        let (_, value) = zfs(&[
-            "zfs",
-            "get",
-            "-H",
-            "-o",
-            "value",
-            "straddle:test,recordsize",
-            &format!("{name}/data"),
-        ]);
-        assert_eq!(value, "kept\n8K\n");
-        assert!(zfs(&["zpool", "destroy", name]).0);
+        assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
+        destroy(name);
     }
+}
+
+#[test]
+fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
+    let _daemon = Daemon::start();
+    let name = "straddlefix5";
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    let images = ["a.img", "b.img"];
+    pool(folder, name, "mirror $PWD/a.img $PWD/b.img", &images);
+    let way = way("a pool", &[], "zpool", &[]);
+    planned(folder, &way, &images);
+    let refused = |what: &str, why: &str| {
+        let done = run(folder, &["--yes"]);
+        assert_eq!(done.status.code(), Some(2), "{what}: {}", words(&done));
+        assert!(words(&done).contains(why), "{what}: {}", words(&done));
+        assert!(
+            !zfs(&["zpool", "list", name]).0,
+            "{what}: it stays imported"
+        );
+    };
+    sh(folder, "mv b.img away.img; truncate -s 128M b.img");
+    refused("another disk", "it is another disk");
+    sh(folder, "truncate -s 127M b.img");
+    refused("another size", "the plan was made for");
+    sh(folder, "rm b.img");
+    refused("no disk", "does not exist");
+    sh(folder, "mv away.img b.img");
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool import -d $PWD {name}; timeout 30 zpool offline {name} $PWD/b.img; timeout 30 zpool export {name}"
+        ),
+    );
+    refused("not whole", "is not ONLINE");
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool import -d $PWD {name}; timeout 30 zpool online {name} $PWD/b.img; timeout 30 zpool export {name}"
+        ),
+    );
+    // Another pool of that name is imported.
+    sh(
+        folder,
+        &format!("truncate -s 128M c.img; timeout 30 zpool create -m none {name} $PWD/c.img"),
+    );
+    let done = run(folder, &["--yes"]);
+    assert_eq!(done.status.code(), Some(2), "{}", words(&done));
+    assert!(words(&done).contains("is another"), "{}", words(&done));
+    assert!(
+        zfs(&["zpool", "list", name]).0,
+        "it was imported, and stays so"
+    );
+    destroy(name);
+    sh(
+        folder,
+        "mkdir small; mount -t tmpfs -o size=64k tmpfs small",
+    );
+    let done = run(folder, &["--yes", "small"]);
+    let left = sh(folder, "ls small/*; umount small");
+    assert_eq!(done.status.code(), Some(2), "{}", words(&done));
+    assert!(
+        words(&done).contains("the stream could not be written"),
+        "{}",
+        words(&done)
+    );
+    assert!(left.contains("stream"), "{left}");
+    let sum = sh(folder, "seq 1 99999 | cksum");
+    assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
+    let (_, snapshots) = zfs(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name"]);
+    assert!(!snapshots.contains(name), "{snapshots}");
+    destroy(name);
+}
+
+/// A controller alone can give its array another stripe unit: the plan says so, and promises nothing of it.
+#[test]
+fn a_stripe_unit_that_is_no_power_of_two_is_for_the_next_rebuild() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    sh(
+        folder,
+        "truncate -s 64M a.img; mkntfs -q -Q -F -s 512 -c 65536 -p 0 -L win a.img",
+    );
+    let asked = ["fix", "a.img", "--stripe-unit", "96K", "--only", "rebuild"];
+    let plan = straddle(folder, &[&asked[..], &["--json"]].concat());
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let step = &plan["steps"][0];
+    assert_eq!(step["kind"], "rebuild");
+    assert_eq!(step["how"], "by-hand");
+    assert_eq!(step["change"]["from"], 98_304);
+    assert_eq!(step["change"]["to"], 65_536);
+    assert_eq!(plan["cured"].as_array().map(Vec::len), Some(0));
+    assert_eq!(plan["worth"]["call"], "next-rebuild");
+    let left = plan["left"].as_array().expect("what stays");
+    let of_204 = left.iter().find(|left| left["code"] == "STR204");
+    let why = of_204.and_then(|left| left["why"].as_str());
+    assert_eq!(why, Some("step 1 must be done by hand"));
+    let script = straddle(folder, &[&asked[..], &["--script", "mkfs"]].concat());
+    assert_eq!(script.code, Some(2), "{}", script.transcript());
 }
 
 /// A script with the bytes that differ from run to run left out.
@@ -739,12 +863,42 @@ fn shown(folder: &Path) -> String {
         .lines()
         .take_while(|line| line.starts_with('#'))
         .collect();
-    format!("{}\n(functions)\n{body}", head.join("\n"))
+    let body: Vec<String> = body
+        .lines()
+        .map(
+            |line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+                ["bytes_are", disk, at, _, ref what @ ..] => {
+                    format!("bytes_are {disk} {at} (bytes) {}", what.join(" "))
+                }
+                ["[", "\"$(zpool", ..] if line.contains("-o guid") => line
+                    .split_whitespace()
+                    .map(|word| {
+                        if word.len() > 12 && word.starts_with('\'') {
+                            "(guid)"
+                        } else {
+                            word
+                        }
+                    })
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                _ => line.to_owned(),
+            },
+        )
+        .collect();
+    format!("{}\n(functions)\n{}\n", head.join("\n"), body.join("\n"))
 }
 
 #[test]
 fn scripts_and_plans_as_they_are_read() {
+    let made_by = |word: &str| {
+        let way = FILESYSTEMS.iter().find(|way| way.make.contains(word));
+        let way = way.expect("one of them");
+        Way { ..*way }
+    };
     let ways = [
+        ("mkfs-btrfs", made_by("mkfs.btrfs")),
+        ("mkfs-exfat", made_by("mkfs.exfat")),
+        ("mkfs-ntfs", made_by("mkntfs")),
         ("mkfs-ext4", way(FILESYSTEMS[4].make, ON_RAID5, "mkfs", &[])),
         ("mkfs-xfs", way(FILESYSTEMS[11].make, ON_RAID5, "mkfs", &[])),
         ("mkfs-fat32", way(FILESYSTEMS[18].make, ON_64K, "mkfs", &[])),
@@ -754,7 +908,11 @@ fn scripts_and_plans_as_they_are_read() {
     for (name, way) in &ways {
         let folder = tempfile::tempdir().expect("temporary folder");
         let folder = folder.path();
-        sh(folder, &format!("UUID={UUID}; {}", way.make));
+        // Another one than in the tests beside this: mkfs.btrfs takes none that is in use.
+        sh(
+            folder,
+            &format!("UUID={}; {}", UUID.replace('1', "6"), way.make),
+        );
         planned(folder, way, &["a.img"]);
         let mut args = vec!["fix", "a.img"];
         args.extend(way.flags);

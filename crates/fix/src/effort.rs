@@ -125,3 +125,36 @@ impl Effort {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Effort, How};
+    use std::time::Duration;
+    use straddle_geometry::Bytes;
+
+    #[test]
+    fn what_is_copied_away_and_back_counts_twice_and_needs_room() {
+        let gib = |n: u64| Bytes::new(n << 30);
+        let steps = [
+            How::InPlace,
+            How::ByHand,
+            How::Move { bytes: gib(1) },
+            How::Copy { bytes: gib(2) },
+            How::Restore { bytes: gib(4) },
+            How::Refill { bytes: gib(8) },
+        ];
+        let effort = Effort::of(&steps, gib(1), Vec::new());
+        assert_eq!(effort.data, gib(15));
+        assert_eq!(effort.copied, gib(1 + 2 + 2 * 4 + 2 * 8));
+        assert_eq!(effort.space, gib(2 + 4 + 8));
+        assert_eq!(effort.downtime, Duration::from_secs(27));
+    }
+
+    #[test]
+    fn more_than_can_be_counted_is_the_most() {
+        let all = How::Refill { bytes: Bytes::MAX };
+        let effort = Effort::of(&[all, all], Bytes::ZERO, Vec::new());
+        assert_eq!(effort.copied, Bytes::MAX);
+        assert_eq!(effort.data, Bytes::MAX);
+    }
+}

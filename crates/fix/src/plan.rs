@@ -119,6 +119,7 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     // A change below may put what rests on it off a grid that it was on.
     let mut then = findings.clone();
     let mut steps: Vec<Step> = Vec::new();
+    let same = |a: &Finding, b: &Finding| a.code == b.code && a.layer == b.layer;
     for (id, layer) in stack.iter() {
         for kind in KINDS {
             if !ask.only.is_empty() && !ask.only.contains(&kind.name) {
@@ -130,10 +131,14 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
                 continue;
             }
             let context = Context::new(&after, &ask.options);
+            let new = then
+                .iter()
+                .filter(|then| !findings.iter().any(|now| same(now, then)));
+            let known: Vec<Finding> = findings.iter().chain(new).cloned().collect();
             let situation = Situation {
                 stack: &after,
                 context: &context,
-                findings: &findings,
+                findings: &known,
                 ask,
             };
             let Some(proposal) = (kind.propose)(&situation, id) else {
@@ -147,7 +152,6 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
             steps.push(step(steps.len() + 1, kind.name, id, &layer.name, proposal));
         }
     }
-    let same = |a: &Finding, b: &Finding| a.code == b.code && a.layer == b.layer;
     let gone = findings
         .iter()
         .filter(|now| !then.iter().any(|then| same(now, then)));
@@ -172,7 +176,7 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
         })
         .collect();
     let effort = effort(stack, &steps, ask);
-    let worth = Worth::of(&steps, &cured, &effort, ask);
+    let worth = Worth::of(&steps, &cured, &left, &effort, ask);
     Plan {
         steps,
         cured,
@@ -182,6 +186,12 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
         worth,
         after,
     }
+}
+
+/// True when something by hand is planned for a finding of this rule.
+pub(crate) fn is_by_hand(steps: &[Step], code: Code) -> bool {
+    let mut by_hand = steps.iter().filter(|step| step.how == How::ByHand);
+    by_hand.any(|step| cures(step.kind, code))
 }
 
 /// True when a kind of change, by its name, is there to cure findings of this rule.
@@ -236,8 +246,12 @@ fn effort(stack: &Stack, steps: &[Step], ask: &Ask) -> Effort {
     let outermost = steps.iter().filter(|step| {
         !steps.iter().any(|other| {
             let (mine, theirs) = (step.how.passes(), other.how.passes());
-            let related = stack.rests_on(step.layer, other.layer) && theirs >= mine
-                || stack.rests_on(other.layer, step.layer) && theirs > mine;
+            let related = if step.layer == other.layer {
+                theirs > mine || theirs == mine && other.number < step.number
+            } else {
+                stack.rests_on(step.layer, other.layer) && theirs >= mine
+                    || stack.rests_on(other.layer, step.layer) && theirs > mine
+            };
             other.number != step.number && theirs > 0 && related
         })
     });

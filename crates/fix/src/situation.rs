@@ -1,8 +1,8 @@
 use straddle_geometry::{Bytes, Error, Grid};
 use straddle_rules::{Code, Context, Finding};
-use straddle_stack::{Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
-use crate::Ask;
+use crate::{Ask, How};
 
 /// What a change is proposed for: the stack with all changes below made already, and what was found on it as it is.
 pub struct Situation<'a> {
@@ -10,7 +10,7 @@ pub struct Situation<'a> {
     pub stack: &'a Stack,
     /// What the rules see of it.
     pub context: &'a Context<'a>,
-    /// What was found on the stack as it is now.
+    /// What was found on the stack as it is now, and what the steps so far bring about besides.
     pub findings: &'a [Finding],
     /// What the user asked for.
     pub ask: &'a Ask,
@@ -57,9 +57,31 @@ impl<'a> Situation<'a> {
         Ok([needed, needed.intersect(round).unwrap_or(needed)])
     }
 
+    /// What becomes of data that begin elsewhere on `device`: the tools of Windows and ESXi move nothing, and of a virtual disk a new
+    /// file is made.
+    #[must_use]
+    pub fn how_moved(&self, device: LayerId, bytes: Bytes) -> How {
+        if platform(self.stack).is_some_and(|platform| platform != "linux") {
+            How::Refill { bytes }
+        } else if self.stack.layer(device).kind == LayerKind::Container {
+            How::Copy {
+                bytes: self.size(device).unwrap_or(bytes),
+            }
+        } else {
+            How::Move { bytes }
+        }
+    }
+
     /// How long `layer` is.
     #[must_use]
     pub fn size(&self, layer: LayerId) -> Option<Bytes> {
         self.stack.layer(layer).size.as_ref().map(|size| size.value)
     }
+}
+
+/// The system that a stack was captured on, where that is known.
+pub(crate) fn platform(stack: &Stack) -> Option<&str> {
+    stack
+        .iter()
+        .find_map(|(_, layer)| layer.text(Key::Platform))
 }

@@ -6,7 +6,8 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_predict::decision::{self, Work};
 use straddle_rules::Severity;
 
-use crate::{Ask, Cure, Effort, How, Step};
+use crate::plan::is_by_hand;
+use crate::{Ask, Cure, Effort, How, Left, Step};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -55,7 +56,13 @@ const SMALL: (u64, u64) = (1, 20);
 const SHORT: f64 = 600.0;
 
 impl Worth {
-    pub(crate) fn of(steps: &[Step], cured: &[Cure], effort: &Effort, ask: &Ask) -> Worth {
+    pub(crate) fn of(
+        steps: &[Step],
+        cured: &[Cure],
+        left: &[Left],
+        effort: &Effort,
+        ask: &Ask,
+    ) -> Worth {
         if steps.is_empty() {
             return Worth {
                 call: Call::Nothing,
@@ -63,75 +70,145 @@ impl Worth {
             };
         }
         if cured.is_empty() {
-            return Worth {
-                call: Call::NotWorthIt,
-                because: vec!["the steps cure no finding by themselves".to_owned()],
-            };
+            let left = left.iter().map(|left| &left.finding);
+            let by_hand = left.filter(|cure| is_by_hand(steps, cure.code));
+            return by_hand_alone(&by_hand.cloned().collect::<Vec<Cure>>());
         }
-        let in_place = steps.iter().all(|step| step.how == How::InPlace);
-        let worst = cured.iter().map(Cure::worst).max().unwrap_or(Ratio::ZERO);
-        let unpriced = cured
-            .iter()
-            .filter(|cure| cure.prices.is_empty() && cure.severity >= Severity::Warning);
-        let unpriced = unpriced.count();
-        let seconds = effort.downtime.as_secs_f64();
-        let mut because = vec![format!("it cures extra operations of up to {worst}")];
-        because.push(match in_place {
+        let figures = Figures::of(steps, cured, effort);
+        let mut because = vec![match figures.worst == Ratio::ZERO {
+            true => "what it cures costs no extra operations".to_owned(),
+            false => format!("it cures extra operations of up to {}", figures.worst),
+        }];
+        because.push(match figures.in_place {
             true => "no data are moved".to_owned(),
             false => format!(
                 "{} are copied, in {} at {}{}",
                 effort.copied.rounded(),
-                duration(seconds),
+                duration(figures.seconds),
                 rate(effort.rate),
                 if ask.rate.is_none() { " (assumed)" } else { "" }
             ),
         });
-        let ratio = |(n, d)| Ratio::new(n, d).unwrap_or(Ratio::ONE);
-        let call = if let Some(evidence) = ask.gain {
-            #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
-            let work = Work {
-                data: Some(effort.copied),
-                rate: effort.rate.get() as f64,
-            };
-            let decided = decision::decide(evidence, work);
-            because.push(format!(
-                "the simulation gains {:+.1}% ({:+.1}% to {:+.1}%)",
-                (evidence.gain.mean - 1.0) * 100.0,
-                (evidence.gain.low - 1.0) * 100.0,
-                (evidence.gain.high - 1.0) * 100.0
-            ));
-            match decided.call {
-                decision::Call::FixNow => Call::Now,
-                decision::Call::NextRebuild => Call::NextRebuild,
-                decision::Call::NotWorthIt => Call::NotWorthIt,
-                decision::Call::Undecided => Call::Undecided,
+        let call = match ask.gain {
+            Some(evidence) => {
+                because.push(format!(
+                    "the simulation gains {:+.1}% ({:+.1}% to {:+.1}%)",
+                    (evidence.gain.mean - 1.0) * 100.0,
+                    (evidence.gain.low - 1.0) * 100.0,
+                    (evidence.gain.high - 1.0) * 100.0
+                ));
+                by_simulation(evidence, effort)
             }
-        } else if in_place {
-            Call::Now
-        } else if cured.iter().all(|cure| cure.severity == Severity::Note) {
-            because.push("they are notes: no outage is worth that".to_owned());
-            Call::NotWorthIt
-        } else if worst < ratio(SMALL) && unpriced > 0 {
-            because.push(format!(
-                "{unpriced} of the findings cured have no price and are warnings or errors: not worth an outage, but no new system should have them"
-            ));
-            Call::NextRebuild
-        } else if worst < ratio(SMALL) {
-            because.push("below 5%, which no outage is worth".to_owned());
-            Call::NotWorthIt
-        } else if worst >= ratio(LARGE) {
-            because.push("50% or more justifies an outage of its own".to_owned());
-            Call::Now
-        } else if seconds <= SHORT {
-            because.push("between 5% and 50% justifies an outage of up to 10 minutes".to_owned());
-            Call::Now
-        } else {
-            because.push(
-                "between 5% and 50% does not justify an outage of more than 10 minutes".to_owned(),
-            );
-            Call::NextRebuild
+            None => {
+                let (call, why) = figures.call();
+                because.extend(why);
+                call
+            }
         };
         Worth { call, because }
+    }
+}
+
+/// Where nothing but work by hand would cure these.
+fn by_hand_alone(cures: &[Cure]) -> Worth {
+    let worst = cures.iter().map(Cure::worst).max().unwrap_or(Ratio::ZERO);
+    let is_dear = worst >= Ratio::new(SMALL.0, SMALL.1).unwrap_or(Ratio::ONE);
+    let is_bad = cures
+        .iter()
+        .any(|cure| cure.prices.is_empty() && cure.severity >= Severity::Warning);
+    let would = match worst == Ratio::ZERO {
+        true => "what it would cure costs no extra operations".to_owned(),
+        false => format!("it would cure extra operations of up to {worst}"),
+    };
+    let (call, why) = match is_dear || is_bad {
+        true => (
+            Call::NextRebuild,
+            "no script can do it: only making it again by hand, or on another device, does",
+        ),
+        false => (Call::NotWorthIt, "it is work by hand, for next to nothing"),
+    };
+    Worth {
+        call,
+        because: vec![would, why.to_owned()],
+    }
+}
+
+fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
+    #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
+    let work = Work {
+        data: Some(effort.copied),
+        rate: effort.rate.get() as f64,
+    };
+    match decision::decide(evidence, work).call {
+        decision::Call::FixNow => Call::Now,
+        decision::Call::NextRebuild => Call::NextRebuild,
+        decision::Call::NotWorthIt => Call::NotWorthIt,
+        decision::Call::Undecided => Call::Undecided,
+    }
+}
+
+/// What decides where nothing was simulated.
+struct Figures {
+    /// Whether no data are moved.
+    in_place: bool,
+    /// The highest price that is cured.
+    worst: Ratio,
+    /// Findings cured that have no price, and are warnings or errors.
+    unpriced: usize,
+    /// Whether all that is cured are notes.
+    only_notes: bool,
+    /// The downtime.
+    seconds: f64,
+}
+
+impl Figures {
+    fn of(steps: &[Step], cured: &[Cure], effort: &Effort) -> Figures {
+        let unpriced = cured
+            .iter()
+            .filter(|cure| cure.prices.is_empty() && cure.severity >= Severity::Warning);
+        Figures {
+            in_place: steps.iter().all(|step| step.how == How::InPlace),
+            worst: cured.iter().map(Cure::worst).max().unwrap_or(Ratio::ZERO),
+            unpriced: unpriced.count(),
+            only_notes: cured.iter().all(|cure| cure.severity == Severity::Note),
+            seconds: effort.downtime.as_secs_f64(),
+        }
+    }
+
+    /// The verdict, and what of the rule led to it.
+    fn call(&self) -> (Call, Option<String>) {
+        let ratio = |(n, d)| Ratio::new(n, d).unwrap_or(Ratio::ONE);
+        let because = |call, why: &str| (call, Some(why.to_owned()));
+        if self.in_place {
+            return (Call::Now, None);
+        }
+        if self.only_notes {
+            return because(Call::NotWorthIt, "they are notes: no outage is worth that");
+        }
+        if self.worst < ratio(SMALL) {
+            return match self.unpriced {
+                0 => because(Call::NotWorthIt, "below 5%, which no outage is worth"),
+                unpriced => (
+                    Call::NextRebuild,
+                    Some(format!(
+                        "{unpriced} of the findings cured have no price and are warnings or errors: not worth an outage, but no new system should have them"
+                    )),
+                ),
+            };
+        }
+        if self.worst >= ratio(LARGE) {
+            because(Call::Now, "50% or more justifies an outage of its own")
+        } else if self.seconds <= SHORT {
+            because(
+                Call::Now,
+                "between 5% and 50% justifies an outage of up to 10 minutes",
+            )
+        } else {
+            because(
+                Call::NextRebuild,
+                "between 5% and 50% does not justify an outage of more than 10 minutes",
+            )
+        }
     }
 }
 
@@ -158,5 +235,76 @@ pub fn duration(seconds: f64) -> String {
         60..=3599 => format!("{} min", whole.div_ceil(60)),
         3600..=86_399 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
         _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Figures, duration, rate};
+    use straddle_geometry::{Bytes, Ratio};
+
+    fn percent(worst: u64) -> Ratio {
+        Ratio::new(worst, 100).expect("a ratio")
+    }
+
+    #[test]
+    fn the_price_decides_and_between_its_limits_the_downtime() {
+        let moved = |worst, seconds| Figures {
+            in_place: false,
+            worst: percent(worst),
+            unpriced: 0,
+            only_notes: false,
+            seconds,
+        };
+        let cases = [
+            (0, 1.0, Call::NotWorthIt),
+            (4, 1.0, Call::NotWorthIt),
+            (5, 1.0, Call::Now),
+            (5, 600.0, Call::Now),
+            (5, 601.0, Call::NextRebuild),
+            (49, 601.0, Call::NextRebuild),
+            (50, 601.0, Call::Now),
+            (50, 1e9, Call::Now),
+        ];
+        for (worst, seconds, call) in cases {
+            assert_eq!(moved(worst, seconds).call().0, call, "{worst}% {seconds} s");
+        }
+    }
+
+    #[test]
+    fn what_moves_nothing_is_done_now_and_notes_are_worth_no_outage() {
+        let figures = |in_place, unpriced, only_notes| Figures {
+            in_place,
+            worst: Ratio::ZERO,
+            unpriced,
+            only_notes,
+            seconds: 1.0,
+        };
+        assert_eq!(figures(true, 0, true).call(), (Call::Now, None));
+        let (call, why) = figures(false, 0, true).call();
+        assert_eq!(call, Call::NotWorthIt);
+        assert_eq!(
+            why.as_deref(),
+            Some("they are notes: no outage is worth that")
+        );
+        let (call, why) = figures(false, 2, false).call();
+        assert_eq!(call, Call::NextRebuild);
+        assert!(why.is_some_and(|why| why.starts_with("2 of the findings cured have no price")));
+    }
+
+    #[test]
+    fn times_and_rates_are_said_in_units_that_fit() {
+        let times = [
+            (0.2, "1 s"),
+            (59.0, "59 s"),
+            (61.0, "2 min"),
+            (3600.0, "1 h 0 min"),
+            (90_061.0, "1 d 1 h"),
+        ];
+        for (seconds, words) in times {
+            assert_eq!(duration(seconds), words);
+        }
+        assert_eq!(rate(Bytes::new(200_000_000)), "200 MB/s");
+        assert_eq!(rate(Bytes::new(999_999)), "999 kB/s");
     }
 }

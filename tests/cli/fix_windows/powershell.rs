@@ -25,6 +25,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("Get-Disk", &["Number"]),
     ("Get-Partition", &["DiskNumber"]),
     ("Get-VHD", &["Path"]),
+    ("Initialize-Disk", &["Number", "PartitionStyle"]),
     ("New-Object", &["TypeName", "ArgumentList"]),
     (
         "New-Partition",

@@ -3,7 +3,7 @@
 . "$LAB/helpers.sh"
 . "$LAB/fix.sh"
 need pvcreate=lvm2 mdadm=mdadm sfdisk=fdisk
-modules dm-mod raid0 raid456
+modules dm-mod dm-log dm-region-hash dm-mirror raid0 raid456
 
 # identity: what must stay.
 identity() {
@@ -41,10 +41,10 @@ gone() {
     for device; do quiet pvremove -q -ff -y "$device"; done
 }
 
-# refused WHAT [SCRIPT]: by the script, with its reason.
+# refused WHAT [SCRIPT [OPTION...]]: by the script, with its reason.
 refused() {
     local status=0
-    sh "${2:-/tmp/fix.script}" --yes 2> /tmp/why > /tmp/said || status=$?
+    sh "${2:-/tmp/fix.script}" --yes "${@:3}" 2> /tmp/why > /tmp/said || status=$?
     same "$1" 2 $status
     cat /tmp/why
 }
@@ -98,6 +98,31 @@ quiet vgcreate -q -s 1m vg /dev/sd[abc]
 lv a -l 2; lv s -i 3 -I 64k -l 6
 set_right /dev/mapper/vg-s
 gone /dev/sd[abc]
+
+echo "== a disk: 1 MiB and 1 KiB, moved to another disk while a volume is open"
+quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 1k /dev/sda
+quiet vgcreate -q -s 1m vg /dev/sda
+lv a -l 2; lv b -l 1; quiet lvextend -q -l +1 vg/a
+fill /dev/mapper/vg-a $((3 << 20)); fill /dev/mapper/vg-b $((1 << 20))
+before=$(sums)
+was=$(lvs --noheadings -o lv_name,lv_uuid,lv_size vg 2> /dev/null)
+planned /dev/sda
+straddle fix --script lvm /dev/sda > /tmp/fix.script
+sleep 600 < /dev/mapper/vg-a &
+quiet mkswap /dev/sdb
+refused "something is on it" /tmp/fix.script --onto /dev/sdb
+quiet wipefs -qa /dev/sdb
+quiet sh /tmp/fix.script --onto /dev/sdb
+quiet sh /tmp/fix.script --yes --onto /dev/sdb
+kill %1
+wait %1 2> /dev/null || true
+alike "contents of volumes" "$before" "$(sums)"
+alike "identity of volumes" "$was" "$(lvs --noheadings -o lv_name,lv_uuid,lv_size vg 2> /dev/null)"
+kept /dev/sdb
+same "the same findings elsewhere" "" "$(jq -r --slurpfile plan /tmp/plan.json '
+    [$plan[0].cured[].code] as $codes | [.targets[].findings[].code | select(. as $one | $codes | index($one))] | unique | join(", ")' /tmp/after.json)"
+pvs --noheadings --units k -o pv_name,vg_name,pe_start 2> /dev/null
+gone /dev/sd[ab]
 
 echo "== a partition at sector 63, the first extent aligned to it"
 partitions /dev/sda start=63,size=10240

@@ -14,7 +14,7 @@ use straddle::report::fix as forms;
 use straddle::rules::Options;
 use straddle::stack::{LayerId, LayerKind, Stack};
 
-use super::{check, predict};
+use super::{check, predict, typed};
 use crate::args::fix::{Fix, FixFormat};
 use crate::args::predict::Predict;
 use crate::{CLEAN, FOUND, output};
@@ -134,29 +134,14 @@ fn print(args: &Fix, name: &str, plan: &Plan) -> anyhow::Result<()> {
 
 /// What was typed behind `straddle fix`, as far as it changes the plan.
 fn typed(args: &Fix) -> String {
-    let geometry = &args.geometry;
-    let flags = [
-        ("--logical-sector", geometry.logical_sector),
-        ("--physical-sector", geometry.physical_sector),
-        ("--stripe-unit", geometry.stripe_unit),
-        ("--stripe-width", geometry.stripe_width),
-        ("--allocation-unit", args.allocation_unit),
-    ];
-    let flags = flags.into_iter().filter_map(|(flag, unit)| {
-        let size = unit?.to_string().replace(' ', "");
-        Some(format!("{flag} {size}"))
-    });
-    let targets = args.targets.iter().map(|target| {
-        let text = target.display().to_string();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
-        match text.chars().all(plain) {
-            true => text,
-            false => format!("'{}'", text.replace('\'', "'\\''")),
-        }
-    });
-    let only = (!args.only.is_empty()).then(|| format!("--only {}", args.only.join(",")));
-    let words = targets.chain(flags).chain(only);
-    words.collect::<Vec<_>>().join(" ")
+    let mut words = typed::words(&args.targets, &args.geometry);
+    if let Some(unit) = args.allocation_unit {
+        words.push(format!("--allocation-unit {}", typed::size(unit)));
+    }
+    if !args.only.is_empty() {
+        words.push(format!("--only {}", args.only.join(",")));
+    }
+    words.join(" ")
 }
 
 fn format(args: &Fix) -> FixFormat {
@@ -182,12 +167,12 @@ fn verify(
     path: &Path,
 ) -> anyhow::Result<u8> {
     let shown = path.display();
-    let mut text = String::new();
-    let file = std::fs::File::open(path).with_context(|| format!("{shown}"))?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
     file.take(LONGEST)
-        .read_to_string(&mut text)
-        .with_context(|| format!("{shown}"))?;
-    let before: Before = serde_json::from_str(&text).with_context(|| {
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {shown}"))?;
+    let before: Before = serde_json::from_slice(&bytes).with_context(|| {
         format!("{shown} is no plan that `straddle fix --json` printed; make one before anything is changed")
     })?;
     let verification = fix::verify(&before, stack, options);

@@ -13,3 +13,4 @@ pub(crate) mod shell;
 pub(crate) mod sqlio;
 pub(crate) mod study;
 mod together;
+mod typed;

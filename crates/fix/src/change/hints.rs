@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Code, both_ways};
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::filesystem::{Family, record};
 use super::{Change, Kind, Proposal, filesystem};
@@ -38,13 +38,24 @@ pub struct Hints {
 
 /// The stripe unit and the full stripe below that a filesystem with such blocks can be told; 0 for what it cannot.
 pub(super) fn known(situation: &Situation<'_>, id: LayerId, block: Unit) -> (Bytes, Bytes) {
-    let of = |role| {
-        let unit = situation.context.below(id, role).next();
-        let unit = unit.map(|grid| grid.fact.value.unit().bytes());
-        unit.filter(|unit| unit.is_multiple_of(block))
-    };
-    let unit = of(GridRole::StripeUnit);
-    let full = of(GridRole::FullStripe).filter(|full| {
+    let below = |role| situation.context.below(id, role).next();
+    let fits = |bytes: &Bytes| bytes.is_multiple_of(block);
+    let stripe = below(GridRole::StripeUnit);
+    let unit = stripe.map(|grid| grid.fact.value.unit().bytes());
+    let unit = unit.filter(fits);
+    // Without parity no write is dearer for being no full stripe; filesystems count its disks all the same.
+    let data = stripe.and_then(|grid| {
+        situation
+            .stack
+            .layer(grid.layer)
+            .attribute(Key::DataMembers)
+    });
+    let data = data.and_then(|fact| match fact.value {
+        Value::Count(count) => unit?.checked_mul(count),
+        _ => None,
+    });
+    let full = below(GridRole::FullStripe).map(|grid| grid.fact.value.unit().bytes());
+    let full = full.or(data).filter(fits).filter(|full| {
         let unit = unit.and_then(|unit| Unit::try_from(unit).ok());
         unit.is_none_or(|unit| full.is_multiple_of(unit))
     });
@@ -64,7 +75,11 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
     }
     let device = situation.stack.only_below(id)?;
     let block = Unit::try_from(layer.bytes(Key::BlockSize)?.value).ok()?;
-    let (unit, full) = known(situation, id, block);
+    let (unit, mut full) = known(situation, id, block);
+    if family == Family::Xfs && full == Bytes::ZERO {
+        // It takes both or none.
+        full = unit;
+    }
     let has = |key| layer.bytes(key).map_or(Bytes::ZERO, |fact| fact.value);
     let old = (has(Key::FsStripeUnit), has(Key::FsFullStripe));
     // Where no array is known, nobody knows that the old hints are wrong.
@@ -79,33 +94,55 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         stripe_unit: unit,
         full_stripe: full,
     };
-    let (how, notes) = match family {
-        Family::Xfs => (How::ByHand, vec![mount_note(&hints)]),
-        _ => (
-            How::InPlace,
-            vec![
-                "files that are there stay where they are; only new ones are placed by the hints"
-                    .to_owned(),
-            ],
-        ),
+    let mut notes = vec![
+        "files that are there stay where they are; only new ones are placed by the hints"
+            .to_owned(),
+    ];
+    let refused = match family {
+        Family::Xfs => refused_by_xfs(layer, &hints, old.0),
+        _ => None,
     };
+    if family == Family::Xfs && refused.is_none() {
+        notes.push(format!(
+            "one mount with -o sunit={},swidth={} writes both to the superblock (rootflags= of the kernel, for a root filesystem); \
+             /etc/fstab need not have them",
+            hints.stripe_unit.get() / 512,
+            hints.full_stripe.get() / 512
+        ));
+    }
     Some(Proposal {
         title: format!("tell {} the stripe of the array below", layer.name),
-        how,
+        how: match refused {
+            None => How::InPlace,
+            Some(_) => How::ByHand,
+        },
         arithmetic: hints.arithmetic(family, layer),
         notes,
-        hindrances: Vec::new(),
+        hindrances: refused.into_iter().collect(),
         change: Change::Hints(hints),
     })
 }
 
-fn mount_note(hints: &Hints) -> String {
-    format!(
-        "mount it once with -o sunit={},swidth={} (the line in /etc/fstab, for a root filesystem rootflags= of the kernel); XFS writes both to \
-         its superblock, and says in the kernel log if its allocation groups do not fit them",
-        hints.stripe_unit.get() / 512,
-        hints.full_stripe.get() / 512
-    )
+/// Why the kernel would not mount XFS with other hints.
+fn refused_by_xfs(layer: &Layer, hints: &Hints, old: Bytes) -> Option<String> {
+    let unit = Unit::try_from(hints.stripe_unit).ok()?;
+    let again = format!(
+        "the kernel refuses to mount it with them. Made again, it has them: mkfs.xfs -d su={},sw={}",
+        unit.get(),
+        hints.full_stripe.get() / unit.get()
+    );
+    if old == Bytes::ZERO {
+        return Some(format!(
+            "XFS that was made without a stripe unit takes none later: {again}"
+        ));
+    }
+    let group = layer.bytes(Key::AllocationGroupSize)?.value;
+    (!group.is_multiple_of(unit)).then(|| {
+        format!(
+            "allocation groups of {} are no whole number of stripe units of {unit}: {again}",
+            both_ways(group)
+        )
+    })
 }
 
 impl Hints {

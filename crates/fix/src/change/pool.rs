@@ -50,7 +50,8 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
     if layer.format.as_deref() != Some("zfs") || !situation.found(id, CURES) {
         return None;
     }
-    let name = layer.text(Key::Pool)?.to_owned();
+    // Captured text calls the pool by its name alone.
+    let name = layer.text(Key::Pool).unwrap_or(&layer.name).to_owned();
     let from = layer.grid(GridRole::AllocationUnit)?.value.unit();
     let mut hindrances = Vec::new();
     let mut vdevs = Vec::new();

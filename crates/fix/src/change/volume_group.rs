@@ -40,6 +40,10 @@ pub struct VolumeGroup {
     pub to: Bytes,
     /// Extents up to the last one that a volume is known to use.
     pub used: u64,
+    /// What the first extent lies on a multiple of, behind the offset: all boundaries below.
+    pub alignment: Unit,
+    /// Where the first of those boundaries is.
+    pub alignment_offset: Bytes,
 }
 
 fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
@@ -83,11 +87,10 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     arithmetic.extend(lost(size, from, to, extent));
     arithmetic.push("all identifiers, names, sizes and kinds of volumes stay: the metadata are restored with another pe_start".to_owned());
     arithmetic.push(format!(
-        "or without downtime, where there is another device of {} or more: pvcreate --dataalignment {} there, vgextend, pvmove {}, vgreduce; \
-         the volumes stay in use meanwhile",
+        "or without downtime, where there is an empty device of {} or more on the same kind of disks: the script with --onto DEVICE makes \
+         it a physical volume (pvcreate --dataalignment {}), and moves the extents there while the volumes are in use",
         bytes.rounded(),
-        alignment(needed),
-        layer.name
+        alignment(needed.unit(), needed.phase())
     ));
     arithmetic.extend(drifting(situation, device, extent));
     Some(Proposal {
@@ -107,6 +110,8 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
             from,
             to,
             used,
+            alignment: needed.unit(),
+            alignment_offset: needed.phase(),
         }),
     })
 }
@@ -157,18 +162,18 @@ fn grids(situation: &Situation<'_>, device: LayerId) -> String {
 }
 
 /// What `pvcreate --dataalignment` wants, with the offset where there is one.
-fn alignment(grid: Grid) -> String {
+pub(crate) fn alignment(unit: Unit, offset: Bytes) -> String {
     let kib = |bytes: Bytes| match bytes.get() % 1024 {
         0 => format!("{}k", bytes.get() / 1024),
         _ => format!("{}b", bytes.get()),
     };
-    if grid.phase() == Bytes::ZERO {
-        kib(grid.unit().bytes())
+    if offset == Bytes::ZERO {
+        kib(unit.bytes())
     } else {
         format!(
             "{} --dataalignmentoffset {}",
-            kib(grid.unit().bytes()),
-            kib(grid.phase())
+            kib(unit.bytes()),
+            kib(offset)
         )
     }
 }

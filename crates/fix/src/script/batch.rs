@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::windows::{Disk, ascii, crlf, heading};
-use super::{Job, Refusal, Tool, diskpar, diskpart};
+use super::{Job, Refusal, Tool};
 
 /// Text in double quotes, where nothing but the quote itself and percent signs mean anything.
 ///
@@ -27,7 +27,11 @@ pub(super) fn quoted(text: &str) -> Result<String, Refusal> {
 }
 
 /// The script.
-pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+pub(super) fn script(
+    job: &Job<'_>,
+    tool: &'static Tool,
+    parts: fn(&Disk<'_>) -> Result<(String, String), Refusal>,
+) -> Result<String, Refusal> {
     let mut out = String::from("@echo off\n");
     for text in heading(job, tool) {
         // These mean something even in a remark.
@@ -68,10 +72,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refus
         let _ = writeln!(body, "\necho step {}", step.number);
         checks += &set;
         body += &set;
-        let (check, write) = match tool.name {
-            "diskpar" => diskpar::parts(&disk)?,
-            _ => diskpart::parts(&disk)?,
-        };
+        let (check, write) = parts(&disk)?;
         checks += &check;
         body += &write;
     }

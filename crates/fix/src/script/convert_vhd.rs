@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::power::{Frame, Parts, quoted};
-use super::{Guard, Job, Language, Refusal, Tool};
+use super::{Guard, Job, Language, Refusal, Tool, power};
 use crate::Step;
 use crate::change::Change;
 use crate::change::image::Format;
@@ -14,10 +14,10 @@ pub(super) static TOOL: Tool = Tool {
     title: "Convert-VHD of Hyper-V (Windows 8, Server 2012 or later), into a new file beside the old one",
     language: Language::PowerShell,
     does: |change| matches!(change, Change::Image(image) if image.to == Format::Vhdx),
-    step: |_, _| Ok(String::new()),
+    script: |job, tool| power::script(job, tool, &FRAME),
 };
 
-pub(super) static FRAME: Frame = Frame {
+static FRAME: Frame = Frame {
     module: "Hyper-V",
     warning: "# It writes a new file beside the old one, which stays. Shut the guest down first.\n\
               # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n",
@@ -82,6 +82,7 @@ fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
     let _ = writeln!(checks, "}} finally {{\n    {stream}.Dispose()\n}}");
     Ok(Parts {
         asks_number: false,
+        takes_empty: false,
         checks,
         writes: format!(
             "if ($PSCmdlet.ShouldProcess({path}, 'convert to VHDX')) {{\n\

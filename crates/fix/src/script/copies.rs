@@ -26,10 +26,11 @@ pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<S
     }
     let _ = writeln!(
         out,
-        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\""
+        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\
+         way_back=\"$work holds the table as it was, and the copies; do not mount anything of this disk: put back both, or go on by hand from there\""
     );
     if copied > Bytes::ZERO {
-        let _ = writeln!(out, "room {}", copied.get());
+        let _ = writeln!(out, "room_for {}", copied.get());
     }
     out += &as_planned(writer, partitions, &disk);
     let sector = partitions.sector.get();
@@ -93,7 +94,7 @@ pub(super) fn away(out: &mut String, disk: &str, partitions: &Partitions, entry:
     let n = entry.number;
     let _ = writeln!(
         out,
-        "away {disk} {} {} \"$work/partition-{n}\"",
+        "keep {disk} {} {} \"$work/partition-{n}\"",
         entry.from.start().get(),
         entry.from.len().get()
     );
@@ -123,7 +124,7 @@ pub(super) fn back(out: &mut String, disk: &str, entry: &Entry) {
     let n = entry.number;
     let _ = writeln!(
         out,
-        "doing='copying partition {n} back'\nback \"$work/partition-{n}\" {disk} {} {}",
+        "doing='copying partition {n} back'\nput \"$work/partition-{n}\" {disk} {} {}",
         entry.to.start().get(),
         entry.to.len().get()
     );
@@ -159,35 +160,21 @@ pub(super) fn end(disk: &str) -> String {
 
 /// Functions of scripts about partitions. Numbers are bytes unless it is said otherwise.
 const FUNCTIONS: &str = r#"
-# What is under way once something was written: without it, nothing was.
-doing=
 loops=
 work=
-stopped() {
-    status=$?
+# When it was refused, copies are of no use; what tools said about it stays. What a tool told the kernel of a loop device would
+# outlive it.
+tidy() {
     if [ "$status" = 2 ] && [ -z "$doing" ] && [ -n "$work" ]; then
-        # Refused: copies are of no use; what tools said about it stays.
         rm -f "$work"/partition-*[0-9]
         rmdir "$work" 2> /dev/null || :
     fi
     for loop in $loops; do
-        # What a tool told the kernel of it would outlive it.
         partx --delete "$loop" > /dev/null 2>&1 || :
-        losetup --detach "$loop"
+        losetup --detach "$loop" || :
     done
-    if [ "$status" != 0 ] && [ -n "$doing" ]; then
-        printf 'stopped while %s; %s holds the table as it was, and the copies\n' "$doing" "$work" >&2
-        printf 'do not mount anything of this disk: put back the copies and the table, or go on by hand from there\n' >&2
-    fi
 }
-trap stopped EXIT
-trap 'exit 1' HUP INT TERM
-
-# room BYTES: the folder of this run has that much
-room() {
-    have=$(df -P -k "$work" | awk 'NR == 2 { print $4 }')
-    [ "$have" -gt $(($1 / 1024)) ] || die "$work has room for $have KiB, $(($1 / 1024 + 1)) are needed: give another folder behind --yes"
-}
+at_end tidy
 
 # counts_in DISK SECTOR: what the tools count in must be what the table counts in; sets what the disk is reached as
 counts_in() {
@@ -205,21 +192,6 @@ counts_in() {
 
 # sum_of FILE START BYTES
 sum_of() { dd if="$1" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" status=none | sha256sum; }
-
-# away DISK START BYTES FILE
-away() {
-    say "copying $3 bytes from byte $2 to $4"
-    dd if="$1" of="$4" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" conv=sparse,fsync status=none || die "byte $2 of $1 could not be copied to $4"
-    cmp -s -i "$2:0" -n "$3" "$1" "$4" || die "$4 is not what is at byte $2 of $1"
-}
-
-# back FILE DISK START BYTES
-back() {
-    say "copying $1 to byte $3"
-    [ "$(stat -c %s "$1")" = "$4" ]
-    dd if="$1" of="$2" bs=1M oflag=seek_bytes seek="$3" conv=notrunc,fsync status=none
-    cmp -i "0:$3" -n "$4" "$1" "$2"
-}
 
 # forward DISK FROM TO BYTES: the last piece first, so that each is read before something is written over it
 forward() {

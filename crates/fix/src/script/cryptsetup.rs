@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::shell::quoted;
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::change::Change;
 use crate::change::encryption::{Payload, Sector};
 use crate::{How, Step};
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "cryptsetup 2.4 or later",
     language: Language::Shell,
     does: |change| matches!(change, Change::Payload(_) | Change::EncryptionSector(_)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
@@ -50,12 +50,6 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
     }
     out += &writer.reach(change.device)?;
     out += CLOSED;
-    let carried = (writer.job.paths)(writer.job.stack, change.device).is_none();
-    let detach = if carried {
-        "; losetup --detach \"$part\""
-    } else {
-        ""
-    };
     let label = match change.format.as_str() {
         "luks2" => "label=$(blkid -p -o value -s LABEL \"$part\") || label=''\n",
         _ => "",
@@ -66,7 +60,8 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
         out,
         "# The volume key is kept in memory only, and only as long as the script runs.\n\
          keys=$(mktemp -d /dev/shm/straddle-fix.XXXXXX)\n\
-         trap 'rm -rf \"$keys\"{detach}' EXIT\n\
+         forget() {{ rm -rf \"$keys\"; }}\n\
+         at_end forget\n\
          work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\")\n\
          uuid=$(cryptsetup luksUUID \"$part\") || die 'it has no LUKS header'\n\
          {label}\
@@ -108,10 +103,7 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
         );
     }
     out += "rm -rf \"$keys\"\n";
-    out += match writer.release(change.device) {
-        "" => "trap - EXIT\n",
-        lines => lines,
-    };
+    out += writer.release(change.device)?;
     Ok(out)
 }
 
@@ -135,6 +127,6 @@ fn sector(writer: &Writer<'_>, change: &Sector) -> Result<String, Refusal> {
          cryptsetup reencrypt -q --sector-size {to} --force-offline-reencrypt \"$@\" \"$part\" || fail 'if it was begun: cryptsetup reencrypt --resume-only goes on with it'\n{release}",
         to = change.to.get(),
         reach = writer.reach(change.device)?,
-        release = writer.release(change.device),
+        release = writer.release(change.device)?,
     ))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::diskpart::format_com;
 use super::windows::{CYLINDER, Disk, Home};
-use super::{Language, Refusal, Tool};
+use super::{Language, Refusal, Tool, batch};
 use crate::change::Change;
 
 pub(super) static TOOL: Tool = Tool {
@@ -12,11 +12,11 @@ pub(super) static TOOL: Tool = Tool {
     title: "diskpar of the Windows 2000 Resource Kit, which makes the one partition of an empty disk",
     language: Language::Batch,
     does: |change| matches!(change, Change::Partitions(_)),
-    step: |_, _| Ok(String::new()),
+    script: |job, tool| batch::script(job, tool, parts),
 };
 
 /// Lines that check, and lines that write.
-pub(super) fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
+fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
     let unknown = |text: &str| Err(Refusal::Unknown(text.to_owned()));
     if disk.plan.table != "mbr" {
         return unknown("diskpar knows no GPT");

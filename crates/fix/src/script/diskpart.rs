@@ -5,7 +5,7 @@ use straddle_geometry::Bytes;
 
 use super::batch::quoted;
 use super::windows::{CYLINDER, Disk, Home, Part};
-use super::{Language, Refusal, Tool};
+use super::{Language, Refusal, Tool, batch};
 use crate::change::Change;
 
 pub(super) static TOOL: Tool = Tool {
@@ -13,14 +13,14 @@ pub(super) static TOOL: Tool = Tool {
     title: "diskpart of Windows Server 2003 SP1 or later, which makes partitions again",
     language: Language::Batch,
     does: |change| matches!(change, Change::Partitions(_)),
-    step: |_, _| Ok(String::new()),
+    script: |job, tool| batch::script(job, tool, parts),
 };
 
 /// What diskpart counts sizes in.
 const MIB: u64 = 1 << 20;
 
 /// Lines that check, and lines that write.
-pub(super) fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
+fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
     disk.needs_identity("capture diskpart's detail disk or wmic diskdrive as well")?;
     let all = disk.parts.iter().all(|part| part.entry.changes());
     if let Some(part) = disk.changing().find(|part| !part.is_number_sure && !all) {

@@ -4,26 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::LayerId;
 
-use super::shell::{quoted, variable};
+use super::shell::{Guarded, quoted, variable};
 use super::{Job, Refusal};
-
-/// The options of scripts for ESXi.
-pub(super) const OPTIONS: &str = r#"yes=0
-backed=0
-case "${1-} ${2-}" in
-' ') ;;
-'--yes ') yes=1 ;;
-'--yes --contents-are-backed-up')
-    yes=1
-    backed=1
-    ;;
-*)
-    echo "usage: $0 [--yes [--contents-are-backed-up]]" >&2
-    exit 2
-    ;;
-esac
-
-"#;
 
 /// Functions that every script for ESXi has besides those of any shell.
 pub(super) const PRELUDE: &str = r#"need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not here: this is a script for the shell of ESXi 5.0 or later"; }
@@ -41,12 +23,7 @@ table_is() {
 "#;
 
 /// The lines that refuse to go on with another device.
-pub(super) fn guard(
-    job: &Job<'_>,
-    (layer, _): (LayerId, LayerId),
-    number: usize,
-    _: Option<&str>,
-) -> Result<String, Refusal> {
+pub(super) fn guard(job: &Job<'_>, layer: LayerId, number: usize) -> Result<Guarded, Refusal> {
     let device = job.stack.layer(layer);
     let is_named = device.name.split_once('.').is_some_and(|(space, _)| {
         ["naa", "eui", "t10", "mpx"].contains(&space) && !device.name.contains('/')
@@ -58,7 +35,7 @@ pub(super) fn guard(
         )));
     }
     let path = format!("/vmfs/devices/disks/{}", device.name);
-    let disk = variable(number);
+    let disk = variable("disk", number);
     let mut out = format!("\n{disk}={}\nneed partedUtil\n", quoted(Path::new(&path))?);
     let step = job.plan.steps.iter().find(|step| step.layer == layer);
     let (Some(step), Some(size)) = (step, &device.size) else {
@@ -87,5 +64,8 @@ pub(super) fn guard(
     for entry in entries.iter().filter(|entry| entry.changes()) {
         out += &super::parted_util::checks(entry, &format!("${disk}"))?;
     }
-    Ok(out)
+    Ok(Guarded {
+        before: out,
+        ..Guarded::default()
+    })
 }

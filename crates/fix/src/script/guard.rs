@@ -53,6 +53,9 @@ const TELLING: &[Key] = &[
     Key::PartitionTable,
 ];
 
+/// Those of them that a table of partitions has.
+const TABLE: &[Key] = &[Key::TableId, Key::PartitionTable];
+
 impl Guard {
     /// What tells the device `layer` from others: from what was read on it, and on what rests directly on it.
     #[must_use]
@@ -76,8 +79,15 @@ impl Guard {
                 )
             }
         };
+        // Of a virtual disk itself, only its table of partitions lies in what its guest sees.
+        let is_container = here.kind == LayerKind::Container;
         for key in keys {
-            for attribute in layers.iter().flat_map(|layer| &layer.attributes) {
+            let attributes = layers.iter().flat_map(|layer| {
+                let is_inside =
+                    !is_container || layer.kind != LayerKind::Container || TABLE.contains(key);
+                layer.attributes.iter().filter(move |_| is_inside)
+            });
+            for attribute in attributes {
                 let Source::Image(image) = &attribute.value.source else {
                     continue;
                 };

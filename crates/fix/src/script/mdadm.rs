@@ -5,7 +5,7 @@ use std::path::Path;
 use straddle_geometry::Bytes;
 
 use super::shell::quoted;
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::array::Array;
@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "mdadm 4 or later, which makes the array again with the same members",
     language: Language::Shell,
     does: |change| matches!(change, Change::Array(_)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
@@ -39,7 +39,8 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          keep \"$array{n}\" 0 {size} \"$work/contents\"\n\
          bitmap=$(cat \"$md{n}/bitmap/location\" 2> /dev/null || echo none)\n\
          case $bitmap in +* | -*) bitmap=internal ;; *) bitmap=none ;; esac\n\
-         state=\"the contents of $array{n} are in $work/contents; $work/array.before and members.before say how it was made\"\n\
+         doing=\"making $array{n} again\"\n\
+         way_back=\"the contents of $array{n} are in $work/contents; $work/array.before and members.before say how it was made\"\n\
          mdadm --stop \"$array{n}\"\n",
         all = members.join(" "),
         size = array.size.get(),
@@ -49,7 +50,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     let _ = write!(
         out,
         "[ \"$(blockdev --getsize64 \"$array{n}\")\" -ge {size} ] || {{ echo \"$array{n} became shorter\" >&2; exit 1; }}\n\
-         put \"$work/contents\" {size} \"$array{n}\" 0\n\
+         put \"$work/contents\" \"$array{n}\" 0 {size}\n\
          blockdev --rereadpt \"$array{n}\" 2> /dev/null || true\n",
         size = array.size.get()
     );
@@ -60,7 +61,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
              mdadm --wait \"$array{n}\" || true\n"
         );
     }
-    out += "state=\nsay \"$work can be deleted when the contents were looked at\"\n";
+    out += "doing=\nsay \"$work can be deleted when the contents were looked at\"\n";
     Ok(out)
 }
 

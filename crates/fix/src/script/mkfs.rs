@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::shell::{comment, quoted};
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::filesystem::{Family, Filesystem};
@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "mkfs.ext4, mkfs.xfs, mkfs.btrfs, mkntfs, mkfs.vfat or mkfs.exfat",
     language: Language::Shell,
     does: |change| matches!(change, Change::Filesystem(_)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
@@ -52,7 +52,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         ))))?,
         make(filesystem, &what),
     );
-    out += writer.release(filesystem.device);
+    out += writer.release(filesystem.device)?;
     Ok(out)
 }
 

@@ -14,10 +14,12 @@ mod guard;
 mod lvm;
 mod mdadm;
 mod mkfs;
+mod mount;
 mod parted;
 mod parted_util;
 mod power;
 mod powershell;
+mod prelude;
 mod qemu_img;
 mod repart;
 mod sfdisk;
@@ -25,13 +27,14 @@ mod sgdisk;
 mod shell;
 mod tune2fs;
 mod vds;
+mod virtual_disk;
 mod windows;
 mod zpool;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use straddle_geometry::{Bytes, Map};
-use straddle_stack::{Key, LayerId, LayerKind, Stack};
+use straddle_stack::{LayerId, LayerKind, Stack};
 use thiserror::Error;
 
 use crate::change::Change;
@@ -51,8 +54,8 @@ pub struct Tool {
     pub language: Language,
     /// Whether it carries out a change.
     pub does: fn(&Change) -> bool,
-    /// What carries a step out.
-    pub step: fn(&Writer<'_>, &Step) -> Result<String, Refusal>,
+    /// Writes a script for the steps that it carries out, of which there is at least one.
+    script: fn(&Job<'_>, &'static Tool) -> Result<String, Refusal>,
 }
 
 /// What a script is written in.
@@ -94,6 +97,7 @@ pub static TOOLS: &[&Tool] = &[
     &cryptsetup::TOOL,
     &mkfs::TOOL,
     &tune2fs::TOOL,
+    &mount::TOOL,
     &zpool::TOOL,
     &diskpart::TOOL,
     &powershell::TOOL,
@@ -119,10 +123,7 @@ impl Tool {
     /// Whether this tool runs where a stack is: captured text says of which system it is, an image can belong to any.
     #[must_use]
     pub fn suits(&self, stack: &Stack) -> bool {
-        let mut platforms = stack
-            .iter()
-            .filter_map(|(_, layer)| layer.text(Key::Platform));
-        match (platforms.next(), self.language) {
+        match (crate::situation::platform(stack), self.language) {
             (Some("windows"), Language::Batch | Language::PowerShell | Language::Registry)
             | (Some("esxi"), Language::Esxi) => true,
             (Some("windows" | "esxi"), _) => false,
@@ -156,6 +157,10 @@ pub struct Writer<'a> {
     guarded: Vec<LayerId>,
     /// What must hold before anything is written, beside the guards.
     checks: RefCell<String>,
+    /// Options of the script, beside those that all have.
+    choices: RefCell<Vec<&'static prelude::Choice>>,
+    /// Those of the guarded that are virtual disks: the script changes them as raw bytes.
+    packed: Vec<LayerId>,
 }
 
 impl<'a> Writer<'a> {
@@ -165,6 +170,8 @@ impl<'a> Writer<'a> {
             job,
             guarded: Vec::new(),
             checks: RefCell::default(),
+            choices: RefCell::default(),
+            packed: Vec::new(),
         }
     }
 
@@ -174,11 +181,19 @@ impl<'a> Writer<'a> {
         self.checks.borrow_mut().push_str(lines);
     }
 
+    /// Adds an option.
+    fn choice(&self, choice: &'static prelude::Choice) {
+        let mut choices = self.choices.borrow_mut();
+        if !choices.contains(&choice) {
+            choices.push(choice);
+        }
+    }
+
     /// What a device that a step writes is called in a shell script, quoted: `"$disk"`.
     #[must_use]
     pub fn disk(&self, layer: LayerId) -> String {
         let at = self.guarded.iter().position(|guarded| *guarded == layer);
-        format!("\"${}\"", shell::variable(at.unwrap_or(0) + 1))
+        format!("\"${}\"", shell::variable("disk", at.unwrap_or(0) + 1))
     }
 
     /// Lines after which `$part` is a device with the bytes of a layer that a step writes: the layer itself where it can be
@@ -201,19 +216,24 @@ impl<'a> Writer<'a> {
         Ok(format!(
             "{folder}need losetup mount\n\
              part=$(losetup --find --show --offset {} --sizelimit {} {disk}) || die 'no loop device could be had for it'\n\
-             trap 'losetup --detach \"$part\"' EXIT\n",
+             loop=$part\n\
+             give_back() {{ if [ -n \"$loop\" ]; then losetup --detach \"$loop\" || :; fi; }}\n\
+             at_end give_back\n",
             start.get(),
             size.get()
         ))
     }
 
     /// Lines that give back what [`Self::reach`] took.
-    #[must_use]
-    pub fn release(&self, layer: LayerId) -> &'static str {
-        match (self.job.paths)(self.job.stack, layer) {
-            Some(_) => "",
-            None => "trap - EXIT\nlosetup --detach \"$part\"\n",
-        }
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] when it cannot be reached.
+    pub fn release(&self, layer: LayerId) -> Result<&'static str, Refusal> {
+        let (carrier, _) = self.job.carrier(layer)?;
+        Ok(match carrier == layer {
+            true => "",
+            false => "losetup --detach \"$loop\"\nloop=\n",
+        })
     }
 
     /// Refuses while a step below `layer` has not been done: what a script checks and writes is another then.
@@ -226,6 +246,7 @@ impl<'a> Writer<'a> {
             other.number < step.number
                 && other.how != How::ByHand
                 && other.layer != step.layer
+                && !matches!(&other.change, Change::Image(image) if self.packed.contains(&image.disk))
                 && stack.rests_on(step.layer, other.layer)
         });
         match earlier {
@@ -242,7 +263,7 @@ impl<'a> Writer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The plan has no step that the tool carries out.
-    #[error("no step of this plan is done by {tool}; {}", others(.with))]
+    #[error("no step of this plan is done by {tool}: {}", others(.with))]
     NothingToDo {
         /// The tool that was asked for.
         tool: &'static str,
@@ -282,8 +303,8 @@ pub enum Refusal {
 
 fn others(tools: &[&str]) -> String {
     match tools {
-        [] => "no tool has one".to_owned(),
-        tools => format!("others have some: {}", tools.join(", ")),
+        [] => "there is nothing in it that a script could do".to_owned(),
+        tools => format!("there are scripts for {}", tools.join(", ")),
     }
 }
 
@@ -324,25 +345,21 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
             });
         }
     }
-    match tool.language {
-        Language::Shell | Language::Esxi => shell::script(job, tool),
-        Language::Batch => batch::script(job, tool),
-        Language::PowerShell if tool.name == convert_vhd::TOOL.name => {
-            power::script(job, tool, &convert_vhd::FRAME)
-        }
-        Language::PowerShell => power::script(job, tool, &powershell::FRAME),
-        Language::Registry => vds::script(job, tool),
-    }
+    (tool.script)(job, tool)
 }
 
 impl Job<'_> {
-    /// The nearest layer at or below `layer` that can be opened, and where `layer` begins in it: an image, for its partitions.
+    /// The nearest layer at or below `layer` that can be opened, and where `layer` begins in it: an image, for its partitions. A virtual
+    /// disk is one whose bytes can be had raw.
     ///
     /// # Errors
     /// [`Refusal::Unknown`] when its bytes lie in several places, or in nothing that has a path.
     pub fn carrier(&self, layer: LayerId) -> Result<(LayerId, Bytes), Refusal> {
         let (mut here, mut at) = (layer, Bytes::ZERO);
         while (self.paths)(self.stack, here).is_none() {
+            if virtual_disk::file(self, here).is_some() {
+                break;
+            }
             let below = self.stack.only_below(here);
             let start = match self.stack.layer(here).map {
                 Map::Linear { start } => at.checked_add(start),
@@ -385,6 +402,12 @@ fn partitions_of(change: &Change) -> Result<&Partitions, Refusal> {
     change
         .partitions()
         .ok_or_else(|| Refusal::Unknown("the step is about no partitions".to_owned()))
+}
+
+/// Lines, each four blanks further in.
+fn indented(lines: &str) -> String {
+    let lines = lines.lines();
+    lines.map(|line| format!("    {line}\n")).collect()
 }
 
 /// A name with nothing in it that could end its quotation, or hide a line of a script from who reads it.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, Extent};
 
 use super::copies::{self, away, back};
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::partitions::{Entry, Partitions};
@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "parted 3; the data are copied away and back",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if keeps_numbers(p)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 /// parted gives a new partition (in an MBR: a primary one) the lowest number that is free: it can make one again only when no lower one is.

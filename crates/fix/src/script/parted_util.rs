@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::shell::quoted;
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::partitions::Entry;
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "partedUtil and vmkfstools of ESXi 5.0 or later, which make an empty datastore again",
     language: Language::Esxi,
     does: |change| matches!(change, Change::Partitions(_)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 /// Type of a partition with VMFS, as partedUtil writes it.
@@ -47,7 +47,7 @@ pub(super) fn checks(entry: &Entry, disk: &str) -> Result<String, Refusal> {
          # What the filesystem keeps for itself begins with a dot and ends in .sf.\n\
          left=$(ls -A \"/vmfs/volumes/$label\") || die \"/vmfs/volumes/$label is not mounted\"\n\
          left=$(printf '%s\\n' \"$left\" | grep -v -e '^\\..*\\.sf$' -e '^$' || :)\n\
-         [ -z \"$left\" ] || [ \"$backed\" = 1 ] || die \"$label is not empty: $left; move it away, or say --yes --contents-are-backed-up\"\n\
+         [ -z \"$left\" ] || [ \"$backed_up\" = 1 ] || die \"$label is not empty: $left; move it away, or say --yes --contents-are-backed-up\"\n\
          # VMFS-6 is made by 6.5 and later.\n\
          case $(vmware -v) in\n\
          *' ESXi 5.'* | *' ESXi 6.0'*) version=vmfs5 ;;\n\

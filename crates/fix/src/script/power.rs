@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::windows::{crlf, heading};
-use super::{Job, Refusal, Tool, Writer, safe};
+use super::{Job, Refusal, Tool, safe};
 use crate::Step;
 
 /// Text as an expression. In single quotes only quotes mean anything, of which PowerShell knows five; what is not ASCII is put
@@ -56,6 +56,8 @@ pub(super) struct Frame {
 pub(super) struct Parts {
     /// Whether the number of the disk must be given.
     pub(super) asks_number: bool,
+    /// Whether it can be told that the disk is empty.
+    pub(super) takes_empty: bool,
     /// What refuses any other disk.
     pub(super) checks: String,
     /// What is done.
@@ -72,14 +74,15 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, frame: &Frame) -> Resul
         let _ = writeln!(out, "{}", format!("# {text}").trim_end());
     }
     out += frame.warning;
-    let writer = Writer::new(job);
     let mut checks = String::new();
     let mut body = String::new();
     let mut asks_number = false;
+    let mut takes_empty = false;
     let steps = job.plan.steps.iter();
     for (index, step) in steps.filter(|step| (tool.does)(&step.change)).enumerate() {
         let parts = (frame.parts)(job, step, index)?;
         asks_number |= parts.asks_number;
+        takes_empty |= parts.takes_empty;
         if asks_number && index > 0 {
             return Err(Refusal::Unknown(
                 "several disks, and not all of their numbers are known; make a script for each image".to_owned(),
@@ -90,34 +93,38 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, frame: &Frame) -> Resul
             "\n# Step {}: is it the disk of the plan?\n{}",
             step.number, parts.checks
         );
-        let _ = write!(
-            body,
-            "\n# Step {}\n{}{}",
-            step.number,
-            (tool.step)(&writer, step)?,
-            parts.writes
-        );
+        let _ = write!(body, "\n# Step {}\n{}", step.number, parts.writes);
     }
     let number = if asks_number {
         "    [Parameter(Mandatory = $true)]\n    [uint32] $Number,\n\n"
     } else {
         ""
     };
-    let (switch, backup) = if frame.needs_backup {
-        ("    [switch] $ContentsAreBackedUp\n", BACKUP)
-    } else {
-        ("", "")
+    let (mut switches, backup) = match frame.needs_backup {
+        true => (vec!["    [switch] $ContentsAreBackedUp"], BACKUP),
+        false => (Vec::new(), ""),
+    };
+    if takes_empty {
+        switches.push("    [switch] $DiskIsEmpty");
+        out += EMPTY;
+    }
+    let switches = match switches.is_empty() {
+        true => String::new(),
+        false => switches.join(",\n\n") + "\n",
     };
     let _ = write!(
         out,
         "[CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]\n\
-         param(\n{number}{switch})\n\n\
+         param(\n{number}{switches})\n\n\
          Set-StrictMode -Version 2.0\n\
          $ErrorActionPreference = 'Stop'\n\n{PRELUDE}{checks}\n{backup}{body}\n\
          Write-Output -InputObject 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n"
     );
     Ok(crlf(&out))
 }
+
+const EMPTY: &str = "# With -DiskIsEmpty it is for a disk of the same size without a table: one that takes the place of the old, or an array that its\n\
+    # controller has made again with another stripe unit. It initialises that, and makes the same partitions.\n";
 
 const BACKUP: &str = r#"if (-not $ContentsAreBackedUp -and -not $WhatIfPreference) {
     throw 'refused, nothing was written: what is on its volumes will be gone; copy it away, try the copy, and say -ContentsAreBackedUp'

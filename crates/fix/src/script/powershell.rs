@@ -4,19 +4,20 @@ use std::fmt::Write;
 
 use super::power::{Frame, Parts, quoted};
 use super::windows::{Disk, Home, Part};
-use super::{Job, Language, Refusal, Tool};
+use super::{Job, Language, Refusal, Tool, indented, power};
 use crate::Step;
 use crate::change::Change;
+use crate::change::partitions::RESERVED;
 
 pub(super) static TOOL: Tool = Tool {
     name: "powershell",
     title: "the Storage module of Windows PowerShell (Windows 8, Server 2012 or later), which makes partitions again",
     language: Language::PowerShell,
     does: |change| matches!(change, Change::Partitions(_)),
-    step: |_, _| Ok(String::new()),
+    script: |job, tool| power::script(job, tool, &FRAME),
 };
 
-pub(super) static FRAME: Frame = Frame {
+static FRAME: Frame = Frame {
     module: "Storage",
     warning: "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
               # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n",
@@ -34,31 +35,91 @@ fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
     };
     Ok(Parts {
         asks_number: disk.number.is_none(),
+        takes_empty: is_all_made(&disk),
         checks: checks(&disk, &number, &variable)?,
         writes: writes(&disk, &number, &variable)?,
     })
 }
 
-fn checks(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refusal> {
-    let mut out = format!("{variable} = Get-Disk -Number {number}\n");
-    let mut same = |what: &str, have: &str, want: &str| {
-        let _ = writeln!(out, "Assert-Same -What '{what}' -Have {have} -Want {want}");
+/// True when a script makes all that is on the disk, so that it can also make it on an empty one: another disk in its place, or the
+/// same array made again by its controller. `Initialize-Disk` makes the reserved partition of a GPT.
+fn is_all_made(disk: &Disk<'_>) -> bool {
+    let reserved = |part: &Part<'_>| {
+        part.entry
+            .kind
+            .as_deref()
+            .is_some_and(|kind| kind.eq_ignore_ascii_case(RESERVED))
     };
-    match disk.size {
+    disk.changing().next().is_some()
+        && (disk.parts.iter()).all(|part| part.entry.changes() || reserved(part))
+}
+
+fn style(disk: &Disk<'_>) -> &'static str {
+    match disk.plan.table.as_str() {
+        "gpt" => "GPT",
+        _ => "MBR",
+    }
+}
+
+fn checks(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refusal> {
+    let same = |what: &str, have: &str, want: &str| {
+        format!("Assert-Same -What '{what}' -Have {have} -Want {want}\n")
+    };
+    let mut out = format!("{variable} = Get-Disk -Number {number}\n");
+    out += &match disk.size {
         (least, most) if least == most => {
-            same("size", &format!("{variable}.Size"), &most.to_string());
+            same("size", &format!("{variable}.Size"), &most.to_string())
         }
         (least, most) => same(
             "size in whole cylinders",
             &format!("({variable}.Size -ge {least} -and {variable}.Size -le {most})"),
             "$true",
         ),
-    }
-    let style = if disk.plan.table == "gpt" {
-        "GPT"
-    } else {
-        "MBR"
     };
+    out += &same(
+        "part in starting Windows",
+        &format!("({variable}.IsBoot -or {variable}.IsSystem)"),
+        "$false",
+    );
+    out += &same(
+        "state (offline or read-only)",
+        &format!("({variable}.IsOffline -or {variable}.IsReadOnly)"),
+        "$false",
+    );
+    let identity = identity(disk, number, variable)?;
+    if !is_all_made(disk) {
+        return Ok(out + &identity);
+    }
+    let empty = [
+        same(
+            "partition style",
+            &format!("{variable}.PartitionStyle"),
+            "'RAW'",
+        ),
+        same(
+            "number of partitions",
+            &format!(
+                "(@(Get-Partition | Where-Object -FilterScript {{ $_.DiskNumber -eq {number} }}).Count)"
+            ),
+            "0",
+        ),
+    ];
+    let _ = write!(
+        out,
+        "if ($DiskIsEmpty) {{\n{}}} else {{\n{}}}\n",
+        indented(&empty.concat()),
+        indented(&identity)
+    );
+    Ok(out)
+}
+
+/// Lines that refuse another disk than that of the plan.
+fn identity(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refusal> {
+    let mut out = String::new();
+    let mut same = |what: &str, have: &str, want: &str| {
+        let _ = writeln!(out, "Assert-Same -What '{what}' -Have {have} -Want {want}");
+    };
+    let style = style(disk);
     same(
         "partition style",
         &format!("{variable}.PartitionStyle"),
@@ -97,11 +158,6 @@ fn checks(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refus
         ),
         &format!("'{}'", starts.join(" ")),
     );
-    same(
-        "part in starting Windows",
-        &format!("({variable}.IsBoot -or {variable}.IsSystem)"),
-        "$false",
-    );
     Ok(out)
 }
 
@@ -115,21 +171,32 @@ fn writes(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refus
         ends.join(", ")
     );
     out += "    try {\n";
+    let mut removed = String::new();
     for part in disk.changing().rev() {
         let _ = writeln!(
-            out,
+            removed,
             "        $old = Get-Partition -DiskNumber {number} | Where-Object -FilterScript {{ $_.Offset -eq {} }}",
             part.entry.from.start().get()
         );
         if let Home::Folder(folder) = part.home {
             // A folder that still names a volume that is gone takes no other.
             let _ = writeln!(
-                out,
+                removed,
                 "        Remove-PartitionAccessPath -InputObject $old -AccessPath {}",
                 quoted(folder)?
             );
         }
-        out += "        Remove-Partition -InputObject $old -Confirm:$false\n";
+        removed += "        Remove-Partition -InputObject $old -Confirm:$false\n";
+    }
+    if is_all_made(disk) {
+        let _ = write!(
+            out,
+            "        if ($DiskIsEmpty) {{\n            Initialize-Disk -Number {number} -PartitionStyle {}\n        }} else {{\n{}        }}\n",
+            style(disk),
+            indented(&removed)
+        );
+    } else {
+        out += &removed;
     }
     for part in disk.changing() {
         made(&mut out, disk, part, number)?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, SectorSize};
 
 use super::copies::{self, away, back};
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::partitions::Partitions;
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "systemd-repart of systemd 252 or later, for GPT; a new table, the data of all partitions are copied away and back",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if can(p)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 /// systemd-repart numbers from 1 in the order of the disk, begins at 1 MiB, counts in 4 KiB, and knows sectors of 512 bytes

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use straddle_geometry::{Bytes, Extent};
 
 use super::copies::{self, away, back, records_start};
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::partitions::{Entry, Partitions};
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "sfdisk of util-linux 2.35 or later, which moves the data with the partition",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(_)),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

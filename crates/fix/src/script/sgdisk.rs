@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::copies::{self, away, back};
-use super::{Language, Refusal, Tool, Writer};
+use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
 use crate::change::partitions::Entry;
@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "sgdisk of gptfdisk, for GPT; the data are copied away and back",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if p.table == "gpt"),
-    step,
+    script: |job, tool| shell::script(job, tool, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

@@ -11,7 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "the alignment values of the Virtual Disk Service of Windows",
     language: Language::Registry,
     does: |change| matches!(change, Change::Partitions(_)),
-    step: |_, _| Ok(String::new()),
+    script,
 };
 
 /// The values, the size of disks that each is for, and what it is unless it was set.
@@ -23,7 +23,7 @@ const VALUES: [(&str, u64, u32); 4] = [
 ];
 
 /// The `.reg` file.
-pub(super) fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
     let mut out = String::from("Windows Registry Editor Version 5.00\n\n");
     for text in heading(job, tool) {
         let _ = writeln!(out, "{}", format!("; {text}").trim_end());

@@ -186,7 +186,14 @@ fn finding(finding: &Cure, before: &str, width: usize, out: &mut String) {
 fn effort(plan: &Plan, width: usize, out: &mut String) {
     heading(out, width, "Effort", "");
     let effort = &plan.effort;
-    if effort.data.get() == 0 {
+    if plan.steps.iter().all(|step| step.how == How::ByHand) {
+        prose(
+            out,
+            width,
+            2,
+            "all of it is work by hand, which is not counted",
+        );
+    } else if effort.data.get() == 0 {
         prose(
             out,
             width,
@@ -214,7 +221,10 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
 }
 
 fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
-    let does = |tool: &Tool| plan.steps.iter().any(|step| (tool.does)(&step.change));
+    let does = |tool: &Tool| {
+        let mut steps = plan.steps.iter().filter(|step| step.hindrances.is_empty());
+        steps.any(|step| (tool.does)(&step.change))
+    };
     let tools: Vec<&Tool> = TOOLS
         .iter()
         .copied()

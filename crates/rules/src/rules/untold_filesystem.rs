@@ -126,7 +126,7 @@ fn finding(
             "nothing to do for small random requests; for streams of large writes, ext4 or XFS can be told the width",
         ),
         None if layer.format.as_deref().is_some_and(|format| format.starts_with("xfs")) => finding.help(format!(
-            "mount once with -o sunit=…,swidth={} (in 512-byte sectors) to correct the hints in place",
+            "mount once with -o sunit=…,swidth={} (in 512-byte sectors); XFS takes them where it was made with some and its groups fit",
             full.get() / 512
         )),
         None => finding.help(format!(

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize};
 use straddle_rules::{Code, both_ways};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, Stack, Value};
+use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use self::places::{Places, Room, Slot, pack};
 use super::{Change, Kind, Proposal};
-use crate::{How, Situation};
+use crate::{How, Situation, situation};
 
 pub(super) static KIND: Kind = Kind {
     name: "partitions",
@@ -29,12 +29,13 @@ const CURES: &[Code] = &[
     Code(201),
     Code(202),
     Code(203),
+    Code(416),
     Code(616),
     Code(701),
 ];
 
 /// Type of the partition that Windows keeps on a GPT for itself: it holds nothing, and lies where it must.
-const RESERVED: &str = "E3C9E316-0B5C-4DB8-817D-F92DF00215AE";
+pub(crate) const RESERVED: &str = "E3C9E316-0B5C-4DB8-817D-F92DF00215AE";
 
 /// What becomes of the partitions of one table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -134,7 +135,9 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         return None;
     }
     let sector = sector(base);
-    let size = situation.size(device).or_else(|| said::shown(base))?;
+    let size = situation
+        .size(device)
+        .or_else(|| said::size(base, &partitions))?;
     let extended = partitions
         .iter()
         .find_map(|(id, layer)| Extended::of(*id, layer));
@@ -153,7 +156,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         entries: held.iter().map(|held| held.entry.clone()).collect(),
         extended,
     };
-    let by_hand = |hindrances| Some(by_hand(plan.clone(), hindrances));
+    let by_hand = |hindrances| Some(by_hand(situation, plan.clone(), hindrances));
     let hindrances = hindrance::of_table(situation, &plan, &partitions, size);
     if !hindrances.is_empty() {
         return by_hand(hindrances);
@@ -206,6 +209,7 @@ fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: 
     let bytes = moved.clone().fold(Bytes::ZERO, |sum, entry| {
         sum.checked_add(entry.from.len()).unwrap_or(Bytes::MAX)
     });
+    let how = situation.how_moved(plan.device, bytes);
     let mut arithmetic = Vec::new();
     let mut hindrances = Vec::new();
     for entry in moved.clone() {
@@ -223,7 +227,9 @@ fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: 
                 both_ways(lost),
                 both_ways(entry.to.len())
             ));
-            hindrances.extend(hindrance::of_shrinking(situation, entry, name));
+            if !matches!(how, How::Refill { .. }) {
+                hindrances.extend(hindrance::of_shrinking(situation, entry, name));
+            }
         }
     }
     if let Some(extended) = plan.extended.as_ref().filter(|e| e.from != e.to) {
@@ -248,22 +254,62 @@ fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: 
         ));
     }
     let what = moved.count();
+    let (verb, to) = match how {
+        How::Refill { .. } => ("make", "again where"),
+        _ => ("move", "to where"),
+    };
     Proposal {
         title: format!(
-            "move {what} partition{} of {} to where the grids below have a boundary in common",
+            "{verb} {what} partition{} of {} {to} the grids below have a boundary in common",
             if what == 1 { "" } else { "s" },
             situation.stack.layer(plan.device).name
         ),
-        how: How::Move { bytes },
+        how,
         arithmetic,
-        notes: vec![
-            "a boot loader that is on it must be installed again; Windows records the place of its boot volume (bcdedit, or bcdboot from \
-             the recovery console)"
-                .to_owned(),
-        ],
+        notes: match how {
+            How::Refill { .. } => vec![made_again(situation)],
+            _ => notes(situation, &plan),
+        },
         hindrances,
         change: Change::Partitions(plan),
     }
+}
+
+/// What is not given back to partitions that are deleted and made again.
+fn made_again(situation: &Situation<'_>) -> String {
+    match situation::platform(situation.stack) {
+        Some("esxi") => {
+            "virtual machines are registered again when they have been copied back (vim-cmd solo/registervm)".to_owned()
+        }
+        _ => "stop what uses the volumes first: services, databases, shares, the page file. The scripts give back letter or folder, label and \
+              allocation unit; shares, shadow copies, permissions of the root folder and the volume's GUID are not given back. Windows \
+              deletes no partition that it runs from: that waits for the next installation"
+            .to_owned(),
+    }
+}
+
+fn notes(situation: &Situation<'_>, plan: &Partitions) -> Vec<String> {
+    let mut notes = vec![
+        "a boot loader that is on it must be installed again; Windows records the place of its boot volume (bcdedit, or bcdboot from \
+         the recovery console)"
+            .to_owned(),
+    ];
+    let moved = plan.entries.iter().filter(|entry| entry.changes());
+    let mut above = moved.flat_map(|entry| situation.children(entry.layer));
+    let runs = |kind| {
+        matches!(
+            kind,
+            LayerKind::Array | LayerKind::Volume | LayerKind::Encryption
+        )
+    };
+    if above.any(|(_, layer)| runs(layer.kind)) {
+        notes.push(
+            "what is on it is stopped first and started again afterwards: mdadm --stop and --assemble, vgchange -an and -ay, cryptsetup close \
+             and open; `blockdev --rereadpt` before that, where the kernel did not take the new table"
+                .to_owned(),
+        );
+    }
+    notes
 }
 
 /// Where the last partition must have ended.
@@ -365,10 +411,13 @@ fn sector(layer: &Layer) -> SectorSize {
         .unwrap_or(SectorSize::B512)
 }
 
-fn by_hand(plan: Partitions, hindrances: Vec<String>) -> Proposal {
+fn by_hand(situation: &Situation<'_>, plan: Partitions, hindrances: Vec<String>) -> Proposal {
     Proposal {
+        title: format!(
+            "move partitions of {} to where the grids below have a boundary in common",
+            situation.stack.layer(plan.device).name
+        ),
         change: Change::Partitions(plan),
-        title: "move partitions to where the grids below have a boundary in common".to_owned(),
         how: How::ByHand,
         arithmetic: Vec::new(),
         notes: Vec::new(),

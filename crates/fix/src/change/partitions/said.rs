@@ -29,6 +29,20 @@ pub(super) fn shown(layer: &Layer) -> Option<Bytes> {
     }
 }
 
+/// The size of a device that is only known rounded: the least that it can be, and no less than where its partitions end.
+pub(super) fn size(device: &Layer, partitions: &[(LayerId, &Layer)]) -> Option<Bytes> {
+    let least = shown(device)?;
+    let Value::Between(size) = &device.attribute(Key::SizeShown)?.value else {
+        return Some(least);
+    };
+    let placements = partitions
+        .iter()
+        .filter_map(|(_, layer)| layer.placement.as_ref());
+    let ends = placements.map(|placement| placement.value.end());
+    let end = ends.max().filter(|end| *end <= size.to());
+    Some(end.map_or(least, |end| end.max(least)))
+}
+
 /// The number in what Windows calls a partition: 2 of `disk 1 partition 2` and of `partition 2 (E:) of vmware virtual disk`.
 /// WMI counts from 0, and only those that hold something: `partition #0`.
 pub(super) fn named_number(name: &str) -> Option<u64> {

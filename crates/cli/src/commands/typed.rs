@@ -1,0 +1,48 @@
+//! Words of a command line as they would be typed again.
+
+use std::path::{Path, PathBuf};
+use straddle::geometry::Unit;
+
+use crate::args::Geometry;
+
+/// Targets, and what they are said to lie on.
+pub(super) fn words(targets: &[PathBuf], geometry: &Geometry) -> Vec<String> {
+    let flags = [
+        ("--logical-sector", geometry.logical_sector),
+        ("--physical-sector", geometry.physical_sector),
+        ("--stripe-unit", geometry.stripe_unit),
+        ("--stripe-width", geometry.stripe_width),
+    ];
+    let flags = flags
+        .into_iter()
+        .filter_map(|(flag, unit)| Some(format!("{flag} {}", size(unit?))));
+    let targets = targets.iter().map(|target| path(target));
+    targets.chain(flags).collect()
+}
+
+/// A size in one word.
+pub(super) fn size(unit: Unit) -> String {
+    unit.to_string().replace(' ', "")
+}
+
+fn path(target: &Path) -> String {
+    let text = target.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+    match text.chars().all(plain) && !text.is_empty() {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path;
+    use std::path::Path;
+
+    #[test]
+    fn what_a_shell_would_take_apart_is_quoted() {
+        assert_eq!(path(Path::new("/dev/sda")), "/dev/sda");
+        assert_eq!(path(Path::new("two words")), "'two words'");
+        assert_eq!(path(Path::new("it's $x")), r"'it'\''s $x'");
+    }
+}

@@ -1,0 +1,46 @@
+//! What `straddle fix` says when there is no plan, no script, or nothing to hold a plan against.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+use support::{straddle, tool};
+
+#[test]
+fn what_cannot_be_done_is_said_with_the_next_step() {
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = folder.path();
+    let made = tool(
+        "fdisk",
+        Command::new("sh")
+            .args([
+                "-euc",
+                "truncate -s 64M off.img on.img; \
+                 printf 'label: dos\\nlabel-id: 0x1\\nstart=63,size=65536,type=83\\n' | sfdisk -q off.img; \
+                 printf 'label: dos\\nlabel-id: 0x1\\nstart=2048,size=65536,type=83\\n' | sfdisk -q on.img; \
+                 mkdir many; cp off.img on.img many",
+            ])
+            .current_dir(folder),
+    );
+    assert!(made.status.success(), "{made:?}");
+    fs::write(folder.join("none.json"), "{\"cured\": []}").expect("writable");
+    let all: [&[&str]; 9] = [
+        &["on.img"],
+        &["missing.img"],
+        &["many"],
+        &["on.img", "--script", "sfdisk"],
+        &["off.img", "--script", "mdadm"],
+        &["off.img", "--script", "diskpart"],
+        &["off.img", "--verify", "missing.json"],
+        &["off.img", "--verify", "off.img"],
+        &["off.img", "--verify", "none.json"],
+    ];
+    let said: Vec<String> = all
+        .iter()
+        .map(|words| {
+            let run = straddle(folder, &[&["fix"], *words].concat());
+            format!("$ straddle fix {}\n{}", words.join(" "), run.transcript())
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
