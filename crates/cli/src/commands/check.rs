@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
             mode(args, many),
             Mode::Quiet | Mode::Lines | Mode::Summary(_)
         );
+    let next = next(args);
     let totals = match jobs.as_slice() {
         [job] if folder => {
             let outcomes = checker.check(job);
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
             for (name, outcome) in outcomes {
                 sink.add(sink::rendered(mode, name, outcome))?;
             }
-            sink.close()?
+            sink.close(next.as_deref())?
         }
         jobs => {
             let mode = mode(args, many);
@@ -95,13 +96,26 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
                 },
                 |pieces| pieces.into_iter().try_for_each(|piece| sink.add(piece)),
             )?;
-            sink.close()?
+            sink.close(next.as_deref())?
         }
     };
     Ok(match (totals.failed, totals.found) {
         (true, _) => FAILED,
         (false, true) => FOUND,
         (false, false) => CLEAN,
+    })
+}
+
+/// What makes a plan for what was checked; `None` where the same words would not mean the same.
+fn next(args: &Check) -> Option<String> {
+    let is_plain = args.sysroot.is_none()
+        && args.take_as == As::Auto
+        && args.guest_files.is_empty()
+        && args.at.is_empty();
+    is_plain.then(|| {
+        let mut words = vec!["straddle fix".to_owned()];
+        words.extend(super::typed::words(&args.targets, &args.geometry));
+        words.join(" ")
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use straddle::fix::change::KINDS;
 use straddle::report::{Digest, Fleet, SCHEMA, csv, text};
+use straddle::rules::Severity;
 
 use super::Outcome;
 use crate::args::FailOn;
@@ -38,8 +40,9 @@ pub(super) enum Shape {
 
 /// What one job came to, ready to be written.
 pub(super) enum Piece {
-    /// Checked: its text, and its digest for the totals. Findings stay with the thread that made them.
-    Checked(Vec<u8>, Digest),
+    /// Checked: its text, its digest for the totals, and whether there is a change that would cure what is dear. Findings stay with the
+    /// thread that made them.
+    Checked(Vec<u8>, Digest, bool),
     /// Nothing recognised in it.
     Unrecognised,
     /// Could not be read.
@@ -69,7 +72,15 @@ pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome
         }
     };
     match written {
-        Ok(()) => Piece::Checked(bytes, Digest::of(&checked)),
+        Ok(()) => {
+            let has_cure = checked.findings.iter().any(|finding| {
+                let mut kinds = KINDS.iter();
+                // A note is worth no outage.
+                finding.severity >= Severity::Warning
+                    && kinds.any(|kind| kind.cures.contains(&finding.code))
+            });
+            Piece::Checked(bytes, Digest::of(&checked), has_cure)
+        }
         Err(error) => Piece::Failed(checked.name, error.to_string()),
     }
 }
@@ -83,6 +94,7 @@ pub(super) struct Sink {
     fleet: Fleet,
     failures: Vec<(String, String)>,
     found: bool,
+    has_cure: bool,
 }
 
 /// What decides the exit status.
@@ -120,13 +132,15 @@ impl Sink {
             fleet: Fleet::default(),
             failures: Vec::new(),
             found: false,
+            has_cure: false,
         })
     }
 
     /// Writes one piece.
     pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
         match piece {
-            Piece::Checked(bytes, digest) => {
+            Piece::Checked(bytes, digest, has_cure) => {
+                self.has_cure |= has_cure;
                 let first = self.fleet.targets() == 0;
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
@@ -165,8 +179,13 @@ impl Sink {
     }
 
     /// Writes what comes after the last target.
-    pub(super) fn close(mut self) -> anyhow::Result<Totals> {
+    /// `next` says what makes a plan for a single target.
+    pub(super) fn close(mut self, next: Option<&str>) -> anyhow::Result<Totals> {
         let summary = self.fleet.summary();
+        if let (Mode::Report, false, true, Some(next)) = (self.mode, self.many, self.has_cure, next)
+        {
+            writeln!(self.out, "is it worth fixing, and how: {next}")?;
+        }
         match self.mode {
             Mode::Json | Mode::Summary(Shape::Json) => {
                 let failures: Vec<_> = self
