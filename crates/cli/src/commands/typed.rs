@@ -28,6 +28,15 @@ pub(super) fn size(unit: Unit) -> String {
 fn path(target: &Path) -> String {
     let text = target.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+    if text.chars().any(char::is_control) {
+        // Nothing that a terminal would obey is printed.
+        let escaped = text.chars().map(|c| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        });
+        return format!("$'{}'", escaped.collect::<String>());
+    }
     match text.chars().all(plain) && !text.is_empty() {
         true => text,
         false => format!("'{}'", text.replace('\'', "'\\''")),
@@ -44,5 +53,7 @@ mod tests {
         assert_eq!(path(Path::new("/dev/sda")), "/dev/sda");
         assert_eq!(path(Path::new("two words")), "'two words'");
         assert_eq!(path(Path::new("it's $x")), r"'it'\''s $x'");
+        let hostile = Path::new("it's\n\u{1b}[31m");
+        assert_eq!(path(hostile), r"$'it\'s\u000a\u001b[31m'");
     }
 }
