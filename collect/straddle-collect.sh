@@ -153,7 +153,13 @@ plan_linux() {
     # For versions without JSON.
     add pvs-text pvs --readonly --config devices/hints=none --units b -o +pe_start
     add lvs-text lvs --readonly --config devices/hints=none --units b --segments -o +devices,stripes,stripesize
-    add dmsetup-table dmsetup table
+    # Where there is no mapping it has nothing to say, and would make /dev/mapper.
+    set +f
+    for path in /sys/block/dm-*; do
+        [ ! -e "$path" ] || add dmsetup-table dmsetup table
+        break
+    done
+    set -f
     add zdb zdb -C
     add zpool-status zpool status -P
 
