@@ -7,23 +7,15 @@ use straddle_stack::Source;
 use super::shell::comment;
 use super::{Refusal, Writer};
 use crate::Step;
-use crate::change::Change;
 use crate::change::partitions::{Entry, Partitions, Resize};
 
-/// The beginning of every step about partitions: functions, the folder of this run with room for `copied`, and the kind of
+/// The beginning of every step about partitions: the folder of this run with room for `copied`, and the kind of
 /// device that the table is for.
 pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<String, Refusal> {
     let partitions = super::partitions_of(&step.change)?;
     let disk = writer.disk(partitions.device);
-    let steps = writer.job.plan.steps.iter();
-    let first = steps
-        .filter(|step| matches!(step.change, Change::Partitions(_)))
-        .map(|step| step.number)
-        .next();
+    writer.know(FUNCTIONS);
     let mut out = String::new();
-    if first == Some(step.number) {
-        out += FUNCTIONS;
-    }
     let _ = writeln!(
         out,
         "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\

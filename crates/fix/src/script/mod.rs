@@ -157,6 +157,8 @@ pub struct Writer<'a> {
     guarded: Vec<LayerId>,
     /// What must hold before anything is written, beside the guards.
     checks: RefCell<String>,
+    /// Functions that steps may call, beside those that all may; a script has those that it uses.
+    functions: RefCell<Vec<&'static str>>,
     /// Options of the script, beside those that all have.
     choices: RefCell<Vec<&'static prelude::Choice>>,
     /// Those of the guarded that are virtual disks: the script changes them as raw bytes.
@@ -170,6 +172,7 @@ impl<'a> Writer<'a> {
             job,
             guarded: Vec::new(),
             checks: RefCell::default(),
+            functions: RefCell::default(),
             choices: RefCell::default(),
             packed: Vec::new(),
         }
@@ -179,6 +182,14 @@ impl<'a> Writer<'a> {
     /// given, and before any step writes.
     pub fn check(&self, lines: &str) {
         self.checks.borrow_mut().push_str(lines);
+    }
+
+    /// Makes functions known that a step may call.
+    fn know(&self, functions: &'static str) {
+        let mut known = self.functions.borrow_mut();
+        if !known.contains(&functions) {
+            known.push(functions);
+        }
     }
 
     /// Adds an option.

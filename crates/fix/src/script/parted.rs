@@ -52,7 +52,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         partitions,
         "grep -c '^ *[0-9][0-9]* ' \"$work/table.before\"",
     );
-    out += if partitions.table == "gpt" { GPT } else { MBR };
+    writer.know(if partitions.table == "gpt" { GPT } else { MBR });
     for entry in &partitions.entries {
         if partitions.table == "gpt" {
             let n = entry.number;
@@ -144,13 +144,13 @@ fn table(out: &mut String, disk: &str, partitions: &Partitions) {
             .collect();
         let _ = writeln!(
             out,
-            "as_before {disk} {} {}",
+            "entries_as_before {disk} {} {}",
             partitions.sector.get(),
             numbers.join(" ")
         );
     } else {
         for (number, ..) in &primary {
-            let _ = writeln!(out, "as_before {disk} {number}");
+            let _ = writeln!(out, "type_as_before {disk} {number}");
         }
     }
     if let Some(extended) = partitions.extended.as_ref().filter(|_| again) {
@@ -181,8 +181,8 @@ record() {
     echo $((here + 446))
 }
 
-# as_before DISK NUMBER: flag and type of a primary partition
-as_before() {
+# type_as_before DISK NUMBER: flag and type of a primary partition
+type_as_before() {
     entry=$((446 + ($2 - 1) * 16))
     put_number "$(number "$work/sector.before" "$entry" 1)" 1 "$1" "$entry"
     put_number "$(number "$work/sector.before" $((entry + 4)) 1)" 1 "$1" $((entry + 4))
@@ -198,8 +198,8 @@ crc32() {
         gzip -1 -c | tail -c 8 | od -An -v --endian=little -t u4 -N 4 | tr -d ' \n'
 }
 
-# as_before DISK SECTOR NUMBER…: type, GUID, attributes and name of each, in both copies of the table
-as_before() {
+# entries_as_before DISK SECTOR NUMBER…: type, GUID, attributes and name of each, in both copies of the table
+entries_as_before() {
     gpt=$1
     sector=$2
     shift 2

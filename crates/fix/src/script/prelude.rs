@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-/// Those pieces of `prelude`, divided by empty lines, that `text` uses, or that one of them uses: functions by their name, others by
+/// Those pieces of `known`, divided by empty lines, that `text` uses, or that one of them uses: functions by their name, others by
 /// the variable that they begin with.
-pub(super) fn used(prelude: &str, text: &str) -> String {
-    let pieces: Vec<&str> = prelude
-        .split("\n\n")
-        .filter(|piece| !piece.trim().is_empty())
+pub(super) fn used<'a>(known: impl Iterator<Item = &'a &'a str>, text: &str) -> String {
+    let pieces: Vec<&str> = known
+        .flat_map(|functions| functions.split("\n\n"))
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
         .collect();
     let mut taken = vec![false; pieces.len()];
     let mut all = text.to_owned();
@@ -32,9 +33,7 @@ pub(super) fn used(prelude: &str, text: &str) -> String {
         all += pieces[next];
     }
     let taken = pieces.iter().zip(&taken).filter(|(_, taken)| **taken);
-    taken
-        .map(|(piece, _)| format!("{}\n\n", piece.trim_end()))
-        .collect()
+    taken.map(|(piece, _)| format!("{}\n\n", piece)).collect()
 }
 
 /// True when a line of `text` calls the function `name`.

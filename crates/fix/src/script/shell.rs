@@ -88,10 +88,11 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
     }
     out += "set -eu\n\n";
     let text = format!("{}{}{}", parts.guards, parts.body, parts.closed);
-    let functions = match tool.language {
-        Language::Esxi => used(esxi::PRELUDE, &text),
-        _ => used(PRELUDE, &text),
+    let prelude = match tool.language {
+        Language::Esxi => esxi::PRELUDE,
+        _ => PRELUDE,
     };
+    let functions = used([prelude].iter().chain(&parts.functions), &text);
     let mut choices = parts.choices;
     if refills || tool.language == Language::Esxi {
         choices.push(&BACKED_UP);
@@ -100,7 +101,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
     out += &options(&choices, keeps);
     out += COMMON;
     out += &functions;
-    out += &parts.guards;
+    out += parts.guards.trim_start();
     out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
     out += &parts.body;
     out += &parts.closed;
@@ -116,6 +117,8 @@ struct Parts {
     body: String,
     /// What is done when all steps are.
     closed: String,
+    /// Functions that steps may call, beside the prelude.
+    functions: Vec<&'static str>,
     /// Options of the tool.
     choices: Vec<&'static Choice>,
     /// Virtual disks that new files are written of.
@@ -168,6 +171,7 @@ impl Parts {
             guards,
             body: opened + &body,
             closed,
+            functions: writer.functions.into_inner(),
             choices: writer.choices.into_inner(),
             packed: writer.packed,
         })
