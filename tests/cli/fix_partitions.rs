@@ -644,6 +644,8 @@ fn no_other_disk_is_touched() {
             &["--yes"],
             &[("losetup", "echo /dev/loop7")],
         );
+        let pool = format!("echo '  {} ONLINE 0 0 0'", disk.display());
+        refused("is in a ZFS pool", &whole, &["--yes"], &[("zpool", &pool)]);
         // A partition that is longer than planned, and one that nobody planned.
         let mut other = whole.clone();
         other[if table == Mbr { 446 + 12 } else { 1024 + 40 }] ^= 1;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use straddle::fix::Ask;
 use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::{Asked, Checked};
@@ -19,7 +20,7 @@ use straddle::stack::{Fact, Key, LayerKind, Stack};
 use crate::args::{As, Check, Format, Geometry};
 use crate::{CLEAN, FAILED, FOUND};
 use expand::{Job, Origin};
-use sink::{Mode, Shape, Sink};
+use sink::{Mode, Next, Shape, Sink};
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let root = root(args)?;
@@ -72,14 +73,16 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
                 _ => true,
             };
             let mode = mode(args, many);
+            let next = next.filter(|_| !many);
             let mut sink = Sink::open(mode, many, args.fail_on)?;
             for (name, outcome) in outcomes {
-                sink.add(sink::rendered(mode, name, outcome))?;
+                sink.add(sink::rendered(mode, name, outcome, next.as_ref()))?;
             }
-            sink.close(next.as_deref())?
+            sink.close()?
         }
         jobs => {
             let mode = mode(args, many);
+            let next = next.filter(|_| !many);
             let mut sink = Sink::open(mode, many, args.fail_on)?;
             for (path, error) in unlisted {
                 sink.fail(&path.display().to_string(), &error.to_string())?;
@@ -90,13 +93,13 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
                 progress,
                 |job| {
                     let outcomes = checker.check(job).into_iter();
-                    let rendered =
-                        outcomes.map(|(name, outcome)| sink::rendered(mode, name, outcome));
+                    let rendered = outcomes
+                        .map(|(name, outcome)| sink::rendered(mode, name, outcome, next.as_ref()));
                     rendered.collect::<Vec<_>>()
                 },
                 |pieces| pieces.into_iter().try_for_each(|piece| sink.add(piece)),
             )?;
-            sink.close(next.as_deref())?
+            sink.close()?
         }
     };
     Ok(match (totals.failed, totals.found) {
@@ -107,15 +110,25 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
 }
 
 /// What makes a plan for what was checked; `None` where the same words would not mean the same.
-fn next(args: &Check) -> Option<String> {
+fn next(args: &Check) -> Option<Next> {
     let is_plain = args.sysroot.is_none()
         && args.take_as == As::Auto
         && args.guest_files.is_empty()
         && args.at.is_empty();
     is_plain.then(|| {
         let mut words = vec!["straddle fix".to_owned()];
-        words.extend(super::typed::words(&args.targets, &args.geometry));
-        words.join(" ")
+        words.extend(super::typed::words(&args.targets, &args.geometry, &args.io));
+        let options = Options {
+            io: args.io.clone(),
+            in_full: false,
+        };
+        Next {
+            command: words.join(" "),
+            ask: Ask {
+                options,
+                ..Ask::default()
+            },
+        }
     })
 }
 

@@ -134,7 +134,7 @@ fn print(args: &Fix, name: &str, plan: &Plan) -> anyhow::Result<()> {
 
 /// What was typed behind `straddle fix`, as far as it changes the plan.
 fn typed(args: &Fix) -> String {
-    let mut words = typed::words(&args.targets, &args.geometry);
+    let mut words = typed::words(&args.targets, &args.geometry, &args.io);
     if let Some(unit) = args.allocation_unit {
         words.push(format!("--allocation-unit {}", typed::size(unit)));
     }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use straddle::geometry::Unit;
+use straddle::rules::Options;
 
 use crate::args::Geometry;
 
-/// Targets, and what they are said to lie on.
-pub(super) fn words(targets: &[PathBuf], geometry: &Geometry) -> Vec<String> {
+/// Targets, what they are said to lie on, and the request sizes where they are not the usual ones.
+pub(super) fn words(targets: &[PathBuf], geometry: &Geometry, io: &[Unit]) -> Vec<String> {
     let flags = [
         ("--logical-sector", geometry.logical_sector),
         ("--physical-sector", geometry.physical_sector),
@@ -17,7 +18,11 @@ pub(super) fn words(targets: &[PathBuf], geometry: &Geometry) -> Vec<String> {
         .into_iter()
         .filter_map(|(flag, unit)| Some(format!("{flag} {}", size(unit?))));
     let targets = targets.iter().map(|target| path(target));
-    targets.chain(flags).collect()
+    let io = (io != Options::default().io).then(|| {
+        let sizes: Vec<String> = io.iter().map(|io| size(*io)).collect();
+        format!("--io {}", sizes.join(","))
+    });
+    targets.chain(flags).chain(io).collect()
 }
 
 /// A size in one word.

@@ -117,12 +117,13 @@ impl Change {
         }
     }
 
-    /// What may hold those layers, since the script takes it apart: the name of an array, `dm`.
+    /// What may hold those layers, since the script takes it apart: the name of an array, `dm`, `zfs`.
     #[must_use]
     pub fn holder(&self) -> Option<&str> {
         match self {
             Change::Array(array) => Some(&array.name),
             Change::VolumeGroup(_) => Some("dm"),
+            Change::Pool(_) => Some("zfs"),
             _ => None,
         }
     }

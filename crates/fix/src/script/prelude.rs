@@ -186,13 +186,22 @@ contents_may_go() {
     [ "$backed_up" = 1 ] || die "$1 may hold files, which would be lost; with a backup that was test-restored, add --contents-are-backed-up"
 }
 
-# not_in_use DEVICE [HOLDER]: neither it nor a partition of it, except by HOLDER; `dm` stands for all of device-mapper
+# not_in_use DEVICE [HOLDER]: neither it nor a partition of it, except by HOLDER; `dm` stands for all of device-mapper, `zfs` for
+# every pool
 not_in_use() {
     real=$(readlink -f "$1")
     # In these files a blank is \040.
     shown=$(printf '%s' "$real" | sed 's/ /\\040/g')
     if cat /proc/mounts /proc/swaps 2> /dev/null | grep -q -F -e "$shown"; then
         die "$1, or a partition of it, is mounted or used for swapping"
+    fi
+    # What is in a pool has no holder in sysfs.
+    if [ "${2-}" != zfs ] && command -v zpool > /dev/null 2>&1; then
+        for member in $({ zpool status -P || zpool status; } 2> /dev/null | awk '$1 ~ "^/" { print $1 }'); do
+            case $(readlink -f "$member") in
+            "$real"*) die "$1, or a partition of it, is in a ZFS pool: export that first" ;;
+            esac
+        done
     fi
     if [ -b "$1" ]; then
         name=${real##*/}

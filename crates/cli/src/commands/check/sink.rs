@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use straddle::fix::change::KINDS;
-use straddle::report::{Digest, Fleet, SCHEMA, csv, text};
-use straddle::rules::Severity;
+use straddle::fix::{self, Ask, change::KINDS};
+use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, text};
+use straddle::rules::{Finding, Severity};
 
 use super::Outcome;
 use crate::args::FailOn;
@@ -40,17 +40,41 @@ pub(super) enum Shape {
 
 /// What one job came to, ready to be written.
 pub(super) enum Piece {
-    /// Checked: its text, its digest for the totals, and whether there is a change that would cure what is dear. Findings stay with the
-    /// thread that made them.
-    Checked(Vec<u8>, Digest, bool),
+    /// Checked: its text, and its digest for the totals. Findings stay with the thread that made them.
+    Checked(Vec<u8>, Digest),
     /// Nothing recognised in it.
     Unrecognised,
     /// Could not be read.
     Failed(String, String),
 }
 
-/// Renders what a job came to; runs on the worker's thread.
-pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome>) -> Piece {
+/// What to do about a target's findings.
+pub(super) struct Next {
+    /// The command that makes a plan for it.
+    pub(super) command: String,
+    /// What that command is asked for.
+    pub(super) ask: Ask,
+}
+
+impl Next {
+    /// Whether the plan would have a step, and the findings are not all notes, which are worth no outage.
+    fn is_any(&self, checked: &Checked) -> bool {
+        let cures = |finding: &Finding| KINDS.iter().any(|kind| kind.cures.contains(&finding.code));
+        let mut dear = checked
+            .findings
+            .iter()
+            .filter(|f| f.severity >= Severity::Warning);
+        dear.any(cures) && !fix::plan(&checked.stack, &self.ask).is_empty()
+    }
+}
+
+/// Renders what a job came to; runs on the worker's thread. A report ends with what to do `next`.
+pub(super) fn rendered(
+    mode: Mode,
+    name: String,
+    outcome: anyhow::Result<Outcome>,
+    next: Option<&Next>,
+) -> Piece {
     let checked = match outcome {
         Ok(Outcome::Checked(checked)) => checked,
         Ok(Outcome::Unrecognised) => return Piece::Unrecognised,
@@ -62,7 +86,12 @@ pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome
         Mode::Summary(Shape::Csv) => {
             csv::target(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
         }
-        Mode::Report => bytes.write_all(text::report(&checked).as_bytes()),
+        Mode::Report => {
+            let next = next.filter(|next| next.is_any(&checked));
+            let next = next.map(|next| format!("is it worth fixing, and how: {}\n", next.command));
+            let report = text::report(&checked) + &next.unwrap_or_default();
+            bytes.write_all(report.as_bytes())
+        }
         Mode::Lines => writeln!(bytes, "{}", text::line(&checked)),
         Mode::Json => {
             serde_json::to_writer(&mut bytes, &checked.document()).map_err(io::Error::from)
@@ -72,15 +101,7 @@ pub(super) fn rendered(mode: Mode, name: String, outcome: anyhow::Result<Outcome
         }
     };
     match written {
-        Ok(()) => {
-            let has_cure = checked.findings.iter().any(|finding| {
-                let mut kinds = KINDS.iter();
-                // A note is worth no outage.
-                finding.severity >= Severity::Warning
-                    && kinds.any(|kind| kind.cures.contains(&finding.code))
-            });
-            Piece::Checked(bytes, Digest::of(&checked), has_cure)
-        }
+        Ok(()) => Piece::Checked(bytes, Digest::of(&checked)),
         Err(error) => Piece::Failed(checked.name, error.to_string()),
     }
 }
@@ -94,7 +115,6 @@ pub(super) struct Sink {
     fleet: Fleet,
     failures: Vec<(String, String)>,
     found: bool,
-    has_cure: bool,
 }
 
 /// What decides the exit status.
@@ -132,15 +152,13 @@ impl Sink {
             fleet: Fleet::default(),
             failures: Vec::new(),
             found: false,
-            has_cure: false,
         })
     }
 
     /// Writes one piece.
     pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
         match piece {
-            Piece::Checked(bytes, digest, has_cure) => {
-                self.has_cure |= has_cure;
+            Piece::Checked(bytes, digest) => {
                 let first = self.fleet.targets() == 0;
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
@@ -179,13 +197,8 @@ impl Sink {
     }
 
     /// Writes what comes after the last target.
-    /// `next` says what makes a plan for a single target.
-    pub(super) fn close(mut self, next: Option<&str>) -> anyhow::Result<Totals> {
+    pub(super) fn close(mut self) -> anyhow::Result<Totals> {
         let summary = self.fleet.summary();
-        if let (Mode::Report, false, true, Some(next)) = (self.mode, self.many, self.has_cure, next)
-        {
-            writeln!(self.out, "is it worth fixing, and how: {next}")?;
-        }
         match self.mode {
             Mode::Json | Mode::Summary(Shape::Json) => {
                 let failures: Vec<_> = self
