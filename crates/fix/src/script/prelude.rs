@@ -186,6 +186,10 @@ contents_may_go() {
     [ "$backed_up" = 1 ] || die "$1 may hold files, which would be lost; with a backup that was test-restored, add --contents-are-backed-up"
 }
 
+# Members of ZFS pools, once they were asked for.
+pools_asked=no
+pooled=
+
 # not_in_use DEVICE [HOLDER]: neither it nor a partition of it, except by HOLDER; `dm` stands for all of device-mapper, `zfs` for
 # every pool
 not_in_use() {
@@ -196,13 +200,15 @@ not_in_use() {
         die "$1, or a partition of it, is mounted or used for swapping"
     fi
     # What is in a pool has no holder in sysfs.
-    if [ "${2-}" != zfs ] && command -v zpool > /dev/null 2>&1; then
-        for member in $({ zpool status -P || zpool status; } 2> /dev/null | awk '$1 ~ "^/" { print $1 }'); do
-            case $(readlink -f "$member") in
-            "$real"*) die "$1, or a partition of it, is in a ZFS pool: export that first" ;;
-            esac
-        done
+    if [ "$pools_asked" = no ] && command -v zpool > /dev/null 2>&1; then
+        pooled=$({ zpool status -P || zpool status; } 2> /dev/null | awk '$1 ~ "^/" { print $1 }')
     fi
+    pools_asked=yes
+    for member in $pooled; do
+        case $(readlink -f "$member") in
+        "$real"*) [ "${2-}" = zfs ] || die "$1, or a partition of it, is in a ZFS pool: export that first" ;;
+        esac
+    done
     if [ -b "$1" ]; then
         name=${real##*/}
         for held in "/sys/class/block/$name/holders"/* "/sys/class/block/$name/$name"*/holders/*; do
