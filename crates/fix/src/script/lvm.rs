@@ -88,7 +88,7 @@ fn moved(group: &VolumeGroup, disk: &str, n: usize) -> String {
          start=$(pvs --noheadings --nosuffix --units b -o pe_start \"$onto\" | tr -d ' ')\n\
          [ $(((start - {offset}) % {unit})) = 0 ] || fail \"pvcreate puts the first extent of $onto at $start\"\n\
          vgextend -q -q \"$group{n}\" \"$onto\"\n\
-         [ \"$used{n}\" = 0 ] || pvmove -q -i 60 {disk} \"$onto\"\n\
+         [ \"$used{n}\" = 0 ] || pvmove -q -i 5 {disk} \"$onto\"\n\
          vgreduce -q -q \"$group{n}\" {disk}\n\
          doing=\nsay {disk} 'is a physical volume of no group now'\n",
         alignment = alignment(group.alignment, group.alignment_offset),
