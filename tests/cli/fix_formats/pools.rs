@@ -1,0 +1,213 @@
+//! ZFS pools, by the tools and the daemon of zfs-fuse.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::ways::way;
+use super::{kept, looks_like, planned, run, sh, shown, words};
+
+/// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
+struct Daemon {
+    child: Option<Child>,
+    _one: MutexGuard<'static, ()>,
+}
+
+static ONE: Mutex<()> = Mutex::new(());
+
+fn zfs(words: &[&str]) -> (bool, String) {
+    let output = Command::new("timeout")
+        .arg("30")
+        .args(words)
+        .output()
+        .expect("coreutils");
+    assert_ne!(
+        output.status.code(),
+        Some(127),
+        "{} is missing: Debian package zfs-fuse",
+        words[0]
+    );
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.success(), text)
+}
+
+impl Daemon {
+    fn start() -> Daemon {
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if zfs(&["zpool", "list"]).0 {
+            return Daemon {
+                child: None,
+                _one: one,
+            };
+        }
+        let child = Command::new("zfs-fuse")
+            .args(["--no-daemon", "--no-kstat-mount"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("zfs-fuse, of the Debian package of that name");
+        let daemon = Daemon {
+            child: Some(child),
+            _one: one,
+        };
+        let started = Instant::now();
+        while !zfs(&["zpool", "list"]).0 {
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "zfs-fuse does not answer"
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        daemon
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Makes a pool with a file in it, exported; the file is in the dataset `data`.
+fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool destroy {name} 2> /dev/null || :; truncate -s 128M {}; timeout 30 zpool create -m none -o ashift=9 {name} {vdevs}; \
+             timeout 30 zfs create -o straddle:test=kept -o mountpoint=$PWD/mounted -o recordsize=8k {name}/data; \
+             seq 1 99999 > mounted/file; timeout 30 zpool export {name}",
+            images.join(" ")
+        ),
+    );
+}
+
+/// Destroys a pool; what was mounted of it may be busy for a moment.
+fn destroy(name: &str) {
+    let started = Instant::now();
+    while !zfs(&["zpool", "destroy", name]).0 {
+        assert!(started.elapsed() < Duration::from_secs(20), "{name} stays");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Imports a pool and gives what its dataset says, and the sum of its file.
+fn imported(folder: &Path, name: &str) -> String {
+    let lines = format!(
+        "timeout 30 zpool import -d $PWD {name}; timeout 30 zfs get -H -o value straddle:test,recordsize {name}/data; \
+         cksum < mounted/file"
+    );
+    sh(folder, &lines)
+}
+
+#[test]
+fn a_pool_is_made_again_from_a_stream_of_itself() {
+    let _daemon = Daemon::start();
+    let pools = [
+        ("straddlefix1", "$PWD/a.img", vec!["a.img"]),
+        (
+            "straddlefix2",
+            "mirror $PWD/a.img $PWD/b.img",
+            vec!["a.img", "b.img"],
+        ),
+        (
+            "straddlefix3",
+            "raidz1 $PWD/a.img $PWD/b.img $PWD/c.img",
+            vec!["a.img", "b.img", "c.img"],
+        ),
+    ];
+    let sum = {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        sh(folder.path(), "seq 1 99999 | cksum")
+    };
+    for (name, vdevs, images) in pools {
+        let way = way("a pool", &[], "zpool", &[]);
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = folder.path();
+        pool(folder, name, vdevs, &images);
+        let codes = planned(folder, &way, &images);
+        assert!(codes.iter().any(|code| code == "STR613"), "{codes:?}");
+        looks_like(&format!("zpool-{name}"), &shown(folder));
+        let done = run(folder, &["--yes"]);
+        assert!(done.status.success(), "{}", words(&done));
+        kept(folder, &way, &images);
+        assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
+        destroy(name);
+    }
+}
+
+#[test]
+fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
+    let _daemon = Daemon::start();
+    let name = "straddlefix5";
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    let images = ["a.img", "b.img"];
+    pool(folder, name, "mirror $PWD/a.img $PWD/b.img", &images);
+    let way = way("a pool", &[], "zpool", &[]);
+    planned(folder, &way, &images);
+    let refused = |what: &str, why: &str| {
+        let done = run(folder, &["--yes"]);
+        assert_eq!(done.status.code(), Some(2), "{what}: {}", words(&done));
+        assert!(words(&done).contains(why), "{what}: {}", words(&done));
+        assert!(
+            !zfs(&["zpool", "list", name]).0,
+            "{what}: it stays imported"
+        );
+    };
+    sh(folder, "mv b.img away.img; truncate -s 128M b.img");
+    refused("another disk", "it is another disk");
+    sh(folder, "truncate -s 127M b.img");
+    refused("another size", "the plan was made for");
+    sh(folder, "rm b.img");
+    refused("no disk", "does not exist");
+    sh(folder, "mv away.img b.img");
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool import -d $PWD {name}; timeout 30 zpool offline {name} $PWD/b.img; timeout 30 zpool export {name}"
+        ),
+    );
+    refused("not whole", "is not ONLINE");
+    sh(
+        folder,
+        &format!(
+            "timeout 30 zpool import -d $PWD {name}; timeout 30 zpool online {name} $PWD/b.img; timeout 30 zpool export {name}"
+        ),
+    );
+    // Another pool of that name is imported.
+    sh(
+        folder,
+        &format!("truncate -s 128M c.img; timeout 30 zpool create -m none {name} $PWD/c.img"),
+    );
+    let done = run(folder, &["--yes"]);
+    assert_eq!(done.status.code(), Some(2), "{}", words(&done));
+    assert!(words(&done).contains("is another"), "{}", words(&done));
+    assert!(
+        zfs(&["zpool", "list", name]).0,
+        "it was imported, and stays so"
+    );
+    destroy(name);
+    sh(
+        folder,
+        "mkdir small; mount -t tmpfs -o size=64k tmpfs small",
+    );
+    let done = run(folder, &["--yes", "small"]);
+    let left = sh(folder, "ls small/*; umount small");
+    assert_eq!(done.status.code(), Some(2), "{}", words(&done));
+    assert!(
+        words(&done).contains("the stream could not be written"),
+        "{}",
+        words(&done)
+    );
+    assert!(left.contains("stream"), "{left}");
+    let sum = sh(folder, "seq 1 99999 | cksum");
+    assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
+    let (_, snapshots) = zfs(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name"]);
+    assert!(!snapshots.contains(name), "{snapshots}");
+    destroy(name);
+}
