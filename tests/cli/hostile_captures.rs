@@ -134,7 +134,7 @@ const HEAVY: [&str; 8] = [
     "clixml-objects",
 ];
 
-/// Runs `straddle check` and says what was wrong with the way it ended, if anything was.
+/// Runs `straddle` and says what was wrong with the way it ended, if anything was.
 fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
     let used = folder.join("used");
     let output = Command::new("/usr/bin/time")
@@ -142,7 +142,6 @@ fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
         .arg(&used)
         .args(["timeout", HANG])
         .arg(env!("CARGO_BIN_EXE_straddle"))
-        .arg("check")
         .args(arguments)
         .stdin(Stdio::null())
         .output()
@@ -169,13 +168,16 @@ fn no_capture_takes_long_or_much_memory() {
     for (name, text) in captures() {
         let path = folder.path().join(format!("{name}.txt"));
         fs::write(&path, text).expect("a scratch file");
-        let summary = [OsStr::new("--summary"), path.as_os_str()];
+        let [check, fix] = ["check", "fix"].map(OsStr::new);
+        let summary = [check, OsStr::new("--summary"), path.as_os_str()];
         failures.extend(judged(folder.path(), name, &summary));
         if HEAVY.contains(&name) {
-            let whole = [path.as_os_str()];
-            let json = [OsStr::new("--json"), path.as_os_str()];
+            let whole = [check, path.as_os_str()];
+            let json = [check, OsStr::new("--json"), path.as_os_str()];
+            let plan = [fix, path.as_os_str()];
             failures.extend(judged(folder.path(), name, &whole));
             failures.extend(judged(folder.path(), name, &json));
+            failures.extend(judged(folder.path(), name, &plan));
         }
         fs::remove_file(&path).expect("a scratch file");
     }
@@ -193,7 +195,7 @@ fn no_folder_of_captures_takes_long_or_much_memory() {
             fs::write(&path, text).expect("a scratch file");
         }
     }
-    let whole = [captured.as_os_str()];
+    let whole = [OsStr::new("check"), captured.as_os_str()];
     let failure = judged(folder.path(), "folder", &whole);
     assert_eq!(failure, None);
 }

@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Ratio, Unit};
 use straddle_rules::{Code, Context, Finding, Options, Severity};
 use straddle_stack::{LayerId, Stack};
@@ -114,67 +115,163 @@ pub struct Left {
 /// Makes a plan: for each layer, from the lowest up, the changes that cure what was found there.
 #[must_use]
 pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
-    let findings = straddle_rules::check(&Context::new(stack, &ask.options));
+    let mut found = Found::new(stack, ask);
     let mut after = stack.clone();
-    // A change below may put what rests on it off a grid that it was on.
-    let mut then = findings.clone();
-    let mut steps: Vec<Step> = Vec::new();
-    let same = |a: &Finding, b: &Finding| a.code == b.code && a.layer == b.layer;
-    for (id, layer) in stack.iter() {
-        for kind in KINDS {
+    let mut proposals: Vec<(LayerId, usize, Proposal)> = Vec::new();
+    // Layers of one level do not rest on each other: the rules look once at the changes of a kind to all of them.
+    for level in levels(stack) {
+        for (order, kind) in KINDS.iter().enumerate() {
             if !ask.only.is_empty() && !ask.only.contains(&kind.name) {
                 continue;
             }
-            if !may_cure(stack, &findings, id, kind.cures)
-                && !may_cure(stack, &then, id, kind.cures)
-            {
+            let about = found.about(stack, kind.cures);
+            let layers: Vec<LayerId> = level
+                .iter()
+                .copied()
+                .filter(|id| about.contains(id))
+                .collect();
+            if layers.is_empty() {
                 continue;
             }
             let context = Context::new(&after, &ask.options);
-            let new = then
-                .iter()
-                .filter(|then| !findings.iter().any(|now| same(now, then)));
-            let known: Vec<Finding> = findings.iter().chain(new).cloned().collect();
             let situation = Situation {
                 stack: &after,
                 context: &context,
-                findings: &known,
+                findings: &found.known,
                 ask,
             };
-            let Some(proposal) = (kind.propose)(&situation, id) else {
-                continue;
-            };
+            let new = layers
+                .into_iter()
+                .filter_map(|id| Some((id, order, (kind.propose)(&situation, id)?)));
+            let new: Vec<_> = new.collect();
             drop(context);
-            if proposal.how != How::ByHand {
-                proposal.change.apply(&mut after);
-                then = straddle_rules::check(&Context::new(&after, &ask.options));
+            let mut changes = new
+                .iter()
+                .map(|(_, _, proposal)| proposal)
+                .filter(|p| p.how != How::ByHand)
+                .peekable();
+            if changes.peek().is_some() {
+                changes.for_each(|proposal| proposal.change.apply(&mut after));
+                found.again(&after, ask);
             }
-            steps.push(step(steps.len() + 1, kind.name, id, &layer.name, proposal));
+            proposals.extend(new);
         }
     }
-    let gone = findings
-        .iter()
-        .filter(|now| !then.iter().any(|then| same(now, then)));
-    // Promised is what a step is there for; what else the rules do not find on the copy may be there again on what is made.
-    let (promised, other): (Vec<&Finding>, Vec<&Finding>) =
-        gone.partition(|now| steps.iter().any(|step| cures(step.kind, now.code)));
-    let cured: Vec<Cure> = promised
+    proposals.sort_by_key(|(layer, order, _)| (*layer, *order));
+    let steps: Vec<Step> = proposals
         .into_iter()
-        .map(|now| Cure::of(stack, now, None))
-        .collect();
-    let other = other.into_iter();
-    let unpromised = other.map(|now| Cure::of(stack, now, None)).collect();
-    let left: Vec<Left> = then
-        .iter()
-        .map(|then| {
-            let before = findings.iter().find(|now| same(now, then));
-            Left {
-                finding: Cure::of(&after, before.unwrap_or(then), Some(then)),
-                why: why_left(then, &steps),
-                is_new: before.is_none(),
-            }
+        .zip(1..)
+        .map(|((layer, order, proposal), number)| {
+            step(
+                number,
+                KINDS[order].name,
+                layer,
+                &stack.layer(layer).name,
+                proposal,
+            )
         })
         .collect();
+    outcome(stack, after, &found, steps, ask)
+}
+
+/// What the rules say of the stack as it is, and of the copy.
+struct Found {
+    now: Vec<Finding>,
+    /// A change below may put what rests on it off a grid that it was on.
+    then: Vec<Finding>,
+    /// Those of now, and what is new then.
+    known: Vec<Finding>,
+}
+
+impl Found {
+    fn new(stack: &Stack, ask: &Ask) -> Found {
+        let now = straddle_rules::check(&Context::new(stack, &ask.options));
+        Found {
+            then: now.clone(),
+            known: now.clone(),
+            now,
+        }
+    }
+
+    fn again(&mut self, after: &Stack, ask: &Ask) {
+        self.then = straddle_rules::check(&Context::new(after, &ask.options));
+        let now = places(&self.now);
+        let new = self
+            .then
+            .iter()
+            .filter(|then| !now.contains_key(&place(then)));
+        self.known = self.now.iter().chain(new).cloned().collect();
+    }
+
+    /// The layers on which, or on what rests directly on them, there are findings that `codes` name.
+    fn about(&self, stack: &Stack, codes: &[Code]) -> BTreeSet<LayerId> {
+        let known = self
+            .known
+            .iter()
+            .filter(|finding| codes.contains(&finding.code));
+        known
+            .flat_map(|finding| {
+                std::iter::once(finding.layer)
+                    .chain(stack.layer(finding.layer).below.iter().copied())
+            })
+            .collect()
+    }
+}
+
+/// What makes two findings, before and after, the same.
+fn place(finding: &Finding) -> (Code, LayerId) {
+    (finding.code, finding.layer)
+}
+
+/// The first finding of each rule about each layer.
+fn places(findings: &[Finding]) -> BTreeMap<(Code, LayerId), &Finding> {
+    findings
+        .iter()
+        .rev()
+        .map(|finding| (place(finding), finding))
+        .collect()
+}
+
+/// Layers by how many lie below them on the longest way down, from those that rest on nothing up.
+fn levels(stack: &Stack) -> Vec<Vec<LayerId>> {
+    let mut levels: Vec<Vec<LayerId>> = Vec::new();
+    let mut level_of: BTreeMap<LayerId, usize> = BTreeMap::new();
+    for (id, layer) in stack.iter() {
+        let below = layer.below.iter().filter_map(|below| level_of.get(below));
+        let level = below.max().map_or(0, |below| below + 1);
+        level_of.insert(id, level);
+        if levels.len() == level {
+            levels.push(Vec::new());
+        }
+        levels[level].push(id);
+    }
+    levels
+}
+
+/// What the steps come to.
+fn outcome(stack: &Stack, after: Stack, found: &Found, steps: Vec<Step>, ask: &Ask) -> Plan {
+    let (before, then) = (places(&found.now), places(&found.then));
+    let gone = found
+        .now
+        .iter()
+        .filter(|now| !then.contains_key(&place(now)));
+    // Promised is what a step is there for; what else the rules do not find on the copy may be there again on what is made.
+    let kinds: BTreeSet<&str> = steps.iter().map(|step| step.kind).collect();
+    let (promised, other): (Vec<&Finding>, Vec<&Finding>) =
+        gone.partition(|now| kinds.iter().any(|kind| cures(kind, now.code)));
+    let cure = |now: &Finding| Cure::of(stack, now, None);
+    let cured: Vec<Cure> = promised.into_iter().map(cure).collect();
+    let unpromised = other.into_iter().map(cure).collect();
+    let by_hand = by_hand(&steps);
+    let left = found.then.iter().map(|then| {
+        let before = before.get(&place(then)).copied();
+        Left {
+            finding: Cure::of(&after, before.unwrap_or(then), Some(then)),
+            why: why_left(then, &by_hand),
+            is_new: before.is_none(),
+        }
+    });
+    let left: Vec<Left> = left.collect();
     let effort = effort(stack, &steps, ask);
     let worth = Worth::of(&steps, &cured, &left, &effort, ask);
     Plan {
@@ -188,24 +285,16 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     }
 }
 
-/// True when something by hand is planned for a finding of this rule.
-pub(crate) fn is_by_hand(steps: &[Step], code: Code) -> bool {
-    let mut by_hand = steps.iter().filter(|step| step.how == How::ByHand);
-    by_hand.any(|step| cures(step.kind, code))
+/// The first step of each kind that is work by hand, by the name of the kind.
+pub(crate) fn by_hand(steps: &[Step]) -> BTreeMap<&'static str, usize> {
+    let by_hand = steps.iter().rev().filter(|step| step.how == How::ByHand);
+    by_hand.map(|step| (step.kind, step.number)).collect()
 }
 
 /// True when a kind of change, by its name, is there to cure findings of this rule.
-fn cures(kind: &str, code: Code) -> bool {
+pub(crate) fn cures(kind: &str, code: Code) -> bool {
     let kind = KINDS.iter().find(|known| known.name == kind);
     kind.is_some_and(|kind| kind.cures.contains(&code))
-}
-
-/// True when a finding that `codes` name is on `id`, or on what rests directly on it.
-fn may_cure(stack: &Stack, findings: &[Finding], id: LayerId, codes: &[Code]) -> bool {
-    findings.iter().any(|finding| {
-        codes.contains(&finding.code)
-            && (finding.layer == id || stack.layer(finding.layer).below.contains(&id))
-    })
 }
 
 fn step(number: usize, kind: &'static str, layer: LayerId, name: &str, proposal: Proposal) -> Step {
@@ -223,45 +312,52 @@ fn step(number: usize, kind: &'static str, layer: LayerId, name: &str, proposal:
     }
 }
 
-fn why_left(finding: &Finding, steps: &[Step]) -> String {
+fn why_left(finding: &Finding, by_hand: &BTreeMap<&'static str, usize>) -> String {
     let kind = KINDS.iter().find(|kind| kind.cures.contains(&finding.code));
-    let by_hand = steps
-        .iter()
-        .find(|step| step.how == How::ByHand && kind.is_some_and(|kind| kind.name == step.kind));
-    match (by_hand, kind) {
-        (Some(step), _) => format!("step {} must be done by hand", step.number),
-        (None, kind) => match (crate::uncured::reason(finding.code), kind) {
-            (Some(why), _) => why.to_owned(),
-            (None, Some(kind)) => format!("no change of {} would do it here", kind.title),
-            (None, None) => format!(
-                "what to do is on its page: straddle explain {}",
-                finding.code
-            ),
-        },
+    let number = kind.and_then(|kind| by_hand.get(kind.name));
+    match (number, crate::uncured::reason(finding.code), kind) {
+        (Some(number), ..) => format!("step {number} must be done by hand"),
+        (None, Some(why), _) => why.to_owned(),
+        (None, None, Some(kind)) => format!("no change of {} would do it here", kind.title),
+        (None, None, None) => format!(
+            "what to do is on its page: straddle explain {}",
+            finding.code
+        ),
     }
 }
 
 /// What steps take: bytes that two steps copy are counted once, for the one that copies them more often.
 fn effort(stack: &Stack, steps: &[Step], ask: &Ask) -> Effort {
-    let outermost = steps.iter().filter(|step| {
-        !steps.iter().any(|other| {
-            let (mine, theirs) = (step.how.passes(), other.how.passes());
-            let related = if step.layer == other.layer {
-                theirs > mine || theirs == mine && other.number < step.number
-            } else {
-                stack.rests_on(step.layer, other.layer) && theirs >= mine
-                    || stack.rests_on(other.layer, step.layer) && theirs > mine
-            };
-            other.number != step.number && theirs > 0 && related
-        })
-    });
-    let hows: Vec<How> = outermost.map(|step| step.how).collect();
-    let mut again: Vec<String> = Vec::new();
-    for note in steps.iter().flat_map(|step| &step.notes) {
-        if !again.contains(note) {
-            again.push(note.clone());
+    let mut on: BTreeMap<LayerId, Vec<usize>> = BTreeMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        on.entry(step.layer).or_default().push(at);
+    }
+    let passes: Vec<u64> = steps.iter().map(|step| step.how.passes()).collect();
+    let mut is_counted = vec![true; steps.len()];
+    for (at, step) in steps.iter().enumerate() {
+        let mine = passes[at];
+        let beside = on[&step.layer].iter().copied().filter(|other| *other != at);
+        for other in beside {
+            let theirs = passes[other];
+            if theirs > 0 && (theirs > mine || theirs == mine && other < at) {
+                is_counted[at] = false;
+            }
+        }
+        let below = stack.foundations(step.layer);
+        for lower in below.iter().filter_map(|base| on.get(base)).flatten() {
+            let theirs = passes[*lower];
+            if theirs > 0 && theirs >= mine {
+                is_counted[at] = false;
+            } else if mine > theirs {
+                is_counted[*lower] = false;
+            }
         }
     }
+    let counted = steps.iter().zip(is_counted).filter(|(_, is)| *is);
+    let hows: Vec<How> = counted.map(|(step, _)| step.how).collect();
+    let mut said: BTreeSet<&str> = BTreeSet::new();
+    let notes = steps.iter().flat_map(|step| &step.notes);
+    let again = notes.filter(|note| said.insert(note)).cloned().collect();
     Effort::of(&hows, ask.rate.unwrap_or(Ask::RATE), again)
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Ratio, Unit};
 use straddle_rules::{Context, Finding, Options};
 use straddle_stack::Stack;
@@ -94,10 +95,23 @@ pub fn verify(before: &Before, stack: &Stack, options: &Options) -> Verification
         }
     }
     let findings = straddle_rules::check(&Context::new(stack, &options));
+    let names: BTreeSet<&str> = stack
+        .layers()
+        .iter()
+        .map(|layer| layer.name.as_str())
+        .collect();
+    // The first finding of each rule, anywhere and on the layers of each name.
+    let mut of: BTreeMap<(String, Option<&str>), &Finding> = BTreeMap::new();
+    for finding in &findings {
+        let name = stack.layer(finding.layer).name.as_str();
+        for name in [None, Some(name)] {
+            of.entry((finding.code.to_string(), name))
+                .or_insert(finding);
+        }
+    }
     let outcomes = before.cured.iter().map(|promise| {
-        let still = findings
-            .iter()
-            .find(|finding| is_same(stack, finding, promise));
+        let name = names.get(promise.layer.as_str()).copied();
+        let still = of.get(&(promise.code.clone(), name));
         let prices = promise.prices.iter().map(|price| {
             let rows = still.and_then(|finding| finding.prices.as_ref());
             let now = rows.and_then(|prices| prices.rows.iter().find(|row| row.io == price.io));
@@ -122,10 +136,4 @@ pub fn verify(before: &Before, stack: &Stack, options: &Options) -> Verification
     Verification {
         outcomes: outcomes.collect(),
     }
-}
-
-fn is_same(stack: &Stack, finding: &Finding, promise: &Promise) -> bool {
-    let has = |name: &str| name == promise.layer;
-    let known = stack.layers().iter().any(|layer| has(&layer.name));
-    finding.code.to_string() == promise.code && (!known || has(&stack.layer(finding.layer).name))
 }

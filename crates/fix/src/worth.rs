@@ -6,7 +6,7 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_predict::decision::{self, Work};
 use straddle_rules::Severity;
 
-use crate::plan::is_by_hand;
+use crate::plan::{by_hand, cures};
 use crate::{Ask, Cure, Effort, How, Left, Step};
 
 /// What is to be done.
@@ -70,8 +70,9 @@ impl Worth {
             };
         }
         if cured.is_empty() {
+            let kinds = by_hand(steps);
             let left = left.iter().map(|left| &left.finding);
-            let by_hand = left.filter(|cure| is_by_hand(steps, cure.code));
+            let by_hand = left.filter(|cure| kinds.keys().any(|kind| cures(kind, cure.code)));
             return by_hand_alone(&by_hand.cloned().collect::<Vec<Cure>>());
         }
         let figures = Figures::of(steps, cured, effort);
