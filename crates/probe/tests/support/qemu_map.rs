@@ -41,9 +41,9 @@ where
         })
     };
     let mut output = run();
-    // qemu-img measures how fast it can derive a key, and on a busy machine gives up when the clock of its thread has not
-    // moved: it says so, and the next try does.
-    for _ in 0..4 {
+    // qemu-img measures how fast it can derive a key, and gives up when the processor time of its thread has not moved as it
+    // must. On some virtual machines that is so two times in five, also on idle ones: another try may do.
+    for _ in 0..24 {
         let unlucky = String::from_utf8_lossy(&output.stderr).contains("accurate CPU usage");
         if output.status.success() || !unlucky {
             break;
