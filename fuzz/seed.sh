@@ -131,6 +131,20 @@ vtoc; keep vtoc truncated 1024
 blank 64K; printf 'label: dos\n1,100,bf\n' | sfdisk -q "$image"; put $((512 + 524)) eede0d6001000000; put $((512 + 540)) 00021000
 put $((512 + 584)) 02000000100000002000000; keep inspect vtoc-in-mbr
 
+# Labels of other machines
+sun() { blank 64M; parted -s -a none "$image" mklabel sun mkpart ext4 8M 24M mkpart ext4 24M 48M 2>/dev/null; }
+sun; keep 'sun inspect' parted 512
+put 436 ffffffff; keep sun geometry-max 512
+sgi() { blank 64M; parted -s -a none "$image" mklabel dvh mkpart primary ext4 8M 24M mkpart primary ext4 24M 48M 2>/dev/null; }
+sgi; keep 'sgi inspect' parted 512
+put 312 ffffffffffffffff; keep sgi start-and-length-max 512
+apple() { blank 1M; parted -s -a none "$image" mklabel mac mkpart one 100s 300s mkpart two 400s 900s 2>/dev/null; }
+apple; keep 'apple inspect' parted 8192
+put 516 ffffffff; keep apple entries-4294967295 8192
+blank 64K; put 24 0100008000000000; put 32 4e58534200100000; put 40 1000000000000000; keep 'apfs inspect' head 4096
+blank 64K; put 1024 482b0004; put 1064 0000100000000010; keep 'hfsplus inspect' head 4096
+blank 8K; put 7680 6b6f6c79; keep 'dmg inspect' trailer
+
 # Filesystems and swap: heads of what the tools make
 blank 2M; mkntfs -Fqf -c 4096 -p 63 "$image" >/dev/null 2>&1; keep 'ntfs inspect' mkntfs-4k 8192
 # The MFT's first record lies further in: a volume with its clusters brought near.

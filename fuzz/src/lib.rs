@@ -110,17 +110,12 @@ pub fn fuzz_check(data: &[u8]) {
     let Ok(stack) = straddle_sources::bytes("fuzz", bytes, &settings) else {
         return;
     };
-    let findings = check(&Context::new(&stack, &options));
     let at = Bytes::new(u64::from(data.first().copied().unwrap_or(0)) << 9);
-    let checked = Checked {
-        name: "fuzz".to_owned(),
-        stack,
-        findings,
-        asked: Asked {
-            extents: Extent::new(at, Bytes::kib(8)).into_iter().collect(),
-            of: None,
-        },
+    let asked = Asked {
+        extents: Extent::new(at, Bytes::kib(8)).into_iter().collect(),
+        of: None,
     };
+    let checked = Checked::new("fuzz", stack, &options, asked);
     let _ = straddle_report::text::report(&checked);
     let _ = checked.document();
 }

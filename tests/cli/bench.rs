@@ -115,6 +115,20 @@ fn wait_for(child: &mut Child, journal: &Path, member: &str, count: usize) {
     panic!("no {count} `{member}` lines in {}", journal.display());
 }
 
+/// Waits until a file is there.
+fn wait_for_file(child: &mut Child, file: &Path) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(120) {
+        if file.exists() {
+            return;
+        }
+        let ended = child.try_wait().expect("can be asked");
+        assert_eq!(ended, None, "it ended before it was interrupted");
+        sleep(Duration::from_millis(2));
+    }
+    panic!("no {}", file.display());
+}
+
 /// Runs of a `--format runs` table.
 fn runs_in(text: &str) -> usize {
     text.lines().count().saturating_sub(1)
@@ -359,7 +373,7 @@ fn killed_while_the_file_is_filled_nothing_misleads_a_later_run() {
     let journal = here.path().join(JOURNAL);
     let large = ["--size", "512M"];
     let mut child = start(here.path(), &[&["."], QUICK, LONG, &large]);
-    wait_for(&mut child, &journal, "created", 1);
+    wait_for_file(&mut child, &here.path().join(FILE));
     child.kill().expect("SIGKILL");
     child.wait().expect("ends");
     let text = fs::read_to_string(&journal).expect("readable");
@@ -457,7 +471,7 @@ fn ctrl_c_prints_what_was_measured_and_says_how_to_go_on() {
 fn ctrl_c_while_the_file_is_filled_leaves_nothing() {
     let here = scratch();
     let mut child = start(here.path(), &[&[".", "--size", "2G"]]);
-    wait_for(&mut child, &here.path().join(JOURNAL), "created", 1);
+    wait_for_file(&mut child, &here.path().join(FILE));
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("SIGINT");
     let output = child.wait_with_output().expect("ends");
@@ -536,6 +550,17 @@ fn a_damaged_journal_is_an_error_that_names_the_line() {
         run.transcript()
     );
     assert!(file.exists(), "it is left alone");
+    // So is one that the system gave the number of the test file's inode to: the token is not in it.
+    fs::write(here.path().join("aside"), "somebody else's").expect("writes");
+    fs::rename(here.path().join("aside"), &file).expect("renames");
+    let run = bench(here.path(), &[&["--resume", JOURNAL]]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.stderr.contains("does not belong to this journal"),
+        "{}",
+        run.transcript()
+    );
+    assert_eq!(fs::read(&file).expect("readable"), b"somebody else's");
 }
 
 /// Fails by name without root: a test that is not run must not look like one that passes.

@@ -341,3 +341,51 @@ fn write_mbr(path: &Path, sector: u32) {
     let file = fs::OpenOptions::new().write(true).open(path).expect("open");
     file.set_len(64 << 20).expect("sparse");
 }
+
+/// A table of hundreds of partitions that all have one fault.
+#[test]
+fn findings_that_repeat_are_folded() {
+    let here = scratch();
+    let mut text = "label: gpt\ndevice: /dev/sda\nunit: sectors\nsector-size: 512\n\n".to_owned();
+    for n in 1..=303 {
+        let start = 63 + (n - 1) * 2048;
+        text += &format!(
+            "/dev/sda{n} : start={start}, size=1024, type=0FC63DAF-8483-4772-8E79-3D69D8477DE4\n"
+        );
+    }
+    fs::write(here.path().join("many.txt"), text).expect("a scratch file");
+    let args = ["check", "--as", "text", "many.txt"];
+    let run = straddle(here.path(), &[&args[..], &["--format", "json"]].concat());
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let target = &document["targets"][0];
+    let told = target["findings"].as_array().expect("a list");
+    let of = |code: &str| {
+        told.iter()
+            .filter(|finding| finding["code"] == code)
+            .count()
+    };
+    assert_eq!((of("STR101"), of("STR203"), of("STR906")), (200, 200, 1));
+    assert_eq!(
+        target["folded"],
+        serde_json::json!([
+            {"code": "STR101", "more": 103, "severity": "error",
+             "worst_extra": {"numerator": 12288, "denominator": 4096, "value": 3.0}},
+            {"code": "STR203", "more": 103, "severity": "warning",
+             "worst_extra": {"numerator": 0, "denominator": 1, "value": 0.0}},
+        ])
+    );
+    let run = straddle(here.path(), &args);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let of = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!((of("error[STR101]"), of("warning[STR203]")), (201, 201));
+    for said in [
+        "error[STR101]: 103 more like these: partition starts inside a physical sector; the worst costs +300%",
+        "warning[STR203]: 103 more like these: an array may hide below, and the start is off for some or all plausible stripe units",
+    ] {
+        assert!(lines.contains(&said), "{said}");
+    }
+    // A table has a row for each partition, and what it says of each is all of it.
+    let run = straddle(here.path(), &[&args[..], &["--format", "csv"]].concat());
+    let rows = run.stdout.lines().filter(|line| line.contains("STR101"));
+    assert_eq!(rows.count(), 303);
+}

@@ -4,6 +4,8 @@
 mod blocks;
 #[path = "fix_partitions/contents.rs"]
 mod contents;
+#[path = "fix_partitions/recovery.rs"]
+mod recovery;
 #[path = "fix_partitions/refusals.rs"]
 mod refusals;
 mod support;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Seconds after which a run has failed, in a build without optimisation.
-const HANG: &str = "30";
+const HANG: &str = "120";
 /// Most memory that a run may have resident at any time, in KiB. The program's own pages are in it: in a build without
 /// optimisation some 12 MiB more than in one with it.
 const MEMORY: u64 = 76 << 10;

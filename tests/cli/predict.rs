@@ -283,6 +283,15 @@ fn nonsense_is_refused_with_what_would_be_allowed() {
         ));
     }
     snapshot("predict-refusals", &transcript);
+    let many: Vec<String> = (1..=257).map(|n| format!("{}K", n * 4)).collect();
+    let run = predict(
+        here.path(),
+        &["--profile", "fixed-service", "--offsets", &many.join(",")],
+    );
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    let said = "257 offsets; at most 256 are compared in one run, as each is a simulation of its own: give fewer, or make \
+                several runs with the same first offset";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
     // What there is grows, so the lists themselves are in no snapshot.
     for (args, expected) in [
         (["--profile", "fixed"], "fixed-service"),

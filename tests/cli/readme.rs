@@ -392,3 +392,40 @@ mod parsing {
         );
     }
 }
+
+/// Every test that the page on safety names is one that there is.
+#[test]
+fn the_tests_that_hold_promises_exist() {
+    fn sources(directory: &Path, out: &mut String) {
+        for entry in std::fs::read_dir(directory).expect("readable").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, out);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let file = path.file_stem().unwrap_or_default().to_string_lossy();
+                out.push_str(&format!("\nmod {file};\n"));
+                out.push_str(&std::fs::read_to_string(&path).expect("UTF-8"));
+            }
+        }
+    }
+    let mut code = String::new();
+    for directory in ["tests", "crates"] {
+        sources(&repository().join(directory), &mut code);
+    }
+    let page = std::fs::read_to_string(repository().join("docs/safety.md")).expect("readable");
+    let words = page.split('`').skip(1).step_by(2);
+    let is_test = |word: &&str| word.contains("::") && !word.starts_with("straddle_io::");
+    let tests: Vec<&str> = words
+        .filter(is_test)
+        .filter(|word| *word != "x::y")
+        .collect();
+    assert!(tests.len() > 12, "{tests:?}");
+    for test in tests {
+        let (module, name) = test.rsplit_once("::").expect("it has one");
+        let module = module.rsplit("::").next().expect("it has one");
+        assert!(
+            code.contains(&format!("fn {name}()")) && code.contains(&format!("mod {module};")),
+            "docs/safety.md names {test}"
+        );
+    }
+}

@@ -34,8 +34,8 @@ cargo xtask TASK
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
-  soak fuzz [MINUTES [containers|volumes|captured|bench|predict]]
-                       fuzz every target, or those of virtual disks, volumes, captured text, bench or predict, in turn, MINUTES in total (30), and archive what was run
+  soak                 list the named runs of what takes too long for every commit, with the result of the last one
+  soak NAME [MINUTES]  make one of them, and archive what came of it in tests/soak/ (all: all of them; MINUTES of fuzzing)
 ";
 
 fn main() -> ExitCode {
@@ -92,17 +92,9 @@ fn task(args: &[&str]) -> Result<()> {
         ["docs", "--check"] => docs::check(),
         ["dist"] => dist::build(false),
         ["dist", "--smoke"] => dist::build(true),
-        ["soak", "fuzz"] => soak::fuzz(30, soak::Group::All),
-        ["soak", "fuzz", minutes] => soak::fuzz(minutes.parse()?, soak::Group::All),
-        ["soak", "fuzz", minutes, "containers"] => {
-            soak::fuzz(minutes.parse()?, soak::Group::Containers)
-        }
-        ["soak", "fuzz", minutes, "volumes"] => soak::fuzz(minutes.parse()?, soak::Group::Volumes),
-        ["soak", "fuzz", minutes, "captured"] => {
-            soak::fuzz(minutes.parse()?, soak::Group::Captured)
-        }
-        ["soak", "fuzz", minutes, "bench"] => soak::fuzz(minutes.parse()?, soak::Group::Bench),
-        ["soak", "fuzz", minutes, "predict"] => soak::fuzz(minutes.parse()?, soak::Group::Predict),
+        ["soak"] => soak::list(),
+        ["soak", name] => soak::run(name, None),
+        ["soak", name, minutes] => soak::run(name, Some(minutes.parse()?)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

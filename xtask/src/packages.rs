@@ -37,7 +37,11 @@ const TESTS: &[(&str, &str)] = &[
         "gcc",
         "builds what the lab preloads, and programs of its guests",
     ),
-    ("gdisk", "sgdisk: oracle for GPT"),
+    ("gddrescue", "ddrescue: a command of the rules' pages"),
+    (
+        "gdisk",
+        "sgdisk: oracle for GPT; gdisk: a command of the rules' pages",
+    ),
     ("jq", "reads reports in the lab"),
     ("kmod", "modprobe: loads the modules of the lab's kernel"),
     ("ldmtool", "oracle for dynamic disks, in the lab too"),
@@ -58,6 +62,10 @@ const TESTS: &[(&str, &str)] = &[
         "perl: makes dynamic disks and Storage Spaces, and writes the database of a lab case",
     ),
     (
+        "qemu-system-x86",
+        "takes options that the rules' pages name; nothing is started in it",
+    ),
+    (
         "qemu-utils",
         "qemu-img and qemu-io: oracle for virtual disk containers",
     ),
@@ -71,6 +79,10 @@ const TESTS: &[(&str, &str)] = &[
         "proves that targets are opened read-only and how much is read",
     ),
     ("shellcheck", "lints the scripts of repair plans"),
+    (
+        "smartmontools",
+        "smartctl: a command of the rules' pages, in the lab",
+    ),
     ("systemd", "systemd-repart: carries out repair plans"),
     ("time", "peak memory of a run"),
     (
@@ -93,6 +105,14 @@ const TESTS: &[(&str, &str)] = &[
     (
         "wine64",
         "runs the collection script for the console of Windows",
+    ),
+    (
+        "valgrind",
+        "callgrind: instructions that readers take, for the scale test",
+    ),
+    (
+        "xfsdump",
+        "xfsdump and xfsrestore: commands of the rules' pages, in the lab",
     ),
     ("xfsprogs", "mkfs.xfs and xfs_db: oracle for XFS"),
     (

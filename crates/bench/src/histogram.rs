@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,23 @@ use std::time::Duration;
 const LONGEST: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
+/// Bytes of the V2 encoding before its counts: cookie, length, offset, digits, lowest, highest, ratio; all big-endian.
+const HEADER: usize = 40;
+
 /// Latencies of requests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latencies(hdrhistogram::Histogram<u64>);
+#[derive(Clone, Debug)]
+pub struct Latencies(Counts);
+
+/// An open histogram has 264 KiB, whatever it holds; a hundred thousand runs are kept packed.
+#[derive(Clone, Debug)]
+enum Counts {
+    Open(Histogram<u64>),
+    /// As [`Latencies::encode`] has it.
+    Packed {
+        count: u64,
+        bytes: Box<[u8]>,
+    },
+}
 
 impl Default for Latencies {
     fn default() -> Latencies {
@@ -22,90 +37,156 @@ impl Default for Latencies {
     }
 }
 
+impl PartialEq for Latencies {
+    fn eq(&self, other: &Latencies) -> bool {
+        *self.histogram() == *other.histogram()
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS);
+    // The bounds are constants that the crate accepts, as every test here shows.
+    histogram.expect("constant bounds")
+}
+
+/// Reads the encoding, if its bounds are ours: they decide how much memory it takes.
+fn decoded(bytes: &[u8]) -> Option<Histogram<u64>> {
+    let header = bytes.first_chunk::<HEADER>()?;
+    let number = |at: usize| {
+        let field = header.get(at..)?.first_chunk::<8>()?;
+        Some(u64::from_be_bytes(*field))
+    };
+    let digits = header.get(12..16)? == u32::from(DIGITS).to_be_bytes();
+    if !digits || number(16) != Some(1) || number(24) != Some(LONGEST) {
+        return None;
+    }
+    let mut bytes = bytes;
+    Deserializer::new().deserialize(&mut bytes).ok()
+}
+
 impl Latencies {
     /// None yet.
     #[must_use]
     pub fn new() -> Latencies {
-        let histogram = hdrhistogram::Histogram::new_with_bounds(1, LONGEST, DIGITS);
-        // The bounds are constants that the crate accepts, as every test here shows.
-        Latencies(histogram.expect("constant bounds"))
+        Latencies(Counts::Open(empty()))
+    }
+
+    fn histogram(&self) -> Cow<'_, Histogram<u64>> {
+        match &self.0 {
+            Counts::Open(histogram) => Cow::Borrowed(histogram),
+            // What was packed was open before, or was decoded when it was read.
+            Counts::Packed { bytes, .. } => Cow::Owned(decoded(bytes).unwrap_or_else(empty)),
+        }
+    }
+
+    #[inline]
+    fn open(&mut self) -> &mut Histogram<u64> {
+        if let Counts::Packed { .. } = self.0 {
+            self.0 = Counts::Open(self.histogram().into_owned());
+        }
+        match &mut self.0 {
+            Counts::Open(histogram) => histogram,
+            Counts::Packed { .. } => unreachable!("it was opened just now"),
+        }
+    }
+
+    /// Takes as little memory as it can, for when nothing is recorded any more.
+    pub fn pack(&mut self) {
+        if let Counts::Open(histogram) = &self.0 {
+            self.0 = Counts::Packed {
+                count: histogram.len(),
+                bytes: self.encode().into(),
+            };
+        }
     }
 
     /// One request; longer than an hour counts as an hour.
     #[inline]
     pub fn record(&mut self, nanoseconds: u64) {
-        self.0.saturating_record(nanoseconds);
+        self.open().saturating_record(nanoseconds);
     }
 
     /// Those of another histogram too.
     pub fn merge(&mut self, other: &Latencies) {
         // Bounds are always the same, so nothing can lie outside.
-        let _ = self.0.add(&other.0);
+        let _ = self.open().add(&*other.histogram());
     }
 
     /// Requests counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Counts::Open(histogram) => histogram.len(),
+            Counts::Packed { count, .. } => *count,
+        }
     }
 
     /// The latency that `percent` of the requests do not exceed; zero when there is none.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Duration {
-        Duration::from_nanos(self.0.value_at_percentile(percent))
+        Duration::from_nanos(self.histogram().value_at_percentile(percent))
     }
 
     /// Their mean.
     #[must_use]
     pub fn mean(&self) -> Duration {
-        Duration::from_secs_f64(self.0.mean() / 1e9)
+        Duration::from_secs_f64(self.histogram().mean() / 1e9)
     }
 
     /// Their standard deviation.
     #[must_use]
     pub fn deviation(&self) -> Duration {
-        Duration::from_secs_f64(self.0.stdev() / 1e9)
+        Duration::from_secs_f64(self.histogram().stdev() / 1e9)
     }
 
     /// Shortest.
     #[must_use]
     pub fn least(&self) -> Duration {
-        Duration::from_nanos(self.0.min())
+        Duration::from_nanos(self.histogram().min())
     }
 
     /// Longest.
     #[must_use]
     pub fn most(&self) -> Duration {
-        Duration::from_nanos(self.0.max())
+        Duration::from_nanos(self.histogram().max())
     }
 
     /// Every bucket that holds something: its upper end, and how many.
-    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
-        let recorded = self.0.iter_recorded();
-        recorded.map(|at| {
-            (
-                Duration::from_nanos(at.value_iterated_to()),
-                at.count_at_value(),
-            )
-        })
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + use<> {
+        let histogram = self.histogram();
+        let recorded = histogram.iter_recorded();
+        let buckets: Vec<_> = recorded
+            .map(|at| {
+                (
+                    Duration::from_nanos(at.value_iterated_to()),
+                    at.count_at_value(),
+                )
+            })
+            .collect();
+        buckets.into_iter()
     }
 
     /// The V2 encoding that other tools for such histograms read.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        // Writing to memory does not fail.
-        let _ = V2Serializer::new().serialize(&self.0, &mut out);
-        out
+        match &self.0 {
+            Counts::Packed { bytes, .. } => bytes.to_vec(),
+            Counts::Open(histogram) => {
+                let mut out = Vec::new();
+                // Writing to memory does not fail.
+                let _ = V2Serializer::new().serialize(histogram, &mut out);
+                out
+            }
+        }
     }
 
-    /// Reads [`Latencies::encode`]'s bytes back; `None` when they are none of ours.
+    /// Reads [`Latencies::encode`]'s bytes back, packed; `None` when they are none of ours.
     #[must_use]
-    pub fn decode(mut bytes: &[u8]) -> Option<Latencies> {
-        let histogram = Deserializer::new().deserialize(&mut bytes).ok()?;
-        let mut out = Latencies::new();
-        out.0.add(histogram).ok()?;
-        Some(out)
+    pub fn decode(bytes: &[u8]) -> Option<Latencies> {
+        Some(Latencies(Counts::Packed {
+            count: decoded(bytes)?.len(),
+            bytes: bytes.into(),
+        }))
     }
 }
 
@@ -147,6 +228,38 @@ mod tests {
             latencies
         );
         serde_json::from_str::<Latencies>("\"AAAA\"").expect_err("none of ours");
+    }
+
+    #[test]
+    fn packed_they_say_the_same_and_can_be_added_to() {
+        let mut open = Latencies::new();
+        for n in 0..1000 {
+            open.record(n * n * 977);
+        }
+        let mut packed = open.clone();
+        packed.pack();
+        assert_eq!(packed, open);
+        assert_eq!(packed.count(), 1000);
+        assert_eq!(packed.percentile(99.0), open.percentile(99.0));
+        assert_eq!(packed.mean(), open.mean());
+        assert!(packed.buckets().eq(open.buckets()));
+        packed.record(5);
+        open.record(5);
+        assert_eq!(packed, open);
+        assert_eq!(packed.encode(), open.encode());
+    }
+
+    #[test]
+    fn an_encoding_with_other_bounds_is_none_of_ours() {
+        let wide = Histogram::<u64>::new_with_bounds(1, u64::MAX / 2, 5).expect("bounds");
+        let mut bytes = Vec::new();
+        let written = V2Serializer::new().serialize(&wide, &mut bytes);
+        written.expect("it is written");
+        assert_eq!(Latencies::decode(&bytes), None);
+        let mut bytes = Latencies::new().encode();
+        assert!(Latencies::decode(&bytes).is_some());
+        bytes[15] = 5;
+        assert_eq!(Latencies::decode(&bytes), None);
     }
 
     #[test]

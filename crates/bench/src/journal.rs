@@ -5,8 +5,7 @@
 //!
 //! | member | written | says |
 //! |---|---|---|
-//! | `header` | before anything is touched | what is to be done, and the stamp that goes into the test file |
-//! | `created` | when the test file was made, still empty | which file that is |
+//! | `header` | before anything is touched | what is to be done, and the token that goes into the test file |
 //! | `filled` | when all of it is on the disk | its size |
 //! | `placed` | before the first run | where requests lie, and the engine |
 //! | `sample` | after each run | all that was measured |
@@ -14,30 +13,38 @@
 //! What follows the last line end was torn by a crash and counts for nothing. Any other damage is an error. As long as a
 //! journal is open it is locked, so that two processes cannot work on one experiment. A sample whose block begins again
 //! replaces those of the block that was left unfinished.
+//!
+//! A journal is a file of this program's like the test file ([`straddle_io::owned`]): its header line, which holds a random token,
+//! is its mark. It is there before the name is, is read again before each line is added, and nothing is added, and nothing
+//! removed, when it is gone. The test file holds the same token, and the SHA-256 of the header ([`Header::owner`]), so that neither an
+//! edited header nor a journal whose test file was replaced leads to anybody else's data.
+//!
+//! A journal that is read back is input like any other ([`read`]): a line at a time, each of bounded length, and every
+//! figure within the bounds that the command line has.
 
+mod bounds;
 mod error;
+mod read;
 
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
-use straddle_io::Opening;
 use straddle_io::engine::Durability;
+use straddle_io::owned::{self, Mark, Owned, Removal};
 
 pub use error::JournalError;
+pub use read::read;
 
 use crate::plan::Plan;
 use crate::results::EngineChoice;
 use crate::sample::Sample;
-use crate::target::Identity;
+use crate::target::{Identity, Owner};
 
 /// Name and version of the format.
-pub const SCHEMA: &str = "straddle.bench.journal/1";
-
-/// Longest journal that is read, in bytes: some hundred thousand runs.
-const LONGEST: u64 = 1 << 30;
+pub const SCHEMA: &str = "straddle.bench.journal/2";
 
 /// What an experiment is, as far as that is known before anything is touched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,8 +53,8 @@ pub struct Header {
     pub schema: String,
     /// Version of the program.
     pub version: String,
-    /// Names this experiment; the test file carries it too.
-    pub stamp: String,
+    /// Names this experiment: a [`straddle_io::owned::Token`]. The test file carries it too.
+    pub token: String,
     /// When it began, since 1970-01-01 00:00 UTC.
     pub began: Duration,
     /// The target as the user named it.
@@ -76,6 +83,24 @@ pub struct Header {
     pub stripe_width: Option<Unit>,
     /// What is to be run.
     pub plan: Plan,
+}
+
+impl Header {
+    /// What the label of its test file or device says.
+    ///
+    /// # Errors
+    /// When its token is none.
+    pub fn owner(&self) -> Result<Owner, JournalError> {
+        let token = self.token.parse().map_err(|error| JournalError::Token {
+            found: self.token.clone(),
+            source: error,
+        })?;
+        // The text is the same whenever it is written: fields have their order, and numbers read back as they were.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        let sum = hmac_sha256::Hash::hash(&text);
+        let sum = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Owner { token, sum })
+    }
 }
 
 /// What a target is to this program.
@@ -165,7 +190,6 @@ impl Arrangement {
 #[serde(rename_all = "snake_case")]
 enum Line {
     Header(Box<Header>),
-    Created(Identity),
     Filled(Ready),
     Placed(Arrangement),
     Sample(Box<Sample>),
@@ -175,7 +199,6 @@ impl Line {
     fn name(&self) -> &'static str {
         match self {
             Line::Header(_) => "header",
-            Line::Created(_) => "created",
             Line::Filled(_) => "filled",
             Line::Placed(_) => "placed",
             Line::Sample(_) => "sample",
@@ -188,8 +211,6 @@ impl Line {
 pub struct Recorded {
     /// What the experiment is.
     pub header: Header,
-    /// The test file when it was made.
-    pub created: Option<Identity>,
     /// The target when it was ready; of a test file, when all of it was on the disk.
     pub ready: Option<Ready>,
     /// Where requests lie; known before the first run.
@@ -201,8 +222,9 @@ pub struct Recorded {
 /// A journal that is open and locked.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
-    path: PathBuf,
+    owned: Owned,
+    /// Where its last whole line ends: what it is long as long as nobody else writes to it.
+    end: u64,
 }
 
 /// Where the journal of a test file lies.
@@ -213,38 +235,42 @@ pub fn beside(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Looks whether an earlier run left a journal.
+/// Looks whether a run left a journal, or is at work on one.
 ///
 /// # Errors
-/// [`JournalError::Exists`], which says what to do about it.
+/// [`JournalError::Exists`], which says what to do about it, or [`JournalError::InUse`].
 pub fn check_absent(path: &Path) -> Result<(), JournalError> {
-    if path.exists() {
+    if std::fs::symlink_metadata(path).is_ok() {
         return Err(exists(path));
     }
     Ok(())
 }
 
 fn exists(path: &Path) -> JournalError {
-    let recorded = fs::read(path)
-        .map_err(|error| JournalError::os("read", path, error))
-        .and_then(|bytes| parse(path, &bytes));
-    let state = match recorded {
-        Ok((recorded, _)) => match (recorded.samples.len(), recorded.ready) {
+    let path = path.to_owned();
+    if owned::is_held(&path) {
+        return JournalError::InUse { path };
+    }
+    let looked = owned::look(&path).map_err(|error| JournalError::not_owned(&path, error));
+    let state = match looked.and_then(|file| read::parse(&path, &file)) {
+        Ok(parsed) => match (parsed.recorded.samples.len(), parsed.recorded.ready) {
             (0, None) => "which had not come to its first run".to_owned(),
             (0, Some(_)) => "which had finished no block of runs".to_owned(),
             (runs, _) => format!("of which {runs} runs are kept"),
         },
         Err(error) => {
-            return JournalError::Foreign {
-                path: path.to_owned(),
-                reason: error.to_string(),
-            };
+            let reason = error.to_string();
+            return JournalError::Foreign { path, reason };
         }
     };
-    JournalError::Exists {
-        path: path.to_owned(),
-        state,
-    }
+    JournalError::Exists { path, state }
+}
+
+/// The text of a line.
+fn text_of(line: &Line) -> io::Result<String> {
+    let text = serde_json::to_string(line)?;
+    let sum = crc32fast::hash(text.as_bytes());
+    Ok(format!("[\"{sum:08x}\",{text}]\n"))
 }
 
 impl Journal {
@@ -253,31 +279,33 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Exists`] when one is there already, which says what to do about it.
     pub fn create(path: &Path, header: Header) -> Result<Journal, JournalError> {
-        let opening = Opening {
-            write: true,
-            create: true,
-            ..Opening::default()
+        let not_created = |source| JournalError::NotCreated {
+            path: path.to_owned(),
+            source,
         };
-        let file = match opening.open(path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(exists(path));
+        let line = text_of(&Line::Header(Box::new(header))).map_err(not_created)?;
+        let mark = Mark {
+            at: 0,
+            bytes: line.into_bytes(),
+        };
+        let end = mark.bytes.len() as u64;
+        let owned = match Owned::create(path, mark) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(exists(path)),
+            made => made.map_err(not_created)?,
+        };
+        let mut journal = Journal { owned, end };
+        let synced = journal.sync().and_then(|()| {
+            let synced = journal.owned.sync_directory();
+            synced.map_err(|error| JournalError::os("sync the directory of", path, error))
+        });
+        match synced {
+            Ok(()) => Ok(journal),
+            Err(error) => {
+                // Nothing was done yet that it could be of use for.
+                journal.remove()?;
+                Err(error)
             }
-            opened => opened.map_err(|source| JournalError::NotCreated {
-                path: path.to_owned(),
-                source,
-            })?,
-        };
-        let mut journal = Journal::locked(path, file)?;
-        let written = journal
-            .append(&Line::Header(Box::new(header)))
-            .and_then(|()| journal.sync())
-            .and_then(|()| journal.sync_directory());
-        if let Err(error) = written {
-            // A journal without a header is of no use to anybody.
-            let _ = fs::remove_file(path);
-            return Err(error);
         }
-        Ok(journal)
     }
 
     /// Opens a journal to go on with; what was torn at its end is cut off.
@@ -285,66 +313,43 @@ impl Journal {
     /// # Errors
     /// [`JournalError`] when it is damaged, another format or in use by another process.
     pub fn resume(path: &Path) -> Result<(Journal, Recorded), JournalError> {
-        let opening = Opening {
-            write: true,
-            ..Opening::default()
-        };
-        let file = opening
-            .open(path)
-            .map_err(|error| JournalError::os("open", path, error))?;
-        let mut journal = Journal::locked(path, file)?;
-        let mut bytes = Vec::new();
-        let read = (&mut journal.file)
-            .take(LONGEST + 1)
-            .read_to_end(&mut bytes);
-        read.map_err(|error| JournalError::os("read", path, error))?;
-        if bytes.len() as u64 > LONGEST {
-            return Err(JournalError::Foreign {
+        if owned::is_held(path) {
+            return Err(JournalError::InUse {
                 path: path.to_owned(),
-                reason: format!("more than {} bytes", Bytes::new(LONGEST).grouped()),
             });
         }
-        let (recorded, end) = parse(path, &bytes)?;
-        journal
-            .file
-            .set_len(end)
-            .and_then(|()| journal.file.seek(SeekFrom::Start(end)))
-            .map_err(|error| JournalError::os("write", path, error))?;
-        Ok((journal, recorded))
+        let not_owned = |error| JournalError::not_owned(path, error);
+        let file = owned::look(path).map_err(not_owned)?;
+        let parsed = read::parse(path, &file)?;
+        let mark = Mark {
+            at: 0,
+            bytes: parsed.header,
+        };
+        // Another journal that has the name by now has another token.
+        let owned = Owned::open(path, |file| Ok(mark.is_in(file)?.then_some(mark)));
+        let journal = Journal {
+            owned: owned.map_err(not_owned)?,
+            end: parsed.end,
+        };
+        let cut = journal.file().set_len(parsed.end);
+        cut.map_err(|error| JournalError::os("write", path, error))?;
+        Ok((journal, parsed.recorded))
     }
 
-    fn locked(path: &Path, file: File) -> Result<Journal, JournalError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                return Err(JournalError::InUse {
-                    path: path.to_owned(),
-                });
-            }
-            Err(fs::TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
-            Err(fs::TryLockError::Error(error)) => {
-                return Err(JournalError::os("lock", path, error));
-            }
-        }
-        Ok(Journal {
-            file,
-            path: path.to_owned(),
-        })
+    fn file(&self) -> &File {
+        self.owned.file()
     }
 
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.owned.path()
     }
 
-    /// The test file was made, and is still empty.
-    ///
-    /// # Errors
-    /// Those of writing; the line is on the disk otherwise.
-    pub fn created(&mut self, identity: Identity) -> Result<(), JournalError> {
-        self.append(&Line::Created(identity))?;
-        self.sync()
+    /// True as long as its name leads to it, so that it can be gone on with by that name.
+    #[must_use]
+    pub fn has_its_name(&self) -> bool {
+        self.owned.has_its_name()
     }
 
     /// The target is ready.
@@ -378,194 +383,62 @@ impl Journal {
     /// # Errors
     /// Those of the system.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        let synced = self.file.sync_data();
-        synced.map_err(|error| JournalError::os("sync", &self.path, error))
+        let synced = self.file().sync_data();
+        synced.map_err(|error| JournalError::os("sync", self.path(), error))
     }
 
     /// The experiment is finished, and nobody will go on with it.
     ///
     /// # Errors
-    /// Those of removing it.
+    /// [`JournalError::NotRemoved`] when another file has its name, or somebody has written to it; nothing of theirs is touched.
     pub fn remove(self) -> Result<(), JournalError> {
-        let removed = fs::remove_file(&self.path);
-        removed.map_err(|error| JournalError::os("remove", &self.path, error))
+        let path = self.path().to_owned();
+        // With another length it is not what was written, whatever its first line says.
+        let is_whole = self
+            .file()
+            .metadata()
+            .is_ok_and(|found| found.len() == self.end);
+        let removal = if is_whole || !self.has_its_name() {
+            self.owned.remove()
+        } else {
+            Removal::Changed
+        };
+        if removal.is_done() {
+            return Ok(());
+        }
+        Err(JournalError::NotRemoved { path, removal })
     }
 
-    /// Writes a line with one call, so that it is there as a whole or torn, and never mixed with another.
+    /// Writes a line with one call, so that it is there as a whole or torn, and never mixed with another; nothing at all when
+    /// somebody else has written to the journal.
     fn append(&mut self, line: &Line) -> Result<(), JournalError> {
-        let write = |file: &mut File| -> std::io::Result<()> {
-            let text = serde_json::to_string(line)?;
-            let line = format!("[\"{:08x}\",{text}]\n", crc32fast::hash(text.as_bytes()));
-            file.write_all(line.as_bytes())
+        let write = |journal: &Journal, text: &[u8]| -> io::Result<()> {
+            let mut file = journal.file();
+            file.seek(SeekFrom::Start(journal.end))?;
+            file.write_all(text)
         };
-        write(&mut self.file).map_err(|error| JournalError::os("write", &self.path, error))
-    }
-
-    #[cfg(unix)]
-    fn sync_directory(&self) -> Result<(), JournalError> {
-        let directory = match self.path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(|error| JournalError::os("sync the directory of", &self.path, error))
-    }
-
-    #[cfg(not(unix))]
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "directories cannot be synced here"
-    )]
-    fn sync_directory(&self) -> Result<(), JournalError> {
-        Ok(())
-    }
-}
-
-/// What the bytes of a journal say; `path` is only for errors.
-///
-/// # Errors
-/// [`JournalError::Damaged`] and [`JournalError::Empty`].
-pub fn read(path: &Path, bytes: &[u8]) -> Result<Recorded, JournalError> {
-    parse(path, bytes).map(|(recorded, _)| recorded)
-}
-
-/// Reads a journal; also says where its last whole line ends.
-fn parse(path: &Path, bytes: &[u8]) -> Result<(Recorded, u64), JournalError> {
-    let end = bytes.iter().rposition(|byte| *byte == b'\n');
-    let whole = bytes.get(..end.map_or(0, |end| end + 1)).unwrap_or(bytes);
-    let mut recorded: Option<Recorded> = None;
-    let lines = whole.split_inclusive(|byte| *byte == b'\n');
-    for (number, line) in (1..).zip(lines) {
-        let damaged = |found: String, expected: &str| JournalError::Damaged {
-            path: path.to_owned(),
-            line: number,
-            found,
-            expected: expected.to_owned(),
-        };
-        let line = line_of(line).map_err(|(found, expected)| damaged(found, expected))?;
-        let name = line.name();
-        match (&mut recorded, line) {
-            (None, Line::Header(header)) if header.schema == SCHEMA => {
-                recorded = Some(Recorded {
-                    header: *header,
-                    created: None,
-                    ready: None,
-                    placed: None,
-                    samples: Vec::new(),
+        let text = text_of(line);
+        let text = text.map_err(|error| JournalError::os("write", self.path(), error))?;
+        let is_ours = self
+            .owned
+            .is_ours()
+            .and_then(|has_mark| Ok(has_mark && self.file().metadata()?.len() == self.end));
+        match is_ours {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(JournalError::Changed {
+                    path: self.path().to_owned(),
                 });
             }
-            (None, Line::Header(header)) => return Err(damaged(header.schema, SCHEMA)),
-            (None, _) => return Err(damaged(format!("`{name}`"), "`header`")),
-            (Some(journal), Line::Created(identity))
-                if journal.ready.is_none() && journal.header.role == Role::Own =>
-            {
-                journal.created = Some(identity);
-            }
-            (Some(journal), Line::Filled(ready)) if journal.ready.is_none() => {
-                journal.ready = Some(ready);
-            }
-            (Some(journal), Line::Placed(placed))
-                if journal.ready.is_some() && journal.placed.is_none() =>
-            {
-                journal.placed = Some(placed);
-            }
-            (Some(journal), Line::Sample(sample)) if journal.placed.is_some() => {
-                is_possible(&sample, &journal.header.plan)
-                    .map_err(|(found, expected)| damaged(found, expected))?;
-                push(&mut journal.samples, *sample);
-            }
-            (Some(journal), _) => {
-                let expected = match (journal.ready, &journal.placed) {
-                    (None, _) => "`created` or `filled`",
-                    (Some(_), None) => "`placed`",
-                    (Some(_), Some(_)) => "`sample`",
-                };
-                return Err(damaged(format!("`{name}`"), expected));
-            }
+            Err(error) => return Err(JournalError::os("read", self.path(), error)),
         }
-    }
-    let Some(mut recorded) = recorded else {
-        return Err(JournalError::Empty {
-            path: path.to_owned(),
-        });
-    };
-    drop_unfinished(&mut recorded);
-    Ok((recorded, whole.len() as u64))
-}
-
-/// One line; what was found and expected otherwise.
-fn line_of(line: &[u8]) -> Result<Line, (String, &'static str)> {
-    const SHAPE: &str = "[\"eight hexadecimal digits\",{…}]";
-    let shape = || {
-        let start = line.get(..line.len().min(20)).unwrap_or(line);
-        (
-            format!("`{}…`", String::from_utf8_lossy(start).escape_debug()),
-            SHAPE,
-        )
-    };
-    let line = std::str::from_utf8(line).map_err(|_| shape())?;
-    let inner = line
-        .strip_prefix("[\"")
-        .and_then(|line| line.strip_suffix("]\n"));
-    let (sum, text) = inner
-        .and_then(|inner| inner.split_once("\","))
-        .ok_or_else(shape)?;
-    let found = format!("{:08x}", crc32fast::hash(text.as_bytes()));
-    if sum != found {
-        return Err((
-            format!(
-                "text with the CRC-32 {found}, recorded as {}",
-                sum.escape_debug()
-            ),
-            "the text as it was written",
-        ));
-    }
-    serde_json::from_str(text).map_err(|error| (error.to_string(), "a line of this version"))
-}
-
-/// Whether a plan can have had a run.
-fn is_possible(sample: &Sample, plan: &Plan) -> Result<(), (String, &'static str)> {
-    let slot = sample.slot;
-    let is_in = |index: u32, len: usize| usize::try_from(index).is_ok_and(|index| index < len);
-    if !is_in(slot.cell, plan.cells.len()) || !is_in(slot.offset, plan.offsets.len()) {
-        let found = format!("a run of workload {} at offset {}", slot.cell, slot.offset);
-        return Err((found, "one of the plan"));
-    }
-    for side in [&sample.reads, &sample.writes] {
-        if side.latencies.count() != side.requests {
-            return Err((
-                format!(
-                    "{} latencies of {} requests",
-                    side.latencies.count(),
-                    side.requests
-                ),
-                "as many",
-            ));
+        if let Err(error) = write(self, text.as_bytes()) {
+            // What is there of the line would be taken for somebody else's.
+            let _ = self.file().set_len(self.end);
+            return Err(JournalError::os("write", self.path(), error));
         }
-    }
-    Ok(())
-}
-
-/// Appends a run; one that begins a block again replaces the runs of that block.
-fn push(samples: &mut Vec<Sample>, sample: Sample) {
-    let slot = sample.slot;
-    if slot.position == 0 {
-        samples.retain(|other| (other.slot.cell, other.slot.block) != (slot.cell, slot.block));
-    }
-    samples.push(sample);
-}
-
-/// Drops the runs of a last block that was not finished.
-fn drop_unfinished(recorded: &mut Recorded) {
-    let runs = 2 * recorded.header.plan.offsets.len().saturating_sub(1) + 1;
-    let Some(last) = recorded.samples.last().map(|sample| sample.slot) else {
-        return;
-    };
-    if u64::from(last.position) + 1 < runs as u64 {
-        let samples = &mut recorded.samples;
-        samples.retain(|other| (other.slot.cell, other.slot.block) != (last.cell, last.block));
+        self.end += text.len() as u64;
+        Ok(())
     }
 }
 

@@ -181,7 +181,8 @@ impl Session {
             expected: progress.expected,
             elapsed,
         });
-        let sample = subject.run(&task, watch).map_err(Failure::Run)?;
+        let mut sample = subject.run(&task, watch).map_err(Failure::Run)?;
+        sample.pack();
         let ends_block = slot.position as usize + 1 == plan.runs_per_block();
         // It was measured, whatever becomes of the journal.
         self.schedule.record(slot, sample.rate());
@@ -302,7 +303,7 @@ mod tests {
         let header = Header {
             schema: SCHEMA.to_owned(),
             version: "0.1.0".to_owned(),
-            stamp: "0".to_owned(),
+            token: "0".repeat(32),
             began: Duration::ZERO,
             named: "model".to_owned(),
             path: "model".into(),

@@ -1,11 +1,15 @@
 //! What is measured on: a file that this program made, a device whose data may be destroyed, or anything that is only
 //! read.
 //!
-//! Nothing else is ever opened for writing. A file that was made is removed when its [`Target`] is dropped.
+//! Nothing else is ever opened for writing. A file that was made is removed when its [`Target`] is dropped. How it is known
+//! for ours, and why nobody else's can be taken for it, is said in [`straddle_io::owned`]; every descriptor that requests go
+//! through is opened by way of the one that the target was known by, never by a name.
 
+mod blank;
 mod create;
 mod device;
 mod error;
+mod label;
 mod limits;
 mod reusable;
 mod signatures;
@@ -15,15 +19,18 @@ use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use straddle_geometry::Bytes;
-use straddle_io::Opening;
 use straddle_io::engine::Durability;
+use straddle_io::owned::{NotOwned, Owned, reopen};
+use straddle_io::{OpenError, Opening, TargetKind};
 
-pub use create::{Draft, FILE_NAME, place, remove_unfilled, taken};
-pub use device::Consent;
+pub use create::{Draft, FILE_NAME, place, rehearse, remove_unfilled, taken};
+pub use device::{Consent, Purpose};
 pub use error::TargetError;
+pub use label::Owner;
 pub use limits::{Limits, LimitsFrom};
-pub use reusable::{ReusableError, TestFile};
+pub use reusable::{ReusableError, TestFile, data_length};
 
 use crate::plan::Plan;
 use crate::results::Medium;
@@ -34,14 +41,45 @@ pub struct Target {
     path: PathBuf,
     size: Bytes,
     medium: Medium,
-    writable: bool,
     limits: Limits,
     limits_from: LimitsFrom,
-    identity: Identity,
-    /// The file is ours, to be removed.
-    made: Option<create::Made>,
-    /// As long as it is open, nobody else can hold or mount the device.
-    _claim: Option<File>,
+    guard: Guard,
+}
+
+/// What a target is held by, and so what may be done to it. Its descriptor stays open as long as the target lives.
+#[derive(Debug)]
+enum Guard {
+    /// Somebody's file or device: it is only read.
+    ReadOnly(File),
+    /// A file of this run, to be removed.
+    Made(create::Made),
+    /// A file of ours that stays for later runs.
+    Reused(Arc<Owned>),
+    /// A device that nobody else can hold or mount meanwhile.
+    Device(device::Claim),
+    /// No storage.
+    Nothing(File),
+}
+
+impl Guard {
+    fn file(&self) -> Result<&File, NotOwned> {
+        Ok(match self {
+            Guard::ReadOnly(file) | Guard::Nothing(file) => file,
+            Guard::Made(made) => made.owned()?.file(),
+            Guard::Reused(owned) => owned.file(),
+            Guard::Device(claim) => claim.file(),
+        })
+    }
+
+    /// True when nothing speaks against writing: what says that it is ours is where it was put.
+    fn is_ours(&self) -> Result<bool, NotOwned> {
+        Ok(match self {
+            Guard::ReadOnly(_) | Guard::Nothing(_) => true,
+            Guard::Made(made) => made.owned()?.is_ours()?,
+            Guard::Reused(owned) => owned.is_ours()?,
+            Guard::Device(claim) => claim.is_ours()?,
+        })
+    }
 }
 
 /// Which file or device a path led to.
@@ -54,10 +92,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    fn of(path: &Path) -> io::Result<Identity> {
-        Ok(Identity::from_metadata(&std::fs::metadata(path)?))
-    }
-
     #[cfg(unix)]
     fn from_metadata(metadata: &Metadata) -> Identity {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -104,24 +138,19 @@ impl Target {
             path: path.to_owned(),
             source,
         };
-        let kind = std::fs::metadata(path).map_err(os)?;
-        let is_device = is_block_device(path);
-        if !kind.is_file() && !is_device {
-            let found = if kind.is_dir() {
-                "a directory"
-            } else {
-                "no regular file"
-            };
-            return Err(TargetError::WrongType {
+        let opened = straddle_io::Target::open(path).map_err(|error| match error {
+            OpenError::Os { source, .. } => os(source),
+            OpenError::WrongType { found, .. } => TargetError::WrongType {
                 path: path.to_owned(),
                 found: found.to_owned(),
-            });
-        }
-        let file = Opening::default().open(path).map_err(os)?;
+            },
+        })?;
+        let is_device = opened.kind() == TargetKind::Device;
+        let file = opened.into_file();
         let (limits, limits_from) = if is_device {
             Limits::of_device(path, &file, direct)?
         } else {
-            Limits::of_file(path, direct)?
+            Limits::of_file(path, &file, direct)?
         };
         Ok(Target {
             path: path.to_owned(),
@@ -132,12 +161,9 @@ impl Target {
                 (true, true) => Medium::DeviceDirect,
                 (true, false) => Medium::DeviceBuffered,
             },
-            writable: false,
             limits,
             limits_from,
-            identity: Identity::from_metadata(&file.metadata().map_err(os)?),
-            made: None,
-            _claim: None,
+            guard: Guard::ReadOnly(file),
         })
     }
 
@@ -147,7 +173,11 @@ impl Target {
     /// When this system has no null device.
     pub fn null(size: Bytes) -> Result<Target, TargetError> {
         let path = Path::new(if cfg!(windows) { "NUL" } else { "/dev/null" });
-        let identity = Identity::of(path).map_err(|source| TargetError::Os {
+        let opening = Opening {
+            write: true,
+            ..Opening::default()
+        };
+        let file = opening.open(path).map_err(|source| TargetError::Os {
             doing: "open",
             path: path.to_owned(),
             source,
@@ -156,12 +186,9 @@ impl Target {
             path: path.to_owned(),
             size,
             medium: Medium::Null,
-            writable: true,
             limits: Limits::any(),
             limits_from: LimitsFrom::Nothing,
-            identity,
-            made: None,
-            _claim: None,
+            guard: Guard::Nothing(file),
         })
     }
 
@@ -204,59 +231,60 @@ impl Target {
     }
 
     /// Which file or device it is.
-    #[must_use]
-    pub fn identity(&self) -> Identity {
-        self.identity
-    }
-
-    /// True when it is a file that this program made.
-    #[must_use]
-    pub fn is_own(&self) -> bool {
-        self.made.is_some()
-    }
-
-    /// True when it may be written to.
-    #[must_use]
-    pub fn is_writable(&self) -> bool {
-        self.writable
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn identity(&self) -> io::Result<Identity> {
+        let file = self.guard.file().map_err(io::Error::other)?;
+        Ok(Identity::from_metadata(&file.metadata()?))
     }
 
     /// Leaves the file where it is when this is dropped.
     pub fn keep(&mut self) {
-        if let Some(made) = &mut self.made {
+        if let Guard::Made(made) = &mut self.guard {
             made.keep = true;
         }
     }
 
-    /// Takes [`Target::keep`] back.
-    pub fn remove_on_drop(&mut self) {
-        if let Some(made) = &mut self.made {
-            made.keep = false;
+    /// The run is over, and nobody will go on with it: a file of its own is removed, and a device that was blank looks blank
+    /// again.
+    ///
+    /// # Errors
+    /// [`TargetError::NotRemoved`] when another file has its name, or somebody has written to it; nothing of theirs is touched.
+    pub fn remove(self) -> Result<(), TargetError> {
+        match self.guard {
+            Guard::Made(made) => create::removed(&self.path, made.remove()),
+            Guard::Device(claim) => claim.release().map_err(|source| TargetError::Os {
+                doing: "blank the label of",
+                path: self.path,
+                source,
+            }),
+            Guard::ReadOnly(_) | Guard::Reused(_) | Guard::Nothing(_) => Ok(()),
         }
     }
 
     /// A new handle, one for each thread: where handles are locked (Windows), a shared one would make threads wait for each
-    /// other.
+    /// other. It is opened by way of the one that the target is held by, so that it is the same file whatever has its name by now.
     ///
     /// # Errors
-    /// Those of the system; that the path leads to another file or device by now.
+    /// Those of the system; that what says that it is ours is gone.
     pub fn handle(&self, durability: Durability) -> io::Result<File> {
         let opening = Opening {
-            write: self.writable,
+            write: !matches!(self.guard, Guard::ReadOnly(_)),
             direct: matches!(self.medium, Medium::FileDirect | Medium::DeviceDirect),
             through: durability == Durability::WriteThrough,
             ..Opening::default()
         };
-        let file = opening.open(&self.path)?;
-        let found = Identity::from_metadata(&file.metadata()?);
-        if self.medium != Medium::Null && found != self.identity {
-            return Err(io::Error::other(TargetError::Changed {
-                path: self.path.clone(),
-                found: found.to_string(),
-                expected: self.identity.to_string(),
-            }));
+        let file = self.guard.file().map_err(io::Error::other)?;
+        let handle = reopen(file, &self.path, opening)?;
+        if self.guard.is_ours().map_err(io::Error::other)? {
+            return Ok(handle);
         }
-        Ok(file)
+        Err(io::Error::other(TargetError::Changed {
+            path: self.path.clone(),
+            found: "somebody else has written to it".to_owned(),
+            expected: "the token of this run in it".to_owned(),
+        }))
     }
 }
 

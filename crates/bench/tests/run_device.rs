@@ -11,8 +11,9 @@ use std::time::Duration;
 use straddle_bench::counters;
 use straddle_bench::run::{Storage, Watch};
 use straddle_bench::sample::DeviceCounts;
-use straddle_bench::target::{Consent, Target};
+use straddle_bench::target::{Consent, Owner, Purpose, Target};
 use straddle_geometry::Bytes;
+use straddle_io::owned::Token;
 
 const LEN: u64 = 32 << 20;
 
@@ -81,7 +82,12 @@ fn every_request_is_one_that_the_kernel_counted() {
                     name: device.name(),
                     overwrite_signatures: false,
                 };
-                let target = Target::device(device.path.as_ref(), &consent, true);
+                let owner = Owner {
+                    token: Token::random().expect("random bits"),
+                    sum: String::new(),
+                };
+                let begin = Purpose::Begin(&owner);
+                let target = Target::device(device.path.as_ref(), &consent, true, begin);
                 let target = target.expect("a device that nobody uses");
                 let storage = Storage::new(target, region(0, LEN - (1 << 20)), options(kind));
                 let mut storage = storage.with_devices(vec![device.name()]);

@@ -14,7 +14,7 @@ use straddle::rules::Severity;
 /// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
 ///
 /// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
-/// finished (what is known is still printed).
+/// finished, or no start of anything was checked (what is known is still printed).
 #[derive(Debug, Parser)]
 #[command(
     name = "straddle",
@@ -129,6 +129,11 @@ pub(crate) struct Geometry {
     /// Stripe width of the array below: stripe unit times data disks
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) stripe_width: Option<Unit>,
+
+    /// Follow a virtual disk to every file that it names; without this only to files of its folder, files named here, and
+    /// files that its owner may read
+    #[arg(long)]
+    pub(crate) follow_outside: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,6 +7,7 @@ mod output;
 
 use clap::Parser;
 use std::process::ExitCode;
+use straddle::report::escape::terminal;
 
 /// Nothing at or above `--fail-on` was found.
 const CLEAN: u8 = 0;
@@ -16,7 +17,10 @@ const FOUND: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    let result = match args::Cli::parse().command {
+    let Some(cli) = parsed() else {
+        return ExitCode::from(FAILED);
+    };
+    let result = match cli.command {
         args::Command::Check(args) => commands::check::run(&args),
         args::Command::Bench(args) => commands::bench::run(&args),
         args::Command::Predict(args) => commands::predict::run(&args),
@@ -36,8 +40,27 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`straddle check | head`) is no failure.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::from(CLEAN),
         Err(error) => {
-            output::error(&output::chain(&error));
+            output::failure(&error);
             ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// The command line; `None` when the error was said. What clap says of a wrong one quotes its words: it is made from words in
+/// which nothing is left that a terminal would obey.
+fn parsed() -> Option<args::Cli> {
+    let error = match args::Cli::try_parse() {
+        Ok(cli) => return Some(cli),
+        Err(error) => error,
+    };
+    let words = std::env::args_os().map(|word| terminal(&word.to_string_lossy()).into_owned());
+    match args::Cli::try_parse_from(words) {
+        Err(harmless) => harmless.exit(),
+        // Wrong only with the characters that were replaced.
+        Ok(_) => {
+            let text = error.render().to_string();
+            output::error(text.trim_start_matches("error: ").trim_end());
+            None
         }
     }
 }

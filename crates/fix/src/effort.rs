@@ -3,6 +3,8 @@ use serde::Serialize;
 use std::time::Duration;
 use straddle_geometry::Bytes;
 
+use crate::script::Traffic;
+
 /// What becomes of the data in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "kebab-case")]
@@ -46,6 +48,12 @@ impl How {
         }
     }
 
+    /// Whether it is known how many bytes are in question.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.passes() == 0 || self.bytes() > Bytes::ZERO
+    }
+
     /// How often they are copied.
     #[must_use]
     pub fn passes(self) -> u64 {
@@ -53,15 +61,6 @@ impl How {
             How::InPlace | How::ByHand => 0,
             How::Move { .. } | How::Copy { .. } => 1,
             How::Restore { .. } | How::Refill { .. } => 2,
-        }
-    }
-
-    /// Space that is needed elsewhere meanwhile.
-    #[must_use]
-    pub fn space(self) -> Bytes {
-        match self {
-            How::InPlace | How::ByHand | How::Move { .. } => Bytes::ZERO,
-            How::Copy { bytes } | How::Restore { bytes } | How::Refill { bytes } => bytes,
         }
     }
 
@@ -82,13 +81,16 @@ impl How {
 /// What a plan takes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effort {
-    /// Bytes that are copied; what is copied away and back counts twice.
+    /// What the scripts of all steps read and write, with what a backup program does for them.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+    /// Half of what is read and written: what would be read once and written once in the same time.
     pub copied: Bytes,
     /// Bytes that are in question: a backup of them is needed in any case.
     pub data: Bytes,
-    /// Space that is needed elsewhere meanwhile.
-    pub space: Bytes,
-    /// Bytes that are copied each second; an assumption unless it was given.
+    /// False where data are moved of which nobody says how many: the figures are too low then, and no outage is known.
+    pub is_known: bool,
+    /// Bytes that are read and written each second; an assumption unless it was given.
     pub rate: Bytes,
     /// How long that takes, in seconds: the downtime, at this rate.
     #[serde(rename = "seconds")]
@@ -104,21 +106,19 @@ fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok
 }
 
 impl Effort {
-    /// What steps take together. `steps` are those that do not rest on another that copies the same bytes.
+    /// What steps take together: each has its price, and bytes that several have in question are said once in `data`.
     #[must_use]
-    pub fn of(steps: &[How], rate: Bytes, again: Vec<String>) -> Effort {
-        let sum = |each: fn(How) -> Bytes| {
-            steps.iter().fold(Bytes::ZERO, |sum, how| {
-                sum.checked_add(each(*how)).unwrap_or(Bytes::MAX)
-            })
-        };
-        let copied = sum(|how| how.bytes().checked_mul(how.passes()).unwrap_or(Bytes::MAX));
+    pub fn of(steps: &[(How, Traffic)], data: Bytes, rate: Bytes, again: Vec<String>) -> Effort {
+        let prices = steps.iter().map(|(_, traffic)| *traffic);
+        let traffic = prices.fold(Traffic::default(), Traffic::and);
+        let copied = traffic.copied();
         #[expect(clippy::cast_precision_loss, reason = "a time needs no 64 bits")]
         let seconds = copied.get() as f64 / rate.get().max(1) as f64;
         Effort {
+            traffic,
             copied,
-            data: sum(How::bytes),
-            space: sum(How::space),
+            data,
+            is_known: steps.iter().all(|(how, _)| how.is_known()),
             rate,
             downtime: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             again,
@@ -129,32 +129,32 @@ impl Effort {
 #[cfg(test)]
 mod tests {
     use super::{Effort, How};
+    use crate::script::Traffic;
     use std::time::Duration;
     use straddle_geometry::Bytes;
 
     #[test]
-    fn what_is_copied_away_and_back_counts_twice_and_needs_room() {
+    fn a_byte_that_is_read_and_written_takes_the_time_of_one_and_what_is_not_known_is_said() {
         let gib = |n: u64| Bytes::new(n << 30);
+        let copy = |read, written| Traffic {
+            read: gib(read),
+            written: gib(written),
+            room: gib(1),
+        };
         let steps = [
-            How::InPlace,
-            How::ByHand,
-            How::Move { bytes: gib(1) },
-            How::Copy { bytes: gib(2) },
-            How::Restore { bytes: gib(4) },
-            How::Refill { bytes: gib(8) },
+            (How::InPlace, Traffic::default()),
+            (How::ByHand, Traffic::default()),
+            (How::Move { bytes: gib(1) }, copy(4, 2)),
+            (How::Refill { bytes: gib(8) }, copy(16, 16)),
         ];
-        let effort = Effort::of(&steps, gib(1), Vec::new());
-        assert_eq!(effort.data, gib(15));
-        assert_eq!(effort.copied, gib(1 + 2 + 2 * 4 + 2 * 8));
-        assert_eq!(effort.space, gib(2 + 4 + 8));
-        assert_eq!(effort.downtime, Duration::from_secs(27));
-    }
-
-    #[test]
-    fn more_than_can_be_counted_is_the_most() {
-        let all = How::Refill { bytes: Bytes::MAX };
-        let effort = Effort::of(&[all, all], Bytes::ZERO, Vec::new());
-        assert_eq!(effort.copied, Bytes::MAX);
-        assert_eq!(effort.data, Bytes::MAX);
+        let effort = Effort::of(&steps, gib(9), gib(1), Vec::new());
+        assert_eq!(effort.data, gib(9));
+        assert_eq!(effort.copied, gib(19));
+        assert_eq!(effort.traffic.room, gib(2));
+        assert_eq!(effort.downtime, Duration::from_secs(19));
+        assert!(effort.is_known);
+        let unknown = How::Copy { bytes: Bytes::ZERO };
+        let steps = [steps[2], (unknown, Traffic::default())];
+        assert!(!Effort::of(&steps, gib(1), gib(1), Vec::new()).is_known);
     }
 }

@@ -1,12 +1,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Ratio, Unit};
 use straddle_rules::{Code, Context, Finding, Options, Severity};
-use straddle_stack::{LayerId, Stack};
+use straddle_stack::{Key, LayerId, OddityKind, Stack};
 
 use crate::change::{Change, KINDS, Proposal};
-use crate::{Effort, How, Situation, Worth};
+use crate::script::{self, Traffic};
+use crate::{Effort, How, Situation, Survival, Worth, supposed};
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +21,14 @@ pub struct Ask {
     pub rate: Option<Bytes>,
     /// What a simulation predicts, as a multiple of today's rate with its interval; `None` without one.
     pub gain: Option<straddle_predict::decision::Evidence>,
+    /// The workload of that simulation, in words.
+    pub workload: Option<String>,
+    /// The same for each mix of reads and writes, where none was given.
+    pub mixes: Vec<(String, straddle_predict::decision::Evidence)>,
     /// Allocation unit that new filesystems are to have, where it is not the old one.
     pub allocation_unit: Option<Unit>,
+    /// Kinds of change, by their names, that are left out for a layer.
+    pub without: Vec<(LayerId, &'static str)>,
 }
 
 impl Ask {
@@ -33,19 +41,29 @@ impl Ask {
 pub struct Plan {
     /// The steps, in the order in which they must be done.
     pub steps: Vec<Step>,
+    /// Steps that move data for findings without a price, beside others that have one: not part of this plan, its effort and its
+    /// scripts. A plan of their kind alone (`--only`) has them.
+    pub optional: Vec<Step>,
     /// Findings that are gone afterwards.
     pub cured: Vec<Cure>,
     /// Findings that no step is there for and that the rules do not expect afterwards all the same: to be checked again.
     pub unpromised: Vec<Cure>,
     /// Findings that stay, and why.
     pub left: Vec<Left>,
+    /// Disks of which nothing could be looked at, and why.
+    pub unread: Vec<String>,
     /// What it takes.
     pub effort: Effort,
     /// Whether it is worth that.
     pub worth: Worth,
+    /// What identifies the target, and all that must be there afterwards.
+    pub survival: Survival,
     /// The stack as it will be.
     #[serde(skip)]
     pub after: Stack,
+    /// What the rules find now: the code, the layer, and the highest price.
+    #[serde(skip)]
+    pub(crate) found: Vec<(Code, LayerId, Ratio)>,
 }
 
 /// One change.
@@ -64,6 +82,8 @@ pub struct Step {
     /// What becomes of the data.
     #[serde(flatten)]
     pub how: How,
+    /// What its script reads and writes, with what a backup program does for it.
+    pub traffic: Traffic,
     /// How the figures come about.
     pub arithmetic: Vec<String>,
     /// What else must be known, or done by hand.
@@ -112,9 +132,54 @@ pub struct Left {
     pub is_new: bool,
 }
 
-/// Makes a plan: for each layer, from the lowest up, the changes that cure what was found there.
+/// Makes a plan: for each layer, from the lowest up, the changes that cure what was found there. Its verdict holds whatever
+/// is only assumed, or says what to find out.
 #[must_use]
 pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
+    let stack = supposed::by_models(stack);
+    let mut plan = draft(&stack, ask);
+    let mut ask = Cow::Borrowed(ask);
+    let optional = optional(&stack, &ask, &plan);
+    if !optional.is_empty() {
+        let is_optional = |step: &Step| optional.contains(&(step.layer, step.kind));
+        let steps = plan.steps.into_iter().filter(is_optional).collect();
+        ask.to_mut().without = optional.clone();
+        plan = draft(&stack, &ask);
+        plan.optional = steps;
+    }
+    plan.worth = supposed::judge(&stack, &ask, &plan);
+    plan.survival = Survival::of(&stack, &plan.after, &plan.steps);
+    plan
+}
+
+/// The steps that move data for nothing that has a price, where others do it for what has one. What STR203 and STR616 say has a
+/// price that nobody knows yet.
+fn optional(stack: &Stack, ask: &Ask, plan: &Plan) -> Vec<(LayerId, &'static str)> {
+    let is_any = |step: &Step, counts: fn(Code, Ratio) -> bool| {
+        plan.found.iter().any(|(code, layer, price)| {
+            let is_about = *layer == step.layer || stack.layer(*layer).below.contains(&step.layer);
+            is_about && counts(*code, *price) && cures(step.kind, *code)
+        })
+    };
+    let is_priced = |step: &Step| {
+        is_any(step, |code, price| {
+            price > Ratio::ZERO || matches!(code.0, 203 | 616)
+        })
+    };
+    // What nothing is found about now is there because a change below would put it off its boundaries.
+    let is_found = |step: &Step| is_any(step, |_, _| true);
+    let (free, priced): (Vec<&Step>, Vec<&Step>) = plan
+        .steps
+        .iter()
+        .partition(|step| step.how.passes() > 0 && is_found(step) && !is_priced(step));
+    match priced.iter().any(|step| is_priced(step)) && ask.only.is_empty() {
+        true => free.iter().map(|step| (step.layer, step.kind)).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// A plan for a stack as if all of it were known, without what must survive.
+pub(crate) fn draft(stack: &Stack, ask: &Ask) -> Plan {
     let mut found = Found::new(stack, ask);
     let mut after = stack.clone();
     let mut proposals: Vec<(LayerId, usize, Proposal)> = Vec::new();
@@ -128,7 +193,7 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
             let layers: Vec<LayerId> = level
                 .iter()
                 .copied()
-                .filter(|id| about.contains(id))
+                .filter(|id| about.contains(id) && !ask.without.contains(&(*id, kind.name)))
                 .collect();
             if layers.is_empty() {
                 continue;
@@ -163,10 +228,10 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
         .zip(1..)
         .map(|((layer, order, proposal), number)| {
             step(
+                stack,
                 number,
                 KINDS[order].name,
-                layer,
-                &stack.layer(layer).name,
+                (layer, &stack.layer(layer).name),
                 proposal,
             )
         })
@@ -267,7 +332,10 @@ fn outcome(stack: &Stack, after: Stack, found: &Found, steps: Vec<Step>, ask: &A
         let before = before.get(&place(then)).copied();
         Left {
             finding: Cure::of(&after, before.unwrap_or(then), Some(then)),
-            why: why_left(then, &by_hand),
+            why: match is_left_out(&after, then, ask) {
+                true => "an optional step would do it, which is no part of this plan".to_owned(),
+                false => why_left(then, &by_hand),
+            },
             is_new: before.is_none(),
         }
     });
@@ -275,14 +343,42 @@ fn outcome(stack: &Stack, after: Stack, found: &Found, steps: Vec<Step>, ask: &A
     let effort = effort(stack, &steps, ask);
     let worth = Worth::of(&steps, &cured, &left, &effort, ask);
     Plan {
-        steps,
         cured,
         unpromised,
         left,
         effort,
         worth,
+        survival: Survival::default(),
+        steps,
         after,
+        found: found
+            .now
+            .iter()
+            .map(|found| (found.code, found.layer, found.worst_price()))
+            .collect(),
+        optional: Vec::new(),
+        unread: unread(stack),
     }
+}
+
+/// Disks on which nothing is known to begin, because they could not be read, or because what was captured does not say.
+fn unread(stack: &Stack) -> Vec<String> {
+    let bare = stack.roots().filter(|id| stack.above(*id).next().is_none());
+    let why = bare.filter_map(|id| {
+        let layer = stack.layer(id);
+        let mut oddities = layer.oddities.iter();
+        let unread = oddities
+            .find(|oddity| matches!(oddity.kind, OddityKind::Unreadable | OddityKind::Missing));
+        match (unread, layer.attribute(Key::Platform)) {
+            (Some(unread), _) => Some(format!("{}: {}", layer.name, unread.detail)),
+            (None, Some(_)) => Some(format!(
+                "{}: where its partitions begin was not captured",
+                layer.name
+            )),
+            (None, None) => None,
+        }
+    });
+    why.collect()
 }
 
 /// The first step of each kind that is work by hand, by the name of the kind.
@@ -297,8 +393,15 @@ pub(crate) fn cures(kind: &str, code: Code) -> bool {
     kind.is_some_and(|kind| kind.cures.contains(&code))
 }
 
-fn step(number: usize, kind: &'static str, layer: LayerId, name: &str, proposal: Proposal) -> Step {
+fn step(
+    stack: &Stack,
+    number: usize,
+    kind: &'static str,
+    (layer, name): (LayerId, &str),
+    proposal: Proposal,
+) -> Step {
     Step {
+        traffic: script::price(stack, &proposal.change, proposal.how),
         number,
         title: proposal.title,
         kind,
@@ -310,6 +413,15 @@ fn step(number: usize, kind: &'static str, layer: LayerId, name: &str, proposal:
         hindrances: proposal.hindrances,
         change: proposal.change,
     }
+}
+
+/// Whether a change that cures this was left out for its layer, or for what that rests on.
+fn is_left_out(stack: &Stack, finding: &Finding, ask: &Ask) -> bool {
+    let below = &stack.layer(finding.layer).below;
+    let mut without = ask.without.iter();
+    without.any(|(layer, kind)| {
+        (*layer == finding.layer || below.contains(layer)) && cures(kind, finding.code)
+    })
 }
 
 fn why_left(finding: &Finding, by_hand: &BTreeMap<&'static str, usize>) -> String {
@@ -353,12 +465,25 @@ fn effort(stack: &Stack, steps: &[Step], ask: &Ask) -> Effort {
             }
         }
     }
-    let counted = steps.iter().zip(is_counted).filter(|(_, is)| *is);
-    let hows: Vec<How> = counted.map(|(step, _)| step.how).collect();
+    let data = steps
+        .iter()
+        .zip(&is_counted)
+        .filter(|(_, is)| **is)
+        .map(|(step, _)| step.how.bytes())
+        .fold(Bytes::ZERO, |sum, bytes| {
+            sum.checked_add(bytes).unwrap_or(Bytes::MAX)
+        });
+    // Each script moves what it moves; only what a backup program takes away for one step is away for the next as well.
+    let prices: Vec<(How, Traffic)> = steps
+        .iter()
+        .zip(is_counted)
+        .filter(|(step, is_counted)| *is_counted || !matches!(step.how, How::Refill { .. }))
+        .map(|(step, _)| (step.how, step.traffic))
+        .collect();
     let mut said: BTreeSet<&str> = BTreeSet::new();
     let notes = steps.iter().flat_map(|step| &step.notes);
     let again = notes.filter(|note| said.insert(note)).cloned().collect();
-    Effort::of(&hows, ask.rate.unwrap_or(Ask::RATE), again)
+    Effort::of(&prices, data, ask.rate.unwrap_or(Ask::RATE), again)
 }
 
 impl Cure {

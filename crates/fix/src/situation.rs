@@ -1,4 +1,5 @@
 use straddle_geometry::{Bytes, Error, Grid};
+use straddle_predict::decision;
 use straddle_rules::{Code, Context, Finding};
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
@@ -61,7 +62,7 @@ impl<'a> Situation<'a> {
     /// file is made.
     #[must_use]
     pub fn how_moved(&self, device: LayerId, bytes: Bytes) -> How {
-        if platform(self.stack).is_some_and(|platform| platform != "linux") {
+        if decision::passes(platform(self.stack)) == decision::AWAY_AND_BACK {
             How::Refill { bytes }
         } else if self.stack.layer(device).kind == LayerKind::Container {
             How::Copy {

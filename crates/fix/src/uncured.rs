@@ -46,7 +46,8 @@ pub static UNCURED: &[(&[u16], &str)] = &[
     ),
     (
         &[206, 207],
-        "the offset of the data in the members is set when an array is made, with --data-offset",
+        "the offset of the data in the members is set when an array is made; mdadm --grow --data-offset moves it in RAID 4, 5, 6 and 10, and a \
+         member that is off gets that of the others when it is added anew",
     ),
     (&[208, 209, 210, 213], STATE),
     (
@@ -100,7 +101,8 @@ pub static UNCURED: &[(&[u16], &str)] = &[
     (&[406, 407, 414, 415, 416], GUEST),
     (
         &[601],
-        "sectors are 512 bytes in LUKS1, BitLocker and older volumes: make them anew (LUKS1: cryptsetup convert to LUKS2 first)",
+        "LUKS2 that is open: unmount what is in it and cryptsetup reencrypt --sector-size 4096 DEVICE with it open, or close it and plan again; \
+         LUKS1: cryptsetup convert to LUKS2 first; BitLocker and what is left: make it anew",
     ),
     (
         &[603],

@@ -1,21 +1,98 @@
-//! Whether a plan that was carried out cured what it promised.
+//! Whether a plan that was carried out cured what it promised, and left all else as it was.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Ratio, Unit};
-use straddle_rules::{Context, Finding, Options};
+use straddle_rules::{Context, Finding, Options, RULES};
 use straddle_stack::Stack;
+use thiserror::Error;
+
+use crate::Survival;
+use crate::survival::{Reader, compare, sha256};
 
 /// What a document of a plan said before: the part of it that a verification needs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Before {
+    /// Name and version of its schema.
+    pub schema: String,
     /// The findings that were to be cured.
     pub cured: Vec<Promise>,
+    /// What must be there.
+    pub survival: Survival,
+    /// The digest of all of this, as it was when the plan was printed.
+    #[serde(default)]
+    pub sum: String,
+}
+
+/// Why a plan cannot be verified.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unverifiable {
+    /// It has another schema.
+    #[error(
+        "it has the schema {found:?}, and this version verifies {wanted}: make the plan again, before anything is changed"
+    )]
+    Schema {
+        /// Its schema.
+        found: String,
+        /// The schema of this version.
+        wanted: &'static str,
+    },
+    /// It promises nothing.
+    #[error("it promises nothing, so there is nothing to verify")]
+    NoPromise,
+    /// A code that no rule has.
+    #[error("it promises to cure {0:?}, which is no finding of this version")]
+    Code(String),
+    /// What it says of what must survive is of no use.
+    #[error("{0}")]
+    Survival(&'static str),
+    /// Somebody changed it.
+    #[error("it was changed since it was printed: its digest is another")]
+    Edited,
+}
+
+impl Before {
+    /// The digest of what a verification needs.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let bare = Before {
+            sum: String::new(),
+            ..self.clone()
+        };
+        sha256(serde_json::to_string(&bare).unwrap_or_default().as_bytes())
+    }
+
+    /// Refuses what cannot be verified.
+    ///
+    /// # Errors
+    /// [`Unverifiable`].
+    pub fn check(&self, schema: &'static str) -> Result<(), Unverifiable> {
+        if self.schema != schema {
+            return Err(Unverifiable::Schema {
+                found: self.schema.clone(),
+                wanted: schema,
+            });
+        }
+        if self.cured.is_empty() {
+            return Err(Unverifiable::NoPromise);
+        }
+        let known = |code: &str| RULES.iter().any(|rule| rule.code.to_string() == code);
+        if let Some(promise) = self.cured.iter().find(|promise| !known(&promise.code)) {
+            return Err(Unverifiable::Code(promise.code.clone()));
+        }
+        if let Some(fault) = self.survival.fault() {
+            return Err(Unverifiable::Survival(fault));
+        }
+        match self.sum == self.digest() {
+            true => Ok(()),
+            false => Err(Unverifiable::Edited),
+        }
+    }
 }
 
 /// A finding that was to be cured.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Promise {
     /// The rule's code, as printed.
     pub code: String,
@@ -28,7 +105,7 @@ pub struct Promise {
 }
 
 /// What requests of one size paid.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Price {
     /// Request size.
     pub io: Unit,
@@ -37,7 +114,7 @@ pub struct Price {
 }
 
 /// An exact fraction in a document.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Fraction {
     numerator: u64,
     denominator: u64,
@@ -52,7 +129,7 @@ pub struct Outcome {
     pub layer: String,
     /// What was the case before.
     pub title: String,
-    /// What is the case now; `null` when it is cured.
+    /// What is the case now; `null` when it is not found any more, which counts only when nothing is missing.
     pub now: Option<String>,
     /// Extra operations by request size.
     pub prices: Vec<Change>,
@@ -74,20 +151,46 @@ pub struct Change {
 pub struct Verification {
     /// Each promise.
     pub outcomes: Vec<Outcome>,
+    /// What should be there and is not, or is not as it was.
+    pub lost: Vec<String>,
+    /// What should be there, and cannot be looked at in this target.
+    pub unseen: Vec<String>,
+    /// What was not looked at when the plan was made, so that nobody can tell.
+    pub unknown: Vec<String>,
 }
 
 impl Verification {
+    /// True when all that must be there is there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty() && self.unseen.is_empty()
+    }
+
+    /// How many promises were kept: none while something is missing.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        match self.is_whole() {
+            true => self.outcomes.iter().filter(|o| o.now.is_none()).count(),
+            false => 0,
+        }
+    }
+
     /// True when every promise was kept.
     #[must_use]
     pub fn is_kept(&self) -> bool {
-        self.outcomes.iter().all(|outcome| outcome.now.is_none())
+        self.is_whole() && self.kept() == self.outcomes.len()
     }
 }
 
-/// Holds a stack against what was promised. A layer that was made again may have another name: a promise is kept when its
+/// Holds a stack against what was promised, and against what must be there. A layer that was made again may have another name: a promise is kept when its
 /// finding is not there on the layer of that name, and, where no layer has it, nowhere.
 #[must_use]
-pub fn verify(before: &Before, stack: &Stack, options: &Options) -> Verification {
+pub fn verify(
+    before: &Before,
+    stack: &Stack,
+    options: &Options,
+    read: &mut Reader<'_>,
+) -> Verification {
     let mut options = options.clone();
     for price in before.cured.iter().flat_map(|promise| &promise.prices) {
         if !options.io.contains(&price.io) {
@@ -133,7 +236,11 @@ pub fn verify(before: &Before, stack: &Stack, options: &Options) -> Verification
             prices: prices.collect(),
         }
     });
+    let missing = compare(&before.survival, stack, read);
     Verification {
         outcomes: outcomes.collect(),
+        lost: missing.lost,
+        unseen: missing.unseen,
+        unknown: before.survival.unseen.clone(),
     }
 }

@@ -7,7 +7,7 @@ use straddle_predict::decision::{self, Work};
 use straddle_rules::Severity;
 
 use crate::plan::{by_hand, cures};
-use crate::{Ask, Cure, Effort, How, Left, Step};
+use crate::{Alternative, Ask, Cure, Effort, How, Left, Question, Step};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,6 +23,10 @@ pub enum Call {
     Nothing,
     /// The prediction is too uncertain to say.
     Undecided,
+    /// It depends on a fact that is not known: [`Worth::questions`] says how it is found out.
+    FindOut,
+    /// The gain may justify an outage, and how long that is, is not known.
+    OutageUnknown,
 }
 
 impl Call {
@@ -35,6 +39,8 @@ impl Call {
             Call::NotWorthIt => "not worth it",
             Call::Nothing => "nothing to do",
             Call::Undecided => "undecided",
+            Call::FindOut => "find out first",
+            Call::OutageUnknown => "no verdict: the outage is not known",
         }
     }
 }
@@ -46,6 +52,12 @@ pub struct Worth {
     pub call: Call,
     /// The figures, in words.
     pub because: Vec<String>,
+    /// The highest price that is removed: extra operations relative to aligned.
+    pub worst: Ratio,
+    /// One verdict for each value that a fact can have which is not known; empty where all come to the same.
+    pub alternatives: Vec<Alternative>,
+    /// What is to be found out.
+    pub questions: Vec<Question>,
 }
 
 /// Extra operations from which an outage is justified, where no simulation says more: the severity `error`.
@@ -64,10 +76,8 @@ impl Worth {
         ask: &Ask,
     ) -> Worth {
         if steps.is_empty() {
-            return Worth {
-                call: Call::Nothing,
-                because: vec!["no finding that a change would cure".to_owned()],
-            };
+            let because = vec!["no finding that a change would cure".to_owned()];
+            return Worth::new(Call::Nothing, because, Ratio::ZERO);
         }
         if cured.is_empty() {
             let kinds = by_hand(steps);
@@ -78,35 +88,62 @@ impl Worth {
         let figures = Figures::of(steps, cured, effort);
         let mut because = vec![match figures.worst == Ratio::ZERO {
             true => "what it cures costs no extra operations".to_owned(),
-            false => format!("it cures extra operations of up to {}", figures.worst),
-        }];
-        because.push(match figures.in_place {
-            true => "no data are moved".to_owned(),
             false => format!(
-                "{} are copied, in {} at {}{}",
-                effort.copied.rounded(),
-                duration(figures.seconds),
+                "it removes extra operations of up to {}, which are not time: see below",
+                figures.worst
+            ),
+        }];
+        because.push(match (figures.in_place, effort.is_known) {
+            (true, _) => "no data are moved".to_owned(),
+            (false, false) => {
+                "how much data are copied is not known, and so neither is the outage".to_owned()
+            }
+            (false, true) => format!(
+                "{} are read and {} written, in {} at {} of copying{}",
+                effort.traffic.read.rounded(),
+                effort.traffic.written.rounded(),
+                duration(effort.downtime.as_secs_f64()),
                 rate(effort.rate),
                 if ask.rate.is_none() { " (assumed)" } else { "" }
             ),
         });
-        let call = match ask.gain {
-            Some(evidence) => {
-                because.push(format!(
-                    "the simulation gains {:+.1}% ({:+.1}% to {:+.1}%)",
-                    (evidence.gain.mean - 1.0) * 100.0,
-                    (evidence.gain.low - 1.0) * 100.0,
-                    (evidence.gain.high - 1.0) * 100.0
-                ));
-                by_simulation(evidence, effort)
-            }
-            None => {
-                let (call, why) = figures.call();
-                because.extend(why);
-                call
-            }
+        let Some(evidence) = ask.gain else {
+            let (call, why) = figures.call();
+            because.extend(why);
+            return Worth::new(call, because, figures.worst);
         };
-        Worth { call, because }
+        let mixes: Vec<Alternative> = ask
+            .mixes
+            .iter()
+            .map(|(workload, evidence)| Alternative {
+                workload: Some(format!("{workload}: {}", gained(*evidence))),
+                ..Alternative::new(by_simulation(*evidence, effort), figures.worst)
+            })
+            .collect();
+        if mixes.windows(2).any(|two| two[0].call != two[1].call) {
+            because.push("the workload decides, and none was given: --workload says it".to_owned());
+            return Worth {
+                alternatives: mixes,
+                ..Worth::new(Call::FindOut, because, figures.worst)
+            };
+        }
+        let workload = ask.workload.as_deref().unwrap_or("the workload");
+        because.push(format!("simulated, {workload}: {}", gained(evidence)));
+        if !mixes.is_empty() {
+            because.push("the same for reads, for writes and for 70% reads".to_owned());
+        }
+        let call = by_simulation(evidence, effort);
+        Worth::new(call, because, figures.worst)
+    }
+
+    fn new(call: Call, because: Vec<String>, worst: Ratio) -> Worth {
+        Worth {
+            call,
+            because,
+            worst,
+            alternatives: Vec::new(),
+            questions: Vec::new(),
+        }
     }
 }
 
@@ -119,25 +156,37 @@ fn by_hand_alone(cures: &[Cure]) -> Worth {
         .any(|cure| cure.prices.is_empty() && cure.severity >= Severity::Warning);
     let would = match worst == Ratio::ZERO {
         true => "what it would cure costs no extra operations".to_owned(),
-        false => format!("it would cure extra operations of up to {worst}"),
+        false => format!(
+            "it would remove extra operations of up to {worst}, which are not time: see below"
+        ),
     };
-    let (call, why) = match is_dear || is_bad {
+    let only_notes = cures.iter().all(|cure| cure.severity == Severity::Note);
+    let (call, why) = match (is_dear || is_bad) && !only_notes {
         true => (
             Call::NextRebuild,
             "no script can do it: only making it again by hand, or on another device, does",
         ),
         false => (Call::NotWorthIt, "it is work by hand, for next to nothing"),
     };
-    Worth {
-        call,
-        because: vec![would, why.to_owned()],
-    }
+    Worth::new(call, vec![would, why.to_owned()], worst)
+}
+
+/// `a gain of +5.0% (+4.0% to +6.0%)`.
+fn gained(evidence: decision::Evidence) -> String {
+    let percent = |gain: f64| (gain - 1.0) * 100.0;
+    format!(
+        "a gain of {:+.1}% ({:+.1}% to {:+.1}%)",
+        percent(evidence.gain.mean),
+        percent(evidence.gain.low),
+        percent(evidence.gain.high)
+    )
 }
 
 fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
     let work = Work {
-        data: Some(effort.copied),
+        data: effort.is_known.then_some(effort.copied),
+        passes: 1,
         rate: effort.rate.get() as f64,
     };
     match decision::decide(evidence, work).call {
@@ -145,6 +194,7 @@ fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
         decision::Call::NextRebuild => Call::NextRebuild,
         decision::Call::NotWorthIt => Call::NotWorthIt,
         decision::Call::Undecided => Call::Undecided,
+        decision::Call::OutageUnknown => Call::OutageUnknown,
     }
 }
 
@@ -158,8 +208,8 @@ struct Figures {
     unpriced: usize,
     /// Whether all that is cured are notes.
     only_notes: bool,
-    /// The downtime.
-    seconds: f64,
+    /// The downtime; `None` where nobody knows how much is copied.
+    seconds: Option<f64>,
 }
 
 impl Figures {
@@ -172,7 +222,7 @@ impl Figures {
             worst: cured.iter().map(Cure::worst).max().unwrap_or(Ratio::ZERO),
             unpriced: unpriced.count(),
             only_notes: cured.iter().all(|cure| cure.severity == Severity::Note),
-            seconds: effort.downtime.as_secs_f64(),
+            seconds: effort.is_known.then_some(effort.downtime.as_secs_f64()),
         }
     }
 
@@ -197,9 +247,15 @@ impl Figures {
                 ),
             };
         }
+        let Some(seconds) = self.seconds else {
+            return because(
+                Call::OutageUnknown,
+                "from 5% on, how long the outage is decides: capture the sizes as well",
+            );
+        };
         if self.worst >= ratio(LARGE) {
             because(Call::Now, "50% or more justifies an outage of its own")
-        } else if self.seconds <= SHORT {
+        } else if seconds <= SHORT {
             because(
                 Call::Now,
                 "between 5% and 50% justifies an outage of up to 10 minutes",
@@ -255,7 +311,7 @@ mod tests {
             worst: percent(worst),
             unpriced: 0,
             only_notes: false,
-            seconds,
+            seconds: Some(seconds),
         };
         let cases = [
             (0, 1.0, Call::NotWorthIt),
@@ -279,7 +335,7 @@ mod tests {
             worst: Ratio::ZERO,
             unpriced,
             only_notes,
-            seconds: 1.0,
+            seconds: Some(1.0),
         };
         assert_eq!(figures(true, 0, true).call(), (Call::Now, None));
         let (call, why) = figures(false, 0, true).call();
@@ -291,6 +347,26 @@ mod tests {
         let (call, why) = figures(false, 2, false).call();
         assert_eq!(call, Call::NextRebuild);
         assert!(why.is_some_and(|why| why.starts_with("2 of the findings cured have no price")));
+    }
+
+    #[test]
+    fn where_the_outage_is_not_known_there_is_no_verdict_but_on_what_is_worth_none() {
+        for (worst, call) in [
+            (0, Call::NotWorthIt),
+            (4, Call::NotWorthIt),
+            (5, Call::OutageUnknown),
+            (50, Call::OutageUnknown),
+            (300, Call::OutageUnknown),
+        ] {
+            let figures = Figures {
+                in_place: false,
+                worst: percent(worst),
+                unpriced: 0,
+                only_notes: false,
+                seconds: None,
+            };
+            assert_eq!(figures.call().0, call, "{worst}%");
+        }
     }
 
     #[test]

@@ -7,14 +7,16 @@
 
 pub mod engine;
 mod error;
+mod found;
 #[cfg(target_os = "linux")]
 pub mod linux;
 mod open;
+pub mod owned;
 mod reader;
-pub mod stamp;
 mod target;
 
 pub use error::{ReadError, ReadErrorKind};
+pub use found::{Found, regular};
 pub use open::Opening;
 pub use reader::{ReadAt, Reader};
 pub use target::{OpenError, Target, TargetKind};

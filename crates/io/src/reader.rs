@@ -15,6 +15,12 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     /// Those of the operating system.
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize>;
+
+    /// The first byte from `offset` on that need not be 0x00: where a file that has holes goes on. What knows nothing of
+    /// holes answers with `offset`.
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        offset
+    }
 }
 
 impl ReadAt for [u8] {

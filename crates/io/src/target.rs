@@ -1,9 +1,9 @@
-use std::fs::{File, FileType, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use straddle_geometry::Bytes;
 
-use crate::ReadAt;
+use crate::{Found, ReadAt};
 
 /// What a target turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub enum TargetKind {
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
+    real: Option<PathBuf>,
     file: File,
     kind: TargetKind,
     size: Bytes,
@@ -45,37 +46,28 @@ pub enum OpenError {
 }
 
 impl Target {
-    /// Opens `path` for reading, never for writing, without waiting for anybody (a FIFO has no writer to wait for).
+    /// Opens `path` for reading, never for writing. What is neither a regular file nor a block device is not opened.
     ///
     /// # Errors
     /// [`OpenError`] when it cannot be opened or is neither a regular file nor a block device.
     pub fn open(path: &Path) -> Result<Target, OpenError> {
-        let os = |source| OpenError::Os {
-            path: path.to_owned(),
-            source,
-        };
-        let file = open_read_only(path).map_err(os)?;
-        let metadata = file.metadata().map_err(os)?;
-        let (kind, size) = if metadata.is_file() {
-            (TargetKind::File, Bytes::new(metadata.len()))
-        } else if is_block_device(metadata.file_type()) {
-            // The length of a device is where its end is; metadata says 0.
-            (
-                TargetKind::Device,
-                Bytes::new((&file).seek(SeekFrom::End(0)).map_err(os)?),
-            )
-        } else {
-            return Err(OpenError::WrongType {
-                path: path.to_owned(),
-                found: describe(metadata.file_type()),
-            });
-        };
-        Ok(Target {
-            path: path.to_owned(),
+        Found::look(path)?.open()
+    }
+
+    pub(crate) fn new(
+        path: PathBuf,
+        real: Option<PathBuf>,
+        file: File,
+        kind: TargetKind,
+        size: Bytes,
+    ) -> Target {
+        Target {
+            path,
+            real,
             file,
             kind,
             size,
-        })
+        }
     }
 
     /// The path as it was given.
@@ -84,72 +76,28 @@ impl Target {
         &self.path
     }
 
+    /// The path without symbolic links, as it was when it was opened; `None` where it could not be had.
+    #[must_use]
+    pub fn real_path(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
     /// Regular file or block device.
     #[must_use]
     pub fn kind(&self) -> TargetKind {
         self.kind
     }
 
+    /// The open file, for whoever holds it from here on.
+    #[must_use]
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
     /// The open file, for system calls that describe it.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
-    }
-}
-
-#[cfg(unix)]
-fn open_read_only(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // O_NONBLOCK: opening a FIFO or a drive without a medium must not wait.
-    let nonblock = i32::try_from(NONBLOCK).unwrap_or(0);
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblock)
-        .open(path)
-}
-
-#[cfg(target_os = "linux")]
-const NONBLOCK: u32 = rustix::fs::OFlags::NONBLOCK.bits();
-#[cfg(all(unix, not(target_os = "linux")))]
-const NONBLOCK: u32 = 0x4;
-
-#[cfg(not(unix))]
-fn open_read_only(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
-}
-
-#[cfg(unix)]
-fn is_block_device(file_type: FileType) -> bool {
-    std::os::unix::fs::FileTypeExt::is_block_device(&file_type)
-}
-
-#[cfg(not(unix))]
-fn is_block_device(_: FileType) -> bool {
-    false
-}
-
-#[cfg(unix)]
-fn describe(file_type: FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    if file_type.is_dir() {
-        "a directory"
-    } else if file_type.is_fifo() {
-        "a FIFO"
-    } else if file_type.is_socket() {
-        "a socket"
-    } else if file_type.is_char_device() {
-        "a character device"
-    } else {
-        "not a regular file"
-    }
-}
-
-#[cfg(not(unix))]
-fn describe(file_type: FileType) -> &'static str {
-    if file_type.is_dir() {
-        "a directory"
-    } else {
-        "not a regular file"
     }
 }
 
@@ -161,6 +109,16 @@ impl ReadAt for Target {
     #[cfg(unix)]
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(&self.file, buf, offset.get())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset.get())) {
+            Ok(at) => Bytes::new(at),
+            // Nothing but a hole up to the end.
+            Err(rustix::io::Errno::NXIO) => self.size.max(offset),
+            Err(_) => offset,
+        }
     }
 
     #[cfg(windows)]
@@ -197,19 +155,5 @@ mod tests {
         );
         let error = Target::open(Path::new("/nonexistent/x")).expect_err("missing");
         assert!(matches!(error, OpenError::Os { .. }));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_fifo_is_refused_without_waiting() {
-        let dir = tempfile::tempdir().expect("temporary directory");
-        let path = dir.path().join("fifo");
-        let made = std::process::Command::new("mkfifo")
-            .arg(&path)
-            .status()
-            .expect("mkfifo runs");
-        assert!(made.success());
-        let error = Target::open(&path).expect_err("a FIFO");
-        assert!(error.to_string().contains("is a FIFO"), "{error}");
     }
 }

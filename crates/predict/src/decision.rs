@@ -41,6 +41,8 @@ pub enum Call {
     NotWorthIt,
     /// The interval is too wide to say.
     Undecided,
+    /// The gain would justify an outage, and nobody says how long that is.
+    OutageUnknown,
 }
 
 /// What moving the data takes.
@@ -48,8 +50,27 @@ pub enum Call {
 pub struct Work {
     /// Bytes to move; `None` where nobody says.
     pub data: Option<Bytes>,
+    /// How often each is copied: [`passes`].
+    pub passes: u64,
     /// Bytes moved each second.
     pub rate: f64,
+}
+
+/// How often data are copied that are copied away and back.
+pub const AWAY_AND_BACK: u64 = 2;
+
+/// The same for data that a script moves where they lie: it reads each byte four times (its sum before and after, itself, and the piece in
+/// which it is kept) and writes it twice, which takes as long as three copies.
+pub const MOVED: u64 = 3;
+
+/// How often data are copied when a partition is moved: where they lie, by scripts for Linux and for images; away and back where the tools
+/// of another system make partitions again.
+#[must_use]
+pub fn passes(platform: Option<&str>) -> u64 {
+    match platform {
+        None | Some("linux") => MOVED,
+        Some(_) => AWAY_AND_BACK,
+    }
 }
 
 /// What is known of the gain.
@@ -72,6 +93,8 @@ pub struct Decision {
     pub evidence: Evidence,
     /// Bytes to move.
     pub data: Option<Bytes>,
+    /// How often each is copied.
+    pub passes: u64,
     /// Bytes moved each second.
     pub move_rate: f64,
     /// How long that takes: the outage.
@@ -89,7 +112,7 @@ pub struct Decision {
 pub fn decide(evidence: Evidence, work: Work) -> Decision {
     let outage = work.data.and_then(|data| {
         #[expect(clippy::cast_precision_loss, reason = "a time needs no 64 bits")]
-        let seconds = data.get() as f64 / work.rate;
+        let seconds = data.get() as f64 * work.passes as f64 / work.rate;
         Duration::try_from_secs_f64(seconds).ok()
     });
     let call = call(evidence.gain, outage);
@@ -106,6 +129,7 @@ pub fn decide(evidence: Evidence, work: Work) -> Decision {
         call,
         evidence,
         data: work.data,
+        passes: work.passes,
         move_rate: work.rate,
         outage,
         paid_back: outage.and_then(|outage| paid_back(outage, evidence.gain.mean)),
@@ -116,11 +140,11 @@ pub fn decide(evidence: Evidence, work: Work) -> Decision {
 
 fn call(gain: Interval, outage: Option<Duration>) -> Call {
     let (mean, low, high) = (gain.mean - 1.0, gain.low - 1.0, gain.high - 1.0);
-    let pays = outage.is_none_or(|outage| {
-        paid_back(outage, gain.mean).is_some_and(|time| time <= PAID_BACK_WITHIN)
-    });
+    let pays = outage
+        .map(|outage| paid_back(outage, gain.mean).is_some_and(|time| time <= PAID_BACK_WITHIN));
     match () {
-        () if mean >= LARGE && low > SURE && pays => Call::FixNow,
+        () if mean >= LARGE && low > SURE && pays.is_none() => Call::OutageUnknown,
+        () if mean >= LARGE && low > SURE && pays == Some(true) => Call::FixNow,
         () if mean >= SMALL && low > 0.0 => Call::NextRebuild,
         () if high < SMALL || (mean < SMALL && low > -SMALL) => Call::NotWorthIt,
         () => Call::Undecided,
@@ -165,6 +189,7 @@ mod tests {
         };
         let work = Work {
             data: gib.map(|n| Bytes::new(n << 30)),
+            passes: 1,
             rate: 200e6,
         };
         decide(evidence, work)
@@ -200,17 +225,44 @@ mod tests {
         // 100 TiB at 200 MB/s take 6 days, made up after 51 days of full load with 12.5%, after 6 with 100%.
         let gain = interval(1.12, 1.125, 1.13);
         assert_eq!(decided(gain, Some(100 << 10), None).call, Call::NextRebuild);
-        assert_eq!(decided(gain, None, None).call, Call::FixNow);
+        // Without data to move there is no outage to hold against the gain.
+        assert_eq!(decided(gain, None, None).call, Call::OutageUnknown);
+        assert_eq!(decided(gain, Some(100), None).call, Call::FixNow);
         let double = interval(1.9, 2.0, 2.1);
         assert_eq!(decided(double, Some(100 << 10), None).call, Call::FixNow);
     }
 
     #[test]
+    fn what_is_copied_away_and_back_is_an_outage_of_twice_the_length() {
+        let evidence = Evidence {
+            quantity: Quantity::Rate,
+            gain: interval(1.28, 1.30, 1.32),
+            ends: None,
+        };
+        let work = |platform| Work {
+            data: Some(Bytes::new(500 << 30)),
+            passes: passes(platform),
+            rate: 200e6,
+        };
+        let outage = |platform| {
+            decide(evidence, work(platform))
+                .outage
+                .map(|time| time.as_secs())
+        };
+        for once in [None, Some("linux")] {
+            assert_eq!(outage(once), Some(8_053), "{once:?}");
+        }
+        for twice in [Some("windows"), Some("esxi")] {
+            assert_eq!(outage(twice), Some(5_368), "{twice:?}");
+        }
+    }
+
+    #[test]
     fn assumptions_that_would_change_the_call_are_said() {
         let gain = interval(1.12, 1.125, 1.13);
-        let stands = decided(gain, None, Some((1.11, 1.3)));
+        let stands = decided(gain, Some(100), Some((1.11, 1.3)));
         assert_eq!((stands.at_worst, stands.at_best), (None, None));
-        let depends = decided(gain, None, Some((1.005, 1.3)));
+        let depends = decided(gain, Some(100), Some((1.005, 1.3)));
         assert_eq!(depends.at_worst, Some(Call::NotWorthIt));
     }
 

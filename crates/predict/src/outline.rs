@@ -7,6 +7,7 @@ use serde::Deserialize;
 use straddle_geometry::Bytes;
 use straddle_stack::Stack;
 
+use crate::decision::{self, Work};
 use crate::profile::{Kind, Origin, Profile, Refusal, value};
 
 mod document;
@@ -55,6 +56,10 @@ pub struct Place {
     pub rotational: Option<bool>,
     /// The block of the virtual disk that it lies in.
     pub container_block: Option<Known<Bytes>>,
+    /// The system that all of it was captured on, where that is known.
+    pub platform: Option<String>,
+    /// Size of the virtual disk that it lies in, of which a new file is made.
+    pub container: Option<Bytes>,
     /// Figures for a profile, as `section.key` and what it is.
     pub settings: Vec<Setting>,
 }
@@ -185,6 +190,23 @@ impl Place {
             None => true,
         };
         array && medium
+    }
+
+    /// What moving it takes: `data` where that is given, else the partition or the virtual disk that it lies in.
+    #[must_use]
+    pub fn work(&self, data: Option<Bytes>, rate: f64) -> Work {
+        let length = self.length.as_ref().map(|length| length.value);
+        // A virtual disk is unpacked and packed again around the move, which takes as long for each of its bytes.
+        let whole = self.container.unwrap_or(Bytes::ZERO);
+        let length = length.and_then(|length| length.checked_add(whole));
+        Work {
+            data: data.or(length),
+            passes: match self.container {
+                Some(_) => decision::MOVED,
+                None => decision::passes(self.platform.as_deref()),
+            },
+            rate,
+        }
     }
 
     /// A profile with what the stack says in place of what the profile says, and what became of each figure.
@@ -387,6 +409,14 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
             .as_ref()
             .map(bytes),
         rotational: flag("rotational"),
+        platform: layers
+            .iter()
+            .find_map(|layer| layer.text("platform"))
+            .map(|(platform, _)| platform),
+        container: match base.kind.as_str() {
+            "container" => base.size.as_ref().map(|size| Bytes::new(size.value)),
+            _ => None,
+        },
         settings: settings(
             base,
             physical.as_ref(),

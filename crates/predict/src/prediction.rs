@@ -2,10 +2,10 @@
 
 use straddle_bench::place::Offset;
 use straddle_bench::results::Interval;
-use straddle_bench::workload::Workload;
+use straddle_bench::workload::{Percent, Workload};
 use straddle_geometry::Bytes;
 
-use crate::decision::{self, Decision, Evidence, Quantity, Work};
+use crate::decision::{self, Call, Decision, Evidence, Quantity, Work};
 use crate::experiment::{Case, Effort, Trials, compare};
 use crate::mechanism::{Cause, Mechanism, cause};
 use crate::outline::{Place, Taken};
@@ -54,8 +54,78 @@ pub struct Prediction {
     pub sensitivity: Sensitivity,
     /// What to do; `None` when there is only the baseline.
     pub decision: Option<Decision>,
+    /// The decision for each mix of reads and writes that was tried because none was given; empty where one was.
+    pub mixes: Vec<Mix>,
     /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
     pub overloaded: Vec<usize>,
+}
+
+/// What to do with one mix of reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mix {
+    /// Share of reads.
+    pub reads: Percent,
+    /// What to do; what assumptions change is not looked at.
+    pub decision: Decision,
+}
+
+/// The mixes that are held side by side where none is given: reads alone, writes alone, and what databases do.
+pub const MIXES: [Percent; 3] = match (Percent::new(100), Percent::new(0), Percent::new(70)) {
+    (Some(reads), Some(writes), Some(mixed)) => [reads, writes, mixed],
+    _ => [Percent::ALL; 3],
+};
+
+impl Prediction {
+    /// The call that all mixes come to; `None` where it depends on the mix.
+    #[must_use]
+    pub fn call(&self) -> Option<Call> {
+        let call = self.decision.as_ref()?.call;
+        let mut mixes = self.mixes.iter();
+        mixes.all(|mix| mix.decision.call == call).then_some(call)
+    }
+}
+
+/// Makes it for each of [`MIXES`], with the offsets that are compared being the baseline and the best of the first.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_mixes(
+    question: Question,
+    mut step: impl FnMut(&str),
+) -> Result<Prediction, Refusal> {
+    let mut first = predict(question.clone(), &mut step)?;
+    let (Some(decision), Some(best)) = (first.decision, question.offsets.get(first.best)) else {
+        return Ok(first);
+    };
+    let reads = first.question.workload.reads;
+    let offsets: Vec<Offset> = question
+        .offsets
+        .first()
+        .into_iter()
+        .chain([best])
+        .cloned()
+        .collect();
+    for mix in MIXES {
+        let decision = match mix == reads {
+            true => Some(decision),
+            false => {
+                step(&format!("{}% reads", mix.get()));
+                let mut other = Question {
+                    offsets: offsets.clone(),
+                    span: first.question.span,
+                    sensitivities: 0,
+                    ..question.clone()
+                };
+                other.workload.reads = mix;
+                predict(other, |_| {})?.decision
+            }
+        };
+        first.mixes.extend(decision.map(|decision| Mix {
+            reads: mix,
+            decision,
+        }));
+    }
+    Ok(first)
 }
 
 /// A system that answers less than this share of what is offered does not keep up.
@@ -127,6 +197,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         cause: cause.flatten(),
         sensitivity,
         decision,
+        mixes: Vec::new(),
         overloaded,
     })
 }

@@ -15,6 +15,7 @@ pub static CONTAINERS: &[&Format] = &[
     &container::vmdk::FORMAT,
     &container::refused::QED,
     &container::refused::PARALLELS,
+    &container::refused::DMG,
     &container::vhd::FORMAT,
 ];
 
@@ -40,7 +41,14 @@ pub static VOLUMES: &[&VolumeFormat] = &[
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.
-pub static TABLES: &[&Prober] = &[&partition::gpt::PROBER, &partition::mbr::PROBER];
+/// The others have magics where an MBR has none; that of Sun is backed by a checksum.
+pub static TABLES: &[&Prober] = &[
+    &partition::gpt::PROBER,
+    &partition::mbr::PROBER,
+    &partition::sun::PROBER,
+    &partition::sgi::PROBER,
+    &partition::apple::PROBER,
+];
 
 /// Tables inside a partition of another table, or on a whole device that has no other table. The VTOC comes first: its
 /// magic stands at an offset that no disklabel uses for anything but a number.
@@ -50,7 +58,8 @@ pub static NESTED_TABLES: &[&Prober] = &[&partition::vtoc::PROBER, &partition::b
 /// the signatures' strength: long names in the boot sector first (NTFS, exFAT and ReFS leave no room for each other, the
 /// commonest comes first); then XFS, whose four letters are backed by redundant fields; then ext, with a magic of two
 /// bytes; then what needs bytes that nobody else looks at, swap (a name of ten bytes, but sometimes behind the first
-/// 8 KiB) and btrfs (64 KiB on), so that a search that ends with the first match saves those reads. FAT is last: it has
+/// 8 KiB) and btrfs (64 KiB on), so that a search that ends with the first match saves those reads; then what other systems
+/// write. FAT is last: it has
 /// no signature of its own, and its boot sector survives under ext, btrfs and swap, which leave the first sector alone.
 pub static FILESYSTEMS: &[&Prober] = &[
     &filesystem::ntfs::PROBER,
@@ -60,6 +69,8 @@ pub static FILESYSTEMS: &[&Prober] = &[
     &filesystem::ext::PROBER,
     &filesystem::swap::PROBER,
     &filesystem::btrfs::PROBER,
+    &filesystem::apfs::PROBER,
+    &filesystem::hfs_plus::PROBER,
     &filesystem::fat::PROBER,
 ];
 

@@ -458,7 +458,7 @@ fn hostile_containers_end_in_a_statement() {
             "l2-names-itself",
             "over the very table that names it",
         ),
-        ("qcow2", "l2-used-64-times", "some are used twice"),
+        ("qcow2", "l2-used-64-times", "name the L2 table"),
         ("qcow2", "l2-beyond-the-file", "beyond the end of the file"),
         ("qcow2", "l2-misaligned", "no multiple of 1,024"),
         ("qcow2", "cluster-over-l1", "a cluster over the L1 table"),

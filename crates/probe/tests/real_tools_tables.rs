@@ -531,3 +531,45 @@ fn nested_tables_are_read_as_libblkid_reads_them() {
     assert_eq!(found, [(63, 40_000), (263, 5000), (5263, 1234)]);
     assert_eq!(found, by_partx(&image));
 }
+
+#[test]
+fn labels_of_other_machines_are_read_as_libblkid_reads_them() {
+    let folder = scratch();
+    let image = folder.path().join("label.img");
+    let path = image.to_str().expect("UTF-8");
+    for label in ["sun", "dvh", "mac"] {
+        for (start, len) in [(16_128, 4_096), (32_256, 33_280), (65_536, 128)] {
+            let file = File::create(&image).expect("an image");
+            file.set_len(100 << 20).expect("a sparse file");
+            // Whole cylinders of parted's Sun labels.
+            let (second, end) = (start + len + 16_000, start + len + 50_047);
+            let kind = if label == "dvh" { "primary" } else { "" };
+            let lines = format!(
+                "mklabel {label} mkpart {kind} ext4 {start}s {}s mkpart {kind} ext4 {second}s {end}s",
+                start + len - 1
+            );
+            let words: Vec<&str> = ["-s", "-a", "none", path]
+                .into_iter()
+                .chain(lines.split_whitespace())
+                .collect();
+            run("parted", "parted", &words, "");
+            let is_data = |row: &(u64, u64)| row.0 != 0 && row.1 != 63;
+            let theirs: Vec<_> = by_partx(&image).into_iter().filter(is_data).collect();
+            let ours = all_by_us(&image);
+            assert_eq!(ours.len(), 2, "{label}, {start}: {ours:?}");
+            for row in &ours {
+                assert!(
+                    theirs.contains(row),
+                    "{label}, {start}: {ours:?}, libblkid: {theirs:?}"
+                );
+            }
+            // What else it lists is free space.
+            let apart = |other: &(u64, u64)| {
+                let is_apart =
+                    |row: &(u64, u64)| other.0 + other.1 <= row.0 || row.0 + row.1 <= other.0;
+                ours.contains(other) || ours.iter().all(is_apart)
+            };
+            assert!(theirs.iter().all(apart), "{label}: {theirs:?}");
+        }
+    }
+}

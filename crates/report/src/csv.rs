@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use straddle_geometry::{Bytes, Ratio, Unit};
-use straddle_rules::Finding;
+use straddle_rules::{Finding, Why};
 use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, Trust};
 
+use crate::cells::Cells;
 use crate::document::{allocation_unit_above, between, stripe_unit_below};
 use crate::{Checked, Counts};
 
@@ -38,13 +39,13 @@ pub const COLUMNS: [&str; 19] = [
 /// # Errors
 /// Those of `out`.
 pub fn header(out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
-    Ok(writer.flush()?)
+    let mut writer = Cells::new(out);
+    writer.record(COLUMNS)?;
+    writer.end()
 }
 
 /// The columns of a line per target, in order. New ones are only ever added at the end.
-pub const TARGET_COLUMNS: [&str; 8] = [
+pub const TARGET_COLUMNS: [&str; 9] = [
     "target",
     "severity",
     "worst_extra_percent",
@@ -53,6 +54,7 @@ pub const TARGET_COLUMNS: [&str; 8] = [
     "errors",
     "warnings",
     "notes",
+    "nothing_checked",
 ];
 
 /// Writes the header of lines per target.
@@ -60,9 +62,9 @@ pub const TARGET_COLUMNS: [&str; 8] = [
 /// # Errors
 /// Those of `out`.
 pub fn target_header(out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(TARGET_COLUMNS)?;
-    Ok(writer.flush()?)
+    let mut writer = Cells::new(out);
+    writer.record(TARGET_COLUMNS)?;
+    writer.end()
 }
 
 /// Writes the line of a target.
@@ -70,11 +72,11 @@ pub fn target_header(out: impl Write) -> csv::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn target(checked: &Checked, out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
+    let mut writer = Cells::new(out);
     let counts = Counts::of(&checked.findings);
     let worst = checked.findings.first();
     let text = |of: fn(&Finding) -> String| worst.map_or_else(String::new, of);
-    writer.write_record([
+    writer.record([
         checked.name.clone(),
         text(|finding| finding.severity.name().to_owned()),
         text(|finding| percent(finding.worst_price())),
@@ -83,8 +85,9 @@ pub fn target(checked: &Checked, out: impl Write) -> csv::Result<()> {
         counts.errors.to_string(),
         counts.warnings.to_string(),
         counts.notes.to_string(),
+        checked.coverage.why().map_or("", Why::words).to_owned(),
     ])?;
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 /// Writes one line per partition of a target; one line for the whole target when it has none.
@@ -92,7 +95,7 @@ pub fn target(checked: &Checked, out: impl Write) -> csv::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn rows(checked: &Checked, out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
+    let mut writer = Cells::new(out);
     let stack = &checked.stack;
     let partitions = stack
         .iter()
@@ -104,9 +107,9 @@ pub fn rows(checked: &Checked, out: impl Write) -> csv::Result<()> {
     let about = by_subject(checked);
     for id in subjects {
         let about = about.get(&id).map_or(&[][..], Vec::as_slice);
-        writer.write_record(row(checked, id, about))?;
+        writer.record(row(checked, id, about))?;
     }
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 /// The findings about each layer and everything that rests on it; of a virtual disk, and the files and virtual disks that

@@ -1,9 +1,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Unit};
-use straddle_rules::{Correlation, Finding, Severity};
+use straddle_rules::{self as rules, Context, Correlation, Coverage, Finding, Options, Severity};
 use straddle_stack::{GridRole, Interval, Key, Layer, LayerId, LayerKind, Stack, Trust, Value};
 
+use crate::fold::{Folded, fold};
 use crate::places::{Asked, Place, places};
 
 /// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
@@ -18,6 +19,8 @@ pub struct Checked {
     pub stack: Stack,
     /// What the rules say, worst first.
     pub findings: Vec<Finding>,
+    /// What these rest on: whether the start of anything was checked.
+    pub coverage: Coverage,
     /// The bytes whose ways down are told.
     pub asked: Asked,
 }
@@ -27,10 +30,14 @@ pub struct Checked {
 pub struct TargetDocument<'a> {
     /// The target as the user named it.
     pub target: &'a str,
+    /// Whether the start of anything was checked; where none was, why, and what to capture next.
+    pub coverage: &'a Coverage,
     /// Number of findings by severity.
     pub counts: Counts,
-    /// What the rules say, worst first. `layer` is an index into `stack`.
-    pub findings: &'a [Finding],
+    /// What the rules say, worst first; of one rule at most 200. `layer` is an index into `stack`.
+    pub findings: Vec<&'a Finding>,
+    /// How many more findings there are of each rule that has more. They are in `counts`.
+    pub folded: Vec<Folded>,
     /// The two classical correlations for every partition.
     pub correlations: Vec<LayerCorrelations>,
     /// Where bytes lie in every layer below, and what changes there when they are written: of the layers that were asked for,
@@ -74,6 +81,21 @@ impl Counts {
 }
 
 impl Checked {
+    /// Applies all rules to a stack.
+    #[must_use]
+    pub fn new(name: impl Into<String>, stack: Stack, options: &Options, asked: Asked) -> Checked {
+        let context = Context::new(&stack, options);
+        let findings = rules::check(&context);
+        let coverage = rules::coverage(&context, &findings);
+        Checked {
+            name: name.into(),
+            stack,
+            findings,
+            coverage,
+            asked,
+        }
+    }
+
     /// The target in JSON.
     #[must_use]
     pub fn document(&self) -> TargetDocument<'_> {
@@ -87,10 +109,13 @@ impl Checked {
             })
             .filter(|layer| !layer.correlations.is_empty())
             .collect();
+        let (findings, folded) = fold(&self.findings);
         TargetDocument {
             target: &self.name,
+            coverage: &self.coverage,
             counts: Counts::of(&self.findings),
-            findings: &self.findings,
+            findings,
+            folded,
             correlations,
             places: places(self),
             stack: &self.stack,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use straddle_geometry::Ratio;
-use straddle_rules::{Code, Finding, Severity};
+use straddle_rules::{Code, Finding, Severity, Why};
 
 use crate::Checked;
 
@@ -28,10 +28,25 @@ pub struct Summary {
     pub with_notes: usize,
     /// Targets without any finding.
     pub clean: usize,
+    /// Targets with notes at most, of which no start was checked.
+    pub unchecked: usize,
+    /// Every target of which no start was checked, by reason.
+    pub gaps: Vec<Gap>,
     /// Files in which nothing was recognised.
     pub unrecognised: usize,
     /// Targets that could not be read.
     pub failed: usize,
+}
+
+/// Targets of which no start was checked, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Gap {
+    /// The reason.
+    pub why: Why,
+    /// How many there are.
+    pub targets: usize,
+    /// The first of them, at most ten.
+    pub first: Vec<String>,
 }
 
 /// The worst finding on a target.
@@ -67,6 +82,8 @@ pub struct RuleCount {
 /// What one target comes to.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
+    /// Why nothing was checked, if that is so, and of what.
+    gap: Option<(Why, String)>,
     worst: Option<Worst>,
     rules: Vec<RuleCount>,
 }
@@ -90,7 +107,11 @@ impl Digest {
             code: finding.code,
             title: finding.title.clone(),
         });
-        Digest { worst, rules }
+        let gap = checked
+            .coverage
+            .why()
+            .map(|why| (why, checked.name.clone()));
+        Digest { gap, worst, rules }
     }
 
     /// The worst severity.
@@ -134,11 +155,16 @@ impl Fleet {
         let summary = &mut self.summary;
         summary.targets += 1;
         match digest.severity() {
+            None | Some(Severity::Note) if digest.gap.is_some() => summary.unchecked += 1,
             Some(Severity::Error) => summary.with_errors += 1,
             Some(Severity::Warning) => summary.with_warnings += 1,
             Some(Severity::Note) => summary.with_notes += 1,
             None => summary.clean += 1,
         }
+        if let Some((why, target)) = digest.gap {
+            self.gap(why, target);
+        }
+        let summary = &mut self.summary;
         // A note that costs nothing, such as a fact that was not captured, makes no target one of the worst.
         let tells = |worst: &Worst| worst.severity > Severity::Note || !worst.extra.is_zero();
         if let Some(worst) = digest.worst.filter(tells) {
@@ -166,9 +192,28 @@ impl Fleet {
         }
     }
 
-    /// Counts a file in which nothing was recognised.
-    pub fn unrecognised(&mut self) {
+    fn gap(&mut self, why: Why, target: String) {
+        let gaps = &mut self.summary.gaps;
+        let at = gaps.iter().position(|gap| gap.why == why);
+        let at = at.unwrap_or_else(|| {
+            gaps.push(Gap {
+                why,
+                targets: 0,
+                first: Vec::new(),
+            });
+            gaps.len() - 1
+        });
+        let gap = &mut gaps[at];
+        gap.targets += 1;
+        if gap.first.len() < NAMED {
+            gap.first.push(target);
+        }
+    }
+
+    /// Counts a file that is nothing that is read.
+    pub fn unrecognised(&mut self, why: Why, target: String) {
         self.summary.unrecognised += 1;
+        self.gap(why, target);
     }
 
     /// Counts a target that could not be read.
@@ -180,6 +225,14 @@ impl Fleet {
     #[must_use]
     pub fn targets(&self) -> usize {
         self.summary.targets
+    }
+
+    /// True when the start of anything was checked, or something is known to be blank.
+    #[must_use]
+    pub fn is_any_checked(&self) -> bool {
+        let summary = &self.summary;
+        let gaps: usize = summary.gaps.iter().map(|gap| gap.targets).sum();
+        summary.targets + summary.unrecognised > gaps
     }
 
     /// What they come to.
@@ -205,6 +258,7 @@ mod tests {
         let extra = Ratio::new(percent, 100).expect("not zero");
         let severity = Severity::of_price(extra);
         Digest {
+            gap: None,
             worst: Some(Worst {
                 target: target.to_string(),
                 severity,
@@ -246,5 +300,35 @@ mod tests {
             summary.with_errors + summary.with_warnings + summary.with_notes,
             1000
         );
+    }
+
+    #[test]
+    fn targets_of_which_nothing_was_checked_are_counted_by_reason() {
+        let mut fleet = Fleet::default();
+        for target in 0..12 {
+            fleet.add(Digest {
+                gap: Some((Why::NoStart, target.to_string())),
+                ..Digest::default()
+            });
+        }
+        fleet.unrecognised(Why::NoOutput, "readme".to_owned());
+        assert!(!fleet.is_any_checked());
+        // What is wrong all the same is not hidden by it.
+        fleet.add(Digest {
+            gap: Some((Why::NoStart, "sda".to_owned())),
+            ..digest(50, 50)
+        });
+        assert!(!fleet.is_any_checked());
+        fleet.add(digest(1, 0));
+        assert!(fleet.is_any_checked());
+        let summary = fleet.summary();
+        let gaps: Vec<_> = summary
+            .gaps
+            .iter()
+            .map(|gap| (gap.why, gap.targets, gap.first.len()))
+            .collect();
+        assert_eq!(gaps, [(Why::NoStart, 13, 10), (Why::NoOutput, 1, 1)]);
+        assert_eq!((summary.unchecked, summary.clean), (12, 0));
+        assert_eq!((summary.targets, summary.unrecognised), (14, 1));
     }
 }

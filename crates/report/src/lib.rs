@@ -4,16 +4,21 @@
 //! caller strips them where they do not belong.
 
 pub mod bench;
+mod cells;
 pub mod compat;
 pub mod csv;
 mod document;
+pub mod escape;
 pub mod fix;
 mod fleet;
+mod fold;
+pub mod json;
 mod places;
 pub mod predict;
 pub mod study;
 pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
-pub use fleet::{Digest, Fleet, RuleCount, Summary, Worst};
+pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};
+pub use fold::{Folded, MOST_OF_ONE_RULE};
 pub use places::{Asked, GapDocument, Place, Step};

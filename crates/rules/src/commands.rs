@@ -1,5 +1,7 @@
 //! Which command prints a fact that captured text lacks.
 
+use straddle_stack::{Key, Layer};
+
 /// A fact about a machine's storage that a verdict needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lack {
@@ -73,7 +75,7 @@ const fn supply(
     }
 }
 
-const WMIC_DISKS: &str = "wmic diskdrive get Index,Model,Size,BytesPerSector,SerialNumber";
+const WMIC_DISKS: &str = "wmic diskdrive get Index,Model,Size,BytesPerSector,Signature";
 const WMIC_PARTITIONS: &str = "wmic partition get Name,StartingOffset,Size";
 const WMIC_SYSTEMS: &str = "Windows XP, Server 2003 and later, up to Server 2022";
 const GET_DISK: &str = "Get-Disk | Format-List Number,FriendlyName,Size,LogicalSectorSize,PhysicalSectorSize,BusType,SerialNumber";
@@ -263,6 +265,67 @@ pub(crate) fn for_fact(lack: Lack, platform: &str) -> impl Iterator<Item = &'sta
         let raid = lack == Lack::StripeUnit && supply.platform == "raid";
         supply.lack == lack && (supply.platform == platform || raid)
     })
+}
+
+/// Words in the model of a device that is a volume of an array.
+const ARRAYS: [&str; 22] = [
+    "PERC",
+    "MEGARAID",
+    "MR9",
+    "SERVERAID",
+    "AVAGO",
+    "LSI",
+    "LOGICAL VOLUME",
+    "SMART ARRAY",
+    "RAID",
+    "ADAPTEC",
+    "STORAGE SPACE",
+    "LUN",
+    "SYMMETRIX",
+    "HSV",
+    "DGC",
+    "VRAID",
+    "OPEN-V",
+    "2145",
+    "COMPELLENT",
+    "COMPELNT",
+    "EQLOGIC",
+    "MD3",
+];
+
+/// True for a disk that is a volume of an array, by its transport or by its model.
+#[must_use]
+pub fn is_array(device: &Layer) -> bool {
+    let raid = device.text(Key::Transport) == Some("raid");
+    let model = device.text(Key::Model).unwrap_or_default().to_uppercase();
+    raid || ARRAYS.iter().any(|word| model.contains(word))
+}
+
+/// The words by which a controller's model names its maker, and the maker's tools.
+const MAKERS: [(&[&str], &[&str]); 4] = [
+    (&["PERC"], &["perccli", "MegaCli"]),
+    (&["LOGICAL VOLUME", "SMART ARRAY"], &["ssacli"]),
+    (&["ADAPTEC", "ASR", "MSCC"], &["arcconf"]),
+    (
+        &["MEGARAID", "MR9", "SERVERAID", "AVAGO", "LSI"],
+        &["storcli", "MegaCli"],
+    ),
+];
+
+/// The commands for a fact; of those for RAID controllers only the ones of the maker, where the model tells.
+#[must_use]
+pub fn suitable(lack: Lack, platform: &str, model: &str) -> Vec<&'static Supply> {
+    let model = model.to_uppercase();
+    let maker = MAKERS
+        .iter()
+        .find(|(words, _)| words.iter().any(|word| model.contains(word)));
+    let fits = |supply: &&Supply| match maker {
+        Some((_, tools)) if supply.lack == Lack::StripeUnit || supply.platform == "raid" => {
+            tools.iter().any(|tool| supply.command.starts_with(tool))
+        }
+        _ => true,
+    };
+    for_fact(lack, platform).filter(fits).collect()
 }
 
 /// One line for each command: the command, then which systems have it.

@@ -131,7 +131,20 @@ impl<'a> Context<'a> {
         usual.unwrap_or(all).first_at_or_after(start)
     }
 
-    /// The device at the bottom, when the layer rests on exactly one.
+    /// The disk whose partition table describes `partition`: the first layer below that is no partition itself. It is a disk,
+    /// an array, a logical volume, a loop device or a virtual disk; what a partition or a boot sector records counts from
+    /// it, wherever it lies in turn.
+    #[must_use]
+    pub fn disk_of(&self, partition: LayerId) -> Option<LayerId> {
+        let mut here = self.stack.only_below(partition)?;
+        while self.stack.layer(here).kind == LayerKind::Partition {
+            here = self.stack.only_below(here)?;
+        }
+        Some(here)
+    }
+
+    /// The device at the bottom, when the layer rests on exactly one. What the table of an outer disk records counts from it;
+    /// for what the table of an inner one records see [`Self::disk_of`].
     #[must_use]
     pub fn device_of(&self, layer: LayerId) -> Option<(LayerId, &'a Layer)> {
         let mut here = layer;

@@ -7,10 +7,12 @@
 mod code;
 mod commands;
 mod context;
+mod coverage;
 mod finding;
 mod known_lies;
 mod page;
 mod price;
+mod refused;
 mod registry;
 mod rules;
 #[cfg(test)]
@@ -18,11 +20,14 @@ mod testing;
 mod wording;
 
 pub use code::{Code, Severity, Status};
-pub use commands::{COMMANDS, Lack, Supply};
+pub use commands::{COMMANDS, Lack, Supply, is_array, suitable};
 pub use context::{Context, Options};
+pub use coverage::{Coverage, Why, coverage};
 pub use finding::{Evidence, Finding};
 pub use known_lies::is_plausible;
 pub use page::{Folklore, Page};
 pub use price::{PriceRow, Prices};
+pub use refused::refused_above;
 pub use registry::{FOLKLORE, RULES, Rule, by_code, check};
+pub use rules::plausible_stripe_units;
 pub use wording::{Correlation, both_ways, division};

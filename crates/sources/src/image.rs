@@ -1,13 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_io::{ReadAt, Target, TargetKind};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
-use crate::guest::{Contents, Ground, Guests};
+use crate::guest::{Contents, Ground, Guests, Place};
 use crate::{Settings, SourceError};
 
-const ASSUMED_PHYSICAL: &str = "as on disks since about 2011; see --physical-sector";
+const ASSUMED_PHYSICAL: &str = "as 512e disks have, 512n not; see --physical-sector";
 const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
 
 /// An image file, raw or a virtual disk, or one readable block device, as a stack of its own: nothing around it is looked
@@ -19,8 +19,8 @@ const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logica
 /// # Errors
 /// [`SourceError::GuestFile`] when a file that [`Settings::guest_files`] asks for is nowhere in it.
 pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceError> {
-    let (bytes, path, layer) = opened(target);
-    inspect_image(bytes, path, layer, settings)
+    let (bytes, place, layer) = opened(target);
+    inspect_image(bytes, place, layer, settings)
 }
 
 /// As [`image`], when it is no virtual disk. `None` when it is one.
@@ -28,8 +28,8 @@ pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceE
 /// # Errors
 /// As [`image`].
 pub fn raw_image(target: &Arc<Target>, settings: &Settings) -> Result<Option<Stack>, SourceError> {
-    let (bytes, path, layer) = opened(target);
-    inspect_as(bytes, path, layer, settings, true)
+    let (bytes, place, layer) = opened(target);
+    inspect_as(bytes, place, layer, settings, true)
 }
 
 /// Several images as one stack: members of arrays and volume groups among them are put together. The order does not matter.
@@ -58,8 +58,8 @@ pub fn all_bytes(
     Ok(whole.unwrap_or_default())
 }
 
-/// A target's bytes, its path where it is a file, and its layer.
-type Opened = (Arc<dyn ReadAt>, Option<PathBuf>, Layer);
+/// A target's bytes, its place where it is a file, and its layer.
+type Opened = (Arc<dyn ReadAt>, Option<Place>, Layer);
 
 fn opened(target: &Arc<Target>) -> Opened {
     let call = match target.kind() {
@@ -70,12 +70,12 @@ fn opened(target: &Arc<Target>) -> Opened {
     if target.kind() == TargetKind::Device {
         ask_device(target, &mut layer);
     }
-    let path = match target.kind() {
-        TargetKind::File => Some(target.path().to_owned()),
+    let place = match target.kind() {
+        TargetKind::File => Some(Place::of(target)),
         TargetKind::Device => None,
     };
     let bytes: Arc<dyn ReadAt> = target.clone();
-    (bytes, path, layer)
+    (bytes, place, layer)
 }
 
 /// An image that is no file: bytes in memory, or whatever else can be read. Files that a virtual disk refers to are not
@@ -125,22 +125,22 @@ fn ask_device(_: &Target, _: &mut Layer) {}
 /// Puts `layer`, which stands for `bytes`, at the bottom of a stack and what is found in them on top.
 fn inspect_image(
     bytes: Arc<dyn ReadAt>,
-    path: Option<PathBuf>,
+    place: Option<Place>,
     layer: Layer,
     settings: &Settings,
 ) -> Result<Stack, SourceError> {
-    inspect_as(bytes, path, layer, settings, false).map(Option::unwrap_or_default)
+    inspect_as(bytes, place, layer, settings, false).map(Option::unwrap_or_default)
 }
 
 /// The same; `None` when only a raw image is wanted, and it is none.
 fn inspect_as(
     bytes: Arc<dyn ReadAt>,
-    path: Option<PathBuf>,
+    place: Option<Place>,
     layer: Layer,
     settings: &Settings,
     only_raw: bool,
 ) -> Result<Option<Stack>, SourceError> {
-    look_into(vec![(bytes, path, layer)], settings, only_raw)
+    look_into(vec![(bytes, place, layer)], settings, only_raw)
 }
 
 /// Puts every layer at the bottom of one stack, and on top what is found in the bytes that it stands for.
@@ -152,14 +152,20 @@ fn look_into(
     let overrides = &settings.overrides;
     let mut ground = ByItself::default();
     let mut all = Vec::new();
-    for (bytes, path, layer) in opened {
+    for (bytes, place, layer) in opened {
         let layer = ground.stack.push(layer);
-        all.push(Contents { layer, bytes, path });
+        all.push(Contents {
+            layer,
+            bytes,
+            place,
+        });
     }
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
     let first = all.first().map(|first| ground.stack.layer(first.layer));
     let told = told.or_else(|| logical_sector_of(first?));
-    let mut guests = Guests::new(&mut ground, told).with_files(&settings.guest_files);
+    let mut guests = Guests::new(&mut ground, told)
+        .with_files(&settings.guest_files)
+        .with_outside(&settings.outside);
     match all.as_slice() {
         [only] if only_raw => {
             if !guests.look_into_raw(only)? {
@@ -197,13 +203,12 @@ impl Ground for ByItself {
         &mut self.stack
     }
 
-    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String> {
-        let target = Target::open(path).map_err(|error| error.to_string())?;
-        let mut layer = layer_of(path, target.size(), "fstat");
+    fn file(&mut self, target: &Target) -> Result<LayerId, String> {
+        let mut layer = layer_of(target.path(), target.size(), "fstat");
         layer.kind = LayerKind::File;
         let id = self.stack.push(layer);
         self.files.push(id);
-        Ok((id, Arc::new(target)))
+        Ok(id)
     }
 }
 

@@ -16,6 +16,7 @@ mod raid;
 mod settings;
 
 pub use error::SourceError;
+pub use guest::Outside;
 pub use image::{all_bytes, bytes, image, images, raw_image};
 pub use overrides::Overrides;
 pub use settings::Settings;

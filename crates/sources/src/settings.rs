@@ -1,6 +1,6 @@
 use straddle_geometry::Unit;
 
-use crate::Overrides;
+use crate::{Outside, Overrides};
 
 /// What to look for in a target, and what is known better than it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,4 +13,6 @@ pub struct Settings {
     pub guest_files: Vec<String>,
     /// For a file on a host: to fail when where it lies on a disk is not known, rather than to look at what is in it.
     pub only_when_followed: bool,
+    /// What a virtual disk may lead to besides the files of its folder and those that its owner may read.
+    pub outside: Outside,
 }

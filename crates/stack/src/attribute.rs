@@ -66,6 +66,8 @@ macro_rules! keys {
 }
 
 keys! {
+    /// Nothing lies on it: every byte is the one named, or its partition table is whole and has no entry.
+    Blank = "blank",
     /// Kind of partition table on a device: `mbr`, `gpt`.
     PartitionTable = "partition table",
     /// Identifier of a partition table: the disk signature of an MBR in hexadecimal, the disk GUID of a GPT.
@@ -256,6 +258,8 @@ keys! {
     SizeShown = "size",
     /// System whose tools printed what is known: `windows`, `linux`, `esxi`.
     Platform = "platform",
+    /// Generation of the system whose tools printed what is known, where that tells the age of its disks: `Windows before Vista`.
+    SystemGeneration = "system generation",
     /// What a RAID controller does with writes: `write-back`, `write-through`.
     WriteCache = "write cache",
     /// What a RAID controller reads in advance.

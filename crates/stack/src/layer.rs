@@ -1,10 +1,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, RaidLayout, Segment, Unit};
 
 use crate::survey::SurveyDocument;
+use crate::upper::Upper;
 use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Survey, Value};
 
 /// Names a layer of one [`Stack`]: its index.
@@ -14,6 +16,10 @@ use crate::{Attribute, Fact, GridFact, GridRole, Key, Oddity, Survey, Value};
 pub struct LayerId(usize);
 
 impl LayerId {
+    pub(crate) const fn new(index: usize) -> LayerId {
+        LayerId(index)
+    }
+
     /// The index in [`Stack::layers`].
     #[must_use]
     pub const fn index(self) -> usize {
@@ -167,6 +173,8 @@ impl Layer {
 #[serde(transparent)]
 pub struct Stack {
     layers: Vec<Layer>,
+    #[serde(skip)]
+    upper: Upper,
 }
 
 impl Stack {
@@ -182,6 +190,7 @@ impl Stack {
     pub fn push(&mut self, mut layer: Layer) -> LayerId {
         let id = LayerId(self.layers.len());
         layer.below.retain(|below| below.0 < id.0);
+        self.upper.push(id, &layer);
         self.layers.push(layer);
         id
     }
@@ -214,14 +223,13 @@ impl Stack {
     /// # Panics
     /// When `id` belongs to another stack.
     pub fn layer_mut(&mut self, id: LayerId) -> &mut Layer {
+        self.upper.forget();
         &mut self.layers[id.0]
     }
 
     /// The layers that rest directly on `id`, in order.
     pub fn above(&self, id: LayerId) -> impl Iterator<Item = LayerId> {
-        self.iter()
-            .filter(move |(_, layer)| layer.below.contains(&id))
-            .map(|(above, _)| above)
+        self.upper.on(id, &self.layers).iter().copied()
     }
 
     /// The layers that rest on nothing: devices and images.
@@ -249,18 +257,13 @@ impl Stack {
     /// Every layer that `id` rests on, directly or not, highest first; without `id`.
     #[must_use]
     pub fn foundations(&self, id: LayerId) -> Vec<LayerId> {
-        let mut needed = vec![false; id.0 + 1];
-        needed[id.0] = true;
         let mut found = Vec::new();
-        for index in (0..=id.0).rev() {
-            if !needed[index] {
-                continue;
-            }
-            for below in &self.layers[index].below {
-                needed[below.0] = true;
-            }
-            if index != id.0 {
-                found.push(LayerId(index));
+        let mut next: BinaryHeap<LayerId> = self.layer(id).below.iter().copied().collect();
+        while let Some(highest) = next.pop() {
+            // What rests on it is higher, so that whatever leads to it was seen already.
+            if found.last() != Some(&highest) {
+                found.push(highest);
+                next.extend(&self.layer(highest).below);
             }
         }
         found

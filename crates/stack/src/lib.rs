@@ -17,6 +17,7 @@ mod oddity;
 mod seen;
 mod stripes;
 mod survey;
+mod upper;
 mod written;
 
 pub use attribute::{Attribute, Key, Value};

@@ -26,8 +26,7 @@
 //! let target = io::Target::open("legacy.img".as_ref())?;
 //! let stack = sources::image(&target.into(), &sources::Settings::default())?;
 //! let options = rules::Options::default();
-//! let findings = rules::check(&rules::Context::new(&stack, &options));
-//! let checked = report::Checked { name: "legacy.img".into(), stack, findings, asked: report::Asked::default() };
+//! let checked = report::Checked::new("legacy.img", stack, &options, report::Asked::default());
 //! println!("{}", report::text::report(&checked));
 //! # Ok(())
 //! # }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use straddle::io::ReadAt;
 use straddle::report::{Asked, Checked, text};
-use straddle::rules::{Context, Options, check};
+use straddle::rules::Options;
 use straddle::sources::{self, Settings};
 use straddle::stack::LayerKind;
 
@@ -44,16 +44,10 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
                 ..Settings::default()
             };
             let stack = sources::bytes("seed", bytes, &settings).expect("asks for no file");
-            let findings = check(&Context::new(&stack, &options));
             let kinds = |kind| stack.layers().iter().filter(|l| l.kind == kind).count();
             containers += kinds(LayerKind::Container).min(1);
             guests += kinds(LayerKind::Partition).min(1);
-            let checked = Checked {
-                name: "seed".to_owned(),
-                stack,
-                findings,
-                asked: Asked::default(),
-            };
+            let checked = Checked::new("seed", stack, &options, Asked::default());
             let report = text::report(&checked);
             let json = serde_json::to_string(&checked.document()).expect("a document");
             assert!(!report.is_empty() && !json.is_empty());

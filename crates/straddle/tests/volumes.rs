@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use straddle::geometry::Bytes;
 use straddle::io::{ReadAt, Reader};
 use straddle::probe::{Limits, Window, inspect, registry};
-use straddle::report::Checked;
-use straddle::rules::{Context, Options, check};
+use straddle::report::{Asked, Checked};
+use straddle::rules::Options;
 use straddle::sources::{self, Settings};
 use straddle::stack::{Layer, LayerKind, Stack};
 
@@ -67,13 +67,7 @@ fn checked(members: Vec<Vec<u8>>) -> Stack {
     });
     let stack = sources::all_bytes(named.collect(), &settings).expect("asks for no file");
     assert!(stack.layers().len() < MOST_LAYERS, "too many layers");
-    let findings = check(&Context::new(&stack, &options));
-    let checked = Checked {
-        name: "members".to_owned(),
-        stack,
-        findings,
-        asked: Default::default(),
-    };
+    let checked = Checked::new("members", stack, &options, Asked::default());
     assert!(!straddle::report::text::report(&checked).is_empty());
     let _ = checked.document();
     checked.stack

@@ -69,7 +69,7 @@ echo "== a range that cannot be written, in the first run: nothing is there to g
 dmsetup suspend holed
 holed error | dmsetup reload holed
 dmsetup resume holed
-failing --destroy-data /dev/mapper/holed --yes-destroy holed --offsets 16M,0 --io 64K --pattern sequential --rw write --json
+failing --destroy-data /dev/mapper/holed --yes-destroy holed --overwrite-signatures --offsets 16M,0 --io 64K --pattern sequential --rw write --json
 runs
 straddle_left
 

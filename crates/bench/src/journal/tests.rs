@@ -3,6 +3,7 @@ use crate::place::Offset;
 use crate::plan::Slot;
 use crate::sample::Side;
 use crate::workload::{Pattern, Percent, Workload};
+use std::fs;
 use straddle_geometry::Unit;
 
 fn header() -> Header {
@@ -13,7 +14,7 @@ fn header() -> Header {
     Header {
         schema: SCHEMA.to_owned(),
         version: "0.1.0".to_owned(),
-        stamp: "0123".to_owned(),
+        token: "0123456789abcdef0123456789abcdef".to_owned(),
         began: Duration::new(1_700_000_000, 5),
         named: "/mnt".to_owned(),
         path: PathBuf::from("/mnt/straddle-bench.dat"),
@@ -84,13 +85,11 @@ const IDENTITY: Identity = Identity {
 fn written(dir: &Path) -> PathBuf {
     let path = dir.join("journal");
     let mut journal = Journal::create(&path, header()).expect("is made");
-    journal.created(IDENTITY).expect("writes");
-    let size = Bytes::mib(16);
-    let identity = IDENTITY;
+    let (size, identity) = (Bytes::mib(32), IDENTITY);
     journal.ready(Ready { identity, size }).expect("writes");
     let placed = Arrangement {
         base: Bytes::mib(1),
-        span: size,
+        span: Bytes::mib(16),
         engine: "pread".to_owned(),
         reason: "--engine".to_owned(),
         trial: vec![("pread".to_owned(), 123.456)],
@@ -116,8 +115,8 @@ fn what_is_written_reads_back_without_the_unfinished_block() {
     let path = written(dir.path());
     let recorded = resumed(&path).expect("reads");
     assert_eq!(recorded.header, header());
-    assert_eq!(recorded.created, Some(IDENTITY));
-    assert_eq!(recorded.ready.map(|ready| ready.size), Some(Bytes::mib(16)));
+    assert_eq!(recorded.ready.map(|ready| ready.identity), Some(IDENTITY));
+    assert_eq!(recorded.ready.map(|ready| ready.size), Some(Bytes::mib(32)));
     let slots: Vec<_> = recorded
         .samples
         .iter()
@@ -191,11 +190,24 @@ fn lines_out_of_order_are_refused() {
         fs::write(&path, text).expect("writes");
         resumed(&path).expect_err("out of order").to_string()
     };
-    assert!(refused(&[1, 0]).contains("line 1: found `created`, expected `header`"));
-    assert!(refused(&[0, 3]).contains("line 2: found `placed`, expected `created` or `filled`"));
-    assert!(refused(&[0, 2, 4]).contains("line 3: found `sample`, expected `placed`"));
-    assert!(refused(&[0, 2, 3, 2]).contains("line 4: found `filled`, expected `sample`"));
+    assert!(refused(&[1, 0]).contains("line 1: found `filled`, expected `header`"));
+    assert!(refused(&[0, 2]).contains("line 2: found `placed`, expected `filled`"));
+    assert!(refused(&[0, 1, 3]).contains("line 3: found `sample`, expected `placed`"));
+    assert!(refused(&[0, 1, 2, 1]).contains("line 4: found `filled`, expected `sample`"));
     assert!(refused(&[0, 0]).contains("line 2: found `header`"));
+    // Runs come in the order in which they are made.
+    for order in [
+        &[0, 1, 2, 4][..],
+        &[0, 1, 2, 3, 5],
+        &[0, 1, 2, 3, 4, 5, 5],
+        &[0, 1, 2, 3, 4, 5, 3],
+    ] {
+        let error = refused(order);
+        assert!(
+            error.contains("the next run of its block"),
+            "{order:?}: {error}"
+        );
+    }
 }
 
 #[test]
@@ -239,4 +251,153 @@ fn a_journal_in_use_is_left_alone() {
     assert!(matches!(error, JournalError::InUse { .. }), "{error}");
     drop(open);
     resumed(&path).expect("free again");
+}
+
+#[test]
+fn what_somebody_else_wrote_is_neither_added_to_nor_removed() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let whole = fs::read(&path).expect("reads");
+    let mut longer = whole.clone();
+    longer.extend(b"a stranger's line\n");
+    for other in [&b""[..], b"a stranger's", &longer] {
+        fs::write(&path, &whole).expect("writes");
+        let (mut journal, _) = Journal::resume(&path).expect("reads");
+        // As `cp` and `>>` do it: the same file.
+        fs::write(&path, other).expect("writes");
+        let error = journal.sample(&sample(2, 0, 1)).expect_err("changed");
+        assert!(matches!(error, JournalError::Changed { .. }), "{error}");
+        let error = journal.remove().expect_err("changed");
+        assert!(matches!(error, JournalError::NotRemoved { .. }), "{error}");
+        assert_eq!(fs::read(&path).expect("is left"), other);
+    }
+}
+
+#[test]
+fn a_stranger_that_takes_its_name_stays() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let (mut journal, _) = Journal::resume(&path).expect("reads");
+    fs::remove_file(&path).expect("removes");
+    fs::write(&path, "a stranger's").expect("writes");
+    assert!(!journal.has_its_name());
+    journal
+        .sample(&sample(2, 0, 1))
+        .expect("into the file that is held");
+    journal.remove().expect_err("another file has the name");
+    assert_eq!(fs::read(&path).expect("is left"), b"a stranger's");
+}
+
+/// The line of a journal with this text.
+fn line(text: &str) -> String {
+    format!("[\"{:08x}\",{text}]\n", crc32fast::hash(text.as_bytes()))
+}
+
+/// Each field of each line with absurd values: an error that names the line, never a crash.
+#[test]
+fn absurd_values_are_refused_with_the_line_that_has_them() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let text = fs::read_to_string(written(dir.path())).expect("reads");
+    let values: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| {
+            let pair: (String, serde_json::Value) = serde_json::from_str(line).expect("a line");
+            pair.1
+        })
+        .collect();
+    let absurd = [
+        "18446744073709551615",
+        "4294967295",
+        "9223372036854775807",
+        "-1",
+        "1e308",
+        "null",
+        "[]",
+        "{}",
+        "\"\"",
+    ];
+    let mut tried = 0;
+    for (number, value) in values.iter().enumerate().take(4) {
+        let mut pointers = Vec::new();
+        leaves(value, String::new(), &mut pointers);
+        for pointer in pointers {
+            for text in absurd {
+                let mut changed = values.clone();
+                let leaf = changed[number].pointer_mut(&pointer).expect("it is there");
+                *leaf = serde_json::from_str(text).expect("JSON");
+                let lines: String = changed
+                    .iter()
+                    .map(|value| line(&value.to_string()))
+                    .collect();
+                tried += 1;
+                match read(Path::new("journal"), lines.as_bytes()) {
+                    Err(JournalError::Damaged {
+                        line,
+                        found,
+                        expected,
+                        ..
+                    }) => {
+                        assert!(line > number, "{pointer} = {text}: line {line}");
+                        assert!(
+                            !found.is_empty() && !expected.is_empty(),
+                            "{pointer} = {text}"
+                        );
+                    }
+                    Err(other) => panic!("{pointer} = {text}: {other}"),
+                    // What is taken must be something that can be gone on with.
+                    Ok(recorded) => {
+                        let mut schedule = crate::plan::Schedule::new(recorded.header.plan)
+                            .unwrap_or_else(|error| panic!("{pointer} = {text}: {error}"));
+                        for sample in &recorded.samples {
+                            schedule.record(sample.slot, sample.rate());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 500, "{tried} values");
+}
+
+/// Paths to everything that is no object and no list.
+fn leaves(value: &serde_json::Value, at: String, out: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            for (name, member) in members {
+                leaves(member, format!("{at}/{name}"), out);
+            }
+        }
+        serde_json::Value::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                leaves(item, format!("{at}/{number}"), out);
+            }
+        }
+        _ => out.push(at),
+    }
+}
+
+#[test]
+fn lines_without_end_are_refused_early() {
+    struct Zeros;
+    impl std::io::Read for Zeros {
+        fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+            bytes.fill(0);
+            Ok(bytes.len())
+        }
+    }
+    let endless = super::read::parse(Path::new("journal"), Zeros);
+    let error = endless.map(|_| ()).expect_err("endless").to_string();
+    assert!(
+        error.contains("line 1: found a line of more than 4194304 bytes"),
+        "{error}"
+    );
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let whole = fs::read(written(dir.path())).expect("reads");
+    let more = std::io::Read::chain(&whole[..], Zeros);
+    let error = super::read::parse(Path::new("journal"), more);
+    let error = error.map(|_| ()).expect_err("endless").to_string();
+    assert!(
+        error.contains("a line of more than 16777216 bytes"),
+        "{error}"
+    );
 }

@@ -13,6 +13,8 @@ pub struct Devices {
     pub path: Vec<String>,
     /// Those that rest on nothing: the disks, LUNs and virtual disks themselves.
     pub disks: Vec<String>,
+    /// Loop devices below whose file lies in the page cache: what goes past the cache above them goes through it there.
+    pub cached: Vec<String>,
 }
 
 impl Devices {
@@ -26,6 +28,9 @@ impl Devices {
             let Some(name) = kernel_name(stack, id) else {
                 continue;
             };
+            if has_cache(stack.layer(id)) && !out.cached.contains(&name) {
+                out.cached.push(name.clone());
+            }
             if stack.layer(id).below.is_empty() && !out.disks.contains(&name) {
                 out.disks.push(name.clone());
             }
@@ -46,12 +51,16 @@ impl Devices {
 /// what it does below is its own business; not through a loop device with a page cache of its own; and not where the way
 /// down is not known.
 fn passes_on(layer: &Layer) -> bool {
-    let caches = layer.format.as_deref() == Some("loop")
-        && !layer
-            .attribute(Key::DirectIo)
-            .is_some_and(|direct| direct.value == Value::Flag(true));
+    let caches = has_cache(layer);
     let unknown = matches!(&layer.map, Map::Segments(pieces) if pieces.is_empty());
     layer.kind != LayerKind::Array && !caches && !unknown
+}
+
+/// A loop device that reads and writes its file through the page cache.
+fn has_cache(layer: &Layer) -> bool {
+    let direct = layer.attribute(Key::DirectIo);
+    layer.format.as_deref() == Some("loop")
+        && direct.is_none_or(|direct| direct.value != Value::Flag(true))
 }
 
 /// All block devices below `layer`, itself included when it is one; see [`Devices::all`].
@@ -79,6 +88,25 @@ fn kernel_name(stack: &Stack, id: LayerId) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use straddle_stack::Fact;
+
+    #[test]
+    fn a_loop_device_has_a_page_cache_below_it_unless_it_goes_past_that() {
+        let looped = |direct: Option<bool>| {
+            let mut stack = Stack::new();
+            let mut layer = Layer::new(LayerKind::Device, "loop0");
+            layer.format = Some("loop".into());
+            if let Some(direct) = direct {
+                let fact = Fact::derived(Value::Flag(direct), "queue/dio");
+                layer.set(Key::DirectIo, fact);
+            }
+            let id = stack.push(layer);
+            Devices::below(&stack, id).cached
+        };
+        assert_eq!(looped(None), ["loop0"]);
+        assert_eq!(looped(Some(false)), ["loop0"]);
+        assert!(looped(Some(true)).is_empty());
+    }
 
     #[test]
     fn members_are_listed_but_only_what_lies_above_them_sees_each_byte_once() {

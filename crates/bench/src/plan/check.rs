@@ -1,5 +1,6 @@
 //! Whether a plan can be carried out, and can prove anything.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::Plan;
@@ -13,8 +14,16 @@ const MOST_RUNS: u64 = 1_000_000;
 const MOST_WORKERS: u32 = 4096;
 /// Most requests that one worker keeps under way: the largest ring that `io_uring` makes.
 const MOST_OUTSTANDING: u32 = 32_768;
-/// Most bytes under way at once.
-const MOST_UNDER_WAY: u64 = 1 << 40;
+/// Limit of requests under way at once: with engines that block, each needs a thread.
+const MAX_OUTSTANDING: u64 = 65_536;
+/// Limit of bytes under way at once: each needs a buffer.
+const MAX_UNDER_WAY: u64 = 16 << 30;
+/// Limit of workloads and of offsets.
+const MAX_NAMED: usize = 4096;
+/// Limit of every time: a year.
+const MAX_TIME: Duration = Duration::from_secs(366 * 86_400);
+/// Limit of an offset: an EiB is more than any target has.
+const MAX_OFFSET: u64 = 1 << 60;
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -59,6 +68,17 @@ impl Plan {
             none,
             "the baseline at least, such as 1M",
         )?;
+        for (what, found) in [
+            ("workloads", self.cells.len()),
+            ("offsets", self.offsets.len()),
+        ] {
+            require(
+                found <= MAX_NAMED,
+                what,
+                || found.to_string(),
+                &format!("at most {MAX_NAMED}"),
+            )?;
+        }
         self.check_offsets()?;
         require(
             !self.measured.is_zero(),
@@ -66,6 +86,13 @@ impl Plan {
             || "0 s".to_owned(),
             "a second or more; a tenth is enough on fast storage only",
         )?;
+        for (what, time) in [
+            ("time of a run", self.measured),
+            ("warm-up", self.warm_up),
+            ("time for all runs", self.budget.unwrap_or_default()),
+        ] {
+            check_time(what, time)?;
+        }
         require(
             self.budget != Some(Duration::ZERO),
             "time for all runs",
@@ -90,26 +117,33 @@ impl Plan {
     }
 
     fn check_offsets(&self) -> Result<(), PlanError> {
-        for (at, offset) in self.offsets.iter().enumerate() {
-            for other in &self.offsets[..at] {
-                require(
-                    other.bytes != offset.bytes,
-                    "offsets",
-                    || {
-                        format!(
-                            "{other} and {offset} are both {} bytes",
-                            offset.bytes.grouped()
-                        )
-                    },
-                    "different ones, each named once",
-                )?;
-                require(
-                    other.name != offset.name,
-                    "offsets",
-                    || format!("two are called {offset}"),
-                    "different names",
-                )?;
-            }
+        let (mut places, mut names) = (HashMap::new(), HashSet::new());
+        for offset in &self.offsets {
+            require(
+                offset.bytes.get() <= MAX_OFFSET,
+                "offsets",
+                || format!("{} bytes", offset.bytes.grouped()),
+                "at most 1 EiB",
+            )?;
+            let other = places.insert(offset.bytes, offset);
+            require(
+                other.is_none(),
+                "offsets",
+                || {
+                    let other = other.unwrap_or(offset);
+                    format!(
+                        "{other} and {offset} are both {} bytes",
+                        offset.bytes.grouped()
+                    )
+                },
+                "different ones, each named once",
+            )?;
+            require(
+                names.insert(&offset.name),
+                "offsets",
+                || format!("two are called {offset}"),
+                "different names",
+            )?;
         }
         Ok(())
     }
@@ -153,6 +187,16 @@ impl Plan {
         let round = (self.cells.len() as u64).saturating_mul(self.runs_per_block() as u64);
         round.saturating_mul(u64::from(blocks))
     }
+}
+
+/// A time that arithmetic and patience allow for.
+fn check_time(what: &'static str, time: Duration) -> Result<(), PlanError> {
+    require(
+        time <= MAX_TIME,
+        what,
+        || format!("{} s", time.as_secs()),
+        "at most a year",
+    )
 }
 
 /// Whether requests of these sizes can come in this order.
@@ -219,9 +263,10 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
         workload.outstanding,
         MOST_OUTSTANDING,
     )?;
-    let bytes = workload.largest().get().checked_mul(workload.concurrency());
+    let all = workload.concurrency();
+    let bytes = workload.largest().get().checked_mul(all);
     require(
-        bytes.is_some_and(|bytes| bytes <= MOST_UNDER_WAY),
+        all <= MAX_OUTSTANDING && bytes.is_some_and(|bytes| bytes <= MAX_UNDER_WAY),
         "requests under way",
         || {
             format!(
@@ -231,8 +276,9 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
                 workload.largest().bytes().grouped(),
             )
         },
-        "at most 1 TiB under way at once",
+        &format!("at most {MAX_OUTSTANDING} requests and 16 GiB under way at once"),
     )?;
+    check_time("think time", workload.think)?;
     if let Some(rate) = workload.rate {
         require(
             rate.is_finite() && rate > 0.0,
@@ -253,7 +299,7 @@ mod tests {
     /// A change that makes a plan bad, and the part that is blamed for it.
     type Case = (&'static str, fn(&mut Plan));
 
-    const CASES: [Case; 28] = [
+    const CASES: [Case; 36] = [
         ("workloads", |p| p.cells.clear()),
         ("offsets", |p| p.offsets.clear()),
         ("offsets", |p| p.offsets[1].bytes = p.offsets[0].bytes),
@@ -299,6 +345,19 @@ mod tests {
         ("requests under way", |p| {
             p.cells[0].sizes[0].0 = Unit::new(1 << 50).expect("not zero");
         }),
+        ("requests under way", |p| {
+            p.cells[0].workers = 4096;
+            p.cells[0].outstanding = 17;
+        }),
+        ("workloads", |p| p.cells = vec![p.cells[0].clone(); 4097]),
+        ("offsets", |p| {
+            p.offsets = super::super::tests::plan(1, 4097).offsets;
+        }),
+        ("offsets", |p| p.offsets[1].bytes = Bytes::MAX),
+        ("time of a run", |p| p.measured = Duration::MAX),
+        ("warm-up", |p| p.warm_up = Duration::from_secs(1 << 40)),
+        ("time for all runs", |p| p.budget = Some(Duration::MAX)),
+        ("think time", |p| p.cells[0].think = Duration::MAX),
         ("offered rate", |p| p.cells[0].rate = Some(0.0)),
         ("offered rate", |p| p.cells[0].rate = Some(f64::NAN)),
         ("offered rate", |p| p.cells[0].rate = Some(f64::INFINITY)),

@@ -134,11 +134,14 @@ mod tests {
         plan.budget = Some(seconds(1));
         let duration = Schedule::new(plan.clone()).expect("good").duration();
         assert_eq!(duration, (seconds(40), Some(seconds(40))));
+        // The bounds of a plan keep its time within what can be said.
         plan.budget = None;
         plan.most_blocks = u32::MAX;
-        plan.measured = Duration::MAX;
+        (plan.warm_up, plan.measured) = (Duration::ZERO, seconds(366 * 86_400));
+        let block = seconds(5 * 366 * 86_400);
         let duration = Schedule::new(plan).expect("good").duration();
-        assert_eq!(duration, (Duration::MAX, None));
+        let most = Duration::from_secs(block.as_secs() * 2 * u64::from(u32::MAX));
+        assert_eq!(duration, (block * 10, Some(most)));
     }
 
     #[test]

@@ -116,7 +116,8 @@ fn gains(plan: &Plan, blocks: &[Vec<(Slot, Run)>]) -> Vec<Gain> {
         .collect()
 }
 
-/// Adjusts the p-values of all gains of all cells for being so many, and says what they prove.
+/// Adjusts the p-values of all gains of all cells for being so many, and says what they prove. A cell with fewer blocks than the
+/// plan's least proves nothing: the spread of two is a guess, and the rule that stops is made for no fewer.
 fn judge(plan: &Plan, cells: &mut [CellResult]) {
     let mut gains: Vec<&mut Gain> = cells.iter_mut().flat_map(|cell| &mut cell.gains).collect();
     let p: Vec<f64> = gains.iter().filter_map(|gain| gain.p).collect();
@@ -124,6 +125,12 @@ fn judge(plan: &Plan, cells: &mut [CellResult]) {
     for gain in &mut gains {
         gain.p_adjusted = gain.p.and_then(|_| adjusted.next());
         gain.verdict = verdict::verdict(gain.ratio, gain.p_adjusted, plan.precision);
+    }
+    let few = cells
+        .iter_mut()
+        .filter(|cell| cell.blocks < plan.least_blocks);
+    for gain in few.flat_map(|cell| &mut cell.gains) {
+        gain.verdict = Verdict::NotEnoughEvidence;
     }
 }
 
@@ -156,6 +163,27 @@ mod tests {
             .iter()
             .filter(|g| matches!(g.verdict, Verdict::NoDifferenceAbove(_)));
         assert_eq!(equal.count(), 7);
+    }
+
+    #[test]
+    fn below_the_least_number_of_blocks_nothing_is_proven() {
+        let plan = plan(1, 2);
+        // Every block says the same: no test of a difference could say more.
+        let samples = experiment(&plan, |slot, noise| {
+            1e6 * (1.0 + 0.2 * f64::from(slot.offset)) * (1.0 + 1e-4 * noise)
+        });
+        let runs = plan.runs_per_block();
+        for blocks in 2..=plan.least_blocks {
+            let made = &samples[..runs * blocks as usize];
+            let cell = analyse(&plan, made, &[0, 1]).0.remove(0);
+            assert_eq!(cell.blocks, blocks);
+            assert!(cell.gains[0].ratio.is_some_and(|ratio| ratio.low > 1.1));
+            let verdict = match blocks == plan.least_blocks {
+                true => Verdict::Faster,
+                false => Verdict::NotEnoughEvidence,
+            };
+            assert_eq!(cell.gains[0].verdict, verdict, "{blocks} blocks");
+        }
     }
 
     #[test]

@@ -2,51 +2,65 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use straddle_geometry::Bytes;
-use straddle_io::Opening;
+use straddle_io::owned::{self, NotOwned, Owned, Removal};
 
-use super::{Identity, Limits, LimitsFrom, Target, TargetError};
+use super::label::{LABEL, Label, Owner, State};
+use super::{Guard, Identity, Limits, LimitsFrom, Target, TargetError};
+use crate::journal::Ready;
 use crate::plan::Plan;
 use crate::results::Medium;
 
 /// What a test file is called in a directory.
 pub const FILE_NAME: &str = "straddle-bench.dat";
 
-/// Behind the bytes that are measured lies a block that says whose file this is. No request reaches it.
-const STAMP: Bytes = Bytes::kib(4);
-const GREETING: &str = "straddle bench test file\n";
-
 /// Written at once, and synced so often: a full disk is found early, and progress means bytes on the disk.
 const PIECE: usize = 1 << 20;
 const SYNCED: u64 = 64 << 20;
 
-/// A file that was just made and is still empty. Dropping it removes it.
+/// A file that was just made and is not filled yet. Dropping it removes it.
 #[derive(Debug)]
 pub struct Draft {
-    file: File,
     made: Made,
     size: Bytes,
     limits: (Limits, LimitsFrom),
     direct: bool,
 }
 
-/// A file that this program made: removed on drop, unless it is to be kept or something else is there by then.
+/// A file that this program made: removed on drop, unless it is to be kept.
 #[derive(Debug)]
 pub(super) struct Made {
-    path: PathBuf,
-    identity: Identity,
+    /// Only a drop takes it.
+    owned: Option<Owned>,
     pub(super) keep: bool,
+}
+
+impl Made {
+    pub(super) fn new(owned: Owned) -> Made {
+        Made {
+            owned: Some(owned),
+            keep: false,
+        }
+    }
+
+    pub(super) fn owned(&self) -> Result<&Owned, NotOwned> {
+        self.owned.as_ref().ok_or(NotOwned::Foreign)
+    }
+
+    pub(super) fn remove(mut self) -> Removal {
+        self.owned.take().map_or(Removal::Gone, Owned::remove)
+    }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
-        if !self.keep && Identity::of(&self.path).is_ok_and(|found| found == self.identity) {
+        if let Some(owned) = self.owned.take().filter(|_| !self.keep) {
             // There is nobody left to tell.
-            let _ = fs::remove_file(&self.path);
+            let _ = owned.remove();
         }
     }
 }
@@ -65,6 +79,9 @@ pub fn place(path: &Path) -> PathBuf {
 #[must_use]
 pub fn taken(path: &Path) -> TargetError {
     let path = path.to_owned();
+    if owned::is_held(&path) {
+        return TargetError::Busy { path };
+    }
     if is_test_file(&path) {
         TargetError::LeftOver { path }
     } else {
@@ -72,80 +89,121 @@ pub fn taken(path: &Path) -> TargetError {
     }
 }
 
-/// Removes a test file that was never filled, which the journal of its run knows by its identity.
+/// Removes the test file of a run that was ended before it was filled.
 ///
 /// # Errors
-/// [`TargetError::Changed`] when another file is there.
-pub fn remove_unfilled(path: &Path, identity: Identity) -> Result<(), TargetError> {
-    let os = |source| TargetError::Os {
-        doing: "remove",
-        path: path.to_owned(),
-        source,
-    };
-    match Identity::of(path) {
-        Ok(found) if found == identity => fs::remove_file(path).map_err(os),
-        Ok(found) => Err(TargetError::Changed {
-            path: path.to_owned(),
-            found: found.to_string(),
-            expected: identity.to_string(),
-        }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(os(error)),
+/// [`TargetError::Changed`] when another file is there; [`TargetError::NotRemoved`].
+pub fn remove_unfilled(path: &Path, owner: &Owner) -> Result<(), TargetError> {
+    let of_owner =
+        |label: &Label| label.token == owner.token && label.sum.as_ref() == Some(&owner.sum);
+    let opened = Owned::open(path, |file| {
+        let label = Label::at_end(file, file.metadata()?.len())?;
+        Ok(label.filter(of_owner).map(|label| label.mark()))
+    });
+    match opened {
+        Ok(owned) => removed(path, owned.remove()),
+        Err(NotOwned::Os(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(not_owned(path, owner, error)),
     }
 }
 
+pub(super) fn removed(path: &Path, removal: Removal) -> Result<(), TargetError> {
+    if removal.is_done() {
+        return Ok(());
+    }
+    Err(TargetError::NotRemoved {
+        path: path.to_owned(),
+        removal,
+    })
+}
+
+fn not_owned(path: &Path, owner: &Owner, error: NotOwned) -> TargetError {
+    let path = path.to_owned();
+    match error {
+        NotOwned::Os(error) if error.kind() == ErrorKind::WouldBlock => TargetError::Busy { path },
+        NotOwned::Os(source) => TargetError::Os {
+            doing: "open",
+            path,
+            source,
+        },
+        NotOwned::WrongType(found) => TargetError::Changed {
+            path,
+            found: found.to_owned(),
+            expected: "the test file of this run".to_owned(),
+        },
+        NotOwned::Foreign => TargetError::Changed {
+            path,
+            found: "a file that does not belong to this journal as it is written".to_owned(),
+            expected: format!("one with the token {} in it", owner.token),
+        },
+    }
+}
+
+/// What the length of a test file is rounded down to: the page cache, direct I/O and filesystems all deal in whole pages.
+fn whole_pages(size: Bytes) -> Bytes {
+    Bytes::new(size.get() & !(LABEL.get() - 1))
+}
+
+/// Looks at everything that would keep a test file from being made at `path`, and changes nothing.
+///
+/// # Errors
+/// Those of [`Draft::new`] and of [`Draft::check`].
+pub fn rehearse(path: &Path, size: Bytes, direct: bool, plan: &Plan) -> Result<(), TargetError> {
+    let path = place(path);
+    if std::fs::symlink_metadata(&path).is_ok() {
+        return Err(taken(&path));
+    }
+    check_space(&path, whole_pages(size))?;
+    let os = |source| TargetError::Os {
+        doing: "create a file at",
+        path: path.clone(),
+        source,
+    };
+    // Where there are no nameless files, this is found out when the file is made.
+    if let Some(file) = owned::scratch(&path).map_err(os)? {
+        let (limits, from) = Limits::of_file(&path, &file, direct)?;
+        limits.check(from, plan, &path)?;
+    }
+    Ok(())
+}
+
 impl Draft {
-    /// Makes an empty file at `path`, for `size` bytes rounded down to whole pages, after a look at the space there.
+    /// Makes a file at `path`, labelled as `owner`'s, for `size` bytes rounded down to whole pages, after a look at the space
+    /// there.
     ///
     /// # Errors
     /// [`TargetError`]; nothing is left behind then.
-    pub fn new(path: &Path, size: Bytes, direct: bool) -> Result<Draft, TargetError> {
+    pub fn new(
+        path: &Path,
+        size: Bytes,
+        direct: bool,
+        owner: &Owner,
+    ) -> Result<Draft, TargetError> {
         let path = place(path);
-        // The page cache, direct I/O and filesystems all deal in whole pages.
-        let size = Bytes::new(size.get() & !(STAMP.get() - 1));
+        let size = whole_pages(size);
         check_space(&path, size)?;
-        let opening = Opening {
-            write: true,
-            create: true,
-            ..Opening::default()
-        };
-        let os = |doing, source| TargetError::Os {
-            doing,
-            path: path.clone(),
-            source,
-        };
-        let file = match opening.open(&path) {
+        let label = Label::of(owner, size, State::Run);
+        let owned = match Owned::create(&path, label.mark()) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(taken(&path));
             }
-            opened => opened.map_err(|error| os("create", error))?,
+            made => made.map_err(|source| TargetError::Os {
+                doing: "create",
+                path: path.clone(),
+                source,
+            })?,
         };
-        let identity = file.metadata().map_err(|error| os("look at", error))?;
-        let made = Made {
-            path: path.clone(),
-            identity: Identity::from_metadata(&identity),
-            keep: false,
+        let made = Made::new(owned);
+        let limits = match made.owned.as_ref() {
+            Some(owned) => Limits::of_file(&path, owned.file(), direct)?,
+            None => (Limits::any(), LimitsFrom::Nothing),
         };
-        let limits = Limits::of_file(&path, direct)?;
         Ok(Draft {
-            file,
             made,
             size,
             limits,
             direct,
         })
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.made.path
-    }
-
-    /// Which file it is.
-    #[must_use]
-    pub fn identity(&self) -> Identity {
-        self.made.identity
     }
 
     /// Holds what a plan asks for against what requests have to be aligned to here.
@@ -154,7 +212,8 @@ impl Draft {
     /// [`TargetError::Misaligned`] for an offset or a size that cannot be had.
     pub fn check(&self, plan: &Plan) -> Result<(), TargetError> {
         let (limits, from) = self.limits;
-        limits.check(from, plan, self.path())
+        let path = self.made.owned.as_ref().map(Owned::path);
+        limits.check(from, plan, path.unwrap_or(Path::new("")))
     }
 
     /// Its size when it will be full.
@@ -163,156 +222,162 @@ impl Draft {
         self.size
     }
 
-    /// Fills it with bytes that no compression or deduplication makes fewer, and puts `stamp` behind them. Preallocated
-    /// space would answer reads without asking the disk, so every byte is really written, synced, and dropped from the
-    /// page cache. `progress` is told how much is on the disk.
+    /// Fills it with bytes that no compression or deduplication makes fewer. Preallocated space would answer reads without
+    /// asking the disk, so every byte is really written, synced, and dropped from the page cache. `progress` is told how much
+    /// is on the disk.
     ///
     /// # Errors
     /// [`TargetError`]: no space, quota, a write error, or that `stop` was set. The file is removed then.
     pub fn fill(
         self,
-        stamp: &str,
         mut progress: impl FnMut(Bytes),
         stop: &AtomicBool,
     ) -> Result<Target, TargetError> {
-        let path = self.made.path.clone();
-        let size = self.size;
-        let failed = |doing, source: io::Error| match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => TargetError::Full {
-                path: path.clone(),
-                needed: size,
-                reason: source,
-            },
-            _ => TargetError::Os {
-                doing,
-                path: path.clone(),
-                source,
-            },
-        };
-        let whole = self.size.checked_add(STAMP).unwrap_or(Bytes::MAX);
-        allocate(&self.file, whole).map_err(|error| failed("allocate space for", error))?;
-        let mut file = &self.file;
-        let mut piece = vec![0; PIECE];
-        let mut seed = u64::from_le_bytes(*b"straddle");
-        let mut written = 0;
-        while written < self.size.get() {
-            if stop.load(Ordering::Relaxed) {
-                return Err(TargetError::Stopped { path });
+        let Draft {
+            made,
+            size,
+            limits,
+            direct,
+        } = self;
+        let owned = made.owned.as_ref();
+        let path = owned.map(Owned::path).unwrap_or(Path::new("")).to_owned();
+        let filled = made.owned().map_err(io::Error::other).and_then(|owned| {
+            let whole = size.checked_add(LABEL).unwrap_or(Bytes::MAX);
+            allocate(owned.file(), whole)?;
+            fill(owned, Bytes::ZERO, size, &mut progress, stop)?;
+            owned.sync_directory()
+        });
+        match filled {
+            Ok(()) => Ok(Target {
+                path,
+                size,
+                medium: medium(direct),
+                limits: limits.0,
+                limits_from: limits.1,
+                guard: Guard::Made(made),
+            }),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
+                removed(&path, made.remove())?;
+                Err(TargetError::Stopped { path })
             }
-            noise(seed, &mut piece);
-            seed = seed.wrapping_add(1);
-            let rest = usize::try_from(self.size.get() - written).unwrap_or(usize::MAX);
-            let piece = piece.get(..rest.min(PIECE)).unwrap_or_default();
-            file.write_all(piece)
-                .map_err(|error| failed("write", error))?;
-            written += piece.len() as u64;
-            if written.is_multiple_of(SYNCED) {
-                file.sync_data().map_err(|error| failed("sync", error))?;
-                evict(file);
-                progress(Bytes::new(written));
+            Err(error) => {
+                removed(&path, made.remove())?;
+                Err(match error.kind() {
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => TargetError::Full {
+                        path,
+                        needed: size,
+                        reason: error,
+                    },
+                    _ => TargetError::Os {
+                        doing: "fill",
+                        path,
+                        source: error,
+                    },
+                })
             }
         }
-        let mut last = format!("{GREETING}{stamp}\n").into_bytes();
-        last.resize(usize::try_from(STAMP.get()).unwrap_or(0), 0);
-        file.write_all(&last)
-            .map_err(|error| failed("write", error))?;
-        file.sync_all().map_err(|error| failed("sync", error))?;
-        sync_directory(&path).map_err(|error| failed("sync the directory of", error))?;
-        evict(file);
-        progress(self.size);
-        Ok(Target {
-            path,
-            size: self.size,
-            medium: medium(self.direct),
-            writable: true,
-            limits: self.limits.0,
-            limits_from: self.limits.1,
-            identity: self.made.identity,
-            made: Some(self.made),
-            _claim: None,
-        })
     }
 }
 
-impl Target {
-    /// A new file of `size` bytes, full of bytes that cannot be compressed; see [`Draft`]. Dropping the target removes it.
-    ///
-    /// # Errors
-    /// [`TargetError`]; nothing is left behind then.
-    pub fn create(
-        path: &Path,
-        size: Bytes,
-        direct: bool,
-        progress: impl FnMut(Bytes),
-        stop: &AtomicBool,
-    ) -> Result<Target, TargetError> {
-        Draft::new(path, size, direct)?.fill("", progress, stop)
+/// Fills part of a file of ours with noise, puts it on stable storage, and drops it from the page cache.
+///
+/// # Errors
+/// Those of the system; the kind [`ErrorKind::Interrupted`] when `stop` was set; any when the file is not ours any more.
+pub(super) fn fill(
+    owned: &Owned,
+    from: Bytes,
+    to: Bytes,
+    progress: &mut impl FnMut(Bytes),
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    // Two files are not to look alike to storage that looks for doubles.
+    let mut seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), from.get());
+    let mut file = owned.file();
+    let mut piece = vec![0; PIECE];
+    let mut at = from.get();
+    while at < to.get() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if (at - from.get()).is_multiple_of(SYNCED) && !owned.is_ours()? {
+            return Err(io::Error::other("somebody else has written to it"));
+        }
+        noise(seed, &mut piece);
+        seed = seed.wrapping_add(1);
+        let rest = usize::try_from(to.get() - at).unwrap_or(usize::MAX);
+        let piece = piece.get(..rest.min(PIECE)).unwrap_or_default();
+        // Looking at the mark moves the place at which is written, where there are no reads at a place.
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(piece)?;
+        at += piece.len() as u64;
+        if at.is_multiple_of(SYNCED) {
+            file.sync_data()?;
+            evict(file);
+            progress(Bytes::new(at));
+        }
     }
+    file.sync_all()?;
+    evict(file);
+    progress(to);
+    Ok(())
+}
 
-    /// The test file of an earlier run, which the journal of that run describes: its identity, its size and its stamp have
-    /// to be the same.
+impl Target {
+    /// The test file of an earlier run, which the journal of that run describes: which file it is, its size and the label
+    /// behind its data have to be as they were. It is kept when this is dropped, unless it is removed.
     ///
     /// # Errors
     /// [`TargetError::Changed`] when it is another file; then it is left alone.
     pub fn resumed(
         path: &Path,
-        identity: Identity,
-        size: Bytes,
-        stamp: &str,
+        ready: Ready,
+        owner: &Owner,
         direct: bool,
     ) -> Result<Target, TargetError> {
-        let changed = |found: String, expected: String| TargetError::Changed {
-            path: path.to_owned(),
-            found,
-            expected,
-        };
-        let os = |source| TargetError::Os {
-            doing: "open",
-            path: path.to_owned(),
-            source,
-        };
-        let file = Opening::default().open(path).map_err(os)?;
-        let metadata = file.metadata().map_err(os)?;
-        let found = Identity::from_metadata(&metadata);
-        if found != identity {
-            return Err(changed(found.to_string(), identity.to_string()));
-        }
-        let whole = size.checked_add(STAMP).unwrap_or(Bytes::MAX);
-        if metadata.len() != whole.get() {
-            let found = Bytes::new(metadata.len());
-            return Err(changed(
-                format!("{} bytes", found.grouped()),
-                format!("{} bytes", whole.grouped()),
-            ));
-        }
-        let found = stamp_of(&file, metadata.len()).map_err(os)?;
-        if found.as_deref() != Some(stamp) {
-            let found = found.map_or("no stamp behind its data".to_owned(), |found| {
-                format!("stamp {found}")
+        let size = ready.size;
+        let label = Label::of(owner, size, State::Run);
+        let whole = size.checked_add(LABEL).unwrap_or(Bytes::MAX);
+        let mut other = None;
+        let owned = Owned::open(path, |file| {
+            let metadata = file.metadata()?;
+            let is_whole = metadata.len() == whole.get();
+            // A copy has the label too, and is not what was measured on.
+            let identity = Identity::from_metadata(&metadata);
+            if identity != ready.identity {
+                other = Some(identity);
+                return Ok(None);
+            }
+            let found = Label::read(file, size)?.filter(|found| is_whole && *found == label);
+            Ok(found.map(|label| label.mark()))
+        });
+        if let Some(other) = other {
+            return Err(TargetError::Changed {
+                path: path.to_owned(),
+                found: other.to_string(),
+                expected: ready.identity.to_string(),
             });
-            return Err(changed(found, format!("stamp {stamp}")));
         }
-        evict(&file);
-        let (limits, limits_from) = Limits::of_file(path, direct)?;
+        let owned = owned.map_err(|error| not_owned(path, owner, error))?;
+        let mut made = Made::new(owned);
+        made.keep = true;
+        let file = made
+            .owned()
+            .map_err(|error| not_owned(path, owner, error))?;
+        let file = file.file();
+        evict(file);
+        let (limits, limits_from) = Limits::of_file(path, file, direct)?;
         Ok(Target {
             path: path.to_owned(),
             size,
             medium: medium(direct),
-            writable: true,
             limits,
             limits_from,
-            identity,
-            made: Some(Made {
-                path: path.to_owned(),
-                identity,
-                keep: false,
-            }),
-            _claim: None,
+            guard: Guard::Made(made),
         })
     }
 }
 
-fn medium(direct: bool) -> Medium {
+pub(super) fn medium(direct: bool) -> Medium {
     if direct {
         Medium::FileDirect
     } else {
@@ -325,37 +390,17 @@ pub(super) fn noise(seed: u64, bytes: &mut [u8]) {
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(bytes);
 }
 
-/// True when the file carries the stamp of a test file, whoever's.
+/// True when the file carries the label of a test file, whoever's.
 fn is_test_file(path: &Path) -> bool {
-    let read = || -> io::Result<bool> {
-        let metadata = fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Ok(false);
-        }
-        Ok(stamp_of(&File::open(path)?, metadata.len())?.is_some())
+    let read = || -> Result<bool, NotOwned> {
+        let file = owned::look(path)?;
+        Ok(Label::at_end(&file, file.metadata()?.len())?.is_some())
     };
     read().unwrap_or(false)
 }
 
-/// The stamp of a test file that is `len` bytes long; `None` when it is none.
-fn stamp_of(mut file: &File, len: u64) -> io::Result<Option<String>> {
-    use std::io::Read;
-    let Some(at) = len.checked_sub(STAMP.get()) else {
-        return Ok(None);
-    };
-    file.seek(SeekFrom::Start(at))?;
-    let mut block = vec![0; usize::try_from(STAMP.get()).unwrap_or(0)];
-    file.read_exact(&mut block)?;
-    let text = String::from_utf8_lossy(&block);
-    let stamp = text.strip_prefix(GREETING).and_then(|text| {
-        let (stamp, rest) = text.split_once('\n')?;
-        rest.bytes().all(|byte| byte == 0).then_some(stamp)
-    });
-    Ok(stamp.map(str::to_owned))
-}
-
 /// The directory that a file lies in.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -371,7 +416,7 @@ pub(super) fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError>
             path: path.to_owned(),
             source,
         })?;
-    if available < needed.checked_add(STAMP).unwrap_or(Bytes::MAX) {
+    if available < needed.checked_add(LABEL).unwrap_or(Bytes::MAX) {
         return Err(TargetError::Space {
             path: path.to_owned(),
             needed,
@@ -409,19 +454,11 @@ pub(super) fn evict(file: &File) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn evict(_: &File) {}
 
-#[cfg(unix)]
-pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(directory(path))?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use straddle_io::owned::Token;
 
     fn scratch() -> tempfile::TempDir {
         tempfile::tempdir().expect("temporary directory")
@@ -431,18 +468,24 @@ mod tests {
         AtomicBool::new(false)
     }
 
+    fn owner() -> Owner {
+        Owner {
+            token: Token::random().expect("random bits"),
+            sum: "0".repeat(64),
+        }
+    }
+
+    fn draft(path: &Path, size: Bytes) -> Result<Draft, TargetError> {
+        Draft::new(path, size, false, &owner())
+    }
+
     #[test]
     fn a_file_is_made_full_of_noise_and_removed_when_it_is_dropped() {
         let dir = scratch();
         let mut told = Vec::new();
-        let target = Target::create(
-            dir.path(),
-            Bytes::mib(2),
-            false,
-            |bytes| told.push(bytes),
-            &never(),
-        );
-        let target = target.expect("is made");
+        let made = draft(dir.path(), Bytes::mib(2)).expect("is made");
+        let target = made.fill(|bytes| told.push(bytes), &never());
+        let target = target.expect("is filled");
         let path = dir.path().join(FILE_NAME);
         assert_eq!(target.path(), path);
         assert_eq!(target.size(), Bytes::mib(2));
@@ -462,7 +505,7 @@ mod tests {
         let dir = scratch();
         let path = dir.path().join("precious");
         fs::write(&path, "data").expect("writes");
-        let error = Draft::new(&path, Bytes::mib(1), false).expect_err("exists");
+        let error = draft(&path, Bytes::mib(1)).expect_err("exists");
         assert!(matches!(error, TargetError::Exists { .. }), "{error}");
         assert_eq!(fs::read(&path).expect("reads"), b"data");
     }
@@ -470,10 +513,9 @@ mod tests {
     #[test]
     fn another_file_at_its_place_is_not_removed() {
         let dir = scratch();
-        let target = Target::create(dir.path(), Bytes::mib(1), false, |_| (), &never());
+        let target = draft(dir.path(), Bytes::mib(1)).and_then(|made| made.fill(|_| (), &never()));
         let path = dir.path().join(FILE_NAME);
-        // The first file lives on, or the second could get its inode.
-        fs::rename(&path, dir.path().join("elsewhere")).expect("renames");
+        fs::remove_file(&path).expect("removes");
         fs::write(&path, "another").expect("writes");
         drop(target.expect("is made"));
         assert_eq!(fs::read(&path).expect("is left"), b"another");
@@ -482,8 +524,8 @@ mod tests {
     #[test]
     fn stopping_removes_it() {
         let dir = scratch();
-        let stop = AtomicBool::new(true);
-        let error = Target::create(dir.path(), Bytes::mib(1), false, |_| (), &stop);
+        let made = draft(dir.path(), Bytes::mib(1)).expect("is made");
+        let error = made.fill(|_| (), &AtomicBool::new(true));
         assert!(matches!(error, Err(TargetError::Stopped { .. })));
         assert!(!dir.path().join(FILE_NAME).exists());
     }
@@ -491,7 +533,7 @@ mod tests {
     #[test]
     fn a_file_that_is_too_large_is_refused_before_it_is_made() {
         let dir = scratch();
-        let error = Draft::new(dir.path(), Bytes::new(1 << 60), false).expect_err("an EiB");
+        let error = draft(dir.path(), Bytes::new(1 << 60)).expect_err("an EiB");
         let text = error.to_string();
         assert!(text.contains("1 EiB") && text.contains("--size"), "{text}");
         assert!(!dir.path().join(FILE_NAME).exists());
@@ -500,21 +542,64 @@ mod tests {
     #[test]
     fn only_the_very_same_file_is_resumed() {
         let dir = scratch();
-        let draft = Draft::new(dir.path(), Bytes::mib(1), false).expect("is made");
-        let identity = draft.identity();
-        let mut target = draft.fill("one", |_| (), &never()).expect("is filled");
+        let owner = owner();
+        let draft = Draft::new(dir.path(), Bytes::mib(1), false, &owner).expect("is made");
+        let path = dir.path().join(FILE_NAME);
+        let error = Draft::new(&path, Bytes::mib(1), false, &owner).expect_err("it is held");
+        assert!(matches!(error, TargetError::Busy { .. }), "{error}");
+        let mut target = draft.fill(|_| (), &never()).expect("is filled");
         target.keep();
-        let path = target.path().to_owned();
         drop(target);
-        let resume = |stamp: &str, size| Target::resumed(&path, identity, size, stamp, false);
-        for (stamp, size) in [("two", Bytes::mib(1)), ("one", Bytes::mib(2))] {
-            let error = resume(stamp, size).expect_err("another");
+        let identity = Identity::from_metadata(&fs::metadata(&path).expect("stats"));
+        let resume = |owner: &Owner, size| {
+            let ready = Ready { identity, size };
+            Target::resumed(&path, ready, owner, false)
+        };
+        let other_token = Owner {
+            token: Token::random().expect("random bits"),
+            ..owner.clone()
+        };
+        let other_sum = Owner {
+            sum: "1".repeat(64),
+            ..owner.clone()
+        };
+        for (owner, size) in [
+            (&other_token, Bytes::mib(1)),
+            (&other_sum, Bytes::mib(1)),
+            (&owner, Bytes::mib(2)),
+        ] {
+            let error = resume(owner, size).expect_err("another");
             assert!(matches!(error, TargetError::Changed { .. }), "{error}");
         }
         assert!(path.exists(), "a refusal leaves it alone");
-        let error = Draft::new(&path, Bytes::mib(1), false).expect_err("exists");
+        let error = Draft::new(&path, Bytes::mib(1), false, &owner).expect_err("exists");
         assert!(matches!(error, TargetError::LeftOver { .. }), "{error}");
-        drop(resume("one", Bytes::mib(1)).expect("the same"));
+        let same = resume(&owner, Bytes::mib(1)).expect("the same");
+        same.remove().expect("it is ours");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_rehearsal_refuses_what_the_run_would_refuse_and_leaves_nothing() {
+        let dir = scratch();
+        let plan = crate::plan::Plan {
+            cells: Vec::new(),
+            offsets: Vec::new(),
+            measured: std::time::Duration::ZERO,
+            warm_up: std::time::Duration::ZERO,
+            least_blocks: 1,
+            most_blocks: 1,
+            precision: 0.1,
+            budget: None,
+            seed: 1,
+        };
+        let rehearsed = |path: &Path, size| rehearse(path, size, false, &plan);
+        rehearsed(dir.path(), Bytes::mib(1)).expect("there is room");
+        assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 0);
+        let error = rehearsed(dir.path(), Bytes::new(1 << 60)).expect_err("an EiB");
+        assert!(matches!(error, TargetError::Space { .. }), "{error}");
+        fs::write(dir.path().join(FILE_NAME), "data").expect("writes");
+        let error = rehearsed(dir.path(), Bytes::mib(1)).expect_err("taken");
+        assert!(matches!(error, TargetError::Exists { .. }), "{error}");
     }
 }

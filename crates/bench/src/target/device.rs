@@ -1,29 +1,58 @@
 //! Devices whose data may be destroyed: who has to agree, and what speaks against it.
 
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
-
-use super::signatures::signatures;
-use super::{Identity, Limits, Target, TargetError, size_of};
-use crate::results::Medium;
+use straddle_geometry::Bytes;
 use straddle_io::OpenError;
+use straddle_io::owned::{Mark, way};
+
+use super::blank::{Blankness, blankness, marked_places};
+use super::label::{LABEL, Label, Owner, State};
+use super::signatures::signatures;
+use super::{Guard, Limits, Target, TargetError, size_of};
+use crate::results::Medium;
 
 /// That the data of a device may be destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// The last component of the device's path once more (`--yes-destroy`): a slip in one of two places is noticed.
     pub name: String,
-    /// Also when something is recognised on it.
+    /// Also when it is not blank.
     pub overwrite_signatures: bool,
+}
+
+/// What a device is to the run that wants to write to it.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// Every check is made, and nothing is written: the descriptor cannot write either.
+    Rehearsal,
+    /// A run that begins: the device is labelled as its own.
+    Begin(&'a Owner),
+    /// A run that goes on: its label shows that what is on the device was written by it.
+    Resume(&'a Owner),
+}
+
+/// A device that is held, and labelled as ours.
+#[derive(Debug)]
+pub(super) struct Claim {
+    file: File,
+    label: Label,
 }
 
 impl Target {
     /// A block device that may be written to. It is opened exclusively, and nobody can mount or hold it until this is
-    /// dropped.
+    /// dropped. Its last 4,096 bytes are kept for the label that says whose it is.
     ///
     /// # Errors
     /// [`TargetError`] when the consent is for another device, when anything uses it, or its partitions, or its disk, and
-    /// when it carries a signature, unless that is agreed to as well.
-    pub fn device(path: &Path, consent: &Consent, direct: bool) -> Result<Target, TargetError> {
+    /// when it is not blank, unless that is agreed to as well or the run that goes on made it so.
+    pub fn device(
+        path: &Path,
+        consent: &Consent,
+        direct: bool,
+        purpose: Purpose<'_>,
+    ) -> Result<Target, TargetError> {
         let name = name_of(path);
         if !super::is_block_device(path) {
             return Err(TargetError::NoDevice {
@@ -37,51 +66,162 @@ impl Target {
                 name,
             });
         }
-        let claim = claimed(path)?;
-        let carried = match signatures(path) {
-            Ok(carried) => carried,
-            Err(OpenError::Os { source, .. }) => {
-                return Err(TargetError::Os {
-                    doing: "open",
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-            Err(OpenError::WrongType { found, .. }) => {
-                return Err(TargetError::WrongType {
-                    path: path.to_owned(),
-                    found: found.to_owned(),
-                });
-            }
-        };
-        if !carried.is_empty() && !consent.overwrite_signatures {
-            return Err(TargetError::Signature {
-                path: path.to_owned(),
-                found: carried.join(", "),
-            });
-        }
+        let file = claimed(path, !matches!(purpose, Purpose::Rehearsal))?;
         let os = |source| TargetError::Os {
             doing: "look at",
             path: path.to_owned(),
             source,
         };
-        let metadata = claim.metadata().map_err(os)?;
-        let (limits, limits_from) = Limits::of_device(path, &claim, direct)?;
+        let whole = size_of(&file).map_err(os)?;
+        let too_small = || TargetError::TooSmall {
+            path: path.to_owned(),
+            size: whole,
+        };
+        let size = whole.checked_sub(LABEL).ok_or_else(too_small)?;
+        let size = Bytes::new(size.get() & !(LABEL.get() - 1));
+        let state = state(path, &file, consent, purpose, size)?;
+        let (limits, limits_from) = Limits::of_device(path, &file, direct)?;
+        let guard = match purpose {
+            Purpose::Rehearsal => Guard::ReadOnly(file),
+            Purpose::Begin(owner) | Purpose::Resume(owner) => {
+                let label = Label::of(owner, size, state);
+                write(&file, &label.mark()).map_err(os)?;
+                Guard::Device(Claim { file, label })
+            }
+        };
         Ok(Target {
             path: path.to_owned(),
-            size: size_of(&claim).map_err(os)?,
+            size,
             medium: if direct {
                 Medium::DeviceDirect
             } else {
                 Medium::DeviceBuffered
             },
-            writable: true,
             limits,
             limits_from,
-            identity: Identity::from_metadata(&metadata),
-            made: None,
-            _claim: Some(claim),
+            guard,
         })
+    }
+}
+
+/// Decides whether a device may be written to, and what its label will say.
+fn state(
+    path: &Path,
+    file: &File,
+    consent: &Consent,
+    purpose: Purpose<'_>,
+    size: Bytes,
+) -> Result<State, TargetError> {
+    let os = |source| TargetError::Os {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    };
+    if let Purpose::Resume(owner) = purpose {
+        let label = Label::read(file, size).map_err(os)?;
+        let ours = label
+            .filter(|label| label.token == owner.token && label.sum.as_ref() == Some(&owner.sum));
+        let Some(label) = ours else {
+            return Err(TargetError::Changed {
+                path: path.to_owned(),
+                found: "a device without the label of this run".to_owned(),
+                expected: format!(
+                    "one with the token {} in its last whole {} bytes",
+                    owner.token,
+                    LABEL.get()
+                ),
+            });
+        };
+        if let State::Blank(_) = label.state {
+            // All of it is ours, unless somebody has made something of it since.
+            let found = carried(path, file)?;
+            if found.is_empty() || consent.overwrite_signatures {
+                return Ok(label.state);
+            }
+            return Err(signature(path, found));
+        }
+    }
+    let mut found = carried(path, file)?;
+    let blank = match blankness(file, size_of(file).map_err(os)?) {
+        Ok(Blankness::Blank(byte)) => Some(byte),
+        Ok(Blankness::Data(at)) => {
+            if found.is_empty() {
+                found.push(format!(
+                    "data of an unknown kind (byte {} is neither 0x00 nor 0xff, or not like the others)",
+                    at.grouped()
+                ));
+            }
+            None
+        }
+        Err(error) => {
+            found.push(format!(
+                "something that cannot be read, and so may be a mark ({error})"
+            ));
+            None
+        }
+    };
+    match (found.is_empty(), blank) {
+        (true, Some(byte)) => Ok(State::Blank(byte)),
+        _ if consent.overwrite_signatures => Ok(State::Run),
+        _ => Err(signature(path, found)),
+    }
+}
+
+fn signature(path: &Path, found: Vec<String>) -> TargetError {
+    TargetError::Signature {
+        path: path.to_owned(),
+        found: found.join(", "),
+    }
+}
+
+/// What is recognised on the device that `file` is a descriptor of.
+fn carried(path: &Path, file: &File) -> Result<Vec<String>, TargetError> {
+    signatures(&way(file, path)).map_err(|error| match error {
+        OpenError::Os { source, .. } => TargetError::Os {
+            doing: "open",
+            path: path.to_owned(),
+            source,
+        },
+        OpenError::WrongType { found, .. } => TargetError::WrongType {
+            path: path.to_owned(),
+            found: found.to_owned(),
+        },
+    })
+}
+
+fn write(mut file: &File, mark: &Mark) -> io::Result<()> {
+    file.seek(SeekFrom::Start(mark.at))?;
+    file.write_all(&mark.bytes)?;
+    file.sync_data()
+}
+
+impl Claim {
+    /// The descriptor by which it is held.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// True as long as its label is there.
+    pub(super) fn is_ours(&self) -> io::Result<bool> {
+        self.label.mark().is_in(&self.file)
+    }
+
+    /// Makes a device that was blank before look blank again: the places where formats keep their marks, the label among
+    /// them. So the next run finds it as this one did, and nobody has to agree to overwriting what is nothing.
+    pub(super) fn release(self) -> io::Result<()> {
+        let State::Blank(byte) = self.label.state else {
+            return Ok(());
+        };
+        if !self.is_ours()? {
+            return Ok(());
+        }
+        for place in marked_places(size_of(&self.file)?) {
+            let mut file = &self.file;
+            file.seek(SeekFrom::Start(place.start().get()))?;
+            let len = usize::try_from(place.len().get()).unwrap_or(0);
+            file.write_all(&vec![byte; len])?;
+        }
+        self.file.sync_data()
     }
 }
 
@@ -90,13 +230,15 @@ pub(super) fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
-
 /// Opens a device that nobody else uses, so that nobody else can until it is closed.
 #[cfg(target_os = "linux")]
-fn claimed(path: &Path) -> Result<std::fs::File, TargetError> {
+fn claimed(path: &Path, write: bool) -> Result<File, TargetError> {
     use std::io::ErrorKind;
+    use std::time::Duration;
     use straddle_io::Opening;
-    use straddle_io::linux::{device_uses, file_stat};
+    use straddle_io::linux::{DeviceUse, device_uses, file_stat};
+    const LOOKS: u32 = 5;
+    const MOMENT: Duration = Duration::from_millis(100);
 
     let os = |source| TargetError::Os {
         doing: "open",
@@ -114,14 +256,27 @@ fn claimed(path: &Path) -> Result<std::fs::File, TargetError> {
     };
     // Claimed first, looked at then: what comes between finds it taken.
     let opening = Opening {
-        write: true,
+        write,
         exclusive: true,
         ..Opening::default()
     };
     let claim = opening.open(path);
-    let uses: Vec<String> = uses().map_err(os)?.iter().map(describe).collect();
-    if !uses.is_empty() {
-        return Err(in_use(uses.join("; ")));
+    let mut found = uses().map_err(os)?;
+    // Tools that look for a free loop device, or for what has changed, open others for a moment.
+    for _ in 0..LOOKS {
+        if found.is_empty()
+            || !found
+                .iter()
+                .all(|found| matches!(found, DeviceUse::Opened { .. }))
+        {
+            break;
+        }
+        std::thread::sleep(MOMENT);
+        found = uses().map_err(os)?;
+    }
+    if !found.is_empty() {
+        let found: Vec<String> = found.iter().map(describe).collect();
+        return Err(in_use(found.join("; ")));
     }
     claim.map_err(|error| match error.kind() {
         ErrorKind::ResourceBusy => in_use(
@@ -136,8 +291,20 @@ fn claimed(path: &Path) -> Result<std::fs::File, TargetError> {
 fn describe(device_use: &straddle_io::linux::DeviceUse) -> String {
     use straddle_io::linux::DeviceUse;
     match device_use {
-        DeviceUse::Mounted { device, at } => {
-            format!("{device} is mounted at {at}, unmount it first")
+        DeviceUse::Mounted {
+            device,
+            at,
+            seen_by,
+        } => {
+            let at = at.escape_debug();
+            let seen_by = seen_by.as_ref().map(|process| {
+                format!(" in the mount namespace of {process}, which other processes do not see")
+            });
+            let seen_by = seen_by.unwrap_or_default();
+            format!("{device} is mounted at {at}{seen_by}, unmount it first")
+        }
+        DeviceUse::Opened { device, by } => {
+            format!("{by} has {device} open and can write to it, end that first")
         }
         DeviceUse::Swap { device } => format!("{device} is swap space, `swapoff` it first"),
         DeviceUse::Held { device, by } => {
@@ -159,7 +326,7 @@ fn describe(device_use: &straddle_io::linux::DeviceUse) -> String {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn claimed(path: &Path) -> Result<std::fs::File, TargetError> {
+fn claimed(path: &Path, _: bool) -> Result<File, TargetError> {
     Err(TargetError::DeviceElsewhere {
         path: path.to_owned(),
     })

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 use straddle_geometry::Bytes;
+use straddle_io::owned::Removal;
 
 use super::Consent;
 use crate::place::NotPermitted;
@@ -32,6 +33,28 @@ pub enum TargetError {
     LeftOver {
         /// The file.
         path: PathBuf,
+    },
+    /// A run is going on with it.
+    #[error("{} is in use: another run of straddle is at work on it; wait for its end, or name another place", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not what was to be removed, or cannot be removed safely.
+    #[error("{} is not removed: {removal}", path.display())]
+    NotRemoved {
+        /// The file.
+        path: PathBuf,
+        /// What became of it.
+        removal: Removal,
+    },
+    /// A device without room for anything.
+    #[error("{} has {} bytes; expected at least 8,192", path.display(), size.grouped())]
+    TooSmall {
+        /// The device.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
     },
     /// Neither a file nor a block device nor a place for a new file.
     #[error("{} is {found}; expected a directory, a path that does not exist yet, a file or a block device", path.display())]
@@ -141,7 +164,7 @@ pub enum TargetError {
         /// What was recognised.
         found: String,
     },
-    /// The file changed its identity since it was made or opened.
+    /// It is not the file or device that was made or opened.
     #[error("{} is no longer what it was: {found}, expected {expected}; it is left alone", path.display())]
     Changed {
         /// The target.

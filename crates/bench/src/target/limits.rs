@@ -84,11 +84,15 @@ impl Limits {
 
 #[cfg(target_os = "linux")]
 impl Limits {
-    /// Those of a file: what `statx` says, or else the block size of its filesystem.
+    /// Those of a file that is open: what `statx` says, or else the block size of its filesystem. `path` is only for errors.
     ///
     /// # Errors
     /// [`TargetError::NoDirectIo`] when `direct` is asked for and not to be had.
-    pub(super) fn of_file(path: &Path, direct: bool) -> Result<(Limits, LimitsFrom), TargetError> {
+    pub(super) fn of_file(
+        path: &Path,
+        file: &File,
+        direct: bool,
+    ) -> Result<(Limits, LimitsFrom), TargetError> {
         use std::io::ErrorKind;
         use straddle_geometry::Bytes;
         use straddle_io::Opening;
@@ -110,17 +114,20 @@ impl Limits {
             direct: true,
             ..Opening::default()
         };
-        match opening.open(path) {
+        // By way of the descriptor: another file may have its name by now.
+        let way = straddle_io::owned::way(file, path);
+        let way = way.as_path();
+        match opening.open(way) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 return Err(refused("its filesystem gives EINVAL for O_DIRECT"));
             }
             Err(error) => return Err(os(error)),
             Ok(_) => {}
         }
-        if is_in_memory(path).map_err(os)? {
+        if is_in_memory(way).map_err(os)? {
             return Ok((Limits::any(), LimitsFrom::Memory));
         }
-        let (offset, from) = match file_stat(path).map_err(os)?.direct_io {
+        let (offset, from) = match file_stat(way).map_err(os)?.direct_io {
             Some(limits) => {
                 let offset = Unit::try_from(limits.offset).ok();
                 let offset = offset.filter(|_| limits.memory != Bytes::ZERO);
@@ -128,7 +135,7 @@ impl Limits {
                 (offset, LimitsFrom::Filesystem)
             }
             None => {
-                let block = filesystem_stat(path).map_err(os)?.block_size;
+                let block = filesystem_stat(way).map_err(os)?.block_size;
                 let unit = Unit::try_from(block).unwrap_or(PAGE);
                 (unit, LimitsFrom::AllocationUnit)
             }
@@ -166,7 +173,11 @@ impl Limits {
 #[cfg(not(target_os = "linux"))]
 impl Limits {
     /// Those of a file, as far as this system tells.
-    pub(super) fn of_file(path: &Path, direct: bool) -> Result<(Limits, LimitsFrom), TargetError> {
+    pub(super) fn of_file(
+        path: &Path,
+        _: &File,
+        direct: bool,
+    ) -> Result<(Limits, LimitsFrom), TargetError> {
         if !direct {
             return Ok((Limits::any(), LimitsFrom::Nothing));
         }
@@ -186,9 +197,9 @@ impl Limits {
     /// Those of a device.
     pub(super) fn of_device(
         path: &Path,
-        _: &File,
+        device: &File,
         direct: bool,
     ) -> Result<(Limits, LimitsFrom), TargetError> {
-        Limits::of_file(path, direct)
+        Limits::of_file(path, device, direct)
     }
 }

@@ -1,120 +1,160 @@
 //! Test files that stay for the next run, as scripts of other tools expect it, and that nothing else is mistaken for.
 //!
 //! The rule is that only a file which this program made is written to. Scripts run the same tool on the same file many
-//! times, so the file is stamped ([`straddle_io::stamp`]) with its length and its time of modification when a run is done
-//! with it. A later run takes it again when the stamp is there and both still hold: a file that was copied over it, restored
-//! into it or changed in any other way has a later time, and is somebody else's.
+//! times, so a file that a run is done with is *sealed*: the label behind its data ([`super::label`]) gets a time, and the file is given
+//! exactly that time as its time of modification, on whole seconds. A later run takes it again when the label is there, says
+//! the length that the file has, and its time is the file's: a file that was copied over it, restored into it or changed in any other
+//! way has another length, no label or a later time, and is somebody else's. What is sealed needs nothing of the filesystem but times to
+//! two seconds, so that FAT will do.
+//!
+//! While a run may write to it, the label says so. A run that is killed leaves it that way, and the file is refused from then on:
+//! nobody can tell whether somebody else has written to it since.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straddle_geometry::Bytes;
-use straddle_io::stamp;
+use straddle_io::owned::{self, NotOwned, Owned, Token};
 
-use super::create::{check_space, evict, noise, sync_directory};
-use super::{Target, TargetError};
+use super::create::{check_space, evict, fill, medium, removed, taken};
+use super::label::{LABEL, Label, State};
+use super::{Guard, Limits, Target, TargetError};
 
-/// Bytes written at once when a file is made.
-const PIECE: u64 = 1 << 20;
-/// Bytes after which they are put on stable storage: a full disk is found early.
-const SYNCED: u64 = 64 << 20;
-
-/// A test file that this program made, in this run or an earlier one.
+/// A test file that this program made, in this run or an earlier one; no other run can have it meanwhile.
 #[derive(Debug)]
 pub struct TestFile {
     path: PathBuf,
-    size: Bytes,
+    owned: Arc<Owned>,
+    label: Label,
     created: bool,
-    stamped: bool,
 }
 
 impl TestFile {
-    /// The file at `path`, made if it is missing, made longer if it is shorter than `size`.
+    /// The file at `path`, made if it is missing, made longer if its data are shorter than `size`.
     ///
-    /// Everything is filled with bytes that no storage can compress or recognise.
+    /// Everything is filled with bytes that no storage can compress or recognise. `making` is told before the first byte of
+    /// that, when nothing speaks against it any more; `stop` ends it.
     ///
     /// # Errors
     /// [`ReusableError`] for a file that is not ours, and when the system refuses. What was made up to an error is removed.
-    pub fn open_or_create(path: &Path, size: Bytes) -> Result<TestFile, ReusableError> {
-        let os = |doing, source| ReusableError::Os {
-            doing,
-            path: path.to_owned(),
-            source,
-        };
-        let exists = match std::fs::metadata(path) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(os("looking at", error)),
-        };
-        let Some(metadata) = exists else {
-            check_space(path, size)?;
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(path)
-                .map_err(|error| os("creating", error))?;
-            let filled = fill(&mut file, 0, size.get()).and_then(|()| sync_directory(path));
-            if let Err(error) = filled {
-                drop(file);
-                // What is left is an error about space most of the time: the file would keep the space.
-                let _ = std::fs::remove_file(path);
-                return Err(os("filling", error));
+    pub fn open_or_create(
+        path: &Path,
+        size: Bytes,
+        making: impl FnOnce(Bytes),
+        stop: &AtomicBool,
+    ) -> Result<TestFile, ReusableError> {
+        let path = followed(path);
+        match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                TestFile::create(&path, size, making, stop)
             }
-            let mut made = TestFile {
-                path: path.to_owned(),
-                size,
-                created: true,
-                stamped: false,
-            };
-            made.stamp()?;
-            return Ok(made);
+            _ => TestFile::open(&path, size, making, stop),
+        }
+    }
+
+    fn create(
+        path: &Path,
+        size: Bytes,
+        making: impl FnOnce(Bytes),
+        stop: &AtomicBool,
+    ) -> Result<TestFile, ReusableError> {
+        let os = |doing, source| ReusableError::os(doing, path, source);
+        check_space(path, size)?;
+        let token = Token::random().map_err(|error| os("finding a name for", error))?;
+        let label = Label {
+            token,
+            size,
+            sum: None,
+            state: State::Run,
         };
-        if !metadata.is_file() {
-            return Err(ReusableError::NoFile {
-                path: path.to_owned(),
+        let owned = match Owned::create(path, label.mark()) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(ReusableError::foreign(path));
+            }
+            made => made.map_err(|error| os("creating", error))?,
+        };
+        making(size);
+        let filled = fill(&owned, Bytes::ZERO, size, &mut |_| (), stop);
+        if let Err(error) = filled.and_then(|()| owned.sync_directory()) {
+            removed(path, owned.remove())?;
+            return Err(match error.kind() {
+                ErrorKind::Interrupted => TargetError::Stopped {
+                    path: path.to_owned(),
+                }
+                .into(),
+                _ => os("filling", error),
             });
         }
-        let found = stamp::read(path).map_err(|error| os("reading the stamp of", error))?;
-        let Some(found) = found else {
-            return Err(ReusableError::Foreign {
-                path: path.to_owned(),
-            });
-        };
-        if found != words(path).map_err(|error| os("looking at", error))? {
+        Ok(TestFile {
+            path: path.to_owned(),
+            owned: Arc::new(owned),
+            label,
+            created: true,
+        })
+    }
+
+    fn open(
+        path: &Path,
+        size: Bytes,
+        making: impl FnOnce(Bytes),
+        stop: &AtomicBool,
+    ) -> Result<TestFile, ReusableError> {
+        let mut label = None;
+        let opened = Owned::open(path, |file| {
+            label = sealed(file)?;
+            Ok(label.as_ref().map(|(label, _)| label.mark()))
+        });
+        let mut owned = opened.map_err(|error| ReusableError::not_owned(path, error))?;
+        let Some((mut label, true)) = label else {
             return Err(ReusableError::Changed {
                 path: path.to_owned(),
             });
-        }
-        let mut ours = TestFile {
-            path: path.to_owned(),
-            size: Bytes::new(metadata.len()),
-            created: false,
-            stamped: true,
         };
-        if let Some(more) = size
-            .checked_sub(ours.size)
-            .filter(|more| *more > Bytes::ZERO)
-        {
+        let before = label.size;
+        label.state = State::Run;
+        label.size = before.max(size);
+        let more = label.size.checked_sub(before).unwrap_or(Bytes::ZERO);
+        if more > Bytes::ZERO {
             check_space(path, more)?;
-            ours.lengthen(size)
-                .map_err(|error| os("lengthening", error))?;
-            ours.size = size;
-            ours.stamp()?;
+            making(size);
         }
-        Ok(ours)
+        let marked = owned.mark(label.mark());
+        marked.map_err(|error| ReusableError::not_owned(path, error))?;
+        let mut file = TestFile {
+            path: path.to_owned(),
+            owned: Arc::new(owned),
+            label,
+            created: false,
+        };
+        if more > Bytes::ZERO {
+            let filled = fill(&file.owned, before, file.size(), &mut |_| (), stop);
+            if let Err(error) = filled {
+                // What it was before can be measured on still.
+                file.shorten(before)?;
+                return Err(match error.kind() {
+                    ErrorKind::Interrupted => ReusableError::Stopped {
+                        path: path.to_owned(),
+                    },
+                    _ => ReusableError::os("lengthening", path, error),
+                });
+            }
+        }
+        Ok(file)
     }
 
-    /// Its path.
+    /// Its path, links followed.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its length.
+    /// The length of its data.
     #[must_use]
     pub fn size(&self) -> Bytes {
-        self.size
+        self.label.size
     }
 
     /// Whether this run made it.
@@ -123,42 +163,80 @@ impl TestFile {
         self.created
     }
 
-    /// Whether a later run can take it again: the filesystem knows stamps.
-    #[must_use]
-    pub fn is_reusable(&self) -> bool {
-        self.stamped
-    }
-
-    /// Says that nothing writes to it any more: its stamp is renewed, or the next run would take it for changed.
+    /// Seals it: nothing writes to it any more, and the next run may have it. No [`Target`] of it may be left.
     ///
     /// # Errors
+    /// [`ReusableError::Changed`] when somebody else has written to its label meanwhile; it is left alone then.
     /// [`ReusableError::Os`].
     pub fn release(mut self) -> Result<(), ReusableError> {
-        self.stamp()
+        self.seal()
     }
 
-    fn lengthen(&self, size: Bytes) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).open(&self.path)?;
-        let filled = fill(&mut file, self.size.get(), size.get());
-        if filled.is_err() {
-            file.set_len(self.size.get())?;
-        }
-        filled
+    /// Back to the length that it had.
+    fn shorten(&mut self, size: Bytes) -> Result<(), ReusableError> {
+        self.label.size = size;
+        self.seal()?;
+        let whole = size.checked_add(LABEL).unwrap_or(size).get();
+        let cut = self.owned.file().set_len(whole);
+        cut.map_err(|error| ReusableError::os("shortening", &self.path, error))?;
+        // Cutting it has changed its time.
+        self.seal()
     }
 
-    fn stamp(&mut self) -> Result<(), ReusableError> {
-        let os = |doing, source| ReusableError::Os {
-            doing,
-            path: self.path.clone(),
-            source,
+    fn seal(&mut self) -> Result<(), ReusableError> {
+        let path = self.path.clone();
+        let os = |error| ReusableError::os("sealing", &path, error);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        // An even second that is over: whatever is written from now on gives the file a later time, on every filesystem.
+        let second = (now.unwrap_or_default().as_secs() & !1).saturating_sub(2);
+        self.label.state = State::Sealed(second);
+        let Some(owned) = Arc::get_mut(&mut self.owned) else {
+            return Err(os(io::Error::other("it is still being measured on")));
         };
-        let words = words(&self.path).map_err(|error| os("looking at", error))?;
-        match stamp::write(&self.path, &words) {
-            Ok(()) => self.stamped = true,
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.stamped = false,
-            Err(error) => return Err(os("stamping", error)),
-        }
-        Ok(())
+        let marked = owned.mark(self.label.mark());
+        marked.map_err(|error| ReusableError::not_owned(&path, error))?;
+        let file = owned.file();
+        file.sync_all().map_err(os)?;
+        evict(file);
+        let time = UNIX_EPOCH + Duration::from_secs(second);
+        file.set_modified(time).map_err(os)
+    }
+}
+
+/// A path without links, as far as it exists: a link that somebody made to a file of ours is as good as its name.
+fn followed(path: &Path) -> PathBuf {
+    let of_parent = || {
+        let parent = path.parent().filter(|parent| *parent != Path::new(""));
+        let parent = std::fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+        Some(parent.join(path.file_name()?))
+    };
+    let whole = std::fs::canonicalize(path).ok();
+    whole.or_else(of_parent).unwrap_or_else(|| path.to_owned())
+}
+
+/// The label of a file that stays, and whether it is sealed and nobody has written to it since.
+fn sealed(file: &File) -> io::Result<Option<(Label, bool)>> {
+    let metadata = file.metadata()?;
+    let label = Label::at_end(file, metadata.len())?.filter(|label| label.sum.is_none());
+    let Some(label) = label else { return Ok(None) };
+    let modified = metadata.modified()?.duration_since(UNIX_EPOCH);
+    let is_sealed = match (label.state, modified) {
+        (State::Sealed(second), Ok(modified)) => modified == Duration::from_secs(second),
+        _ => false,
+    };
+    Ok(Some((label, is_sealed)))
+}
+
+/// The length of the data of the file at `path`, without its label if it is a test file that stays. `None` when there is no
+/// regular file.
+#[must_use]
+pub fn data_length(path: &Path) -> Option<Bytes> {
+    let path = std::fs::canonicalize(path).ok()?;
+    let file = owned::look(&path).ok()?;
+    let len = file.metadata().ok()?.len();
+    match sealed(&file) {
+        Ok(Some((label, _))) => Some(label.size),
+        _ => Some(Bytes::new(len)),
     }
 }
 
@@ -168,52 +246,16 @@ impl Target {
     /// # Errors
     /// [`TargetError`] when it cannot be opened, or not with direct I/O where that is asked for.
     pub fn reusable(file: &TestFile, direct: bool) -> Result<Target, TargetError> {
-        let mut target = Target::existing(file.path(), direct)?;
-        target.writable = true;
-        Ok(target)
+        let (limits, limits_from) = Limits::of_file(file.path(), file.owned.file(), direct)?;
+        Ok(Target {
+            path: file.path.clone(),
+            size: file.size(),
+            medium: medium(direct),
+            limits,
+            limits_from,
+            guard: Guard::Reused(Arc::clone(&file.owned)),
+        })
     }
-}
-
-/// What a file is stamped with: version of the stamp, length, time of modification.
-fn words(path: &Path) -> io::Result<String> {
-    let metadata = std::fs::metadata(path)?;
-    let modified = metadata.modified()?;
-    let (sign, since) = match modified.duration_since(UNIX_EPOCH) {
-        Ok(since) => ("", since),
-        Err(before) => ("-", before.duration()),
-    };
-    Ok(format!(
-        "1 size={} modified={sign}{}.{:09}",
-        metadata.len(),
-        since.as_secs(),
-        since.subsec_nanos()
-    ))
-}
-
-/// Writes bytes that cannot be compressed from `start` to `end`, and waits until they are on stable storage.
-fn fill(file: &mut File, start: u64, end: u64) -> io::Result<()> {
-    // Two files made by two runs are not to look alike to storage that looks for doubles.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let seed = now.map_or(0, |now| {
-        u64::from(now.subsec_nanos()) << 32 | (now.as_secs() & 0xffff_ffff)
-    });
-    let mut piece = vec![0; usize::try_from(PIECE).unwrap_or_default()];
-    file.seek(SeekFrom::Start(start))?;
-    let mut at = start;
-    while at < end {
-        noise(seed.wrapping_add(at), &mut piece);
-        let len = usize::try_from(PIECE.min(end - at)).unwrap_or_default();
-        file.write_all(piece.get(..len).unwrap_or_default())?;
-        at += len as u64;
-        if (at - start).is_multiple_of(SYNCED) {
-            file.sync_data()?;
-            evict(file);
-        }
-    }
-    file.sync_all()?;
-    // What was just written would be read from memory, not from the storage, where the page cache is used.
-    evict(file);
-    Ok(())
 }
 
 /// Why a file cannot be used as a test file.
@@ -237,11 +279,19 @@ pub enum ReusableError {
         /// The file.
         path: PathBuf,
     },
+    /// The user stopped it while it was made longer.
+    #[error("stopped while {} was made longer; it has the length that it had", path.display())]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is a directory, a device or something else that has no content of its own.
-    #[error("{} is not a regular file; name a file that does not exist (it is created)", path.display())]
+    #[error("{} is {found}, no regular file; name a file that does not exist (it is created)", path.display())]
     NoFile {
         /// What it is called.
         path: PathBuf,
+        /// What it is.
+        found: &'static str,
     },
     /// It does not fit, or cannot be opened as it is asked for.
     #[error(transparent)]
@@ -258,70 +308,163 @@ pub enum ReusableError {
     },
 }
 
+impl ReusableError {
+    fn os(doing: &'static str, path: &Path, source: io::Error) -> ReusableError {
+        ReusableError::Os {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn not_owned(path: &Path, error: NotOwned) -> ReusableError {
+        let owned = path.to_owned();
+        match error {
+            NotOwned::Os(error) if error.kind() == ErrorKind::WouldBlock => {
+                TargetError::Busy { path: owned }.into()
+            }
+            NotOwned::Os(source) => ReusableError::os("opening", path, source),
+            NotOwned::WrongType(found) => ReusableError::NoFile { path: owned, found },
+            NotOwned::Foreign => ReusableError::foreign(path),
+        }
+    }
+
+    /// A file that no run of this kind made: one of `bench`, which may be at work on it, or a stranger's.
+    fn foreign(path: &Path) -> ReusableError {
+        match taken(path) {
+            TargetError::Exists { path } => ReusableError::Foreign { path },
+            other => other.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const SIZE: Bytes = Bytes::kib(64);
 
-    #[test]
-    fn a_file_is_made_once_and_taken_again() {
+    fn open(path: &Path, size: Bytes) -> Result<TestFile, ReusableError> {
+        TestFile::open_or_create(path, size, |_| (), &AtomicBool::new(false))
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("testfile.dat");
-        let made = TestFile::open_or_create(&path, SIZE).expect("made");
+        (directory, path)
+    }
+
+    fn read(path: &Path) -> Vec<u8> {
+        std::fs::read(path).expect("readable")
+    }
+
+    #[test]
+    fn a_file_is_made_once_and_taken_again() {
+        let (_directory, path) = scratch();
+        let made = open(&path, SIZE).expect("made");
         assert!(made.is_new());
-        let content = std::fs::read(&path).expect("readable");
-        assert_eq!(content.len(), 65_536);
-        let zeros = content.iter().filter(|byte| **byte == 0).count();
+        let content = read(&path);
+        assert_eq!(content.len(), 65_536 + 4096);
+        let zeros = content[..65_536].iter().filter(|byte| **byte == 0).count();
         assert!(zeros < 1000, "incompressible, not {zeros} zeros");
-        if !made.is_reusable() {
-            return;
-        }
-        drop(made);
-        let again = TestFile::open_or_create(&path, Bytes::kib(4)).expect("ours");
+        made.release().expect("sealed");
+        let again = open(&path, Bytes::kib(4)).expect("ours");
         assert!(!again.is_new());
         assert_eq!(again.size(), SIZE);
-        let longer = TestFile::open_or_create(&path, Bytes::kib(100)).expect("ours");
-        assert_eq!(std::fs::read(&path).expect("readable")[..65_536], content);
+        again.release().expect("sealed");
+        let longer = open(&path, Bytes::kib(100)).expect("ours");
+        assert_eq!(read(&path)[..65_536], content[..65_536]);
+        assert_eq!(read(&path).len(), (100 << 10) + 4096);
         assert_eq!(longer.size(), Bytes::kib(100));
-        let longer = TestFile::open_or_create(&path, SIZE).expect("ours");
+        longer.release().expect("sealed");
+        assert_eq!(data_length(&path), Some(Bytes::kib(100)));
+        let longer = open(&path, SIZE).expect("ours");
         assert_eq!(longer.size(), Bytes::kib(100));
     }
 
     #[test]
     fn what_is_not_ours_stays_as_it_is() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let (directory, _) = scratch();
         let path = directory.path().join("payroll.mdf");
         std::fs::write(&path, "the company's").expect("a file");
-        let error = TestFile::open_or_create(&path, SIZE).expect_err("not ours");
+        let error = open(&path, SIZE).expect_err("not ours");
         assert!(matches!(error, ReusableError::Foreign { .. }), "{error}");
-        assert_eq!(std::fs::read(&path).expect("readable"), b"the company's");
-        let error = TestFile::open_or_create(directory.path(), SIZE).expect_err("a directory");
+        assert_eq!(read(&path), b"the company's");
+        let error = open(directory.path(), SIZE).expect_err("a directory");
         assert!(matches!(error, ReusableError::NoFile { .. }), "{error}");
     }
 
     #[test]
-    fn what_was_copied_over_ours_is_not_ours() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("testfile.dat");
-        let made = TestFile::open_or_create(&path, SIZE).expect("made");
-        if !made.is_reusable() {
-            return;
-        }
+    fn what_was_written_to_since_is_not_ours() {
+        let (_directory, path) = scratch();
+        let made = open(&path, SIZE).expect("made");
+        let error = open(&path, SIZE).expect_err("another run has it");
+        assert!(
+            matches!(error, ReusableError::Target(TargetError::Busy { .. })),
+            "{error}"
+        );
+        made.release().expect("sealed");
+        let sealed = read(&path);
         // As `cp` does it: the same inode, truncated and written, with the length that it had.
-        std::fs::write(&path, vec![7; 65_536]).expect("overwritten");
-        let error = TestFile::open_or_create(&path, SIZE).expect_err("changed");
+        std::fs::write(&path, vec![7; sealed.len()]).expect("overwritten");
+        let error = open(&path, SIZE).expect_err("changed");
+        assert!(matches!(error, ReusableError::Foreign { .. }), "{error}");
+        // As `dd conv=notrunc` does it: the label is left.
+        let mut other = sealed.clone();
+        other[..1000].fill(7);
+        std::fs::write(&path, &other).expect("overwritten");
+        let error = open(&path, SIZE).expect_err("changed");
         assert!(matches!(error, ReusableError::Changed { .. }), "{error}");
-        // A run that ends as it should says so.
-        made.release().expect("stamped");
-        assert!(TestFile::open_or_create(&path, SIZE).is_ok());
+        assert_eq!(read(&path), other);
     }
 
     #[test]
-    fn what_could_not_be_filled_is_gone() {
-        let directory = tempfile::tempdir().expect("a directory");
+    fn a_run_that_was_killed_leaves_a_file_that_is_refused() {
+        let (_directory, path) = scratch();
+        drop(open(&path, SIZE).expect("made"));
+        let error = open(&path, SIZE).expect_err("nobody knows what is in it");
+        assert!(matches!(error, ReusableError::Changed { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_stranger_that_takes_the_name_meanwhile_gets_no_seal() {
+        let (directory, path) = scratch();
+        let made = open(&path, SIZE).expect("made");
+        std::fs::rename(&path, directory.path().join("aside")).expect("renamed");
+        std::fs::write(&path, "a stranger's").expect("a file");
+        let before = std::fs::metadata(&path).and_then(|found| found.modified());
+        made.release().expect("the file that was held is sealed");
+        assert_eq!(read(&path), b"a stranger's");
+        let after = std::fs::metadata(&path).and_then(|found| found.modified());
+        assert_eq!(before.expect("a time"), after.expect("a time"));
+        let error = open(&path, SIZE).expect_err("not ours");
+        assert!(matches!(error, ReusableError::Foreign { .. }), "{error}");
+        assert!(open(&directory.path().join("aside"), SIZE).is_ok());
+    }
+
+    #[test]
+    fn stopped_while_it_is_made_nothing_is_left_and_longer_it_stays_what_it_was() {
+        let (_directory, path) = scratch();
+        let stopped = |size| TestFile::open_or_create(&path, size, |_| (), &AtomicBool::new(true));
+        let error = stopped(SIZE).expect_err("stopped");
+        assert!(
+            matches!(error, ReusableError::Target(TargetError::Stopped { .. })),
+            "{error}"
+        );
+        assert!(!path.exists());
+        open(&path, SIZE).expect("made").release().expect("sealed");
+        let error = stopped(Bytes::kib(100)).expect_err("stopped");
+        assert!(matches!(error, ReusableError::Stopped { .. }), "{error}");
+        let again = open(&path, Bytes::kib(4)).expect("ours still");
+        assert_eq!(again.size(), SIZE);
+        assert_eq!(read(&path).len(), 65_536 + 4096);
+    }
+
+    #[test]
+    fn where_none_can_be_made_none_is_left() {
+        let (directory, _) = scratch();
         let path = directory.path().join("missing").join("testfile.dat");
-        let error = TestFile::open_or_create(&path, SIZE).expect_err("no such directory");
+        let error = open(&path, SIZE).expect_err("no such directory");
         assert!(!path.exists(), "{error}");
     }
 }

@@ -1,5 +1,6 @@
-//! What a device that may be written to must not carry: everything that `straddle-probe` recognises, and members of
-//! volume managers, arrays and encryption, which no prober reads because their devices are looked at from above.
+//! What a device that may be written to carries, by name: everything that `straddle-probe` recognises, members of volume
+//! managers, arrays and encryption, which no prober reads because their devices are looked at from above, and formats that nobody
+//! asks about alignment. The list is for the message; whether a device is blank is decided in [`super::blank`].
 
 use std::path::Path;
 use straddle_geometry::{Bytes, SectorSize};
@@ -77,6 +78,111 @@ const MEMBERS: &[(&str, From, u64, &[u8])] = &[
     ),
 ];
 
+/// Others that no prober of ours reads, by the same sources.
+const OTHERS: &[(&str, From, u64, &[u8])] = &[
+    ("a Sun disklabel", From::Start, 508, b"\xda\xbe"),
+    ("an SGI disklabel", From::Start, 0, b"\x0b\xe5\xa9\x41"),
+    ("an Apple partition map", From::Start, 512, b"PM\0\0"),
+    ("an Amiga partition table", From::Start, 0, b"RDSK"),
+    ("an AIX disklabel", From::Start, 0, b"\xc9\xc2\xd4\xc1"),
+    (
+        "a GFS2 filesystem",
+        From::Start,
+        0x1_0000,
+        b"\x01\x16\x19\x70",
+    ),
+    ("an OCFS2 filesystem", From::Start, 1024, b"OCFSV2"),
+    ("an OCFS2 filesystem", From::Start, 2048, b"OCFSV2"),
+    ("an OCFS2 filesystem", From::Start, 4096, b"OCFSV2"),
+    ("an OCFS2 filesystem", From::Start, 8192, b"OCFSV2"),
+    ("a DRBD device", From::End, 4096 - 60, b"\x83\x74\x02\x6b"),
+    ("a DRBD device", From::End, 4096 - 60, b"\x83\x74\x02\x6c"),
+    ("a DRBD device", From::End, 4096 - 60, b"\x83\x74\x02\x6d"),
+    ("a Minix filesystem", From::Start, 1040, b"\x7f\x13"),
+    ("a Minix filesystem", From::Start, 1040, b"\x8f\x13"),
+    ("a Minix filesystem", From::Start, 1040, b"\x68\x24"),
+    ("a Minix filesystem", From::Start, 1040, b"\x78\x24"),
+    ("a Minix filesystem", From::Start, 1048, b"\x5a\x4d"),
+    ("a cramfs filesystem", From::Start, 0, b"\x45\x3d\xcd\x28"),
+    ("a cramfs filesystem", From::Start, 0, b"\x28\xcd\x3d\x45"),
+    ("a romfs filesystem", From::Start, 0, b"-rom1fs-"),
+    (
+        "a UFS filesystem",
+        From::Start,
+        8192 + 1372,
+        b"\x54\x19\x01\x00",
+    ),
+    (
+        "a UFS filesystem",
+        From::Start,
+        8192 + 1372,
+        b"\x00\x01\x19\x54",
+    ),
+    (
+        "a UFS filesystem",
+        From::Start,
+        0x1_0000 + 1372,
+        b"\x19\x01\x54\x19",
+    ),
+    (
+        "a UFS filesystem",
+        From::Start,
+        0x1_0000 + 1372,
+        b"\x19\x54\x01\x19",
+    ),
+    ("a VxFS filesystem", From::Start, 1024, b"\xf5\xfc\x01\xa5"),
+    ("a VxFS filesystem", From::Start, 8192, b"\xa5\x01\xfc\xf5"),
+    ("a Reiser4 filesystem", From::Start, 0x1_0000, b"ReIsEr4"),
+    (
+        "an HPFS filesystem",
+        From::Start,
+        0x2000,
+        b"\x49\xe8\x95\xf9",
+    ),
+    ("an HFS filesystem", From::Start, 1024, b"BD"),
+    ("a BeFS filesystem", From::Start, 544, b"1SFB"),
+    ("a NILFS2 filesystem", From::Start, 1030, b"\x34\x34"),
+    ("a zonefs filesystem", From::Start, 0, b"SFOZ"),
+    ("a UBI volume", From::Start, 0, b"UBI#"),
+    ("a UBIFS filesystem", From::Start, 0, b"\x31\x18\x10\x06"),
+    (
+        "an external log of XFS",
+        From::Start,
+        0,
+        b"\xfe\xed\xba\xbe",
+    ),
+    (
+        "a device-mapper snapshot's COW store",
+        From::Start,
+        0,
+        b"SnAp",
+    ),
+    ("hashes of dm-verity", From::Start, 0, b"verity\0\0"),
+    ("a dm-integrity device", From::Start, 0, b"integrt\0"),
+    (
+        "a dm-writecache device",
+        From::Start,
+        0,
+        b"\x21\x93\x48\x23",
+    ),
+    (
+        "metadata of a thin pool",
+        From::Start,
+        32,
+        b"\xba\x52\x9c\x01",
+    ),
+    ("metadata of dm-cache", From::Start, 32, b"\x33\xb8\x5d\x00"),
+    ("metadata of dm-era", From::Start, 32, b"\x7b\x07\xc1\x7e"),
+    ("an LVM1 physical volume", From::Start, 0, b"HM\x01\x00"),
+    ("a hibernation image", From::Start, 4086, b"S1SUSPEND"),
+    ("an NVIDIA RAID member", From::End, 1024, b"NVIDIA"),
+    ("an LSI MegaRAID member", From::End, 512, b"$XIDE$"),
+    ("a qcow2 virtual disk", From::Start, 0, b"QFI\xfb"),
+    ("a VHDX virtual disk", From::Start, 0, b"vhdxfile"),
+    ("a VMDK virtual disk", From::Start, 0, b"KDMV"),
+    ("a VHD virtual disk", From::End, 512, b"conectix"),
+];
+
 const BCACHE: &[u8] = &[
     0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
 ];
@@ -127,7 +233,7 @@ fn found(bytes: &dyn ReadAt, sector: Option<SectorSize>) -> Vec<String> {
     }
     // What the probers spent must not keep these few places from being looked at.
     let reader = Reader::new(bytes);
-    for (name, from, distance, magic) in MEMBERS {
+    for (name, from, distance, magic) in MEMBERS.iter().chain(OTHERS) {
         let at = match from {
             From::Start => Some(Bytes::new(*distance)),
             From::End => bytes.size().checked_sub(Bytes::new(*distance)),
@@ -188,7 +294,7 @@ mod tests {
     #[test]
     fn every_member_is_found_where_it_lies_and_nothing_on_noise() {
         let size = 4 << 20;
-        for (name, from, distance, magic) in MEMBERS {
+        for (name, from, distance, magic) in MEMBERS.iter().chain(OTHERS) {
             let mut bytes = vec![0; size];
             let distance = usize::try_from(*distance).expect("small");
             let at = match from {

@@ -46,6 +46,7 @@ pub fn before(scene: &Scene<'_>, pause: impl FnOnce(Duration)) -> Vec<Warning> {
     let kernel = Kernel::at(scene.root);
     let mut warnings = Vec::new();
     warnings.extend(buffered(&kernel, scene.medium, scene.touched));
+    warnings.extend(cached_below(scene));
     if let Some(unwritten) = scene.unwritten {
         warnings.extend(not_written(unwritten, scene.touched));
     }
@@ -85,6 +86,22 @@ fn buffered(kernel: &Kernel, medium: Medium, touched: Bytes) -> Option<Warning> 
         advice: "Leave --buffered away: direct I/O measures the device. Where a filesystem refuses direct I/O, take a file on another one, or a span of \
                  several times the main memory."
             .to_owned(),
+    })
+}
+
+/// A page cache that direct I/O does not go past, because it lies below a loop device.
+fn cached_below(scene: &Scene<'_>) -> Option<Warning> {
+    let direct = matches!(scene.medium, Medium::FileDirect | Medium::DeviceDirect);
+    let name = scene.devices.cached.first().filter(|_| direct)?;
+    Some(Warning {
+        kind: WarningKind::Buffered,
+        cause: format!(
+            "{name} is a loop device that reads and writes its file through the page cache, so direct I/O to it goes past one cache and through another: memory takes \
+             part in the figures. What was never written of that file (a sparse one) is answered without any disk."
+        ),
+        advice: format!(
+            "losetup --direct-io=on {name} where the file's filesystem takes it, after the file was written in full; or measure the disk itself."
+        ),
     })
 }
 
@@ -150,6 +167,7 @@ mod tests {
             all: names(&["sda1", "sda"]),
             path: names(&["sda1", "sda"]),
             disks: names(&["sda"]),
+            cached: Vec::new(),
         }
     }
 
@@ -211,6 +229,26 @@ mod tests {
                 .cause
                 .contains("up to ≈15.63 GiB can lie in main memory")
         );
+    }
+
+    #[test]
+    fn a_page_cache_below_a_loop_device_is_a_warning() {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let (mut devices, plan) = (devices(), plan(&[1]));
+        devices.cached = vec!["loop3".to_owned()];
+        let mut scene = scene(root.path(), &devices, &plan);
+        for medium in [Medium::FileDirect, Medium::DeviceDirect] {
+            scene.medium = medium;
+            let warnings = before(&scene, |_| {});
+            assert_eq!(warnings[0].kind, WarningKind::Buffered);
+            assert!(
+                warnings[0].cause.starts_with("loop3 is a loop device"),
+                "{}",
+                warnings[0].cause
+            );
+        }
+        scene.medium = Medium::Null;
+        assert_eq!(before(&scene, |_| {}), []);
     }
 
     #[test]

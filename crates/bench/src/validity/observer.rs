@@ -159,6 +159,7 @@ mod tests {
             all: vec!["sda".into()],
             path: vec!["sda".into()],
             disks: vec!["sda".into()],
+            cached: Vec::new(),
         };
         let plan = plan(&[1, 32]);
         let good = [sample(0, 1200, Duration::from_millis(8))];

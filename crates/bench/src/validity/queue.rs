@@ -130,6 +130,7 @@ mod tests {
             all: Vec::new(),
             path: names(path),
             disks: names(disks),
+            cached: Vec::new(),
         }
     }
 

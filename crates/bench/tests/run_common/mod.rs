@@ -13,11 +13,12 @@ use straddle_bench::place::{Offset, Region};
 use straddle_bench::plan::Slot;
 use straddle_bench::run::{Options, RunError, Storage, Subject, Task, Watch};
 use straddle_bench::sample::Sample;
-use straddle_bench::target::Target;
+use straddle_bench::target::{Draft, Owner, Target};
 use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::engine::faulty::{Fault, Faults, What, When};
 use straddle_io::engine::{Durability, Kind};
+use straddle_io::owned::Token;
 
 pub fn options(engine: Kind) -> Options {
     Options {
@@ -61,7 +62,14 @@ impl Place {
 
     pub fn target(&self, size: Bytes) -> Target {
         let stop = AtomicBool::new(false);
-        Target::create(&self.path(), size, false, |_| (), &stop).expect("a new file")
+        {
+            let owner = Owner {
+                token: Token::random().expect("random bits"),
+                sum: String::new(),
+            };
+            let draft = Draft::new(&self.path(), size, false, &owner).expect("a new file");
+            draft.fill(|_| (), &stop).expect("is filled")
+        }
     }
 }
 

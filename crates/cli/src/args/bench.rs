@@ -195,7 +195,7 @@ pub(crate) struct Devices {
     #[arg(long, value_name = "NAME", requires = "destroy_data")]
     pub(crate) yes_destroy: Option<String>,
 
-    /// Also when a partition table, filesystem or volume is recognised on it
+    /// Also when it is not blank: a partition table, filesystem or volume is recognised on it, or data of an unknown kind
     #[arg(long, requires = "destroy_data")]
     pub(crate) overwrite_signatures: bool,
 }

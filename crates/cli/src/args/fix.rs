@@ -37,8 +37,8 @@ pub(crate) struct Fix {
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::unit, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
-    /// The array or device, as `straddle predict` knows it: what the plan gains is simulated, and decides whether it is worth it
-    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["script", "verify"])]
+    /// The array or device, as `straddle predict` knows it: the sectors are its, and what the plan gains is simulated and decides
+    #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
     /// What else is to be known of the simulation: options of `straddle predict`, in one word such as

@@ -22,6 +22,11 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FILE|TARGET")]
     pub(crate) stack: Option<PathBuf>,
 
+    /// Follow a virtual disk to every file that it names; without this only to files of its folder, and files that its owner
+    /// may read
+    #[arg(long, requires = "stack")]
+    pub(crate) follow_outside: bool,
+
     /// The partition or volume of the stack to predict [default: all that are misaligned]
     #[arg(long, value_name = "NAME", requires = "stack")]
     pub(crate) partition: Option<String>,
@@ -65,9 +70,10 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "SIZE", value_parser = sizes, default_value = "8K")]
     pub(crate) io: Sizes,
 
-    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30
-    #[arg(long, value_name = "MIX", value_parser = mix, default_value = "read")]
-    pub(crate) rw: Percent,
+    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30 [default: reads, and the verdict for reads, writes and
+    /// 70/30 side by side]
+    #[arg(long, value_name = "MIX", value_parser = mix)]
+    pub(crate) rw: Option<Percent>,
 
     /// Order of addresses: random, sequential, or strided:SIZE, one request every so many bytes
     #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]
@@ -137,7 +143,8 @@ pub(crate) struct Simulation {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Effort")]
 pub(crate) struct Move {
-    /// Data to move [default: the partition's length, with --stack]
+    /// Data to move; copied away and back, unless the stack is one whose scripts move them in place [default: the partition's length, with
+    /// --stack]
     #[arg(long, value_name = "SIZE", value_parser = super::unit)]
     pub(crate) data: Option<Unit>,
 

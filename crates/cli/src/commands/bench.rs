@@ -50,12 +50,14 @@ fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8>
             .for_each(|remark| output::remark(remark));
     }
     if args.dry_run {
+        let target =
+            prepare::rehearsal(header, intent.consent.as_ref(), intent.journal.as_deref())?;
         output::print(&outline)?;
-        output::print(&dry_places(&intent)?)?;
+        output::print(&dry_places(header, target.as_ref())?)?;
         return Ok(CLEAN);
     }
     if !args.quiet {
-        output::remark(&outline);
+        output::aside(&outline);
     }
     let mut journal = match &intent.journal {
         Some(path) => Some(Journal::create(path, header.clone())?),
@@ -85,20 +87,16 @@ fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8>
 }
 
 /// Where requests would lie, for a target that is there. Nothing is opened for writing.
-fn dry_places(intent: &Intent) -> anyhow::Result<String> {
-    let header = &intent.header;
-    match header.role {
-        Role::Null => return Ok(String::new()),
-        Role::Own => {
-            return Ok(format!(
+fn dry_places(header: &Header, target: Option<&Target>) -> anyhow::Result<String> {
+    let Some(target) = target else {
+        return Ok(match header.role {
+            Role::Own => format!(
                 "{:<10} where the file will lie is known when it is made\n",
                 "requests"
-            ));
-        }
-        Role::Device | Role::ReadOnly => {}
-    }
-    let target = Target::existing(&header.path, header.direct)?;
-    target.check(&header.plan)?;
+            ),
+            Role::Null | Role::Device | Role::ReadOnly => String::new(),
+        });
+    };
     let path = std::fs::canonicalize(&header.path)?;
     let stack = prepare::stack_of(header, &path);
     let ground = stack.as_ref().and_then(|stack| Ground::find(stack, &path));
@@ -136,13 +134,10 @@ fn arrange(
 }
 
 fn resume(args: &Bench, path: &Path, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8> {
-    let (mut journal, recorded) = Journal::resume(path)?;
-    let Recorded {
-        header,
-        placed,
-        samples,
-        ..
-    } = &recorded;
+    let (mut journal, mut recorded) = Journal::resume(path)?;
+    // They are most of a long journal: moved, not copied.
+    let samples = std::mem::take(&mut recorded.samples);
+    let Recorded { header, placed, .. } = &recorded;
     if !args.quiet {
         output::remark(&format!(
             "going on with an experiment on {}: {} runs are kept",
@@ -151,15 +146,13 @@ fn resume(args: &Bench, path: &Path, screen: &Screen, stop: &AtomicBool) -> anyh
         ));
     }
     let consent = intent::consent(&args.devices);
-    let mut target = prepare::resume(&recorded, consent.as_ref(), &mut journal, screen, stop)?;
-    // Until it goes on, a refusal must not cost what was measured.
-    target.keep();
+    let target = prepare::resume(&recorded, consent.as_ref(), &mut journal, screen, stop)?;
     let watch = Watch::default();
     let prepared = match placed {
         Some(placed) => prepare::arrange(header, target, Some(placed), &watch)?,
         None => arrange(header, target, Some(&mut journal), &watch, screen, stop)?,
     };
-    let session = Session::resume(header.plan.clone(), Some(journal), samples.clone())?;
+    let session = Session::resume(header.plan.clone(), Some(journal), samples)?;
     measure(args, header, prepared, session, &watch, screen, stop)
 }
 
@@ -259,27 +252,31 @@ impl Aftermath {
         end: &End,
     ) -> anyhow::Result<u8> {
         let stays = args.keep || !(self.finished || self.worthless);
-        if stays {
-            target.keep();
-        } else {
-            target.remove_on_drop();
-        }
         match end {
             End::Failed(error) => output::error(error),
             End::Stopped if !args.quiet => output::remark("stopped"),
             _ => {}
         }
-        if let Some(journal) = journal {
-            if stays {
-                if !self.finished {
+        if stays {
+            target.keep();
+            if let Some(journal) = journal.filter(|_| !self.finished) {
+                if journal.has_its_name() {
                     output::remark(&resume_hint(header, journal.path()));
+                } else {
+                    output::error(&format!(
+                        "another file has the name {} now: this run cannot be gone on with; {} stays, remove it",
+                        journal.path().display(),
+                        header.path.display()
+                    ));
                 }
-            } else {
-                // The file goes first: a journal without its file is nothing that can be gone on with, a file without its
-                // journal would be nobody's.
-                drop(target);
-                journal.remove()?;
             }
+        } else {
+            // The file goes first: a journal without its file is nothing that can be gone on with, a file without its
+            // journal would be nobody's.
+            let removed = target.remove();
+            let journal = journal.map_or(Ok(()), Journal::remove);
+            removed?;
+            journal?;
         }
         Ok(if self.finished { CLEAN } else { FAILED })
     }
@@ -335,7 +332,5 @@ fn print(args: &Bench, experiment: &Experiment) -> anyhow::Result<()> {
 }
 
 fn pretty(document: &impl serde::Serialize) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    Ok(text)
+    straddle::report::json::pretty(document)
 }

@@ -25,9 +25,12 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         files.push(name.to_owned());
     }
     // Never over something that is already there: a capture may be the only one of its host.
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // Names of files and mount points are nobody else's business.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options
         .open(&args.output)
         .with_context(|| format!("cannot create {}", args.output.display()))?;
     let mut out = BufWriter::new(file);
@@ -46,9 +49,13 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         (false, n) => format!("no serial numbers, {n} identifiers replaced"),
     };
     output::remark(&format!(
-        "wrote {0} ({1} files of this host, {identities})\nread it elsewhere with: straddle check --sysroot {0}",
+        "wrote {} ({} files of this host, {identities})",
         args.output.display(),
         report.files
+    ));
+    output::remark(&format!(
+        "read it elsewhere with: straddle check --sysroot {}",
+        args.output.display()
     ));
     for (path, why) in &report.unknown {
         output::error(&format!("{path} is not in it: {why}"));

@@ -11,10 +11,10 @@ use straddle::fix::Ask;
 use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::{Asked, Checked};
-use straddle::rules::{self, Context, Options};
+use straddle::rules::{Options, Why};
 use straddle::sources::captured::{self, Capture, Server};
 use straddle::sources::linux::{self, Root};
-use straddle::sources::{self, Overrides, Settings, SourceError};
+use straddle::sources::{self, Outside, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
 
 use crate::args::{As, Check, Format, Geometry};
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
             io: args.io.clone(),
             guest_files: args.guest_files.clone(),
             only_when_followed: false,
+            outside: outside(&args.targets, args.geometry.follow_outside),
         },
         asked: Asked {
             extents: args.at.clone(),
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
     let totals = match jobs.as_slice() {
         [job] if folder => {
             let outcomes = checker.check(job);
-            let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised));
+            let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised(_)));
             let mut known = outcomes.iter().filter(known);
             let many = match (known.next(), known.next()) {
                 (Some((_, Ok(Outcome::Checked(checked)))), None) => !is_captured(&checked.stack),
@@ -136,6 +137,7 @@ fn next(args: &Check) -> Option<Next> {
 pub(crate) fn stacks(
     paths: &[PathBuf],
     overrides: Overrides,
+    follow_outside: bool,
 ) -> anyhow::Result<Vec<(String, Stack)>> {
     let capture = match paths {
         [path] => Some(path).filter(|path| {
@@ -152,6 +154,7 @@ pub(crate) fn stacks(
         take_as: As::Auto,
         settings: Settings {
             overrides,
+            outside: outside(paths, follow_outside),
             ..Settings::default()
         },
         asked: Asked::default(),
@@ -170,7 +173,7 @@ pub(crate) fn stacks(
     for (name, outcome) in jobs.iter().flat_map(|job| checker.check(job)) {
         match outcome? {
             Outcome::Checked(checked) => stacks.push((name, checked.stack)),
-            Outcome::Unrecognised => {}
+            Outcome::Unrecognised(_) => {}
         }
     }
     Ok(stacks)
@@ -197,8 +200,8 @@ type Judged = (String, anyhow::Result<Outcome>);
 /// What one job came to.
 enum Outcome {
     Checked(Checked),
-    /// A file from a directory in which nothing was recognised.
-    Unrecognised,
+    /// A file in which nothing was recognised: of a directory, or text without the output of a known tool.
+    Unrecognised(Why),
 }
 
 /// Everything that is the same for all targets.
@@ -239,15 +242,13 @@ impl Checker {
 
     fn judged(&self, name: String, stack: Option<Stack>) -> Outcome {
         let Some(stack) = stack else {
-            return Outcome::Unrecognised;
+            let is_text = text::can_be(Path::new(&name));
+            return Outcome::Unrecognised(match is_text {
+                true => Why::NoOutput,
+                false => Why::Unrecognised,
+            });
         };
-        let findings = rules::check(&Context::new(&stack, &self.options));
-        Outcome::Checked(Checked {
-            name,
-            stack,
-            findings,
-            asked: self.asked.clone(),
-        })
+        Outcome::Checked(Checked::new(name, stack, &self.options, self.asked.clone()))
     }
 
     /// Images that belong together.
@@ -310,7 +311,10 @@ impl Checker {
             outcomes.push(self.server(name, server));
         }
         for path in unknown {
-            outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised)));
+            outcomes.push((
+                path.display().to_string(),
+                Ok(Outcome::Unrecognised(Why::NoOutput)),
+            ));
         }
         let mut images = Vec::new();
         images.extend(
@@ -443,6 +447,8 @@ impl Checker {
             return Ok(Some(stack));
         }
         match origin {
+            // Text is meant as what a tool printed; as a file on this machine only where that is said.
+            Origin::Named if follow && text::is_text(&target) => Ok(None),
             // A directory may hold anything; only what was named is followed to the disks.
             Origin::Listed if !is_database_file(&stack) => Ok(None),
             Origin::Listed | Origin::Named => self.on_host(path).map(Some),
@@ -484,9 +490,7 @@ fn is_device(_: &Path) -> bool {
 
 /// The error for a text in which nothing is known.
 fn nothing_known(name: &str) -> String {
-    format!(
-        "{name}: no output of a known tool was found in it; docs/reference/captures.md lists the commands whose output is read"
-    )
+    format!("{name}: {}", sink::nothing_known(Why::NoOutput))
 }
 
 /// True when the host's side of a file could not be had; the file itself can still be looked at.
@@ -525,6 +529,15 @@ fn root(args: &Check) -> anyhow::Result<Root> {
     match &args.sysroot {
         Some(path) => Ok(Root::open(path)?),
         None => Ok(Root::live()),
+    }
+}
+
+/// What virtual disks may lead to: what was named, or everything.
+fn outside(targets: &[PathBuf], all: bool) -> Outside {
+    let real = |path: &PathBuf| std::fs::canonicalize(path).ok();
+    Outside {
+        all,
+        named: targets.iter().filter_map(real).collect(),
     }
 }
 

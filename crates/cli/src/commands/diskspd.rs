@@ -1,4 +1,5 @@
 use anyhow::bail;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straddle::bench::compat::diskspd::{Command, parse};
 use straddle::bench::workload::Percent;
@@ -6,7 +7,7 @@ use straddle::geometry::Bytes;
 use straddle::io::engine::Durability;
 use straddle::report::compat::diskspd::{Processor, Row, Run, report};
 
-use super::together::{self, Load, Opened};
+use super::together::{self, Load, Opened, Wanted};
 use crate::args::Diskspd;
 use crate::{CLEAN, FAILED, output};
 
@@ -15,29 +16,40 @@ pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
     for remark in &command.remarks {
         output::remark(remark);
     }
-    let opened = open(&command)?;
-    let done = measure(args, &command, &opened);
+    let stop = crate::interrupts::interrupts()?;
+    let opened = open(&command, &stop)?;
+    let done = measure(args, &command, &opened, &stop);
     // Also after an error the file is one of ours, and the next run is to know it.
-    for file in opened {
-        file.release()?;
-    }
+    together::release(opened)?;
     done.map(|stopped| if stopped { FAILED } else { CLEAN })
 }
 
-fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
+fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
     let writes = command.writes != Percent::NONE;
-    let mut all = Vec::new();
     for target in &command.targets {
         if command.create.is_none() && !std::path::Path::new(target).exists() {
             bail!("{target} does not exist; diskspd makes a file only with -c and its size");
         }
-        all.push(Opened::new(target, command.create, Bytes::ZERO, writes)?);
     }
-    Ok(all)
+    let targets = command.targets.iter();
+    together::open(
+        targets.map(|target| Wanted {
+            name: target,
+            size: command.create,
+            default: Bytes::ZERO,
+            writes,
+        }),
+        stop,
+    )
 }
 
 /// True when a signal ended it early.
-fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Result<bool> {
+fn measure(
+    args: &Diskspd,
+    command: &Command,
+    opened: &[Opened],
+    stop: &AtomicBool,
+) -> anyhow::Result<bool> {
     let (threads, workload) = command.workload();
     let seed = command.seed.unwrap_or_else(seed_of_now);
     let mut loads = Vec::new();
@@ -61,7 +73,14 @@ fn measure(args: &Diskspd, command: &Command, opened: &[Opened]) -> anyhow::Resu
         Durability::Cached
     };
     let began = utc(SystemTime::now());
-    let measured = together::run(loads, durability, command.warm_up, command.runs, processors)?;
+    let measured = together::run(
+        loads,
+        durability,
+        command.warm_up,
+        command.runs,
+        processors,
+        stop,
+    )?;
     let processors = measured
         .seen
         .map_or_else(Vec::new, |[before, after]| between(&before, &after));

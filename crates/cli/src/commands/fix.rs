@@ -2,18 +2,20 @@
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use straddle::fix::change::Change;
 use straddle::fix::script::{self, Job};
 use straddle::fix::{self, Ask, Before, Plan};
 use straddle::geometry::Bytes;
-use straddle::predict::decision::Evidence;
+use straddle::io::{ReadAt, Target};
 use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
 use straddle::rules::Options;
 use straddle::stack::{LayerId, LayerKind, Stack};
 
+use super::profile::load;
 use super::{check, predict, typed};
 use crate::args::fix::{Fix, FixFormat};
 use crate::args::predict::Predict;
@@ -24,10 +26,23 @@ const LONGEST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let overrides = check::overrides(&args.geometry);
-    let mut stacks = check::stacks(&args.targets, overrides)?;
-    let (name, stack) = match (stacks.pop(), stacks.as_slice()) {
+    // Where a repair has left nothing, everything is missing.
+    if let (Some(plan), [target]) = (&args.verify, args.targets.as_slice())
+        && std::fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() == 0)
+    {
+        let name = target.display().to_string();
+        return verify(args, &name, &Stack::new(), &Options::default(), plan);
+    }
+    let mut stacks = check::stacks(&args.targets, overrides, args.geometry.follow_outside)?;
+    let (name, mut stack) = match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => only,
-        (None, _) => bail!("nothing was recognised in what was named; `straddle check` says more"),
+        (None, _) => match (&args.verify, args.targets.as_slice()) {
+            (Some(plan), [target]) => {
+                let name = target.display().to_string();
+                return verify(args, &name, &Stack::new(), &Options::default(), plan);
+            }
+            _ => bail!("nothing was recognised in what was named; `straddle check` says more"),
+        },
         (Some(last), others) => {
             let names: Vec<&str> = others
                 .iter()
@@ -45,6 +60,9 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         io: args.io.clone(),
         ..Options::default()
     };
+    if let Some(profile) = &args.profile {
+        settle(&mut stack, profile)?;
+    }
     if let Some(path) = &args.verify {
         return verify(args, &name, &stack, &options, path);
     }
@@ -56,32 +74,60 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         ..Ask::default()
     };
     let mut plan = fix::plan(&stack, &ask);
-    if let Some(profile) = &args.profile {
-        ask.gain = Some(gain(args, profile, &name, &stack, &plan)?);
+    if plan.is_empty() && !plan.unread.is_empty() {
+        bail!(
+            "no start of anything in {name} could be looked at, so there is nothing to say about it: {}",
+            plan.unread.join("; ")
+        );
+    }
+    let simulated = args.profile.as_ref().filter(|_| args.script.is_none());
+    if let Some(profile) = simulated.filter(|_| !plan.is_empty()) {
+        simulate(&mut ask, args, profile, &name, &stack, &plan)?;
         plan = fix::plan(&stack, &ask);
     }
+    let typed = typed(args);
+    let job = Job {
+        plan: &plan,
+        stack: &stack,
+        target: &name,
+        typed: &typed,
+        paths: path_of,
+    };
     if let Some(tool) = args.script {
-        let job = Job {
-            plan: &plan,
-            stack: &stack,
-            target: &name,
-            paths: path_of,
-        };
-        output::print(&script::write(&job, tool)?)?;
+        output::script(&script::write(&job, tool)?)?;
         return Ok(CLEAN);
     }
-    print(args, &name, &plan)?;
+    if format(args) == FixFormat::Text {
+        let tools = script::writable(&job);
+        let text = forms::text::plan(&name, &typed, &plan, &tools, output::width());
+        output::print(&text)?;
+        return Ok(CLEAN);
+    }
+    let mut survival = std::mem::take(&mut plan.survival);
+    survival.sample(&stack, &plan.after, &plan.steps, &mut reader(&stack));
+    plan.survival = survival;
+    output::print(&json(&forms::Document::new(&name, &plan))?)?;
     Ok(CLEAN)
 }
 
+/// Puts what a profile says of the sectors of its disks in the place of what is assumed.
+fn settle(stack: &mut Stack, profile: &str) -> anyhow::Result<()> {
+    let profile = load(profile)?;
+    if let Some(sector) = profile.physical_sector() {
+        fix::settle(stack, sector, &format!("the profile {}", profile.name));
+    }
+    Ok(())
+}
+
 /// What a simulation gains by the move of the largest partition that the plan moves.
-fn gain(
+fn simulate(
+    ask: &mut Ask,
     args: &Fix,
     profile: &str,
     name: &str,
     stack: &Stack,
     plan: &Plan,
-) -> anyhow::Result<Evidence> {
+) -> anyhow::Result<()> {
     let moved = plan.steps.iter().filter_map(|step| match &step.change {
         Change::Partitions(partitions) => Some(&partitions.entries),
         _ => None,
@@ -102,10 +148,21 @@ fn gain(
     let args = Simulated::try_parse_from(words.into_iter().chain(rest))?;
     let outline = Outline::of(name, stack)?;
     let prediction = predict::of_partition(&args.predict, &outline, entry.from.start())?;
-    match prediction.decision {
-        Some(decision) => Ok(decision.evidence),
-        None => bail!("the simulation gives the same place twice; leave --profile out"),
-    }
+    let Some(decision) = prediction.decision else {
+        bail!("the simulation gives the same place twice; leave --profile out");
+    };
+    let workload = |reads| {
+        let mut question = prediction.question.clone();
+        question.workload.reads = reads;
+        straddle::report::predict::workload(&question)
+    };
+    ask.gain = Some(decision.evidence);
+    ask.workload = Some(workload(prediction.question.workload.reads));
+    let mixes = prediction.mixes.iter();
+    ask.mixes = mixes
+        .map(|mix| (workload(mix.reads), mix.decision.evidence))
+        .collect();
+    Ok(())
 }
 
 /// Options of `predict`, by themselves.
@@ -124,14 +181,6 @@ fn rate(each_second: f64) -> Bytes {
     Bytes::new((each_second as u64).max(1))
 }
 
-fn print(args: &Fix, name: &str, plan: &Plan) -> anyhow::Result<()> {
-    let text = match format(args) {
-        FixFormat::Text => forms::text::plan(name, &typed(args), plan, output::width()),
-        FixFormat::Json => json(&forms::Document::new(name, plan))?,
-    };
-    Ok(output::print(&text)?)
-}
-
 /// What was typed behind `straddle fix`, as far as it changes the plan.
 fn typed(args: &Fix) -> String {
     let mut words = typed::words(&args.targets, &args.geometry, &args.io);
@@ -140,6 +189,15 @@ fn typed(args: &Fix) -> String {
     }
     if !args.only.is_empty() {
         words.push(format!("--only {}", args.only.join(",")));
+    }
+    if let Some(profile) = &args.profile {
+        words.push(format!("--profile {}", typed::word(profile)));
+    }
+    if let Some(workload) = &args.workload {
+        words.push(format!("--workload {}", typed::word(workload)));
+    }
+    if let Some(rate) = args.move_rate {
+        words.push(format!("--move-rate {}B/s", rate));
     }
     words.join(" ")
 }
@@ -153,9 +211,7 @@ fn format(args: &Fix) -> FixFormat {
 }
 
 fn json(document: &impl serde::Serialize) -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    Ok(text)
+    Ok(straddle::report::json::pretty(document)?)
 }
 
 /// What became of a plan that was carried out.
@@ -168,20 +224,95 @@ fn verify(
 ) -> anyhow::Result<u8> {
     let shown = path.display();
     let mut bytes = Vec::new();
+    // A pipe would be waited for, and whoever writes to it let through: looked at before it is opened.
+    let is_file = std::fs::metadata(path).with_context(|| format!("cannot open {shown}"))?;
+    if !is_file.is_file() || is_file.len() > LONGEST {
+        bail!("{shown} is no regular file of at most {LONGEST} bytes, so it is no plan");
+    }
     let file = std::fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
     file.take(LONGEST)
         .read_to_end(&mut bytes)
         .with_context(|| format!("cannot read {shown}"))?;
-    let before: Before = serde_json::from_slice(&bytes).with_context(|| {
-        format!("{shown} is no plan that `straddle fix --json` printed; make one before anything is changed")
-    })?;
-    let verification = fix::verify(&before, stack, options);
+    let no_plan = || {
+        format!(
+            "{shown} is no plan that `straddle fix --json` printed; make one before anything is changed"
+        )
+    };
+    let document: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_plan)?;
+    // The schema first: what another version wrote has other fields.
+    if let Some(schema) = document["schema"].as_str().filter(|s| *s != forms::SCHEMA) {
+        bail!(
+            "{shown} cannot be verified: {}",
+            fix::Unverifiable::Schema {
+                found: schema.to_owned(),
+                wanted: forms::SCHEMA
+            }
+        );
+    }
+    let before: Before = serde_json::from_value(document).with_context(no_plan)?;
+    before
+        .check(forms::SCHEMA)
+        .with_context(|| format!("{shown} cannot be verified"))?;
+    let verification = fix::verify(&before, stack, options, &mut reader(stack));
     let text = match format(args) {
         FixFormat::Text => forms::text::verification(name, &verification, output::width()),
         FixFormat::Json => json(&forms::VerifiedDocument::new(name, &verification))?,
     };
     output::print(&text)?;
     Ok(if verification.is_kept() { CLEAN } else { FOUND })
+}
+
+/// Reads bytes of layers through the files and devices that they lie on; each is opened once.
+fn reader(stack: &Stack) -> impl FnMut(LayerId, Bytes, &mut [u8]) -> bool {
+    let mut opened: BTreeMap<LayerId, Option<Target>> = BTreeMap::new();
+    move |layer, offset, bytes| {
+        let last = u64::try_from(bytes.len())
+            .ok()
+            .and_then(|len| len.checked_sub(1));
+        let Some(last) = last.and_then(|last| offset.checked_add(Bytes::new(last))) else {
+            return false;
+        };
+        // Of the highest that can be opened: what lies below a device of the kernel has a cache of its own, which may be old.
+        let [path, end] = [offset, last].map(|at| stack.path_of(layer, at));
+        let mut pieces = path
+            .iter()
+            .zip(&end)
+            .filter_map(|((here, at), (other, end))| {
+                let is_one = here == other && end.checked_sub(*at) == last.checked_sub(offset);
+                is_one.then_some((*here, *at))
+            });
+        let found = pieces.find(|(here, _)| {
+            let target = opened
+                .entry(*here)
+                .or_insert_with(|| openable(stack, *here));
+            target.is_some()
+        });
+        let Some((Some(Some(target)), at)) = found.map(|(here, at)| (opened.get(&here), at)) else {
+            return false;
+        };
+        let mut done = 0;
+        while done < bytes.len() {
+            let here = u64::try_from(done)
+                .ok()
+                .and_then(|done| at.checked_add(Bytes::new(done)));
+            match here.map(|here| target.read_at(here, &mut bytes[done..])) {
+                Some(Ok(count)) if count > 0 => done += count,
+                Some(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+/// What the bytes of a layer can be read from: its device, or the file or device that everything lies on.
+fn openable(stack: &Stack, id: LayerId) -> Option<Target> {
+    let layer = stack.layer(id);
+    let path = path_of(stack, id)?;
+    let is_device = layer.kind != LayerKind::Filesystem && path.starts_with("/dev");
+    (layer.below.is_empty() || layer.kind == LayerKind::File || is_device)
+        .then(|| Target::open(&path).ok())
+        .flatten()
 }
 
 /// Where a layer can be opened: an image is called by its path, a device of Linux by its name in `/dev`.

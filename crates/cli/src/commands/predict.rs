@@ -7,15 +7,17 @@ use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::time::Duration;
 use straddle::bench::place::Offset;
-use straddle::bench::workload::Workload;
+use straddle::bench::workload::{Percent, Workload};
 use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
-use straddle::predict::decision::Work;
+use straddle::predict::decision::{AWAY_AND_BACK, Work};
 use straddle::predict::design::compare_variants;
 use straddle::predict::experiment::Effort;
 use straddle::predict::outline::{Outline, Place, Taken};
 use straddle::predict::prediction::{self, Prediction, Question};
 use straddle::predict::profile::{Profile, Refusal};
+use straddle::report::escape::terminal;
+use straddle::report::json::pretty;
 use straddle::report::predict::{self as forms, text};
 
 use super::profile::{load, with};
@@ -29,10 +31,11 @@ const MOST_PLACES: usize = 16;
 type Asked = (Question, Option<(Place, Vec<Taken>)>);
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
-    let outline = args.stack.as_deref().map(place::outline).transpose()?;
+    let outline = |path| place::outline(path, args.follow_outside);
+    let outline = args.stack.as_deref().map(outline).transpose()?;
     let places = places(args, outline.as_ref())?;
     let Some(name) = &args.profile else {
-        bail!("{}", place::without_profile(places.first().copied()));
+        bail!(place::without_profile(places.first().copied()));
     };
     let profile = load(name)?;
     let mut asked: Vec<Asked> = Vec::new();
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     }
     let mut predictions: Vec<Prediction> = Vec::new();
     for (question, place) in asked {
-        let mut made = prediction::predict(question, |what| screen.step(what)).map_err(help)?;
+        let mut made = predicted(args, question, |what| screen.step(what)).map_err(help)?;
         made.place = place;
         predictions.push(made);
     }
@@ -108,15 +111,26 @@ pub(crate) fn of_partition(
         );
     };
     let Some(name) = &args.profile else {
-        bail!("{}", place::without_profile(Some(place)));
+        bail!(place::without_profile(Some(place)));
     };
     let (profile, _) = place.apply(load(name)?);
     let screen = Screen::new();
-    let made = prediction::predict(question(args, profile, Some(place))?, |what| {
-        screen.step(what)
-    });
+    let question = question(args, profile, Some(place))?;
+    let made = predicted(args, question, |what| screen.step(what));
     screen.end();
     Ok(made?)
+}
+
+/// A prediction for the mix of reads and writes that was given, or for several.
+fn predicted(
+    args: &Predict,
+    question: Question,
+    step: impl FnMut(&str),
+) -> Result<Prediction, Refusal> {
+    match args.workload.rw {
+        Some(_) => prediction::predict(question, step),
+        None => prediction::predict_mixes(question, step),
+    }
 }
 
 fn format(args: &Predict) -> PredictFormat {
@@ -128,9 +142,7 @@ fn format(args: &Predict) -> PredictFormat {
 }
 
 fn print(document: &forms::Document<'_>) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    Ok(output::print(&text)?)
+    Ok(output::print(&pretty(document)?)?)
 }
 
 /// The partitions in question; none without a stack.
@@ -165,11 +177,12 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     let room = capacity
         .checked_sub(farthest.unwrap_or(Bytes::ZERO))
         .unwrap_or(Bytes::ZERO);
+    let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
     Ok(Question {
         profile,
         workload: Workload {
-            reads: asked.rw,
+            reads: asked.rw.unwrap_or(Percent::ALL),
             pattern: asked.pattern,
             sizes: asked.io.0.clone(),
             workers: asked.workers,
@@ -191,12 +204,19 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
             ..Effort::default()
         },
         sensitivities: args.simulation.sensitivity as usize,
-        work: Work {
-            data: args.move_.data.map(|unit| unit.bytes()).or(length),
-            rate: args.move_.move_rate,
+        work: match place {
+            Some(place) => place.work(data, args.move_.move_rate),
+            None => Work {
+                data,
+                passes: AWAY_AND_BACK,
+                rate: args.move_.move_rate,
+            },
         },
     })
 }
+
+/// Most offsets that are compared. Each is a simulation of its own.
+const MOST_OFFSETS: usize = 256;
 
 /// The offsets to compare, the baseline first.
 fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Result<Vec<Offset>> {
@@ -207,6 +227,13 @@ fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Re
         (given, _) => given.to_vec(),
     };
     let by_default = args.simulation.offsets.is_empty();
+    if asked.len() > MOST_OFFSETS {
+        bail!(
+            "{} offsets; at most {MOST_OFFSETS} are compared in one run, as each is a simulation of its own: give fewer, or \
+             make several runs with the same first offset",
+            asked.len()
+        );
+    }
     let mut offsets: Vec<Offset> = Vec::new();
     for at in asked {
         let offset = match (at, place) {
@@ -246,7 +273,8 @@ impl Screen {
     }
 
     pub(super) fn step(&self, what: &str) {
-        self.0.set_message(format!("simulating: {what}"));
+        self.0
+            .set_message(format!("simulating: {}", terminal(what)));
     }
 
     pub(super) fn end(&self) {

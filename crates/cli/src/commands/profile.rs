@@ -5,6 +5,7 @@ use std::path::Path;
 use straddle::predict::design::plain;
 use straddle::predict::fit::{self as fitting, Measured, Search};
 use straddle::predict::profile::{Origin, Profile, registry};
+use straddle::report::json::pretty;
 use straddle::report::predict::{fit as report, profile as forms};
 
 use super::predict::Screen;
@@ -80,9 +81,7 @@ fn fit(args: &Fit) -> anyhow::Result<()> {
 }
 
 fn document(profiles: &[Profile]) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(&forms::Document::new(profiles))?;
-    text.push('\n');
-    Ok(output::print(&text)?)
+    Ok(output::print(&pretty(&forms::Document::new(profiles))?)?)
 }
 
 /// A profile by its name, or from a file.

@@ -1,4 +1,5 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
+use straddle::report::json::pretty;
 use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, study};
 
 use crate::args::{Schema, Verb};
@@ -13,9 +14,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Study => schema_for!(study::Document<'static>),
     };
-    let mut text = serde_json::to_string_pretty(&schema)?;
-    text.push('\n');
-    output::print(&text)?;
+    output::print(&pretty(&schema)?)?;
     Ok(CLEAN)
 }
 

@@ -1,12 +1,13 @@
 use anyhow::Context;
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use straddle::bench::compat::sqlio::{Command, DEFAULT_SIZE, parse};
 use straddle::geometry::Access;
 use straddle::io::engine::Durability;
 use straddle::report::compat::sqlio::{File, head, results};
 
-use super::together::{self, Load, Opened};
+use super::together::{self, Load, Opened, Wanted};
 use crate::args::Sqlio;
 use crate::{CLEAN, FAILED, output};
 
@@ -19,29 +20,31 @@ pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
     for remark in &command.remarks {
         output::remark(remark);
     }
-    let opened = open(&command)?;
-    let done = measure(&command, &opened);
+    let stop = crate::interrupts::interrupts()?;
+    let opened = open(&command, &stop)?;
+    let done = measure(&command, &opened, &stop);
     // Also after an error the file is one of ours, and the next run is to know it.
-    for file in opened {
-        file.release()?;
-    }
+    together::release(opened)?;
     done.map(|stopped| if stopped { FAILED } else { CLEAN })
 }
 
-fn open(command: &Command) -> anyhow::Result<Vec<Opened>> {
+fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
     let writes = command.access == Access::Write;
     let default = DEFAULT_SIZE.max(command.least_size());
-    let files = command.files.iter();
-    files
-        .map(|file| {
-            let least = command.expands().then(|| command.least_size());
-            Opened::new(&file.name, file.size.or(least), default, writes)
-        })
-        .collect()
+    let least = command.expands().then(|| command.least_size());
+    together::open(
+        command.files.iter().map(|file| Wanted {
+            name: &file.name,
+            size: file.size.or(least),
+            default,
+            writes,
+        }),
+        stop,
+    )
 }
 
 /// True when a signal ended it early.
-fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<bool> {
+fn measure(command: &Command, opened: &[Opened], stop: &AtomicBool) -> anyhow::Result<bool> {
     let mut files = Vec::new();
     let mut loads = Vec::new();
     for (number, (file, opened)) in (1..).zip(command.files.iter().zip(opened)) {
@@ -71,7 +74,7 @@ fn measure(command: &Command, opened: &[Opened]) -> anyhow::Result<bool> {
     } else {
         Durability::Cached
     };
-    let measured = together::run(loads, durability, Duration::ZERO, command.runs, || ())?;
+    let measured = together::run(loads, durability, Duration::ZERO, command.runs, || (), stop)?;
     output::print(&results(command, &measured.samples))?;
     Ok(measured.stopped)
 }

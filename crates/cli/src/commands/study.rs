@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use straddle::predict::experiment::Effort;
 use straddle::predict::study::{Study, effort, fitted_figures, registry};
+use straddle::report::json::pretty;
 use straddle::report::study::{self as forms, Studied};
 
 use crate::args::study::{Study as Args, StudyFormat};
@@ -82,9 +83,7 @@ fn print(args: &Args, studied: &[Studied]) -> anyhow::Result<()> {
     };
     match (format, studied) {
         (StudyFormat::Json, _) => {
-            let mut text = serde_json::to_string_pretty(&forms::Document::new(studied))?;
-            text.push('\n');
-            output::print(&text)?;
+            output::print(&pretty(&forms::Document::new(studied))?)?;
         }
         (StudyFormat::Csv, _) => forms::csv::cells(studied, output::stdout())?,
         (StudyFormat::Text, [one]) if !args.all => {

@@ -2,14 +2,14 @@
 
 use anyhow::{Context, bail};
 use std::path::Path;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 use straddle::bench::place::{Offset, Region};
 use straddle::bench::plan::Slot;
 use straddle::bench::run::{Options, RunError, Storage, Subject, Task, Watch, trial};
 use straddle::bench::sample::Sample;
-use straddle::bench::target::{Target, TestFile};
+use straddle::bench::target::{Target, TestFile, data_length};
 use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
@@ -24,6 +24,16 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
 }
 
+/// A file that a command line names.
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    /// How long it has to be: as long as it is, when nothing is said.
+    pub(crate) size: Option<Bytes>,
+    /// How long it is made when it is missing and nothing is said.
+    pub(crate) default: Bytes,
+    pub(crate) writes: bool,
+}
+
 /// A file that is measured on.
 pub(crate) struct Opened {
     /// Its length.
@@ -31,32 +41,58 @@ pub(crate) struct Opened {
     /// Its length before, when it was made or made longer.
     pub(crate) grown_from: Option<Bytes>,
     /// What makes it ours; none when it is only read.
-    ours: Option<TestFile>,
+    ours: Option<Arc<TestFile>>,
     path: std::path::PathBuf,
+}
+
+/// Opens or makes all files. When one cannot be had, the others are released.
+pub(crate) fn open<'a>(
+    files: impl Iterator<Item = Wanted<'a>>,
+    stop: &AtomicBool,
+) -> anyhow::Result<Vec<Opened>> {
+    let mut all: Vec<Opened> = Vec::new();
+    for wanted in files {
+        let again = all.iter().find_map(|opened| opened.again(&wanted));
+        match again.map_or_else(|| Opened::new(&wanted, stop), Ok) {
+            Ok(opened) => all.push(opened),
+            Err(error) => {
+                release(all)?;
+                return Err(error);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Says that the run is over, so that the next one knows the files: all of them, also when one cannot be released.
+pub(crate) fn release(opened: Vec<Opened>) -> anyhow::Result<()> {
+    let ours = opened.into_iter().filter_map(|opened| opened.ours);
+    // Of a file that was named twice, the last one.
+    let released: Vec<_> = ours
+        .filter_map(Arc::into_inner)
+        .map(TestFile::release)
+        .collect();
+    for result in released {
+        result?;
+    }
+    Ok(())
 }
 
 impl Opened {
     /// A file for writing is made if it is missing, and must be ours if it is there. A file for reading may be anybody's, and is
     /// made, too, if it is missing.
-    ///
-    /// `size` is how long it has to be: as long as it is, when nothing is said.
-    pub(crate) fn new(
-        name: &str,
-        size: Option<Bytes>,
-        default: Bytes,
-        writes: bool,
-    ) -> anyhow::Result<Opened> {
+    fn new(wanted: &Wanted<'_>, stop: &AtomicBool) -> anyhow::Result<Opened> {
+        let name = wanted.name;
         if !cfg!(windows) && names_a_drive(name) {
             bail!(
                 "`{name}` is a path of Windows; name a file of this system, also in the parameter file"
             );
         }
         let path = Path::new(name);
-        let before = std::fs::metadata(path)
-            .ok()
-            .map(|found| Bytes::new(found.len()));
+        let before = data_length(path);
+        let size = wanted.size;
         let enough = before.is_some_and(|before| size.is_none_or(|size| before >= size));
-        if enough && !writes {
+        if enough && !wanted.writes {
             return Ok(Opened {
                 size: before.unwrap_or_default(),
                 grown_from: None,
@@ -64,22 +100,29 @@ impl Opened {
                 path: path.to_owned(),
             });
         }
-        let wanted = size.or(before).unwrap_or(default);
-        if before.is_none_or(|before| before < wanted) {
-            output::remark(&format!("making {name}, {wanted}; it stays for later runs"));
-        }
-        let ours = TestFile::open_or_create(path, wanted)?;
-        if !ours.is_reusable() {
-            output::remark(&format!(
-                "the filesystem of {name} knows no extended attributes: later runs will not know the file for one of straddle's, and not write to it"
-            ));
-        }
+        let size = size.or(before).unwrap_or(wanted.default);
+        let making =
+            |size| output::remark(&format!("making {name}, {size}; it stays for later runs"));
+        let ours = TestFile::open_or_create(path, size, making, stop)?;
         let grown = before.is_none_or(|before| before < ours.size());
         Ok(Opened {
             size: ours.size(),
             grown_from: grown.then(|| before.unwrap_or_default()),
-            ours: Some(ours),
+            ours: Some(Arc::new(ours)),
             path: path.to_owned(),
+        })
+    }
+
+    /// The same file once more, when it is wanted again and is long enough.
+    fn again(&self, wanted: &Wanted<'_>) -> Option<Opened> {
+        let ours = self.ours.as_ref()?;
+        let path = std::fs::canonicalize(wanted.name).ok()?;
+        let is_enough = wanted.size.is_none_or(|size| self.size >= size);
+        (is_enough && path == ours.path()).then(|| Opened {
+            size: self.size,
+            grown_from: None,
+            ours: Some(Arc::clone(ours)),
+            path: self.path.clone(),
         })
     }
 
@@ -89,14 +132,6 @@ impl Opened {
             (Some(ours), true) => Ok(Target::reusable(ours, direct)?),
             _ => Ok(Target::existing(&self.path, direct)?),
         }
-    }
-
-    /// Says that the run is over, so that the next one knows the file.
-    pub(crate) fn release(self) -> anyhow::Result<()> {
-        if let Some(ours) = self.ours {
-            ours.release()?;
-        }
-        Ok(())
     }
 }
 
@@ -125,6 +160,7 @@ pub(crate) fn run<T: Send>(
     warm_up: Duration,
     measured: Duration,
     observe: impl Fn() -> T + Send,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Measured<T>> {
     let offset = Offset {
         name: "0".to_owned(),
@@ -155,7 +191,6 @@ pub(crate) fn run<T: Send>(
     };
     let all: Vec<Load> = std::iter::once(first).chain(loads).collect();
     let start = Barrier::new(all.len() + 1);
-    let stop = crate::interrupts::interrupts().context("watching for Ctrl-C")?;
     let watches: Vec<Watch> = all.iter().map(|_| Watch::default()).collect();
     let over = AtomicBool::new(false);
     let (results, seen) = std::thread::scope(|scope| {
@@ -169,7 +204,6 @@ pub(crate) fn run<T: Send>(
             wait(began + warm_up + measured, over);
             [first, observe()]
         });
-        let stop = &stop;
         scope.spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 if stop.load(Ordering::Relaxed) {

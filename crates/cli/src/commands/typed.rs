@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use straddle::geometry::Unit;
+use straddle::report::escape::is_unprintable;
 use straddle::rules::Options;
 
 use crate::args::Geometry;
@@ -22,7 +23,9 @@ pub(super) fn words(targets: &[PathBuf], geometry: &Geometry, io: &[Unit]) -> Ve
         let sizes: Vec<String> = io.iter().map(|io| size(*io)).collect();
         format!("--io {}", sizes.join(","))
     });
-    targets.chain(flags).chain(io).collect()
+    let outside = geometry.follow_outside;
+    let outside = outside.then(|| "--follow-outside".to_owned());
+    targets.chain(flags).chain(outside).chain(io).collect()
 }
 
 /// A size in one word.
@@ -30,20 +33,30 @@ pub(super) fn size(unit: Unit) -> String {
     unit.to_string().replace(' ', "")
 }
 
+/// A name in one word, which is none of an option.
 fn path(target: &Path) -> String {
     let text = target.display().to_string();
+    word(&match text.starts_with('-') {
+        true => format!("./{text}"),
+        false => text,
+    })
+}
+
+/// Text in one word.
+pub(super) fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
-    if text.chars().any(char::is_control) {
+    if text.contains(is_unprintable) {
         // Nothing that a terminal would obey is printed.
         let escaped = text.chars().map(|c| match c {
             '\'' | '\\' => format!("\\{c}"),
-            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c if is_unprintable(c) && c <= '\u{ffff}' => format!("\\u{:04x}", u32::from(c)),
+            c if is_unprintable(c) => format!("\\U{:08x}", u32::from(c)),
             c => c.to_string(),
         });
         return format!("$'{}'", escaped.collect::<String>());
     }
     match text.chars().all(plain) && !text.is_empty() {
-        true => text,
+        true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
@@ -56,6 +69,7 @@ mod tests {
     #[test]
     fn what_a_shell_would_take_apart_is_quoted() {
         assert_eq!(path(Path::new("/dev/sda")), "/dev/sda");
+        assert_eq!(path(Path::new("-x")), "./-x");
         assert_eq!(path(Path::new("two words")), "'two words'");
         assert_eq!(path(Path::new("it's $x")), r"'it'\''s $x'");
         let hostile = Path::new("it's\n\u{1b}[31m");

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Unit};
-use straddle_rules::{Code, both_ways, division};
+use straddle_rules::{Code, both_ways, division, refused_above};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack};
 
 use super::filesystem::record;
@@ -193,18 +193,7 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             division(size, Grid::new(to))
         ));
     }
-    for (_, above) in situation.children(id) {
-        let block = above
-            .grid(GridRole::AllocationUnit)
-            .map(|grid| grid.value.unit());
-        if let Some(block) = block.filter(|block| *block < to) {
-            hindrances.push(format!(
-                "{} has blocks of {}, and could not be mounted on larger sectors",
-                above.name,
-                both_ways(block.bytes())
-            ));
-        }
-    }
+    hindrances.extend(refused_above(situation.stack, id, to));
     Some(Proposal {
         title: format!("encrypt {} again in sectors of {}", layer.name, to.bytes().rounded()),
         how: How::Move { bytes: size },
@@ -213,8 +202,12 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             format!("payload: {}", division(size, Grid::new(to))),
         ],
         notes: vec![
-            "cryptsetup 2.4 or later, with the volume closed; it can be interrupted and resumed. All blocks of what is in it must be 4 KiB or \
-             more (blkid, xfs_info, dumpe2fs): a filesystem with smaller ones could no longer be mounted"
+            "by hand: activate the volume first (cryptsetup open), leave what is in it unmounted, and cryptsetup reencrypt --sector-size 4096; of \
+             a closed volume cryptsetup (2.4 or later) refuses to make sectors larger unless it is forced, which the script does after it looked \
+             at what is in it. It can be interrupted and resumed"
+                .to_owned(),
+            "what is in it must be usable on logical sectors of 4,096 bytes: ext with blocks of 4 KiB, XFS with sectsz=4096 whatever its blocks \
+             are (xfs_info), FAT, exFAT and NTFS with sectors of 4,096, partition tables written for them"
                 .to_owned(),
         ],
         hindrances,
@@ -252,5 +245,61 @@ impl Sector {
             GridRole::EncryptionSector,
             Fact::derived(Grid::new(unit), "planned"),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ask, plan};
+    use straddle_stack::Value;
+
+    /// What the plan says of a LUKS2 volume of 512-byte sectors that holds XFS with blocks of 4 KiB.
+    fn said_of_xfs(sector: u64) -> Vec<String> {
+        let mut stack = Stack::new();
+        let mut push = |kind, format: &'static str, start: u64, grids: &[(GridRole, u64)]| {
+            let below: Vec<LayerId> = stack.iter().last().map(|(id, _)| id).into_iter().collect();
+            let mut layer = Layer::new(kind, format);
+            layer.format = Some(format.into());
+            layer.below = below;
+            layer.map = Map::Linear {
+                start: Bytes::new(start),
+            };
+            layer.size = Some(Fact::assumed(Bytes::mib(64 - start / (1 << 20)), "test"));
+            for (role, size) in grids {
+                let unit = Unit::new(*size).expect("not zero");
+                layer.add_grid(*role, Fact::reported(Grid::new(unit), "/sys/test", ""));
+            }
+            let bytes = Value::Bytes(Bytes::new(sector));
+            layer.set(Key::SectorSize, Fact::assumed(bytes, "test"));
+            stack.push(layer)
+        };
+        push(
+            LayerKind::Device,
+            "sda",
+            0,
+            &[(GridRole::PhysicalSector, 4096)],
+        );
+        let sectors = [(GridRole::EncryptionSector, 512)];
+        push(LayerKind::Encryption, "luks2", 16 << 20, &sectors);
+        push(
+            LayerKind::Filesystem,
+            "xfs",
+            0,
+            &[(GridRole::AllocationUnit, 4096)],
+        );
+        let plan = plan(&stack, &Ask::default());
+        let step = plan.steps.iter();
+        let step = step.filter(|step| matches!(step.change, Change::EncryptionSector(_)));
+        let said: Vec<Vec<String>> = step.map(|step| step.hindrances.clone()).collect();
+        assert_eq!(said.len(), 1, "{plan:#?}");
+        said.concat()
+    }
+
+    #[test]
+    fn xfs_goes_by_its_sectors_and_not_by_its_blocks() {
+        assert!(said_of_xfs(4096).is_empty());
+        let said = said_of_xfs(512);
+        assert!(said[0].starts_with("xfs has sectors of"), "{said:?}");
     }
 }

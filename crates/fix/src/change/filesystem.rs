@@ -169,9 +169,9 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
     }
     Some(Proposal {
         title: format!(
-            "make {} again with an allocation unit of {}",
+            "make {} again with {}",
             layer.name,
-            unit.bytes().rounded()
+            filesystem.what_for(old)
         ),
         how: How::Refill { bytes: size },
         arithmetic: filesystem.arithmetic(situation, id, old),
@@ -291,12 +291,34 @@ impl Filesystem {
         }
     }
 
+    /// What is different about the new one, the most important of it.
+    fn what_for(&self, old: Unit) -> String {
+        let (unit, rounded) = (self.allocation_unit, self.allocation_unit.rounded());
+        match (self.sector, self.heap_unit) {
+            _ if unit != old.bytes() => format!("an allocation unit of {rounded}"),
+            (Some(sector), _) if self.family == Family::Xfs => {
+                format!(
+                    "log sectors of {} (its blocks stay {rounded})",
+                    sector.rounded()
+                )
+            }
+            (_, Some(every)) => format!(
+                "its first cluster on a multiple of {} (clusters stay {rounded})",
+                every.rounded()
+            ),
+            _ => format!("an allocation unit of {rounded}"),
+        }
+    }
+
     fn arithmetic(&self, situation: &Situation<'_>, id: LayerId, old: Unit) -> Vec<String> {
-        let mut lines = vec![format!(
-            "allocation unit: {} to {}",
-            both_ways(old.bytes()),
-            both_ways(self.allocation_unit)
-        )];
+        let mut lines = vec![match old.bytes() == self.allocation_unit {
+            true => format!("allocation unit: it stays {}", both_ways(old.bytes())),
+            false => format!(
+                "allocation unit: {} to {}",
+                both_ways(old.bytes()),
+                both_ways(self.allocation_unit)
+            ),
+        }];
         let Ok(unit) = Unit::try_from(self.allocation_unit) else {
             return lines;
         };

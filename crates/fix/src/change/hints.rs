@@ -69,7 +69,8 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         || !matches!(family, Family::Ext | Family::Xfs)
         || !situation.found(id, CURES)
         // One that is made again is told then.
-        || filesystem::propose(situation, id).is_some()
+        || !situation.ask.without.contains(&(id, filesystem::KIND.name))
+            && filesystem::propose(situation, id).is_some()
     {
         return None;
     }

@@ -122,6 +122,6 @@ fn options(asks_disk: bool) -> String {
     )
 }
 
-const END: &str = "\necho done; whether it helped: straddle fix TARGET --verify PLAN.json\nexit /b 0\n\n\
+const END: &str = "\necho done; whether it helped: straddle fix --verify, with the plan that --json printed before\nexit /b 0\n\n\
     :dry\necho everything is as the plan expects; run it again with /yes /contents-are-backed-up\nexit /b 0\n\n\
     :contents\nset \"why=what is on its volumes will be gone; copy it away, try the copy, and say /contents-are-backed-up\"\ngoto refuse\n";

@@ -1,45 +1,114 @@
-//! Shell that copies the bytes of partitions away and back, compares them, and makes their filesystems say where they lie.
+//! Shell that moves the bytes of partitions, so that it can be stopped at any place and go on, and makes their filesystems say where
+//! they lie.
 
 use std::fmt::Write;
-use straddle_geometry::Bytes;
 use straddle_stack::Source;
 
+use super::prelude::Choice;
 use super::shell::comment;
-use super::{Refusal, Writer};
+use super::{Refusal, Writer, indented, tables};
 use crate::Step;
 use crate::change::partitions::{Entry, Partitions, Resize};
 
-/// The beginning of every step about partitions: the folder of this run with room for `copied`, and the kind of
-/// device that the table is for.
-pub(super) fn begin(writer: &Writer<'_>, step: &Step, copied: Bytes) -> Result<String, Refusal> {
+/// What a tool does to the copy of the table, `$tables`, from where its partitions lie to where they will.
+pub(super) type Edit = fn(&Partitions) -> String;
+
+/// The lines of a step about partitions. Until the table was rehearsed and what becomes shorter was made so on a copy, nothing is
+/// written to the disk, so all may refuse; what follows can be stopped at any place, and goes on from there.
+pub(super) fn step(writer: &Writer<'_>, step: &Step, edit: Edit) -> Result<String, Refusal> {
     let partitions = super::partitions_of(&step.change)?;
     let disk = writer.disk(partitions.device);
     writer.know(FUNCTIONS);
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\
-         way_back=\"$work holds the table as it was, and the copies; do not mount anything of this disk: put back both, or go on by hand from there\""
-    );
-    if copied > Bytes::ZERO {
-        let _ = writeln!(out, "room_for {}", copied.get());
+    writer.know(tables::FUNCTIONS);
+    let is_packed = writer.packed.contains(&partitions.device);
+    if !is_packed {
+        writer.choice(&GO_ON);
     }
-    out += &as_planned(writer, partitions, &disk);
-    let sector = partitions.sector.get();
-    let _ = writeln!(
-        out,
-        "counts_in {disk} {sector}\n{}=$attached",
-        disk.trim_matches(['"', '$'])
-    );
-    for entry in partitions.entries.iter().filter(|e| e.resize.is_some()) {
-        out += match entry.resize {
-            Some(Resize::Ext) => "need resize2fs e2fsprogs\n",
-            Some(Resize::Ntfs) => "need ntfsresize ntfs-3g\n",
-            None => "",
-        };
+    // Partitions move towards the end, so the last makes room for the one before it.
+    let changed = || partitions.entries.iter().rev().filter(|e| e.changes());
+    let mut ready = String::new();
+    let room = super::price::moved(partitions).room;
+    let _ = writeln!(ready, "begin {}\nroom_for {}", step.number, room.get());
+    ready += &as_planned(writer, partitions, &disk);
+    let _ = writeln!(ready, "counts_in {disk} {}", partitions.sector.get());
+    ready += &tables::copied(&disk, partitions);
+    ready += &edit(partitions);
+    ready += &tables::compared(partitions);
+    for entry in changed() {
+        let n = entry.number;
+        if entry.shrinks() {
+            ready += match entry.resize {
+                Some(Resize::Ext) => "need resize2fs e2fsprogs\n",
+                Some(Resize::Ntfs) => "need ntfsresize ntfs-3g\n",
+                None => "",
+            };
+            away(&mut ready, &disk, partitions, entry);
+        } else {
+            let _ = writeln!(
+                ready,
+                "sum_of {disk} {} {} > \"$work/sum-{n}\"\n: > \"$work/at-{n}\"",
+                entry.from.start().get(),
+                entry.to.len().get()
+            );
+        }
     }
+    ready += ": > \"$work/piece-a\"\n: > \"$work/piece-b\"\nsync \"$work\"/* \"$work\"\n: > \"$work/ready\"\nsync \"$work\"\n";
+    let mut out = format!(
+        "table={}\nsector={}\n",
+        partitions.table,
+        partitions.sector.get()
+    );
+    if is_packed {
+        let _ = write!(out, "run=\n{ready}{}", moved(partitions, &disk));
+        return Ok(out);
+    }
+    let _ = write!(
+        out,
+        "if is_begun {number}; then\n    \
+             old_or_new {disk} || die \"the table of {bare} is neither the old one nor the new: it was changed since $run was made\"\n\
+         else\n{}fi\n\
+         if [ ! -e \"$work/done\" ]; then\n    \
+             go_on=\"sh $0 --yes --go-on $run\"\n    \
+             way_back=\"every byte is at its old place, at its new one, or in $work; do not mount anything of this disk, and go on with: $go_on\"\n    \
+             say \"should this be killed, or the power fail, go on with: $go_on\"\n{}fi\n",
+        indented(&ready),
+        indented(&moved(partitions, &disk)),
+        number = step.number,
+        bare = disk.trim_matches('"'),
+    );
     Ok(out)
 }
+
+/// Lines that move what was made ready; each can be done again.
+fn moved(partitions: &Partitions, disk: &str) -> String {
+    let mut out = String::new();
+    let changed = || partitions.entries.iter().rev().filter(|e| e.changes());
+    for entry in changed() {
+        let n = entry.number;
+        let _ = writeln!(out, "doing='moving partition {n}'");
+        let (from, to) = (entry.from.start().get(), entry.to.start().get());
+        let len = entry.to.len().get();
+        if entry.shrinks() {
+            let _ = writeln!(out, "put \"$work/partition-{n}\" {disk} {to} {len}");
+        } else {
+            let _ = writeln!(out, "forward {disk} {from} {to} {len} {n}");
+            records_start(&mut out, disk, to, partitions, entry);
+        }
+    }
+    let _ = write!(
+        out,
+        "doing='writing the table'\nwrite_table {disk}\ndoing=\n: > \"$work/done\"\nreread {disk}\n\
+         say \"the table as it was, and what was copied on the way, are in $work; delete it when all is well\"\n"
+    );
+    out
+}
+
+/// The option after a script that was stopped while it moved something.
+static GO_ON: Choice = Choice {
+    flag: "--go-on",
+    value: Some("FOLDER"),
+    variable: "run",
+};
 
 /// Lines that refuse a table that was changed since: where each partition begins and how long it is, as it stands on the disk.
 fn as_planned(writer: &Writer<'_>, partitions: &Partitions, disk: &str) -> String {
@@ -66,42 +135,21 @@ fn as_planned(writer: &Writer<'_>, partitions: &Partitions, disk: &str) -> Strin
     out
 }
 
-/// A line that refuses a table with more partitions than the plan knows; `count` prints how many there are.
-pub(super) fn as_many(partitions: &Partitions, count: &str) -> String {
-    let many = partitions.entries.len() + partitions.extended.iter().count();
-    format!(
-        "[ \"$({count})\" = {many} ] || die 'the table has not {many} partitions, as the plan expects: it was changed'\n"
-    )
-}
-
-/// What entries take when they are copied away.
-pub(super) fn length<'a>(entries: impl Iterator<Item = &'a Entry>) -> Bytes {
-    entries.fold(Bytes::ZERO, |sum, entry| {
-        sum.checked_add(entry.from.len()).unwrap_or(Bytes::MAX)
-    })
-}
-
-/// Copies a partition away and makes the copy ready for its new place. Nothing is written to the disk, so all may refuse.
-pub(super) fn away(out: &mut String, disk: &str, partitions: &Partitions, entry: &Entry) {
+/// Copies a partition away, makes the copy shorter, and ready for its new place.
+fn away(out: &mut String, disk: &str, partitions: &Partitions, entry: &Entry) {
     let n = entry.number;
+    let kind = match entry.resize {
+        Some(Resize::Ext) => "ext",
+        Some(Resize::Ntfs) => "ntfs",
+        None => "none",
+    };
     let _ = writeln!(
         out,
-        "keep {disk} {} {} \"$work/partition-{n}\"",
+        "keep {disk} {} {} \"$work/partition-{n}\"\nshorten {kind} \"$work/partition-{n}\" {}",
         entry.from.start().get(),
-        entry.from.len().get()
+        entry.from.len().get(),
+        entry.to.len().get()
     );
-    if entry.shrinks() {
-        let kind = match entry.resize {
-            Some(Resize::Ext) => "ext",
-            Some(Resize::Ntfs) => "ntfs",
-            None => "none",
-        };
-        let _ = writeln!(
-            out,
-            "shorten {kind} \"$work/partition-{n}\" {}",
-            entry.to.len().get()
-        );
-    }
     records_start(
         out,
         &format!("\"$work/partition-{n}\""),
@@ -111,25 +159,8 @@ pub(super) fn away(out: &mut String, disk: &str, partitions: &Partitions, entry:
     );
 }
 
-/// Copies a partition to its new place.
-pub(super) fn back(out: &mut String, disk: &str, entry: &Entry) {
-    let n = entry.number;
-    let _ = writeln!(
-        out,
-        "doing='copying partition {n} back'\nput \"$work/partition-{n}\" {disk} {} {}",
-        entry.to.start().get(),
-        entry.to.len().get()
-    );
-}
-
 /// Makes a filesystem that begins at byte `at` of `file` say where its partition begins now.
-pub(super) fn records_start(
-    out: &mut String,
-    file: &str,
-    at: u64,
-    partitions: &Partitions,
-    entry: &Entry,
-) {
+fn records_start(out: &mut String, file: &str, at: u64, partitions: &Partitions, entry: &Entry) {
     let (sectors, _) = entry.to.start().div_rem(partitions.sector.unit());
     // The field of FAT and NTFS has 32 bits; what does not fit is left as it is.
     let is_exfat = entry.filesystem.as_deref() == Some("exfat");
@@ -143,23 +174,16 @@ pub(super) fn records_start(
     }
 }
 
-/// The end: what the kernel should know, and what may be thrown away.
-pub(super) fn end(disk: &str) -> String {
-    format!(
-        "doing=\nreread {disk}\nsay \"copies and the table as it was are kept in $work; delete it when all is well\"\n"
-    )
-}
-
 /// Functions of scripts about partitions. Numbers are bytes unless it is said otherwise.
 const FUNCTIONS: &str = r#"
-loops=
 work=
+loops=
 # When it was refused, copies are of no use; what tools said about it stays. What a tool told the kernel of a loop device would
 # outlive it.
 tidy() {
-    if [ "$status" = 2 ] && [ -z "$doing" ] && [ -n "$work" ]; then
-        rm -f "$work"/partition-*[0-9]
-        rmdir "$work" 2> /dev/null || :
+    if [ "$status" = 2 ] && [ -z "$doing" ] && [ -n "$work" ] && [ ! -e "$work/ready" ]; then
+        rm -f "$work"/partition-*[0-9] "$work"/table.* "$work"/areas* "$work"/sum-* "$work"/at-*
+        rmdir "$work" "$run" 2> /dev/null || :
     fi
     for loop in $loops; do
         partx --delete "$loop" > /dev/null 2>&1 || :
@@ -167,6 +191,22 @@ tidy() {
     done
 }
 at_end tidy
+
+# begin STEP: its folder in that of this run
+begin() {
+    if [ -z "$run" ]; then run=$(mktemp -d "$folder/straddle-fix.XXXXXX") || die "cannot make a folder in $folder"; fi
+    work=$run/step-$1
+    mkdir -p "$work"
+}
+
+# is_begun STEP: whether the folder of the run that this one goes on with has all that this step needs
+is_begun() {
+    [ -n "$run" ] && [ -e "$run/step-$1/ready" ] || return 1
+    work=$run/step-$1
+}
+
+# size_of FILE
+size_of() { if [ -b "$1" ]; then blockdev --getsize64 "$1"; else stat -L -c %s "$1"; fi; }
 
 # counts_in DISK SECTOR: what the tools count in must be what the table counts in; sets what the disk is reached as
 counts_in() {
@@ -185,18 +225,34 @@ counts_in() {
 # sum_of FILE START BYTES
 sum_of() { dd if="$1" bs=1M iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" status=none | sha256sum; }
 
-# forward DISK FROM TO BYTES: the last piece first, so that each is read before something is written over it
+# lay PIECE DISK BYTE
+lay() { dd if="$1" of="$2" bs=1M oflag=seek_bytes seek="$3" conv=notrunc,fsync status=none; }
+
+# forward DISK FROM TO BYTES NUMBER: the last piece first, so that each is read before something is written over it. Each is on stable
+# storage in a file of its own while it is written, and where that belongs stands in another, so that this goes on where it was stopped
 forward() {
-    say "moving $4 bytes from byte $2 to byte $3"
-    sum=$(sum_of "$1" "$2" "$4")
+    [ ! -e "$work/moved-$5" ] || return 0
+    say "moving partition $5: $4 bytes from byte $2 to byte $3"
     left=$4
+    piece=a
+    if [ -s "$work/at-$5" ]; then
+        read -r left length piece < "$work/at-$5"
+        [ "$(stat -c %s "$work/piece-$piece")" = "$length" ]
+        lay "$work/piece-$piece" "$1" $(($3 + left))
+    fi
     while [ "$left" -gt 0 ]; do
-        piece=16777216
-        [ "$left" -gt "$piece" ] || piece=$left
-        left=$((left - piece))
-        dd if="$1" of="$1" bs="$piece" count=1 iflag=skip_bytes,fullblock oflag=seek_bytes skip=$(($2 + left)) seek=$(($3 + left)) conv=notrunc status=none
+        length=16777216
+        [ "$left" -gt "$length" ] || length=$left
+        left=$((left - length))
+        case $piece in a) piece=b ;; *) piece=a ;; esac
+        dd if="$1" of="$work/piece-$piece" bs=1M iflag=skip_bytes,count_bytes,fullblock skip=$(($2 + left)) count="$length" conv=fsync status=none
+        [ "$(stat -c %s "$work/piece-$piece")" = "$length" ]
+        printf '%20d %20d %s\n' "$left" "$length" "$piece" | dd of="$work/at-$5" conv=notrunc,fsync status=none
+        lay "$work/piece-$piece" "$1" $(($3 + left))
     done
-    [ "$(sum_of "$1" "$3" "$4")" = "$sum" ]
+    [ "$(sum_of "$1" "$3" "$4")" = "$(cat "$work/sum-$5")" ] || fail "partition $5 is not what it was before it was moved"
+    : > "$work/moved-$5"
+    sync "$work/moved-$5" "$work"
 }
 
 # shorten KIND FILE BYTES: the copy of a filesystem, so that nothing is lost when it has no room for that
@@ -213,9 +269,6 @@ shorten() {
     esac
     truncate -s "$3" "$2" || die "$2 cannot be shortened"
 }
-
-# number FILE BYTE LENGTH: an unsigned number there, lowest byte first
-number() { od -An -v --endian=little -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' \n'; }
 
 # put_number NUMBER LENGTH FILE BYTE: the same, written
 put_number() {

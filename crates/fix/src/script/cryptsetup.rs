@@ -51,7 +51,7 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
     out += &writer.reach(change.device)?;
     out += CLOSED;
     let label = match change.format.as_str() {
-        "luks2" => "label=$(blkid -p -o value -s LABEL \"$part\") || label=''\n",
+        "luks2" => "tag LABEL \"$part\"\nlabel=$tagged\n",
         _ => "",
     };
     let (from, to) = (change.from.start().get(), change.to.start().get());
@@ -80,19 +80,28 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
     }
     let sector = match change.format.as_str() {
         "luks2" => format!(
-            " --sector-size {} ${{label:+--label \"$label\"}}",
+            " --sector-size {} ${{label:+--label=\"$label\"}}",
             change.sector.get()
         ),
         _ => String::new(),
     };
     let _ = write!(
         out,
-        "if ! cryptsetup luksFormat -q --type {} --cipher {cipher} --key-size \"$bits\" --volume-key-file \"$keys/volume\" --uuid \"$uuid\" --offset {}{sector} \"$@\" \"$part\"; then\n    \
+        "doing='making its header again'\n\
+         way_back=\"its header as it was is in $work/header: cryptsetup luksHeaderRestore --header-backup-file brings it back{contents}\"\n\
+         if ! cryptsetup luksFormat -q --type {} --cipher={cipher} --key-size \"$bits\" --volume-key-file \"$keys/volume\" --uuid \"$uuid\" --offset {}{sector} \"$@\" \"$part\"; then\n    \
              cryptsetup luksHeaderRestore -q --header-backup-file \"$work/header\" \"$part\" || fail \"no new header, and the old one is in $work/header\"\n    \
+             doing=\n    \
              die 'no new header could be made; the old one was put back'\n\
          fi\n",
         change.format,
         to / 512,
+        contents = match keeps {
+            true => format!(
+                "; what is encrypted is in $work/payload and belongs to byte {from} then, to byte {to} with the new header"
+            ),
+            false => String::new(),
+        },
     );
     if keeps {
         let _ = write!(
@@ -102,7 +111,7 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
              rm \"$work/payload\"\n"
         );
     }
-    out += "rm -rf \"$keys\"\n";
+    out += "doing=\nrm -rf \"$keys\"\n";
     out += writer.release(change.device)?;
     Ok(out)
 }
@@ -117,14 +126,21 @@ fn sector(writer: &Writer<'_>, change: &Sector) -> Result<String, Refusal> {
              need blkid util-linux\n    \
              inside=straddle-fix-$$\n    \
              cryptsetup open --readonly \"$@\" \"$part\" \"$inside\" || die 'it could not be opened, to look at the blocks of what is in it'\n    \
+             # Of XFS that is its sector, which its blocks may be larger than.\n    \
              block=$(blkid -p -o value -s BLOCK_SIZE \"/dev/mapper/$inside\" || true)\n    \
+             holds=$(blkid -p -o value -s PTTYPE -s TYPE \"/dev/mapper/$inside\" || true)\n    \
              cryptsetup close \"$inside\"\n    \
-             [ -z \"$block\" ] || [ \"$block\" -ge {to} ] || die \"what is in it has blocks of $block bytes, and could not be mounted in sectors of {to}\"\n\
+             [ -z \"$block\" ] || [ \"$block\" -ge {to} ] || die \"what is in it has blocks or sectors of $block bytes, and could not be mounted in sectors of {to}\"\n    \
+             case $holds in\n    \
+             LVM2_member | dos | gpt) die \"it holds $holds, and what is in there is not looked at: open it, see that all of it has sectors of {to} (xfs_info), unmount it, and cryptsetup reencrypt --sector-size {to} by hand, with the volume open\" ;;\n    \
+             esac\n\
          fi\n\
          cryptsetup luksHeaderBackup -q --header-backup-file \"$work/header\" \"$part\" || die 'its header could not be copied'\n\
          say \"its header as it was: $work/header\"\n\
+         doing='encrypting again'\n\
+         way_back=\"cryptsetup reencrypt --resume-only goes on with it; its header as it was is in $work/header, for as long as it was not begun\"\n\
          # It is closed, and what is in it fits: what this option would leave to whoever gives it.\n\
-         cryptsetup reencrypt -q --sector-size {to} --force-offline-reencrypt \"$@\" \"$part\" || fail 'if it was begun: cryptsetup reencrypt --resume-only goes on with it'\n{release}",
+         cryptsetup reencrypt -q --sector-size {to} --force-offline-reencrypt \"$@\" \"$part\"\ndoing=\n{release}",
         to = change.to.get(),
         reach = writer.reach(change.device)?,
         release = writer.release(change.device)?,

@@ -154,7 +154,8 @@ fn create(out: &mut String, array: &Array, n: usize, members: &[String]) -> Resu
     }
     *out += " \\\n   ";
     for (disk, member) in members.iter().zip(&array.members) {
-        let _ = write!(out, " {disk}");
+        // mdadm looks for a colon in names.
+        let _ = write!(out, " \"$(readlink -f {disk})\"");
         if moved && array.same_offset().is_none() {
             let _ = write!(out, ":{}K", kib(member.to));
         }

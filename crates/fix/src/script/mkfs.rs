@@ -40,17 +40,23 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     out += &writer.reach(filesystem.device)?;
     let _ = write!(
         out,
-        "label=$(blkid -p -o value -s LABEL \"$part\") || label=''\n\
-         uuid=$(blkid -p -o value -s UUID \"$part\") || uuid=''\n\
+        "tag LABEL \"$part\"\nlabel=$tagged\n\
+         tag UUID \"$part\"\nuuid=$tagged\n\
          {}\
          say {}\n\
-         {}",
+         {}\
+         # Read back as any other program reads it.\n\
+         tag LABEL \"$part\"\n\
+         [ \"$tagged\" = \"$label\" ] || fail 'the filesystem is made; only its label is another'\n\
+         tag UUID \"$part\"\n\
+         [ \"$tagged\" = \"$uuid\" ] || fail 'the filesystem is made; only its identifier is another'\n\
+         doing=\n",
         refuse(filesystem, &what),
         quoted(Path::new(&comment(&format!(
             "making {} again; label and identifier stay",
             filesystem.format
         ))))?,
-        make(filesystem, &what),
+        make(filesystem, &what).replacen(MAKING, &making(&what), 1),
     );
     out += writer.release(filesystem.device)?;
     Ok(out)
@@ -66,11 +72,19 @@ struct Maker {
 impl Maker {
     fn of(filesystem: &Filesystem) -> Maker {
         let (program, package, others): (_, _, &'static [_]) = match filesystem.family {
-            Family::Ext => ("mke2fs", "e2fsprogs", &[("debugfs", "e2fsprogs")]),
+            Family::Ext => (
+                "mke2fs",
+                "e2fsprogs",
+                &[("debugfs", "e2fsprogs"), ("e2fsck", "e2fsprogs")],
+            ),
             Family::Xfs => (
                 "mkfs.xfs",
                 "xfsprogs",
-                &[("xfs_db", "xfsprogs"), ("xfs_logprint", "xfsprogs")],
+                &[
+                    ("xfs_db", "xfsprogs"),
+                    ("xfs_logprint", "xfsprogs"),
+                    ("xfs_repair", "xfsprogs"),
+                ],
             ),
             Family::Btrfs => (
                 "mkfs.btrfs",
@@ -80,9 +94,13 @@ impl Maker {
             Family::Ntfs => (
                 "mkntfs",
                 "ntfs-3g",
-                &[("ntfsls", "ntfs-3g"), ("ntfslabel", "ntfs-3g")],
+                &[
+                    ("ntfsls", "ntfs-3g"),
+                    ("ntfscat", "ntfs-3g"),
+                    ("ntfslabel", "ntfs-3g"),
+                ],
             ),
-            Family::Fat => ("mkfs.vfat", "dosfstools", &[("mdir", "mtools")]),
+            Family::Fat => ("mkfs.vfat", "dosfstools", &[]),
             Family::Exfat => ("mkfs.exfat", "exfatprogs", &[("exfatlabel", "exfatprogs")]),
         };
         Maker {
@@ -96,37 +114,69 @@ impl Maker {
 /// Lines that refuse a filesystem with files in it.
 fn refuse(filesystem: &Filesystem, what: &str) -> String {
     let look = match filesystem.family {
-        // The names of the root directory, one a line.
+        // Counted in the superblock, which e2fsck finds right: reserved inodes, lost+found, and those of two features. What has the
+        // number of lost+found must be a directory.
         Family::Ext => {
-            "names=$(debugfs -R 'ls -p /' \"$part\" 2> /dev/null | cut -d/ -f6) || names='?'\n\
-             names=$(printf '%s\\n' \"$names\" | grep -v -x -e '' -e '\\.' -e lost+found) || names='?'\n\
-             empty=no\n\
-             [ \"$names\" != .. ] || empty=yes\n"
+            "empty=no\n\
+             field() { number \"$part\" $((1024 + $1)) \"$2\"; }\n\
+             own=$(field 84 4)\n\
+             for inode in $(field 632 4) $(field 620 4); do if [ \"$inode\" -ge \"$(field 84 4)\" ]; then own=$((own + 1)); fi; done\n\
+             used=$(($(field 0 4) - $(field 16 4)))\n\
+             if [ \"$(field 58 2)\" = 1 ] && [ $(($(field 96 4) & 4)) = 0 ] && e2fsck -f -n \"$part\" > /dev/null 2>&1; then\n    \
+                 case $(debugfs -R \"stat <$(field 84 4)>\" \"$part\" 2> /dev/null | head -n 1) in\n    \
+                 *Type:\\ directory*) if [ \"$used\" -le \"$own\" ]; then empty=yes; fi ;;\n    \
+                 *) if [ \"$used\" -lt \"$own\" ]; then empty=yes; fi ;;\n    \
+                 esac\n\
+             fi\n"
         }
         // Three inodes are its own: the root directory and two of the realtime section; with a log that is clean.
         Family::Xfs => {
             "empty=no\n\
              used=$(xfs_db -r -c 'sb 0' -c 'print icount ifree' \"$part\" 2> /dev/null | awk '{ n = n ? n - $3 : $3 } END { print n }') || used=''\n\
-             if [ \"$used\" = 3 ] && xfs_logprint -t \"$part\" 2> /dev/null | grep -q 'state: <CLEAN>'; then empty=yes; fi\n"
+             if [ \"$used\" = 3 ] && xfs_logprint -t \"$part\" 2> /dev/null | grep -q 'state: <CLEAN>' && xfs_repair -n \"$part\" > /dev/null 2>&1; then empty=yes; fi\n"
         }
+        // One inode and no name in the tree of files, no other tree, no other device, no log of what was written last. Names can only
+        // add to what is looked for here.
         Family::Btrfs => {
             "empty=no\n\
+             super=$(btrfs inspect-internal dump-super \"$part\" 2> /dev/null) || super=''\n\
              tree=$(btrfs inspect-internal dump-tree -t fs \"$part\" 2> /dev/null) || tree='DIR_ITEM'\n\
              subvolumes=$(btrfs inspect-internal dump-tree -t root \"$part\" 2> /dev/null) || subvolumes='ROOT_REF'\n\
-             case $subvolumes in\n\
-             *ROOT_REF*) ;;\n\
-             *)\n    case $tree in\n    *DIR_ITEM*) ;;\n    *INODE_ITEM*) empty=yes ;;\n    esac\n    ;;\n\
+             super=$(printf '%s\\n' \"$super\" | grep -c -E '^(log_root|num_devices)[[:space:]]+[01]$') || :\n\
+             inodes=$(printf '%s\\n' \"$tree\" | grep -c INODE_ITEM) || :\n\
+             case $subvolumes in *ROOT_REF*) tree='DIR_ITEM' ;; esac\n\
+             case $tree in\n\
+             *DIR_ITEM* | *DIR_INDEX*) ;;\n\
+             *) if [ \"$super $inodes\" = '2 1' ]; then empty=yes; fi ;;\n\
              esac\n"
         }
+        // Each name has its number before it, so that none looks like that of the root directory, and no record behind those of the
+        // system is in use.
         Family::Ntfs => {
             "empty=no\n\
-             if names=$(ntfsls -a \"$part\" 2> /dev/null); then\n    \
-                 names=$(printf '%s\\n' \"$names\" | grep -v -x -e '' -e '\\.' -e '\\.\\.') || empty=yes\n\
+             if names=$(ntfsls -a -i \"$part\" 2> /dev/null) && records=$(ntfscat -i 0 -a 0xb0 \"$part\" 2> /dev/null | od -An -v -t u1 -w1 | awk 'NR == 4 && $1 >= 8 || NR > 4 && $1 { bad = 1 } END { print (NR > 3 && !bad) }'); then\n    \
+                 names=$(printf '%s\\n' \"$names\" | grep -v -x -E -e ' *5 \\.\\.?' -e '') || :\n    \
+                 if [ -z \"$names\" ] && [ \"$records\" = 1 ]; then empty=yes; fi\n\
              fi\n"
         }
+        // By the bytes: no cluster is in use but that of the root directory, and that has no entry but a label.
         Family::Fat => {
             "empty=no\n\
-             if names=$(mdir -i \"$part\" -a -b :: 2> /dev/null) && [ -z \"$names\" ]; then empty=yes; fi\n"
+             bytes=$(number \"$part\" 11 2)\n\
+             tables=$(number \"$part\" 22 2)\n\
+             heap=$(($(number \"$part\" 14 2) * bytes))\n\
+             root=$((heap + $(number \"$part\" 16 1) * tables * bytes))\n\
+             length=$(($(number \"$part\" 17 2) * 32))\n\
+             own=4\n\
+             if [ \"$tables\" = 0 ]; then\n    \
+                 tables=$(number \"$part\" 36 4)\n    \
+                 own=12\n    \
+                 length=$(($(number \"$part\" 13 1) * bytes))\n    \
+                 root=$((heap + $(number \"$part\" 16 1) * tables * bytes + ($(number \"$part\" 44 4) - 2) * length))\n\
+             fi\n\
+             used=$(dd if=\"$part\" bs=1M iflag=skip_bytes,count_bytes,fullblock skip=$((heap + own)) count=$((tables * bytes - own)) status=none | tr -d '\\0' | wc -c)\n\
+             entries=$(od -An -v -t u1 -w32 -j \"$root\" -N \"$length\" \"$part\" | awk '$1 == 0 { exit } $1 != 229 && $12 != 8 && $12 != 40 { n++ } END { print n + 0 }')\n\
+             if [ \"$bytes\" -ge 512 ] && [ \"$length\" -gt 0 ] && [ \"$used $entries\" = '0 0' ]; then empty=yes; fi\n"
         }
         // No tool looks into one without mounting it.
         Family::Exfat => "empty=no\n",
@@ -134,12 +184,20 @@ fn refuse(filesystem: &Filesystem, what: &str) -> String {
     format!("{look}[ \"$empty\" = yes ] || contents_may_go {what}\n")
 }
 
+/// What stands before the line that writes first.
+const MAKING: &str = "(making)\n";
+
+/// What that becomes.
+fn making(what: &str) -> String {
+    format!(
+        "doing='making it again'\nway_back={what}' is neither the old one nor the new; the script can be run again with --contents-are-backed-up once the cause is gone'\n"
+    )
+}
+
 /// Lines that make it.
 fn make(filesystem: &Filesystem, what: &str) -> String {
     let unit = filesystem.allocation_unit.get();
-    let failed = format!(
-        "fail {what} 'could not be made: it is neither the old one nor the new; the script can be run again with --contents-are-backed-up once the cause is mended'"
-    );
+    let failed = format!("fail {what} 'could not be made'");
     match filesystem.family {
         Family::Ext => {
             let block = filesystem.block().get();
@@ -162,7 +220,7 @@ fn make(filesystem: &Filesystem, what: &str) -> String {
             );
             format!(
                 "mke2fs -n {options} > /dev/null || die 'mke2fs would not make it'\n\
-                 mke2fs {options} || {failed}\n"
+                 {MAKING}mke2fs {options} || {failed}\n"
             )
         }
         Family::Xfs => {
@@ -177,24 +235,24 @@ fn make(filesystem: &Filesystem, what: &str) -> String {
             );
             format!(
                 "mkfs.xfs -N {options} > /dev/null || die 'mkfs.xfs would not make it'\n\
-                 mkfs.xfs {options} || {failed}\n"
+                 {MAKING}mkfs.xfs {options} || {failed}\n"
             )
         }
         Family::Btrfs => format!(
-            "wipefs -q -a \"$part\" || {failed}\n\
+            "{MAKING}wipefs -q -a \"$part\" || {failed}\n\
              mkfs.btrfs -q -f -s {unit} -n {} ${{label:+-L \"$label\"}} ${{uuid:+-U \"$uuid\"}} \"$part\" || {failed}\n",
             unit.max(16_384)
         ),
         Family::Ntfs => format!(
             "# -p: the sector at which its partition begins, which its boot sector records.\n\
-             mkntfs -q -Q -F -s {} -c {unit} -p {} ${{label:+-L \"$label\"}} \"$part\" > /dev/null || {failed}\n\
+             {MAKING}mkntfs -q -Q -F -s {} -c {unit} -p {} ${{label:+-L \"$label\"}} \"$part\" > /dev/null || {failed}\n\
              [ -z \"$uuid\" ] || ntfslabel --new-serial=\"$uuid\" \"$part\" > /dev/null || fail 'the filesystem is made; only its serial number is another'\n",
             sector(filesystem),
             start(filesystem),
         ),
         Family::Fat => fat(filesystem, &failed),
         Family::Exfat => format!(
-            "mkfs.exfat -c {unit} -b {} ${{label:+-L \"$label\"}} \"$part\" > /dev/null || {failed}\n\
+            "{MAKING}mkfs.exfat -c {unit} -b {} ${{label:+-L \"$label\"}} \"$part\" > /dev/null || {failed}\n\
              [ -z \"$uuid\" ] || exfatlabel -i \"$part\" \"0x$(printf '%s' \"$uuid\" | tr -d -)\" > /dev/null || fail 'the filesystem is made; only its serial number is another'\n",
             filesystem
                 .heap_unit
@@ -255,6 +313,6 @@ fn fat(filesystem: &Filesystem, failed: &str) -> String {
          done\n\
          rm -f \"$trial\"\n\
          [ \"$rest\" = 0 ] || die \"its first cluster cannot be put on a boundary after $round attempts\"\n\
-         mkfs.vfat -I {options} ${{label:+-n \"$label\"}} ${{uuid:+-i \"$(printf '%s' \"$uuid\" | tr -d -)\"}} \"$part\" > /dev/null || {failed}\n"
+         {MAKING}mkfs.vfat -I {options} ${{label:+-n \"$label\"}} ${{uuid:+-i \"$(printf '%s' \"$uuid\" | tr -d -)\"}} \"$part\" > /dev/null || {failed}\n"
     )
 }

@@ -11,6 +11,7 @@ mod diskpar;
 mod diskpart;
 mod esxi;
 mod guard;
+mod in_use;
 mod lvm;
 mod mdadm;
 mod mkfs;
@@ -20,11 +21,13 @@ mod parted_util;
 mod power;
 mod powershell;
 mod prelude;
+mod price;
 mod qemu_img;
 mod repart;
 mod sfdisk;
 mod sgdisk;
 mod shell;
+mod tables;
 mod tune2fs;
 mod vds;
 mod virtual_disk;
@@ -42,6 +45,8 @@ use crate::change::partitions::Partitions;
 use crate::{How, Plan, Step};
 
 pub use guard::Guard;
+pub use price::Traffic;
+pub(crate) use price::of as price;
 
 /// A tool that scripts are written for.
 #[derive(Debug)]
@@ -145,6 +150,8 @@ pub struct Job<'a> {
     pub stack: &'a Stack,
     /// What the plan is called by: the target, as it was named.
     pub target: &'a str,
+    /// The words behind `straddle fix` that the plan was made by.
+    pub typed: &'a str,
     /// Where the layer at the bottom can be opened, by its name there: the path of an image or of a device.
     pub paths: fn(&Stack, LayerId) -> Option<PathBuf>,
 }
@@ -217,7 +224,7 @@ impl<'a> Writer<'a> {
         let disk = self.disk(carrier);
         let folder = "[ -d \"$folder\" ] || die \"$folder is no folder\"\n";
         if carrier == layer {
-            return Ok(format!("{folder}part={disk}\n"));
+            return Ok(format!("{folder}as_plain {disk}\npart=$named\n"));
         }
         let size = self.job.stack.layer(layer).size.as_ref();
         let size = size.map(|size| size.value).ok_or_else(|| {
@@ -336,14 +343,33 @@ pub fn for_change(change: &Change) -> Option<&'static Tool> {
 /// # Errors
 /// [`Refusal`] when there are none, or one is not to be left to a script.
 pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
-    let does = |tool: &Tool| job.plan.steps.iter().any(|step| (tool.does)(&step.change));
-    if !does(tool) {
-        let with = TOOLS.iter().filter(|other| does(other));
+    if !has_steps(job, tool) {
         return Err(Refusal::NothingToDo {
             tool: tool.name,
-            with: with.map(|tool| tool.name).collect(),
+            with: writable(job).iter().map(|tool| tool.name).collect(),
         });
     }
+    written(job, tool)
+}
+
+/// The tools that a script can be written for: each writes its script, which is thrown away.
+#[must_use]
+pub fn writable(job: &Job<'_>) -> Vec<&'static Tool> {
+    let tools = TOOLS.iter().copied();
+    tools
+        .filter(|tool| {
+            has_steps(job, tool) && tool.suits(&job.plan.after) && written(job, tool).is_ok()
+        })
+        .collect()
+}
+
+fn has_steps(job: &Job<'_>, tool: &Tool) -> bool {
+    let mut steps = job.plan.steps.iter();
+    steps.any(|step| (tool.does)(&step.change))
+}
+
+/// The script of a tool that has steps.
+fn written(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
     // What stands in the way of data that are moved is nothing to a tool that does not move them.
     let hindered = |step: &&Step| {
         (tool.does)(&step.change) && (step.how == How::ByHand || tool.keeps_data(step))
@@ -367,7 +393,7 @@ impl Job<'_> {
     /// [`Refusal::Unknown`] when its bytes lie in several places, or in nothing that has a path.
     pub fn carrier(&self, layer: LayerId) -> Result<(LayerId, Bytes), Refusal> {
         let (mut here, mut at) = (layer, Bytes::ZERO);
-        while (self.paths)(self.stack, here).is_none() {
+        while self.found(here).is_none() {
             if virtual_disk::file(self, here).is_some() {
                 break;
             }
@@ -384,12 +410,22 @@ impl Job<'_> {
         Ok((here, at))
     }
 
-    /// Where a layer can be opened.
+    /// Where a layer can be opened, by a name that begins with a slash or a dot: no tool takes such a one for an option, a protocol or a label.
+    fn found(&self, layer: LayerId) -> Option<PathBuf> {
+        let path = (self.paths)(self.stack, layer)?;
+        let is_plain = path.is_absolute() || path.starts_with(".") || path.starts_with("..");
+        Some(match is_plain {
+            true => path,
+            false => Path::new(".").join(path),
+        })
+    }
+
+    /// Where a layer can be opened, by a name that no tool takes for anything else.
     ///
     /// # Errors
     /// [`Refusal::Unknown`] when it has no path.
     pub fn path(&self, layer: LayerId) -> Result<PathBuf, Refusal> {
-        (self.paths)(self.stack, layer).ok_or_else(|| {
+        self.found(layer).ok_or_else(|| {
             let here = self.stack.layer(layer);
             let name = &here.name;
             if here.kind == LayerKind::Container {
@@ -440,7 +476,13 @@ pub(crate) fn safe(name: &Path) -> Result<&str, Refusal> {
     }
 }
 
-/// Characters that make text look other than it is: direction marks and line separators.
+/// Characters that make text look other than it is: those of format (Cf: direction marks, joiners, tags), and line separators.
 fn is_deceptive(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }

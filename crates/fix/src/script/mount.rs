@@ -26,11 +26,13 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          at=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\
          gone() {{ rmdir \"$at\" 2> /dev/null || :; }}\n\
          at_end gone\n\
-         mount -t xfs -o sunit={sunit},swidth={swidth} \"$part\" \"$at\" || die 'it was not mounted with these, and is as it was: the kernel log says why'\n\
+         doing='mounting it, which writes stripe unit and width'\n\
+         way_back='it is as it was, or as planned: straddle check says which'\n\
+         mount -t xfs -o sunit={sunit},swidth={swidth} \"$part\" \"$at\" || {{ doing=; die 'it was not mounted with these, and is as it was: the kernel log says why'; }}\n\
          umount \"$at\" || fail \"it is still mounted, at $at\"\n\
          if [ -b \"$part\" ]; then blockdev --flushbufs \"$part\"; fi\n\
          have=$(od -An -v --endian=big -t u4 -j {UNIT_AT} -N 8 \"$part\" | awk '{{ print $1, $2 }}')\n\
-         [ \"$have\" = '{unit} {width}' ] || fail \"the kernel left stripe unit and width at $have blocks, not {unit} {width}: its log says why\"\n{release}",
+         [ \"$have\" = '{unit} {width}' ] || fail \"the kernel left stripe unit and width at $have blocks, not {unit} {width}: its log says why\"\ndoing=\n{release}",
         reach = writer.reach(hints.device)?,
         sunit = hints.stripe_unit.get() / 512,
         swidth = hints.full_stripe.get() / 512,

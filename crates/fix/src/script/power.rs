@@ -118,7 +118,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, frame: &Frame) -> Resul
          param(\n{number}{switches})\n\n\
          Set-StrictMode -Version 2.0\n\
          $ErrorActionPreference = 'Stop'\n\n{PRELUDE}{checks}\n{backup}{body}\n\
-         Write-Output -InputObject 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n"
+         Write-Output -InputObject 'done; whether it helped: straddle fix --verify, with the plan that --json printed before'\n"
     );
     Ok(crlf(&out))
 }

@@ -115,9 +115,13 @@ pub(super) fn options(choices: &[&Choice], keeps: bool) -> String {
     if keeps {
         cases += "    *) folder=$1 ;;\n";
     }
+    let absolute = match keeps {
+        true => "case $folder in\n/*) ;;\n.) folder=$PWD ;;\n*) folder=$PWD/$folder ;;\nesac\n",
+        false => "",
+    };
     let usage = format!("usage() {{\n    echo \"{usage}\" >&2\n    exit 2\n}}\n\n");
     format!(
-        "{usage}{presets}while [ $# -gt 0 ]; do\n    case $1 in\n{cases}    esac\n    shift\ndone\n\n"
+        "{usage}{presets}while [ $# -gt 0 ]; do\n    case $1 in\n{cases}    esac\n    shift\ndone\n{absolute}\n"
     )
 }
 
@@ -125,20 +129,24 @@ pub(super) fn options(choices: &[&Choice], keeps: bool) -> String {
 pub(super) const COMMON: &str = r#"say() { printf '%s\n' "$*"; }
 
 begun=
+said=no
 die() {
+    said=yes
     printf 'refused, %s was written: %s\n' "${begun:-nothing}" "$*" >&2
     exit 2
 }
 
 # fail WORDS: when something was written already
 fail() {
+    said=yes
     printf 'stopped in the middle: %s\n' "$*" >&2
     exit 1
 }
 
-# What is being written, and what leads back from there.
+# What is being written, and what leads back from there; and what is true when nothing is.
 doing=
 way_back=
+state='nothing was written'
 
 # at_end FUNCTION: it runs when the script ends, however it does; the last first
 at_end() { endings="$1 $endings"; }
@@ -148,6 +156,8 @@ ended() {
     for each in $endings; do "$each"; done
     if [ "$status" != 0 ] && [ -n "$doing" ]; then
         printf 'stopped while %s; %s\n' "$doing" "$way_back" >&2
+    elif [ "$status" != 0 ] && [ "$said" = no ]; then
+        printf 'ended with an error; %s\n' "$state" >&2
     fi
 }
 trap ended EXIT
@@ -155,7 +165,7 @@ trap 'exit 1' HUP INT TERM
 
 "#;
 
-/// Functions that every script for Linux has besides.
+/// Functions that scripts for Linux have besides.
 pub(super) const PRELUDE: &str = r#"need() { command -v "$1" > /dev/null 2>&1 || die "$1 is not installed (Debian package $2)"; }
 
 # size_is DEVICE BYTES
@@ -171,11 +181,40 @@ bytes_are() {
     [ "$have" = "$3" ] || die "$1 has $have as its $4 (byte $2), the plan was made for $3: it is another disk, or it was changed"
 }
 
+# number FILE BYTE LENGTH: an unsigned number there, lowest byte first
+number() { od -An -v --endian=little -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' \n'; }
+
+# as_plain FILE: sets `named` to a name of it in which no tool finds anything but a name: those of e2fsprogs read what follows a `?`
+as_plain() {
+    named=$1
+    case $1 in
+    *[!A-Za-z0-9/._-]*)
+        if [ -z "$names" ]; then names=$(TMPDIR=/tmp mktemp -d) || die 'cannot make a folder in /tmp'; fi
+        count_of_names=$((count_of_names + 1))
+        named=$names/$count_of_names
+        ln -s "$(readlink -f "$1")" "$named"
+        ;;
+    esac
+}
+names=
+count_of_names=0
+forget_names() { if [ -n "$names" ]; then rm -rf "$names"; fi; }
+at_end forget_names
+
+# tag NAME FILE: sets `tagged` to what blkid says of it, as it stands there
+tag() {
+    tagged=$(blkid -p -o value -s "$1" "$2" 2> /dev/null || :; echo .)
+    tagged=${tagged%.}
+    tagged=${tagged%"$line_break"}
+}
+line_break='
+'
+
 # serial_is DEVICE SERIAL
 serial_is() {
-    name=$(readlink -f "$1")
+    sys=/sys/dev/block/$(number_of "$1")
     have=
-    for file in "/sys/class/block/${name##*/}/serial" "/sys/class/block/${name##*/}/device/serial"; do
+    for file in "$sys/serial" "$sys/device/serial"; do
         if [ -r "$file" ]; then have=$(cat "$file"); fi
     done
     [ "$(printf '%s' "$have" | tr -d ' ')" = "$(printf '%s' "$2" | tr -d ' ')" ] || die "$1 has the serial number $have, the plan was made for $2: it is another disk"
@@ -184,42 +223,6 @@ serial_is() {
 # contents_may_go WHAT: it is not empty, or nobody knows whether it is.
 contents_may_go() {
     [ "$backed_up" = 1 ] || die "$1 may hold files, which would be lost; with a backup that was test-restored, add --contents-are-backed-up"
-}
-
-# Members of ZFS pools, once they were asked for.
-pools_asked=no
-pooled=
-
-# not_in_use DEVICE [HOLDER]: neither it nor a partition of it, except by HOLDER; `dm` stands for all of device-mapper, `zfs` for
-# every pool
-not_in_use() {
-    real=$(readlink -f "$1")
-    # In these files a blank is \040.
-    shown=$(printf '%s' "$real" | sed 's/ /\\040/g')
-    if cat /proc/mounts /proc/swaps 2> /dev/null | grep -q -F -e "$shown"; then
-        die "$1, or a partition of it, is mounted or used for swapping"
-    fi
-    # What is in a pool has no holder in sysfs.
-    if [ "$pools_asked" = no ] && command -v zpool > /dev/null 2>&1; then
-        pooled=$({ zpool status -P || zpool status; } 2> /dev/null | awk '$1 ~ "^/" { print $1 }')
-    fi
-    pools_asked=yes
-    for member in $pooled; do
-        case $(readlink -f "$member") in
-        "$real"*) [ "${2-}" = zfs ] || die "$1, or a partition of it, is in a ZFS pool: export that first" ;;
-        esac
-    done
-    if [ -b "$1" ]; then
-        name=${real##*/}
-        for held in "/sys/class/block/$name/holders"/* "/sys/class/block/$name/$name"*/holders/*; do
-            [ -e "$held" ] || continue
-            holder=${held##*/}
-            case $holder in dm-*) holder=dm ;; esac
-            [ "$holder" = "${2-}" ] || die "$1, or a partition of it, is part of ${held##*/}: stop that first"
-        done
-    elif command -v losetup > /dev/null 2>&1 && [ -n "$(losetup -j "$real" 2> /dev/null)" ]; then
-        die "$1 is attached to a loop device: losetup -j says which; detach it first"
-    fi
 }
 
 # slot_is MD NUMBER DEVICE: the member of this number in sysfs

@@ -34,13 +34,12 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
          source={source}\n\
          if ! qemu-img convert -p --image-opts -O {format} -o {options} \"$source\" \"$new\"; then\n    \
              rm -f \"$new\"\n    \
-             say 'not converted; the old file was not touched'\n    \
-             exit 1\n\
+             fail 'not converted; the old file was only read'\n\
          fi\n\
          # Byte by byte, as a guest sees them; the old file is only read.\n\
          target=$(printf '%s' \"$new\" | sed 's/,/,,/g')\n\
          qemu-img compare --image-opts \"$source\" \"driver={format},file.driver=file,file.filename=$target\" ||\n    \
-             {{ say \"the copy differs from the old file: do not use $new\"; exit 1; }}\n\
+             fail \"the copy differs from the old file: do not use $new\"\n\
          say \"$new has the same contents; delete the old file when the guest has started from the new one\"\n"
     ))
 }

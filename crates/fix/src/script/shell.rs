@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use straddle_stack::LayerId;
+use straddle_stack::{Key, LayerId};
 
+use super::in_use::IN_USE;
 use super::prelude::{BACKED_UP, COMMON, Choice, PRELUDE, options, used};
-use super::{Guard, Job, Language, Refusal, Tool, Writer, esxi, safe, virtual_disk};
+use super::{
+    Guard, Job, Language, Refusal, Tool, Writer, esxi, indented, is_deceptive, safe, virtual_disk,
+};
 use crate::change::Change;
 use crate::{How, Step};
 
@@ -15,15 +18,10 @@ use crate::{How, Step};
 /// [`Refusal::UnsafeName`] for line breaks and the like.
 pub(crate) fn quoted(word: &Path) -> Result<String, Refusal> {
     let text = safe(word)?;
-    // A word that begins with a dash would be taken for an option.
-    let text = match text.strip_prefix('-') {
-        Some(_) => format!("./{text}"),
-        None => text.to_owned(),
-    };
-    if !text.contains(['$', '`']) {
-        return Ok(format!("'{}'", text.replace('\'', "'\\''")));
-    }
     // In single quotes these look like a mistake, to shellcheck too.
+    if !text.contains(['$', '`', '\'']) {
+        return Ok(format!("'{text}'"));
+    }
     let mut out = String::from("\"");
     for c in text.chars() {
         if matches!(c, '"' | '\\' | '$' | '`') {
@@ -38,7 +36,10 @@ pub(crate) fn quoted(word: &Path) -> Result<String, Refusal> {
 /// Text for a comment: one line.
 pub(crate) fn comment(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| match c.is_control() || is_deceptive(c) {
+            true => ' ',
+            false => c,
+        })
         .collect()
 }
 
@@ -54,15 +55,45 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
             tool.title
         ),
     );
-    out += "#\n# It writes to the devices named below. Have a backup that was test-restored, and nothing mounted.\n";
-    out += "# Run it with --yes; without, it only says whether it would. A folder, where it takes one, is for logs and copies.\n";
+    let parts = Parts::of(job, tool, step)?;
+    let text = format!("{}{}{}", parts.guards, parts.body, parts.closed);
+    let prelude = match tool.language {
+        Language::Esxi => esxi::PRELUDE,
+        _ => PRELUDE,
+    };
+    let in_use = match tool.language {
+        Language::Esxi => "",
+        _ => IN_USE,
+    };
+    let functions = used([prelude, in_use].iter().chain(&parts.functions), &text);
+    let keeps = text.contains("$folder") || functions.contains("$folder");
+    let only_reads = mine().all(|step| match &step.change {
+        Change::Image(_) => true,
+        change => change
+            .written()
+            .iter()
+            .all(|layer| parts.packed.contains(layer)),
+    });
+    out += match only_reads {
+        true => {
+            "#\n# It only reads the file named below, and writes a new one beside it. Shut the guest down first.\n"
+        }
+        false => {
+            "#\n# It writes to the devices named below. Have a backup that was test-restored, and nothing mounted.\n"
+        }
+    };
+    out += match keeps {
+        true => {
+            "# Run it with --yes; without, it only says whether it would. The folder is for logs and copies.\n"
+        }
+        false => "# Run it with --yes; without, it only says whether it would.\n",
+    };
     let refills = tool.language == Language::Shell
         && mine().any(|step| matches!(step.how, How::Refill { .. }));
     if refills {
         out += "# It makes filesystems or volumes again: what is in them is gone, and comes back from your backup. It refuses those\n\
                 # that are not empty, unless --contents-are-backed-up is given too.\n";
     }
-    let parts = Parts::of(job, tool, step)?;
     let is_packed = |layer: LayerId| parts.packed.contains(&layer);
     for step in steps() {
         let is_here = match &step.change {
@@ -87,17 +118,10 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
         }
     }
     out += "set -eu\n\n";
-    let text = format!("{}{}{}", parts.guards, parts.body, parts.closed);
-    let prelude = match tool.language {
-        Language::Esxi => esxi::PRELUDE,
-        _ => PRELUDE,
-    };
-    let functions = used([prelude].iter().chain(&parts.functions), &text);
     let mut choices = parts.choices;
     if refills || tool.language == Language::Esxi {
         choices.push(&BACKED_UP);
     }
-    let keeps = text.contains("$folder") || functions.contains("$folder");
     out += &options(&choices, keeps);
     out += COMMON;
     out += &functions;
@@ -105,7 +129,17 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
     out += "\nif [ \"$yes\" != 1 ]; then\n    say 'everything is as the plan expects; run it again with --yes'\n    exit 0\nfi\n";
     out += &parts.body;
     out += &parts.closed;
-    out += "\nsay 'done; whether it helped: straddle fix TARGET --verify PLAN.json'\n";
+    out += "\nstate='all that was planned is done'\n";
+    let said = match only_reads {
+        true => {
+            "done; whether it helped: straddle fix --verify plan.json, with the new file".to_owned()
+        }
+        false => format!(
+            "done; whether it helped: straddle fix {} --verify plan.json",
+            job.typed
+        ),
+    };
+    line(&mut out, &format!("say {}", quoted(Path::new(&said))?));
     Ok(out)
 }
 
@@ -134,7 +168,12 @@ impl Parts {
         let mine = job.plan.steps.iter();
         for step in mine.filter(|step| (tool.does)(&step.change)) {
             if let Some(before) = before.replace(step.number) {
-                line(&mut body, &format!("begun='nothing after step {before}'"));
+                line(
+                    &mut body,
+                    &format!(
+                        "begun='nothing after step {before}'\nstate='nothing after step {before} was written'"
+                    ),
+                );
             }
             for layer in step.change.written() {
                 let carrier = match step.change.is_reached() {
@@ -156,7 +195,7 @@ impl Parts {
                     writer.packed.push(carrier);
                     virtual_disk::guard(job, (layer, carrier), number, known.is_some())?
                 } else {
-                    guard(job, (layer, carrier), number, step.change.holder())?
+                    guard(job, (layer, carrier), number, step)?
                 };
                 guards += &guarded.before;
                 opened += &guarded.opened;
@@ -201,13 +240,33 @@ fn guard(
     job: &Job<'_>,
     (layer, carrier): (LayerId, LayerId),
     number: usize,
-    holder: Option<&str>,
+    step: &Step,
 ) -> Result<Guarded, Refusal> {
     let path = job.path(carrier)?;
     let disk = variable("disk", number);
-    let guard = Guard::within(job.stack, layer, carrier);
-    let mut before = format!("\n{disk}={}\n{}", quoted(&path)?, marked(&guard, &disk));
-    if guard.marks.is_empty() {
+    let mut guard = Guard::within(job.stack, layer, carrier);
+    let mut before = format!("\n{disk}={}\n", quoted(&path)?);
+    if step.change.partitions().is_some() {
+        // What a run that was stopped has moved has left its place; what the whole is known by has not.
+        let moving;
+        (guard.marks, moving) = guard
+            .marks
+            .into_iter()
+            .partition(|mark| mark.what == Key::TableId.name());
+        let moving = Guard {
+            size: None,
+            marks: moving,
+            serial: None,
+        };
+        let moving = indented(&marked(&moving, &disk));
+        before += &marked(&guard, &disk);
+        if !moving.is_empty() {
+            let _ = write!(before, "if ! is_begun {}; then\n{moving}fi\n", step.number);
+        }
+    } else {
+        before += &marked(&guard, &disk);
+    }
+    if !before.contains("bytes_are") {
         let Some(serial) = &guard.serial else {
             return Err(Refusal::Unknown(format!(
                 "nothing was read that tells {} from other disks; no script is written that could not refuse the wrong one",
@@ -217,7 +276,7 @@ fn guard(
         let serial = quoted(Path::new(serial))?;
         line(&mut before, &format!("serial_is \"${disk}\" {serial}"));
     }
-    let holder = match holder {
+    let holder = match step.change.holder() {
         Some(holder) => format!(" {}", quoted(Path::new(holder))?),
         None => String::new(),
     };

@@ -20,7 +20,10 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     let (stride, width) = hints.in_blocks();
     Ok(format!(
         "need tune2fs e2fsprogs\n{reach}\
-         tune2fs -E stride={stride},stripe_width={width} \"$part\" > /dev/null || fail 'tune2fs could not; the filesystem is as it was'\n{release}",
+         doing='writing stride and stripe width'\n\
+         way_back='tune2fs can be run again; it changes two fields of the superblock and nothing else'\n\
+         tune2fs -E stride={stride},stripe_width={width} \"$part\" > /dev/null\n\
+         doing=\n{release}",
         reach = writer.reach(hints.device)?,
         release = writer.release(hints.device)?,
     ))

@@ -77,15 +77,16 @@ impl New {
 
 /// The old name with another extension; where that is the old name, with `.aligned` before it.
 fn beside(old: &Path, extension: &str) -> PathBuf {
-    let mut new = old.with_extension(extension);
-    if new == old {
-        new = old.with_extension(format!("aligned.{extension}"));
-    }
-    // What stands before a colon in a name by itself would be taken for a protocol.
-    match new.to_str() {
-        Some(name) if name.contains(':') && !name.contains('/') => Path::new(".").join(new),
-        _ => new,
-    }
+    let new = old.with_extension(extension);
+    let extension = match new == old {
+        true => format!("aligned.{extension}"),
+        false => extension.to_owned(),
+    };
+    // A name has 255 bytes at most.
+    let stem = old.file_stem().map(|stem| stem.to_string_lossy());
+    let mut stem = stem.unwrap_or_default().into_owned();
+    while stem.len() + 1 + extension.len() > 255 && stem.pop().is_some() {}
+    old.with_file_name(format!("{stem}.{extension}"))
 }
 
 /// What `--image-opts` opens a disk by, in quotes.
@@ -109,7 +110,7 @@ pub(super) fn source(format: &str, file: &Path) -> Result<String, Refusal> {
 pub(super) fn file(job: &Job<'_>, disk: LayerId) -> Option<PathBuf> {
     let layer = job.stack.layer(disk);
     let file = *layer.below.first()?;
-    let path = (job.paths)(job.stack, file)?;
+    let path = job.path(file).ok()?;
     let is_known =
         layer.kind == LayerKind::Container && New::like(job.stack, disk, &path).is_some();
     is_known.then_some(path)

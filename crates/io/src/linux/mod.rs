@@ -1,12 +1,14 @@
 //! What only Linux can say about files and devices, and what only it can be asked for. All but [`allocate`] and [`evict`]
 //! reads and changes nothing.
 
+mod access;
 mod device_mapper;
 mod fiemap;
 mod space;
 mod stat;
 mod uses;
 
+pub use access::Who;
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
 pub use space::{allocate, available, evict, is_in_memory};

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -13,6 +14,8 @@ pub enum DeviceUse {
         device: String,
         /// Where.
         at: String,
+        /// Which process sees it there, when this one does not: `containerd-shim (process 812)`.
+        seen_by: Option<String>,
     },
     /// Memory is paged out to it.
     Swap {
@@ -33,10 +36,19 @@ pub enum DeviceUse {
         /// The loop device.
         by: String,
     },
+    /// A process can write to it.
+    Opened {
+        /// The device.
+        device: String,
+        /// Which: `qemu-system-x86 (process 4711)`.
+        by: String,
+    },
 }
 
 /// Every use of a block device that the kernel tells of below `root` (`/` but in tests): of itself, of its partitions,
-/// and, when it is a partition, of its disk. Opening it with `O_EXCL` finds others, without their names.
+/// and, when it is a partition, of its disk. Names decide nothing, device numbers do: mounts are those of every mount
+/// namespace that a process is in, loop devices say which inode they stand on, and descriptors of other processes which device they
+/// lead to. Opening it with `O_EXCL` finds others, without their names: further devices of btrfs, external journals.
 ///
 /// # Errors
 /// When there is no such device in sysfs, or mounts cannot be read.
@@ -51,21 +63,18 @@ pub fn device_uses(root: &Path, device: (u32, u32)) -> io::Result<Vec<DeviceUse>
             });
         }
     }
-    let text = fs::read_to_string(root.join("proc/self/mountinfo"))?;
-    for line in text.lines() {
-        let (left, right) = line.split_once(" - ").unwrap_or((line, ""));
-        let mut left = left.split(' ').skip(2);
-        // btrfs gives a number of its own to each filesystem; what it is mounted from is named behind the dash.
-        let number = left.next().and_then(number);
-        let source = right.split(' ').nth(1).map(unescape);
-        let at = left.nth(1).map(unescape).unwrap_or_default();
-        let source = source.and_then(|path| number_of(root, Path::new(&path)));
-        let known = [number, source].into_iter().flatten();
-        if let Some((name, _)) = known.filter_map(|number| family.get(&number)).next() {
-            uses.push(DeviceUse::Mounted {
-                device: name.clone(),
-                at,
-            });
+    let own = fs::read_to_string(root.join("proc/self/mountinfo"))?;
+    mounted(root, &own, None, &family, &mut uses);
+    let processes = processes(root);
+    let mut namespaces = vec![fs::read_link(root.join("proc/self/ns/mnt")).ok()];
+    for process in &processes {
+        let namespace = fs::read_link(process.dir.join("ns/mnt")).ok();
+        if namespaces.contains(&namespace) {
+            continue;
+        }
+        if let Ok(text) = fs::read_to_string(process.dir.join("mountinfo")) {
+            mounted(root, &text, Some(process), &family, &mut uses);
+            namespaces.push(namespace);
         }
     }
     // A kernel without swap has no such file.
@@ -84,7 +93,9 @@ pub fn device_uses(root: &Path, device: (u32, u32)) -> io::Result<Vec<DeviceUse>
         let Ok(path) = fs::read_to_string(backing) else {
             continue;
         };
-        let number = number_of(root, Path::new(path.trim_end_matches('\n')));
+        // The name may be another device's by now, or nobody's.
+        let named = number_of(root, Path::new(path.trim_end_matches('\n')));
+        let number = below_loop(&root.join("dev").join(&by)).or(named);
         if let Some((name, _)) = number.and_then(|number| family.get(&number)) {
             uses.push(DeviceUse::Loop {
                 device: name.clone(),
@@ -92,14 +103,128 @@ pub fn device_uses(root: &Path, device: (u32, u32)) -> io::Result<Vec<DeviceUse>
             });
         }
     }
+    for process in &processes {
+        for number in process.writes_to() {
+            if let Some((name, _)) = family.get(&number) {
+                uses.push(DeviceUse::Opened {
+                    device: name.clone(),
+                    by: process.to_string(),
+                });
+                break;
+            }
+        }
+    }
     Ok(uses)
 }
 
-/// A device, its partitions and its disk: their names and directories in sysfs, by number.
-fn family(
+type Family = BTreeMap<(u32, u32), (String, PathBuf)>;
+
+/// What of a family a process has mounted, by its `mountinfo`. What others see is said once for each device and place.
+fn mounted(
     root: &Path,
-    (major, minor): (u32, u32),
-) -> io::Result<BTreeMap<(u32, u32), (String, PathBuf)>> {
+    text: &str,
+    seen_by: Option<&Process>,
+    family: &Family,
+    uses: &mut Vec<DeviceUse>,
+) {
+    for line in text.lines() {
+        let (left, right) = line.split_once(" - ").unwrap_or((line, ""));
+        let mut left = left.split(' ').skip(2);
+        // btrfs gives a number of its own to each filesystem; what it is mounted from is named behind the dash.
+        let number = left.next().and_then(number);
+        let source = right.split(' ').nth(1).map(unescape);
+        let at = left.nth(1).map(unescape).unwrap_or_default();
+        let source = source.and_then(|path| number_of(root, Path::new(&path)));
+        let known = [number, source].into_iter().flatten();
+        let Some((name, _)) = known.filter_map(|number| family.get(&number)).next() else {
+            continue;
+        };
+        let is_known = |known: &DeviceUse| matches!(known, DeviceUse::Mounted { device, at: place, .. } if device == name && *place == at);
+        if seen_by.is_none() || !uses.iter().any(is_known) {
+            uses.push(DeviceUse::Mounted {
+                device: name.clone(),
+                at,
+                seen_by: seen_by.map(Process::to_string),
+            });
+        }
+    }
+}
+
+/// Another process.
+struct Process {
+    dir: PathBuf,
+    number: u32,
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = fs::read_to_string(self.dir.join("comm")).unwrap_or_default();
+        write!(
+            f,
+            "{} (process {})",
+            name.trim_end().escape_debug(),
+            self.number
+        )
+    }
+}
+
+impl Process {
+    /// Block devices that it has open for writing.
+    fn writes_to(&self) -> impl Iterator<Item = (u32, u32)> {
+        let entries = fs::read_dir(self.dir.join("fd"));
+        entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let found = fs::metadata(entry.path()).ok()?;
+            if !found.file_type().is_block_device() {
+                return None;
+            }
+            let info = self.dir.join("fdinfo").join(entry.file_name());
+            let info = fs::read_to_string(info).ok()?;
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+            // O_ACCMODE: 0 reads, 1 writes, 2 does both.
+            let flags = u32::from_str_radix(flags.trim(), 8).ok()?;
+            let device = found.rdev();
+            (flags & 3 != 0).then(|| (rustix::fs::major(device), rustix::fs::minor(device)))
+        })
+    }
+}
+
+/// All processes but this one, in the order of their numbers.
+fn processes(root: &Path) -> Vec<Process> {
+    let own = std::process::id();
+    let names = entries(&root.join("proc")).into_iter();
+    let mut all: Vec<Process> = names
+        .filter_map(|name| name.parse().ok())
+        .filter(|number| *number != own)
+        .map(|number: u32| Process {
+            dir: root.join("proc").join(number.to_string()),
+            number,
+        })
+        .collect();
+    all.sort_by_key(|process| process.number);
+    all
+}
+
+/// The block device that a loop device stands on; `None` when it stands on a file, or cannot be asked.
+#[allow(unsafe_code)]
+fn below_loop(path: &Path) -> Option<(u32, u32)> {
+    use std::os::fd::AsRawFd;
+    /// `LOOP_GET_STATUS64` of `linux/loop.h`.
+    const GET_STATUS: libc::Ioctl = 0x4c05;
+    /// Length of `struct loop_info64`, and which of its first numbers is `lo_rdevice`.
+    const LEN: usize = 232 / 8;
+    const RDEVICE: usize = 2;
+    let device = fs::File::open(path).ok()?;
+    let mut info = [0_u64; LEN];
+    // SAFETY: the descriptor is open during the call, and the kernel writes at most the 232 bytes of the structure, all
+    // of which belong to `info`; any bits are valid there.
+    let done = unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS, info.as_mut_ptr()) };
+    let number = *info.get(RDEVICE)?;
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    (done == 0 && major != 0).then_some((major, minor))
+}
+
+/// A device, its partitions and its disk: their names and directories in sysfs, by number.
+fn family(root: &Path, (major, minor): (u32, u32)) -> io::Result<Family> {
     let dir = fs::canonicalize(root.join(format!("sys/dev/block/{major}:{minor}")))?;
     let mut members = vec![dir.clone()];
     if dir.join("partition").exists() {
@@ -211,11 +336,38 @@ mod tests {
         let mounted = DeviceUse::Mounted {
             device: "sdb1".to_owned(),
             at: "/srv/my data".to_owned(),
+            seen_by: None,
         };
         let uses = device_uses(root.path(), (8, 16)).expect("exists");
         assert_eq!(uses, [mounted]);
         let again = device_uses(root.path(), (8, 17)).expect("exists");
         assert_eq!(again, uses);
+    }
+
+    #[test]
+    fn mounts_of_other_namespaces_are_uses_too() {
+        let root = host("");
+        let proc = root.path().join("proc");
+        for (number, namespace, mounts) in [
+            (7, "mnt:[1]", "25 1 8:17 / /own rw - ext4 /dev/sdb1 rw\n"),
+            (8, "mnt:[2]", "25 1 8:17 / /srv rw - ext4 /dev/root rw\n"),
+            (9, "mnt:[2]", "25 1 8:17 / /never rw - ext4 /dev/root rw\n"),
+        ] {
+            let dir = proc.join(number.to_string());
+            fs::create_dir_all(dir.join("ns")).expect("directories");
+            symlink(namespace, dir.join("ns/mnt")).expect("links");
+            fs::write(dir.join("mountinfo"), mounts).expect("writes");
+            fs::write(dir.join("comm"), "a\u{1b}b\n").expect("writes");
+        }
+        fs::create_dir_all(proc.join("self/ns")).expect("directories");
+        symlink("mnt:[1]", proc.join("self/ns/mnt")).expect("links");
+        let mounted = DeviceUse::Mounted {
+            device: "sdb1".to_owned(),
+            at: "/srv".to_owned(),
+            seen_by: Some("a\\u{1b}b (process 8)".to_owned()),
+        };
+        let uses = device_uses(root.path(), (8, 16)).expect("exists");
+        assert_eq!(uses, [mounted]);
     }
 
     #[test]

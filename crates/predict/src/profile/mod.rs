@@ -19,6 +19,7 @@ pub use section::Section;
 pub use value::Value;
 
 use std::collections::BTreeMap;
+use straddle_geometry::Unit;
 
 use crate::model::{self, Model};
 
@@ -105,6 +106,18 @@ impl Profile {
                 .figures()
                 .map(move |(key, figure)| (model, key, figure))
         })
+    }
+
+    /// The physical sector of its disks; `None` where it has none.
+    #[must_use]
+    pub fn physical_sector(&self) -> Option<Unit> {
+        let mut figures = self.section("disk")?.figures();
+        let (_, format) = figures.find(|(key, _)| key.name == "format")?;
+        match format.value {
+            Value::Word("512n") => Unit::new(512),
+            Value::Word(_) => Some(Unit::B4096),
+            _ => None,
+        }
     }
 
     /// The sections as a system wants them, each complete: required keys are there and defaults in their place.

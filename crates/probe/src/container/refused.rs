@@ -4,6 +4,7 @@
 //! QED        0x00  "QED\0"                0x30  u64 disk size, little-endian
 //! Parallels  0x00  "WithoutFreeSpace" or "WithouFreSpacExt"
 //!            0x1c  u32 sectors of a block 0x24  u64 sectors of the disk (u32 in the first), little-endian
+//! dmg        512 bytes before the end  "koly"
 //! ```
 //!
 //! Sources: QEMU `docs/interop/qed_spec.txt`, `docs/interop/parallels.txt` (facts only).
@@ -47,6 +48,33 @@ pub(crate) static PARALLELS: Format = Format {
     tail: &[],
     open: parallels,
 };
+
+pub(crate) static DMG: Format = Format {
+    name: "dmg",
+    reads: "",
+    refuses: "all of it: convert it with qemu-img",
+    magics: &[],
+    tail: &[Magic {
+        offset: KOLY,
+        bytes: b"koly",
+    }],
+    open: dmg,
+};
+
+/// How far before the end the trailer of a dmg stands.
+const KOLY: u64 = 512;
+
+fn dmg(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
+    let at = opening.window.size().get().saturating_sub(KOLY);
+    let at = usize::try_from(at).unwrap_or(usize::MAX);
+    Ok(Some(refused(
+        opening,
+        "dmg",
+        "dmg",
+        Place::new(at, 4),
+        None,
+    )))
+}
 
 fn qed(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
     Ok(Some(refused(opening, "QED", "qed", Place::new(0, 4), None)))
@@ -98,6 +126,18 @@ mod tests {
         let detail = &container.detected.oddities[0].detail;
         assert!(
             detail.contains("qemu-img convert -f qed -O qcow2"),
+            "{detail}"
+        );
+    }
+
+    #[test]
+    fn a_dmg_is_known_by_its_end() {
+        let image = Volume::new(4096).with(4096 - 512, b"koly");
+        let container = open(&DMG, &image);
+        assert!(container.disk.is_none());
+        let detail = &container.detected.oddities[0].detail;
+        assert!(
+            detail.contains("qemu-img convert -f dmg -O qcow2"),
             "{detail}"
         );
     }

@@ -1,7 +1,9 @@
 //! What the unit tests of container formats share.
 
+use std::io;
 use std::sync::Arc;
-use straddle_geometry::{BlockTable, Bytes, Extent, Listed, Listing};
+use std::sync::atomic::{AtomicU64, Ordering};
+use straddle_geometry::{BlockTable, Bytes, Extent, Gap, Listed, Listing, Segment, Sink};
 use straddle_io::{ReadAt, Reader};
 
 use super::{Container, Content, Disk, Format, Opening};
@@ -10,7 +12,11 @@ use crate::fixture::Volume;
 
 /// Opens an image that the format must recognise.
 pub(super) fn open(format: &Format, image: &Volume) -> Container {
-    let file: Arc<dyn ReadAt> = Arc::new(image.0.clone());
+    open_file(format, Arc::new(image.0.clone()))
+}
+
+/// The same for any file.
+fn open_file(format: &Format, file: Arc<dyn ReadAt>) -> Container {
     let reader = Reader::new(&*file);
     let opening = Opening {
         window: Window::whole(&reader, None),
@@ -65,6 +71,53 @@ pub(super) fn listed(disk: &Disk) -> Vec<Listed> {
         }
     }
     listing.parts().to_vec()
+}
+
+/// How much work a table is: why its disk could not be gone through to the end, blocks that were told before that, and bytes
+/// read from the file from its opening on.
+pub(super) fn work(format: &Format, image: &Volume) -> (Option<String>, u64, u64) {
+    let file = Arc::new(Counted {
+        bytes: image.0.clone(),
+        read: AtomicU64::new(0),
+    });
+    let disk = open_file(format, Arc::<Counted>::clone(&file)).disk;
+    let disk = disk.expect("a disk");
+    let mut told = Told(0);
+    let result = table(&disk).stream(Extent::whole(disk.size.value), &mut told);
+    let error = result.err().map(|error| error.to_string());
+    (error, told.0, file.read.load(Ordering::Relaxed))
+}
+
+/// A file that counts what is read of it.
+#[derive(Debug)]
+struct Counted {
+    bytes: Vec<u8>,
+    read: AtomicU64,
+}
+
+impl ReadAt for Counted {
+    fn size(&self) -> Bytes {
+        self.bytes.size()
+    }
+
+    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.bytes.read_at(offset, buf)?;
+        self.read.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(len)
+    }
+}
+
+/// Counts blocks.
+struct Told(u64);
+
+impl Sink for Told {
+    fn blocks(&mut self, _: Bytes, _: usize, lower: &[u64]) {
+        self.0 += lower.len() as u64;
+    }
+    fn piece(&mut self, _: Segment) {
+        self.0 += 1;
+    }
+    fn gap(&mut self, _: Extent, _: Gap) {}
 }
 
 /// `len` bytes from `start`.

@@ -5,9 +5,12 @@ use straddle_stack::{Attribute, Key, LayerKind, Value};
 
 use crate::{Child, Nesting, Window};
 
+pub(crate) mod apple;
 pub(crate) mod bsd;
 pub(crate) mod gpt;
 pub(crate) mod mbr;
+pub(crate) mod sgi;
+pub(crate) mod sun;
 mod types;
 pub(crate) mod vtoc;
 

@@ -10,6 +10,7 @@ use straddle_geometry::Bytes;
 
 use super::document::summary;
 use super::wording::{cell, class, delivered, pattern};
+use crate::cells::Cells;
 
 /// What every line begins with: the requests and the offset.
 const REQUESTS: [&str; 11] = [
@@ -101,17 +102,17 @@ const SAMPLES: [&str; 26] = [
 /// # Errors
 /// Those of `out`.
 pub fn results(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(REQUESTS.iter().chain(&RESULTS))?;
+    let mut writer = Cells::new(out);
+    writer.record(REQUESTS.iter().chain(&RESULTS))?;
     for (index, workload) in experiment.plan.cells.iter().enumerate() {
         for offset in 0..experiment.plan.offsets.len() {
             let mut record = requests(experiment, index, workload, offset);
             if result(experiment, index, offset, &mut record).is_some() {
-                writer.write_record(&record)?;
+                writer.record(&record)?;
             }
         }
     }
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 /// Writes a header, then a line for each run, in the order in which they were made.
@@ -122,8 +123,8 @@ pub fn results(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn samples(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(REQUESTS.iter().chain(&SAMPLES))?;
+    let mut writer = Cells::new(out);
+    writer.record(REQUESTS.iter().chain(&SAMPLES))?;
     for sample in &experiment.samples {
         let index = sample.slot.cell as usize;
         let Some(workload) = experiment.plan.cells.get(index) else {
@@ -132,9 +133,9 @@ pub fn samples(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
         let offset = sample.slot.offset as usize;
         let mut record = requests(experiment, index, workload, offset);
         run(sample, &mut record);
-        writer.write_record(&record)?;
+        writer.record(&record)?;
     }
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 fn requests(

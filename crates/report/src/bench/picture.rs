@@ -7,6 +7,7 @@ use std::fmt::Write;
 use straddle_bench::results::{Experiment, Gain, Interval, Verdict};
 
 use super::wording::{cell, gain, groups, load, offset_name};
+use crate::escape::xml;
 
 /// Height of a line.
 const LINE: f64 = 18.0;
@@ -70,9 +71,9 @@ pub fn gains(experiment: &Experiment) -> Option<String> {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          role=\"img\">\n<title>Gain over {}</title>\n<desc>Requests each second beside {}, with 95% intervals: {}</desc>\n\
          <style>{STYLE}</style>\n<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n",
-        escaped(base),
-        escaped(base),
-        escaped(&said(&panels)),
+        xml(base),
+        xml(base),
+        xml(&said(&panels)),
     );
     let mut top = 0.0;
     for (title, rows) in &panels {
@@ -322,22 +323,6 @@ fn text(out: &mut String, x: f64, y: f64, class: &str, text: &str) {
     let _ = writeln!(
         out,
         "<text{class} x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-        escaped(text)
+        xml(text)
     );
-}
-
-/// Text as XML holds it; control characters, which it cannot hold, replaced.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(char::REPLACEMENT_CHARACTER),
-            c => out.push(c),
-        }
-    }
-    out
 }

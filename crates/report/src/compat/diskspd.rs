@@ -3,6 +3,7 @@
 //! Source: the layout of diskspd 2.1 (`ResultParser.cpp`, <https://github.com/microsoft/diskspd>, MIT licence) and its wiki. A row
 //! is one thread on one target; sizes are binary, latencies milliseconds.
 
+use crate::escape::terminal;
 use std::fmt::Write as _;
 use std::time::Duration;
 use straddle_bench::compat::diskspd::{Buffer, Command, Order};
@@ -59,7 +60,7 @@ pub struct Row<'a> {
 #[must_use]
 pub fn report(run: &Run<'_>) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "\nCommand Line: {}\n", run.line);
+    let _ = writeln!(out, "\nCommand Line: {}\n", terminal(run.line));
     parameters(&mut out, run);
     let _ = writeln!(
         out,
@@ -124,7 +125,7 @@ fn parameters_of(out: &mut String, command: &Command, target: &str) {
     let mut line = |text: String| {
         let _ = writeln!(out, "{text}");
     };
-    line(format!("\tpath: '{target}'"));
+    line(format!("\tpath: '{}'", terminal(target)));
     line("\t\tthink time: 0ms".to_owned());
     line("\t\tburst size: 0".to_owned());
     let cache = if command.direct {
@@ -263,7 +264,7 @@ fn table(out: &mut String, run: &Run<'_>, direction: Direction, took: Duration) 
         let side = direction.of(&row.sample);
         let _ = write!(out, "{:6} | ", row.thread);
         figures(out, &side, took, latency);
-        let _ = writeln!(out, " | {} ({})", row.path, size(row.size));
+        let _ = writeln!(out, " | {} ({})", terminal(row.path), size(row.size));
         total = sum(&total, &side);
     }
     let _ = writeln!(out, "{rule}");
@@ -341,7 +342,7 @@ fn percentiles(out: &mut String, run: &Run<'_>) {
     if run.command.targets.len() > 1 {
         for target in &run.command.targets {
             let rows: Vec<_> = run.rows.iter().filter(|row| row.path == target).collect();
-            let _ = writeln!(out, "\n{target}");
+            let _ = writeln!(out, "\n{}", terminal(target));
             chart(out, &rows);
         }
     }

@@ -5,6 +5,7 @@
 //! outstanding requests and histogram are known show it. The lines about a file that is made longer have not been seen in a
 //! published report; no known parser reads them.
 
+use crate::escape::terminal;
 use std::fmt::Write as _;
 use straddle_bench::compat::sqlio::{Buffering, Command, Order};
 use straddle_bench::sample::Sample;
@@ -37,11 +38,11 @@ pub fn head(command: &Command, files: &[File<'_>], version: &str) -> String {
         out.push_str("using system counter for latency timings, 1000000000 counts per second\n");
     }
     if let Some(parameters) = &command.parameter_file {
-        let _ = writeln!(out, "parameter file used: {parameters}");
+        let _ = writeln!(out, "parameter file used: {}", terminal(parameters));
         let mut first = 0;
         for file in files {
             let last = first + file.threads.saturating_sub(1);
-            let (name, threads) = (file.name, counted(file.threads, "thread"));
+            let (name, threads) = (terminal(file.name), counted(file.threads, "thread"));
             let _ = writeln!(
                 out,
                 "\tfile {name} with {threads} ({first}-{last}) using mask 0x0 (0)"
@@ -86,7 +87,7 @@ pub fn head(command: &Command, files: &[File<'_>], version: &str) -> String {
     }
     for file in files {
         if let Some(before) = file.grown_from {
-            let (name, size) = (file.name, file.size.get());
+            let (name, size) = (terminal(file.name), file.size.get());
             let more = size.saturating_sub(before.get());
             let _ = writeln!(out, "\tsize of file {name} needs to be: {size} bytes");
             let _ = writeln!(out, "\tcurrent file size:\t{} bytes", before.get());
@@ -104,7 +105,7 @@ pub fn head(command: &Command, files: &[File<'_>], version: &str) -> String {
             out,
             "using {which} size: {} MB for file: {}",
             file.size.get() >> 20,
-            file.name
+            terminal(file.name)
         );
     }
     out.push_str("initialization done\n");
@@ -190,7 +191,7 @@ fn counted(number: u32, what: &str) -> String {
 
 /// `file a`, `files a, b and c`.
 fn list(files: &[File<'_>]) -> String {
-    let names: Vec<&str> = files.iter().map(|file| file.name).collect();
+    let names: Vec<_> = files.iter().map(|file| terminal(file.name)).collect();
     match names.as_slice() {
         [] => "no file".to_owned(),
         [one] => format!("file {one}"),

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_fix::{Plan, Verification};
+use straddle_fix::{Before, Plan, Verification};
 
 /// Name and version of the JSON document that `fix` prints. The number changes when a reader would have to.
-pub const SCHEMA: &str = "straddle.fix/1";
+pub const SCHEMA: &str = "straddle.fix/3";
 
 /// A plan.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,18 +21,25 @@ pub struct Document<'a> {
     /// What to change, and what that comes to.
     #[serde(flatten)]
     plan: &'a Plan,
+    /// SHA-256 of what a verification needs of this document, which then tells that it was not edited.
+    sum: String,
 }
 
 impl<'a> Document<'a> {
     /// The document of a plan.
     #[must_use]
     pub fn new(target: &'a str, plan: &'a Plan) -> Document<'a> {
-        Document {
+        let mut document = Document {
             schema: SCHEMA,
             straddle: env!("CARGO_PKG_VERSION"),
             target,
             plan,
-        }
+            sum: String::new(),
+        };
+        // As it will be read.
+        let read = serde_json::to_value(&document).and_then(serde_json::from_value::<Before>);
+        document.sum = read.map_or_else(|_| String::new(), |before| before.digest());
+        document
     }
 }
 
@@ -47,7 +54,7 @@ pub struct VerifiedDocument<'a> {
     straddle: &'static str,
     /// The target, as it was named.
     target: &'a str,
-    /// True when every promise was kept.
+    /// True when every promise was kept and nothing is missing.
     kept: bool,
     /// Each promise.
     #[serde(flatten)]

@@ -2,5 +2,6 @@
 
 mod document;
 pub mod text;
+mod verdicts;
 
 pub use document::{Document, SCHEMA, VerifiedDocument};

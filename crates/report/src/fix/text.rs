@@ -2,27 +2,35 @@
 
 use anstyle::Style;
 use std::fmt::Write;
-use straddle_fix::script::{TOOLS, Tool};
+use straddle_fix::script::{Tool, Traffic};
 use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration, rate};
-use straddle_geometry::{Ratio, Unit};
+use straddle_geometry::{Bytes, Ratio, Unit};
 
+use super::verdicts;
 use crate::bench::text::{WIDTH, heading};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint, severity_style};
 use crate::text::table::{self, Cell, Column};
 
 const LEAST_WIDTH: usize = 60;
 
-/// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`.
+/// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`, and `tools`
+/// are those that a script can be written for.
 #[must_use]
-pub fn plan(target: &str, typed: &str, plan: &Plan, width: usize) -> String {
+pub fn plan(
+    target: &str,
+    typed: &str,
+    plan: &Plan,
+    tools: &[&'static Tool],
+    width: usize,
+) -> String {
     let width = width.clamp(LEAST_WIDTH, WIDTH);
     let mut out = String::new();
     let _ = writeln!(
         out,
         "{}  {}",
-        paint(STRONG, sanitise(target)),
+        paint(STRONG, terminal(target)),
         paint(style_of(plan.worth.call), plan.worth.call.words())
     );
     for because in &plan.worth.because {
@@ -32,25 +40,31 @@ pub fn plan(target: &str, typed: &str, plan: &Plan, width: usize) -> String {
         left(plan, width, &mut out);
         return out;
     }
+    verdicts::render(plan, width, &mut out);
     steps(plan, width, &mut out);
+    optional(typed, plan, width, &mut out);
     cured(plan, width, &mut out);
+    if plan.worth.worst > Ratio::ZERO {
+        out.push('\n');
+        prose(&mut out, width, 2, &verdicts::measured(plan));
+    }
     left(plan, width, &mut out);
     effort(plan, width, &mut out);
-    next(typed, plan, width, &mut out);
+    next(typed, plan, tools, width, &mut out);
     out
 }
 
-fn style_of(call: Call) -> Style {
+pub(super) fn style_of(call: Call) -> Style {
     match call {
         Call::Now => ERROR,
-        Call::NextRebuild | Call::Undecided => WARNING,
+        Call::NextRebuild | Call::Undecided | Call::FindOut | Call::OutageUnknown => WARNING,
         Call::NotWorthIt | Call::Nothing => GOOD,
     }
 }
 
 /// Lines of prose, so many blanks in.
-fn prose(out: &mut String, width: usize, blanks: usize, text: &str) {
-    for line in folded(&sanitise(text), width - blanks) {
+pub(super) fn prose(out: &mut String, width: usize, blanks: usize, text: &str) {
+    for line in folded(&terminal(text), width - blanks) {
         let _ = writeln!(out, "{:blanks$}{line}", "");
     }
 }
@@ -62,7 +76,7 @@ fn steps(plan: &Plan, width: usize, out: &mut String) {
             out,
             "  {}  {}",
             paint(STRONG, step.number),
-            paint(STRONG, sanitise(&step.title))
+            paint(STRONG, terminal(&step.title))
         );
         prose(out, width, 5, &data(step));
         for line in &step.arithmetic {
@@ -74,12 +88,57 @@ fn steps(plan: &Plan, width: usize, out: &mut String) {
     }
 }
 
+/// Steps that are left out because nothing that they cure has a price.
+fn optional(typed: &str, plan: &Plan, width: usize, out: &mut String) {
+    if plan.optional.is_empty() {
+        return;
+    }
+    heading(
+        out,
+        width,
+        "Optional",
+        ": what these cure has no price, and they are no part of this plan",
+    );
+    for step in &plan.optional {
+        let _ = writeln!(out, "  -  {}", terminal(&step.title));
+        prose(out, width, 5, &data(step));
+        for line in &step.arithmetic {
+            prose(out, width, 5, line);
+        }
+    }
+    let mut kinds: Vec<&str> = plan.optional.iter().map(|step| step.kind).collect();
+    kinds.dedup();
+    let line = format!(
+        "straddle fix {} --only {} plans them",
+        terminal(typed),
+        kinds.join(",")
+    );
+    prose(out, width, 5, &line);
+}
+
 /// `moved: 20 GiB`.
 fn data(step: &Step) -> String {
     match step.how {
         How::InPlace => "no data are moved".to_owned(),
         How::ByHand => "by hand".to_owned(),
-        how => format!("data {}: {}", how.words(), how.bytes().rounded()),
+        how => {
+            let Traffic {
+                read,
+                written,
+                room,
+            } = step.traffic;
+            let mut text = format!("data {}: {}", how.words(), how.bytes().rounded());
+            let _ = write!(
+                text,
+                "; {} read and {} written",
+                read.rounded(),
+                written.rounded()
+            );
+            if room > Bytes::ZERO {
+                let _ = write!(text, ", {} free elsewhere", room.rounded());
+            }
+            text
+        }
     }
 }
 
@@ -103,7 +162,7 @@ fn prices<'a>(cures: impl Iterator<Item = &'a Cure> + Clone, width: usize, out: 
             "",
             cures
                 .clone()
-                .map(|cure| sanitise(&cure.layer).into_owned().into())
+                .map(|cure| terminal(&cure.layer).into_owned().into())
                 .collect(),
         ),
     ];
@@ -166,14 +225,14 @@ fn left(plan: &Plan, width: usize, out: &mut String) {
 
 fn stays(left: &Cure, before: &str, why: &str, width: usize, out: &mut String) {
     finding(left, before, width, out);
-    for line in folded(&sanitise(why), width - 10) {
+    for line in folded(&terminal(why), width - 10) {
         let _ = writeln!(out, "          {}", paint(FAINT, line));
     }
 }
 
 /// The code and the title of a finding.
 fn finding(finding: &Cure, before: &str, width: usize, out: &mut String) {
-    let text = sanitise(&format!("{before}{}", finding.title)).into_owned();
+    let text = terminal(&format!("{before}{}", finding.title)).into_owned();
     for (index, line) in folded(&text, width - 10).iter().enumerate() {
         let code = match index {
             0 => paint(severity_style(finding.severity), finding.code),
@@ -201,40 +260,41 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
             "no data are moved, nothing has to be offline for longer than a moment",
         );
     } else {
+        let Traffic {
+            read,
+            written,
+            room,
+        } = effort.traffic;
         let text = format!(
-            "{} in question, {} copied in all: {} at {}; {} elsewhere meanwhile",
+            "{} in question; {} read and {} written in all: {} at {} of copying; {} elsewhere meanwhile",
             effort.data.rounded(),
-            effort.copied.rounded(),
+            read.rounded(),
+            written.rounded(),
             duration(effort.downtime.as_secs_f64()),
             rate(effort.rate),
-            if effort.space.get() == 0 {
+            if room == Bytes::ZERO {
                 "no space is needed".to_owned()
             } else {
-                format!("{} are needed", effort.space.rounded())
+                format!("{} are needed", room.rounded())
             }
         );
         prose(out, width, 2, &text);
+        if !effort.is_known {
+            let more = "and data of which nobody says how many: the outage is longer than that";
+            prose(out, width, 2, more);
+        }
     }
     for again in &effort.again {
         prose(out, width, 2, &format!("by hand: {again}"));
     }
 }
 
-fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
-    let does = |tool: &Tool| {
-        let mut steps = plan.steps.iter().filter(|step| step.hindrances.is_empty());
-        steps.any(|step| (tool.does)(&step.change))
-    };
-    let tools: Vec<&Tool> = TOOLS
-        .iter()
-        .copied()
-        .filter(|tool| does(tool) && tool.suits(&plan.after))
-        .collect();
+fn next(typed: &str, plan: &Plan, tools: &[&'static Tool], width: usize, out: &mut String) {
     let Some(first) = tools.first() else {
         return;
     };
     heading(out, width, "Next", "");
-    let typed = sanitise(typed);
+    let typed = terminal(typed);
     let script = format!("fix.{}", first.language.extension());
     let lines = [
         (
@@ -262,7 +322,7 @@ fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
             &format!("scripts are written for: {}", names.join(", ")),
         );
     }
-    let refills = |tool: &&&Tool| {
+    let refills = |tool: &&&'static Tool| {
         let mut steps = plan.steps.iter().filter(|step| (tool.does)(&step.change));
         steps.any(|step| matches!(tool.how(step), How::Refill { .. }) && tool.how(step) != step.how)
     };
@@ -281,25 +341,28 @@ fn next(typed: &str, plan: &Plan, width: usize, out: &mut String) {
 pub fn verification(target: &str, verification: &Verification, width: usize) -> String {
     let width = width.clamp(LEAST_WIDTH, WIDTH);
     let mut out = String::new();
-    let kept = verification.outcomes.iter().filter(|o| o.now.is_none());
-    let (kept, all) = (kept.count(), verification.outcomes.len());
+    let (kept, all) = (verification.kept(), verification.outcomes.len());
     let style = if kept == all { GOOD } else { ERROR };
     let _ = writeln!(
         out,
         "{}  {}",
-        paint(STRONG, sanitise(target)),
+        paint(STRONG, terminal(target)),
         paint(style, format!("{kept} of {all} promises kept"))
     );
     for outcome in &verification.outcomes {
         let verdict = match &outcome.now {
-            None => paint(GOOD, "cured"),
-            Some(now) => paint(ERROR, format!("still there: {}", sanitise(now))),
+            None if verification.is_whole() => paint(GOOD, "cured"),
+            None => paint(
+                WARNING,
+                "not found any more, which does not count while something is missing",
+            ),
+            Some(now) => paint(ERROR, format!("still there: {}", terminal(now))),
         };
         let _ = writeln!(
             out,
             "  {}  {}: {verdict}",
             outcome.code,
-            sanitise(&outcome.title)
+            terminal(&outcome.title)
         );
         let prices: Vec<String> = outcome
             .prices
@@ -319,6 +382,31 @@ pub fn verification(target: &str, verification: &Verification, width: usize) -> 
                 10,
                 &format!("extra operations: {}", prices.join(", ")),
             );
+        }
+    }
+    let lists = [
+        ("Missing or changed", ERROR, &verification.lost),
+        (
+            "Not looked at here, so not counted",
+            WARNING,
+            &verification.unseen,
+        ),
+        (
+            "Not looked at when the plan was made, so nobody can tell",
+            FAINT,
+            &verification.unknown,
+        ),
+    ];
+    for (title, style, lines) in lists {
+        if !lines.is_empty() {
+            let _ = writeln!(out, "  {}", paint(style, format!("{title}:")));
+        }
+        let shown = 20;
+        for line in lines.iter().take(shown) {
+            prose(&mut out, width, 4, line);
+        }
+        if lines.len() > shown {
+            let _ = writeln!(out, "    and {} more (--json has all)", lines.len() - shown);
         }
     }
     out

@@ -10,7 +10,7 @@ use super::text::prose;
 use super::why::time;
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, percent, rate_text};
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
 /// Writes the table and the remarks.
@@ -47,7 +47,7 @@ pub(super) fn render(question: &Question, comparison: &Comparison, width: usize,
             let is_new = *offset == 0 && last != Some(value);
             last = Some(value);
             let text = if is_new || *offset == 0 { value } else { "" };
-            sanitise(text).into_owned().into()
+            terminal(text).into_owned().into()
         });
         labels.push(Column::words(axis.label(), values.collect()));
     }
@@ -96,13 +96,13 @@ pub(super) fn render(question: &Question, comparison: &Comparison, width: usize,
 
 fn name(comparison: &Comparison, offset: usize) -> String {
     let offset = comparison.offsets.get(offset);
-    offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned())
+    offset.map_or_else(String::new, |o| terminal(&o.name).into_owned())
 }
 
 fn variant(comparison: &Comparison, (variant, offset): At) -> String {
     let found = comparison.variants.get(variant);
     let variant = found.map_or_else(String::new, |v| v.name(&comparison.axes));
-    format!("{} at {}", sanitise(&variant), name(comparison, offset))
+    format!("{} at {}", terminal(&variant), name(comparison, offset))
 }
 
 fn said(comparison: &Comparison, remark: &Remark) -> String {

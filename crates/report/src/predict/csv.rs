@@ -9,9 +9,10 @@ use straddle_predict::experiment::Case;
 use straddle_predict::mechanism::Mechanism;
 use straddle_predict::prediction::{Prediction, Question, gain, quantity};
 
-use super::decision::word;
+use super::decision::{DEPENDS, word};
 use crate::bench::csv::{decimals, latency};
 use crate::bench::wording::pattern;
+use crate::cells::Cells;
 
 /// The columns. New ones are only ever added at the end.
 const COLUMNS: [&str; 43] = [
@@ -65,19 +66,20 @@ const COLUMNS: [&str; 43] = [
 /// # Errors
 /// Those of `out`.
 pub fn predictions(predictions: &[Prediction], out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
+    let mut writer = Cells::new(out);
+    writer.record(COLUMNS)?;
     for prediction in predictions {
         let question = &prediction.question;
         let place = prediction.place.as_ref().map(|(place, _)| place.path());
         for (index, case) in prediction.trials.cases.iter().enumerate() {
             let mut record = line(question, place.as_deref().unwrap_or(""), "", index, case);
-            let call = prediction.decision.filter(|_| index == prediction.best);
-            record.push(call.map_or("", |decision| word(decision.call)).to_owned());
-            writer.write_record(&record)?;
+            let decided = prediction.decision.filter(|_| index == prediction.best);
+            let word = decided.map_or("", |_| prediction.call().map_or(DEPENDS, word));
+            record.push(word.to_owned());
+            writer.record(&record)?;
         }
     }
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 /// Writes a header, then a line for each variant and offset. Gains are over the first variant at the first offset.
@@ -89,8 +91,8 @@ pub fn comparison(
     comparison: &Comparison,
     out: impl Write,
 ) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
+    let mut writer = Cells::new(out);
+    writer.record(COLUMNS)?;
     for (number, variant) in comparison.variants.iter().enumerate() {
         let name = variant.name(&comparison.axes);
         let question = Question {
@@ -101,11 +103,11 @@ pub fn comparison(
             if let Some(case) = comparison.case((number, index)) {
                 let mut record = line(&question, "", &name, index, case);
                 record.push(String::new());
-                writer.write_record(&record)?;
+                writer.record(&record)?;
             }
         }
     }
-    Ok(writer.flush()?)
+    writer.end()
 }
 
 fn line(question: &Question, place: &str, variant: &str, index: usize, case: &Case) -> Vec<String> {

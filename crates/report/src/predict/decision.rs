@@ -1,16 +1,23 @@
 //! What to do, in words, with the rule that says so.
 
+use anstyle::Style;
 use std::fmt::Write;
 use std::time::Duration;
 
-use straddle_predict::decision::{Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE};
-use straddle_predict::prediction::Prediction;
+use straddle_predict::decision::{
+    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE,
+};
+use straddle_predict::prediction::{Mix, Prediction};
 
 use super::text::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{asked, gain as signed, time};
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::style::{GOOD, STRONG, WARNING, paint};
+use crate::text::table::{self, Cell, Column};
+
+/// The word where mixes of reads and writes come to different calls.
+pub(super) const DEPENDS: &str = "it depends on the workload";
 
 /// Writes the call, why, and the rule.
 pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
@@ -18,12 +25,17 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         return;
     };
     heading(out, width, "What to do", "");
-    let style = match decision.call {
-        Call::FixNow => WARNING,
-        Call::NextRebuild | Call::Undecided => STRONG,
-        Call::NotWorthIt => GOOD,
-    };
-    let _ = writeln!(out, "  {}", paint(style, word(decision.call)));
+    // Nothing of it holds for another workload.
+    let workload = super::text::asked(&prediction.question);
+    match prediction.call() {
+        Some(call) => {
+            let _ = writeln!(out, "  {}  ({workload})", paint(style(call), word(call)));
+        }
+        None => {
+            let _ = writeln!(out, "  {}", paint(WARNING, DEPENDS));
+        }
+    }
+    mixes(prediction, width, out);
     prose(out, width, &why(prediction, decision));
     prose(out, width, &effort(prediction, decision));
     for (call, end) in [
@@ -41,6 +53,48 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     prose(out, width, &rule());
 }
 
+fn style(call: Call) -> Style {
+    match call {
+        Call::FixNow => WARNING,
+        Call::NextRebuild | Call::Undecided | Call::OutageUnknown => STRONG,
+        Call::NotWorthIt => GOOD,
+    }
+}
+
+/// Reads, writes and both side by side, where nobody said which.
+fn mixes(prediction: &Prediction, width: usize, out: &mut String) {
+    if prediction.mixes.is_empty() {
+        return;
+    }
+    let column = |head: &str, cell: &dyn Fn(&Mix) -> Cell| {
+        Column::words(head, prediction.mixes.iter().map(cell).collect())
+    };
+    let labels = [
+        column("workload", &|mix| {
+            let mut question = prediction.question.clone();
+            question.workload.reads = mix.reads;
+            Cell::from(super::text::asked(&question))
+        }),
+        column("gain", &|mix| {
+            Cell::from(signed(mix.decision.evidence.gain))
+        }),
+    ];
+    let verdicts = column("verdict", &|mix| {
+        let call = mix.decision.call;
+        Cell::styled(word(call).to_owned(), style(call))
+    });
+    table::render(&labels, &[verdicts], width, out);
+    let text = match prediction.call() {
+        Some(_) => {
+            "No mix of reads and writes was given: all three come to the same. The figures here are of the first."
+        }
+        None => {
+            "No mix of reads and writes was given, and it decides: say what is yours with --rw, such as --rw 70/30. The figures here are of the first."
+        }
+    };
+    prose(out, width, text);
+}
+
 /// The call in words.
 pub(super) fn word(call: Call) -> &'static str {
     match call {
@@ -48,12 +102,13 @@ pub(super) fn word(call: Call) -> &'static str {
         Call::NextRebuild => "at the next rebuild",
         Call::NotWorthIt => "not worth it",
         Call::Undecided => "not enough evidence",
+        Call::OutageUnknown => "no verdict: the outage is not known",
     }
 }
 
 fn why(prediction: &Prediction, decision: &Decision) -> String {
     let offset = prediction.question.offsets.get(prediction.best);
-    let to = offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned());
+    let to = offset.map_or_else(String::new, |o| terminal(&o.name).into_owned());
     let gain = signed(decision.evidence.gain);
     let mean = |at: usize| {
         let case = prediction.trials.cases.get(at);
@@ -86,8 +141,12 @@ fn effort(prediction: &Prediction, decision: &Decision) -> String {
         return "How long the outage is depends on the data to move: give it with --data, such as --data 500G.".to_owned();
     };
     let rate = decision.move_rate / 1e6;
+    let times = match decision.passes {
+        AWAY_AND_BACK => ", copied away and back,",
+        _ => ", checked before and after,",
+    };
     let mut text = format!(
-        "Moving {} at {rate:.0} MB/s is an outage of {}",
+        "Moving {}{times} at {rate:.0} MB/s is an outage of {}",
         data.rounded(),
         long(outage)
     );

@@ -53,6 +53,8 @@ struct PredictionOut<'a> {
     sensitivity: SensitivityOut<'a>,
     /// What to do; `null` when there is only the baseline.
     decision: Option<DecisionOut>,
+    /// The same for reads, writes and 70% reads, where no mix was given. Where their calls differ, the workload decides.
+    mixes: Vec<MixOut>,
 }
 
 /// A partition or volume.
@@ -230,6 +232,8 @@ struct DecisionOut {
     call: Call,
     /// Bytes to move; `null` where nobody says.
     data_bytes: Option<Bytes>,
+    /// How often each is copied: 2 when they are copied away and back.
+    passes: u64,
     /// Bytes moved each second.
     move_rate: f64,
     /// How long that takes.
@@ -240,6 +244,18 @@ struct DecisionOut {
     at_worst: Option<Call>,
     /// The same at their best.
     at_best: Option<Call>,
+}
+
+/// What to do with one mix of reads and writes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mix")]
+struct MixOut {
+    /// Share of reads in percent.
+    reads_percent: u8,
+    /// What the requests gain, with its interval.
+    gain: Interval,
+    /// What to do.
+    call: Call,
 }
 
 /// Variants held against each other.
@@ -315,6 +331,15 @@ fn prediction(of: &Prediction) -> PredictionOut<'_> {
         cause: of.cause.as_ref(),
         sensitivity: sensitivity(&of.sensitivity),
         decision: of.decision.map(decided),
+        mixes: of
+            .mixes
+            .iter()
+            .map(|mix| MixOut {
+                reads_percent: mix.reads.get(),
+                gain: mix.decision.evidence.gain,
+                call: mix.decision.call,
+            })
+            .collect(),
     }
 }
 
@@ -421,6 +446,7 @@ fn decided(decision: Decision) -> DecisionOut {
     DecisionOut {
         call: decision.call,
         data_bytes: decision.data,
+        passes: decision.passes,
         move_rate: decision.move_rate,
         outage_seconds: decision.outage.map(|time| time.as_secs_f64()),
         paid_back_seconds: decision.paid_back.map(|time| time.as_secs_f64()),

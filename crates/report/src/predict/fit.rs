@@ -5,7 +5,7 @@ use straddle_predict::fit::{Fitted, Parameter, shown};
 use super::text::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{count, list, load, percent, rate_text, title};
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
 /// The report, in lines of at most `width` columns where a table permits that.
@@ -22,7 +22,7 @@ fn residuals(fitted: &Fitted, from: &str, width: usize, out: &mut String) {
         out,
         width,
         "Measured and simulated",
-        &format!(", requests each second, {}", sanitise(from)),
+        &format!(", requests each second, {}", terminal(from)),
     );
     let rows = &fitted.residuals;
     let mut last: Option<String> = None;
@@ -41,7 +41,7 @@ fn residuals(fitted: &Fitted, from: &str, width: usize, out: &mut String) {
         Column::words("workload", workloads),
         Column::words(
             "offset",
-            column(&|row| sanitise(&row.observation.offset).into_owned()),
+            column(&|row| terminal(&row.observation.offset).into_owned()),
         ),
     ];
     let off = |simulated: f64, measured: f64| signed(simulated / measured - 1.0);

@@ -12,8 +12,8 @@ use straddle_rules::both_ways;
 use super::profile::{figure, path};
 use super::text::asked as workload;
 use crate::bench::wording::{asked, count, decimals, list, sizes};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, paint};
 
 /// Column at which the text behind a name begins.
@@ -29,7 +29,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn line(&mut self, name: &str, text: &str) {
-        let text = sanitise(text);
+        let text = terminal(text);
         for (index, part) in folded(&text, self.width - MARGIN).iter().enumerate() {
             let name = if index == 0 { name } else { "" };
             let padding = " ".repeat(MARGIN.saturating_sub(name.len()));

@@ -15,3 +15,4 @@ pub mod text;
 mod why;
 
 pub use document::{Document, SCHEMA};
+pub use text::asked as workload;

@@ -10,8 +10,8 @@ use straddle_predict::profile::{Figure, Key, Origin, Profile, Value};
 
 use super::text::prose;
 use crate::bench::text::heading;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{FAINT, STRONG, paint};
 
 /// Name and version of the JSON documents of profiles.
@@ -78,14 +78,14 @@ pub fn list(profiles: &[Profile], width: usize) -> String {
     for profile in profiles {
         let text = format!("{} ({})", profile.title, kind(profile));
         let room = width.saturating_sub(pad).max(30);
-        for (index, line) in folded(&sanitise(&text), room).iter().enumerate() {
+        for (index, line) in folded(&terminal(&text), room).iter().enumerate() {
             let name = if index == 0 {
                 profile.name.as_str()
             } else {
                 ""
             };
             let blanks = " ".repeat(pad.saturating_sub(name.chars().count()));
-            let _ = writeln!(out, "{}{blanks}{line}", paint(STRONG, sanitise(name)));
+            let _ = writeln!(out, "{}{blanks}{line}", paint(STRONG, terminal(name)));
         }
     }
     out
@@ -96,15 +96,15 @@ pub fn list(profiles: &[Profile], width: usize) -> String {
 pub fn page(profile: &Profile, width: usize) -> String {
     let mut out = format!(
         "{}: {}\n",
-        paint(STRONG, sanitise(&profile.name)),
-        sanitise(&profile.title)
+        paint(STRONG, terminal(&profile.name)),
+        terminal(&profile.title)
     );
     let summary = profile.summary.trim();
     if !summary.is_empty() {
         for paragraph in summary.split("\n\n") {
             out.push('\n');
             let paragraph = paragraph.replace('\n', " ");
-            prose(&mut out, width, &sanitise(&paragraph));
+            prose(&mut out, width, &terminal(&paragraph));
         }
     }
     for (model, section) in profile.sections() {
@@ -124,11 +124,11 @@ pub fn page(profile: &Profile, width: usize) -> String {
                     show(key.kind, most)
                 );
             }
-            let _ = writeln!(out, "  {}", sanitise(&line));
+            let _ = writeln!(out, "  {}", terminal(&line));
             let (how, from) = origin(&found.origin);
             let colon = if from.is_empty() { "" } else { ": " };
             let text = format!("{} ({how}{colon}{from})", key.meaning);
-            for line in folded(&sanitise(&text), width - 6) {
+            for line in folded(&terminal(&text), width - 6) {
                 let _ = writeln!(out, "      {}", paint(FAINT, line));
             }
         }

@@ -6,7 +6,7 @@ use straddle_predict::sensitivity::End;
 use super::text::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{at_most, list, percent};
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Column};
 
 /// A gain that moves by less than this share is not worth a line.
@@ -21,7 +21,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     if prediction.decision.is_none() {
         return;
     }
-    let name = sanitise(&offset.name);
+    let name = terminal(&offset.name);
     heading(
         out,
         width,

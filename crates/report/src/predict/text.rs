@@ -14,8 +14,8 @@ use super::{comparison as compared, decision as decided, header, sensitivity, wh
 use crate::bench::text::figures::Scale;
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, load, rate_text, title, verdict_of};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, FAINT, GOOD};
 use crate::text::table::{self, Cell, Column};
 
@@ -51,7 +51,8 @@ pub fn comparison(question: &Question, comparison: &Comparison, width: usize) ->
 }
 
 /// `8 KiB random, reads only, 8 × 32`.
-pub(super) fn asked(question: &Question) -> String {
+#[must_use]
+pub fn asked(question: &Question) -> String {
     let workload = &question.workload;
     match workload.rate {
         // Requests come when they are due, however many are under way.
@@ -62,7 +63,7 @@ pub(super) fn asked(question: &Question) -> String {
 
 /// The names of offsets as cells.
 pub(super) fn names(offsets: &[Offset]) -> Vec<Cell> {
-    let names = offsets.iter().map(|offset| sanitise(&offset.name));
+    let names = offsets.iter().map(|offset| terminal(&offset.name));
     names.map(|name| name.into_owned().into()).collect()
 }
 
@@ -167,7 +168,7 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
             // Ratios to a queue that only grows say how long the run was.
             let verdict = match prediction.overloaded.contains(&0) {
                 true if keeps_up(case, &question.workload) => {
-                    let text = format!("keeps up, which {} does not", sanitise(&baseline.name));
+                    let text = format!("keeps up, which {} does not", terminal(&baseline.name));
                     Cell::styled(text, GOOD)
                 }
                 true => "does not keep up either".into(),
@@ -186,7 +187,7 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
     heading(
         out,
         width,
-        &format!("Gain over {}", sanitise(&baseline.name)),
+        &format!("Gain over {}", terminal(&baseline.name)),
         &format!(" with its 95% interval{what}, {}", asked(question)),
     );
     let (names, verdicts) = rows.into_iter().unzip();

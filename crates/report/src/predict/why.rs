@@ -6,7 +6,7 @@ use straddle_predict::prediction::{Prediction, gain, quantity};
 use super::text::{names, prose};
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, gain as signed, list, percent, rate_text};
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
 /// Writes the table of what was done, then sentences.
@@ -107,7 +107,7 @@ fn sentences(prediction: &Prediction) -> Option<String> {
     let other = prediction.mechanisms.get(best)?;
     let name = |at: usize| {
         let offset = question.offsets.get(at);
-        offset.map_or_else(String::new, |o| sanitise(&o.name).into_owned())
+        offset.map_or_else(String::new, |o| terminal(&o.name).into_owned())
     };
     let (from, to) = (name(0), name(best));
     let grids = (has_stripes(prediction), granules(prediction));
@@ -280,7 +280,7 @@ fn overloaded(prediction: &Prediction) -> String {
         );
         Some(format!(
             "{} ({}/s)",
-            sanitise(&offset.name),
+            terminal(&offset.name),
             rate_text(case.rate.mean)
         ))
     });

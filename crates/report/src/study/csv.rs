@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::Studied;
 use crate::bench::wording::{pattern, sizes};
+use crate::cells::Cells;
 
 /// The columns. New ones are only ever added at the end.
 const COLUMNS: [&str; 23] = [
@@ -37,8 +38,8 @@ const COLUMNS: [&str; 23] = [
 /// # Errors
 /// Those of `out`.
 pub fn cells(studies: &[Studied], out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
+    let mut writer = Cells::new(out);
+    writer.record(COLUMNS)?;
     for one in studies {
         let study = &one.study;
         for (index, cell) in study.cells.iter().enumerate() {
@@ -47,7 +48,7 @@ pub fn cells(studies: &[Studied], out: impl Write) -> csv::Result<()> {
             let against = cell.against.and_then(|other| study.cells.get(other));
             let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
             let interval = simulated.and_then(|s| s.interval);
-            writer.write_record([
+            writer.record([
                 study.name.clone(),
                 cell.id.clone(),
                 cell.mark.name().to_owned(),
@@ -74,5 +75,5 @@ pub fn cells(studies: &[Studied], out: impl Write) -> csv::Result<()> {
             ])?;
         }
     }
-    Ok(writer.flush()?)
+    writer.end()
 }

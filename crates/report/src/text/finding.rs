@@ -1,13 +1,28 @@
 use std::fmt::Write;
 
 use straddle_geometry::{Family, Ratio, Unit};
-use straddle_rules::{Finding, PriceRow, Prices};
+use straddle_rules::{Finding, PriceRow, Prices, by_code};
 use straddle_stack::{LayerId, LayerKind, Source};
 
 use super::page::folded;
-use super::snippet::{self, WIDTH, aside, prose, sanitise};
+use super::snippet::{self, WIDTH, aside, prose};
 use super::style::{FRAME, STRONG, paint, severity_style};
-use crate::Checked;
+use crate::escape::terminal;
+use crate::{Checked, Folded};
+
+/// Says how many more findings of a rule there are.
+pub(super) fn render_folded(folded: &Folded, out: &mut String) {
+    let head = format!("{}[{}]", folded.severity.name(), folded.code);
+    let about = by_code(folded.code).map_or("", |rule| rule.summary);
+    let cost = if folded.worst_extra.is_zero() {
+        String::new()
+    } else {
+        format!("; the worst costs +{}", folded.worst_extra)
+    };
+    let said = format!(": {} more like these: {about}{cost}", folded.more);
+    let head = paint(severity_style(folded.severity), head);
+    let _ = writeln!(out, "{head}{}\n", paint(STRONG, said));
+}
 
 /// Writes a finding: code and title, the evidence with carets, the arithmetic, the price, what to do.
 pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
@@ -19,7 +34,7 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
     let _ = writeln!(
         out,
         "{head}{}",
-        paint(STRONG, format!(": {}", sanitise(&finding.title)))
+        paint(STRONG, format!(": {}", terminal(&finding.title)))
     );
     let place = place(checked, finding.layer);
     // What was read comes first; what was assumed is a line of its own after it.
@@ -45,7 +60,7 @@ pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
         prose(out, "note", note);
     }
     for advice in &finding.help {
-        for (index, line) in folded(&sanitise(advice), WIDTH).iter().enumerate() {
+        for (index, line) in folded(&terminal(advice), WIDTH).iter().enumerate() {
             let head = if index == 0 {
                 paint(STRONG, "help") + ": "
             } else {
@@ -72,8 +87,8 @@ fn place(checked: &Checked, layer: LayerId) -> String {
     }
     names.reverse();
     let joined = names.join(", ");
-    let joined = sanitise(&joined);
-    let name = sanitise(&checked.name);
+    let joined = terminal(&joined);
+    let name = terminal(&checked.name);
     let is_other_file = checked.stack.layer(here).kind == LayerKind::File;
     match joined.strip_prefix(&*name) {
         None if is_other_file => joined.into_owned(),

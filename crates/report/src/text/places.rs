@@ -4,10 +4,10 @@ use std::fmt::{Display, Formatter, Write};
 use straddle_geometry::{Bytes, Share, Unit};
 use straddle_stack::{Layer, LayerId, LayerKind, Stack, WrittenRun};
 
-use super::snippet::sanitise;
 use super::stack::file_name;
 use super::style::{FAINT, STRONG, paint};
 use crate::Checked;
+use crate::escape::terminal;
 use crate::places::{GapDocument, Place, places};
 
 /// Most tables that are printed; the JSON document has more.
@@ -30,7 +30,7 @@ pub(super) fn render(checked: &Checked, out: &mut String) {
         let _ = writeln!(out, "{}", paint(FAINT, more));
     }
     if let Some(name) = checked.asked.of.as_deref().filter(|_| all.is_empty()) {
-        let _ = writeln!(out, "\nno layer is called {}", sanitise(name));
+        let _ = writeln!(out, "\nno layer is called {}", terminal(name));
     }
 }
 
@@ -44,7 +44,7 @@ fn path(checked: &Checked, place: &Place, out: &mut String) {
     let title = format!(
         "where byte {} of {} lies",
         first.offset.grouped(),
-        sanitise(&top.name)
+        terminal(&top.name)
     );
     let _ = writeln!(out, "\n{}", paint(STRONG, title));
     let mut rows = vec![
@@ -181,7 +181,7 @@ impl Display for Amount {
 /// `sdb (device)`, `sdb (device), parity`.
 fn on(stack: &Stack, layer: LayerId, share: Share) -> String {
     let name = named(stack, stack.layer(layer));
-    let name = sanitise(&name);
+    let name = terminal(&name);
     match share {
         Share::Data => name.into_owned(),
         _ => format!("{name}, {}", share.name()),

@@ -11,9 +11,9 @@ use straddle_geometry::{Bytes, Grid};
 use straddle_rules::{Finding, PriceRow};
 use straddle_stack::Seen;
 
-use super::snippet::sanitise;
 use super::style::{ERROR, FRAME, GOOD, STRONG, paint};
 use crate::Checked;
+use crate::escape::terminal;
 
 /// Columns of the drawing.
 const COLUMNS: u64 = 64;
@@ -56,7 +56,7 @@ fn ruler(checked: &Checked, finding: &Finding, out: &mut String) -> Option<()> {
         row.io,
         prices.role.name()
     );
-    let _ = writeln!(out, "\n{}", paint(STRONG, sanitise(&title)));
+    let _ = writeln!(out, "\n{}", paint(STRONG, terminal(&title)));
     let (apart, requests) = (
         format!("{} apart", prices.unit),
         format!("{} requests", row.io),

@@ -2,13 +2,13 @@
 //!
 //! A crate for compiler diagnostics would number every line; a hexdump row has its own number, the address.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use straddle_stack::{ImageBytes, Source};
 
 use super::page::folded;
 use super::style::{FAINT, FRAME, paint};
+use crate::escape::terminal;
 
 /// Writes one piece of evidence: where, what, and a label at the carets.
 pub(super) fn render(
@@ -34,7 +34,7 @@ pub(super) fn render(
         Source::Assumption { reason } => return said("assumed", label, reason, out),
         Source::Derived { from } => return said("derived", label, from, out),
     };
-    let _ = writeln!(out, "  {} {}", paint(FRAME, "-->"), sanitise(&at));
+    let _ = writeln!(out, "  {} {}", paint(FRAME, "-->"), terminal(&at));
     let _ = writeln!(out, "   {bar}");
     let last = lines.len().saturating_sub(1);
     for (index, (text, carets)) in lines.iter().enumerate() {
@@ -75,7 +75,7 @@ pub(super) fn aside(out: &mut String, name: &str, lines: &[String]) {
     let width = TERMINAL.saturating_sub(MARGIN + name.len() + ": ".len());
     let mut head = format!("{name}:");
     for line in lines {
-        let mut rest = vec![sanitise(line).into_owned()];
+        let mut rest = vec![terminal(line).into_owned()];
         if rest[0].chars().count() > width + TOLERATED {
             rest = clauses(&rest[0], width - HANG.len());
         }
@@ -117,7 +117,7 @@ fn clauses(text: &str, width: usize) -> Vec<String> {
 pub(super) fn prose(out: &mut String, name: &str, text: &str) {
     const MARGIN: usize = "   = ".len();
     let width = WIDTH.min(TERMINAL.saturating_sub(MARGIN + name.len() + ": ".len()));
-    aside(out, name, &folded(&sanitise(text), width));
+    aside(out, name, &folded(&terminal(text), width));
 }
 
 /// A fact that was not read anywhere has no place to show.
@@ -162,24 +162,9 @@ fn hexdump(bytes: &ImageBytes) -> Vec<Marked> {
 
 /// A line of text with carets under all of it.
 fn under_all(text: &str) -> Vec<Marked> {
-    let text = sanitise(text).into_owned();
+    let text = terminal(text).into_owned();
     let width = text.chars().count().max(1);
     vec![(text, Some((0, width)))]
-}
-
-/// Control characters would let captured text or a file name draw on the terminal.
-pub(crate) fn sanitise(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let shown = |c: char| {
-        if c.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            c
-        }
-    };
-    Cow::Owned(text.chars().map(shown).collect())
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use straddle_stack::{
     Source, Trust, Value,
 };
 
-use super::snippet::sanitise;
 use super::style::{ERROR, FAINT, FRAME, GOOD, STRONG, paint};
 use crate::Checked;
 use crate::document::{
     allocation_unit_above, between, correlations, first_correlation, has_correlations, start_below,
 };
+use crate::escape::terminal;
 use crate::places::ends;
 
 /// Stripe units that arrays use; what is printed when the stripe unit is not known.
@@ -49,7 +49,7 @@ impl Tree<'_> {
         } else if layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN) {
             format!(
                 "{}  {}",
-                paint(STRONG, sanitise(&layer.name)),
+                paint(STRONG, terminal(&layer.name)),
                 paint(FAINT, "not given")
             )
         } else {
@@ -87,7 +87,7 @@ impl Tree<'_> {
         let of = file.map_or_else(String::new, |file| format!(" of {}", file_name(&file.name)));
         format!(
             "{}  {}",
-            paint(STRONG, sanitise(&format!("{}{of}", layer.name))),
+            paint(STRONG, terminal(&format!("{}{of}", layer.name))),
             paint(FAINT, "told above")
         )
     }
@@ -129,8 +129,8 @@ impl Tree<'_> {
         }
         format!(
             "{}  {}",
-            paint(STRONG, sanitise(&layer.name)),
-            sanitise(&parts.join(", "))
+            paint(STRONG, terminal(&layer.name)),
+            terminal(&parts.join(", "))
         )
     }
 
@@ -184,7 +184,7 @@ impl Tree<'_> {
             format!(
                 "byte {} of {}",
                 at.grouped(),
-                sanitise(&stack.layer(*id).name)
+                terminal(&stack.layer(*id).name)
             )
         };
         let mut places: Vec<String> = below
@@ -231,7 +231,7 @@ impl Tree<'_> {
             if alone || layer.kind != LayerKind::File {
                 return String::new();
             }
-            format!(" of {}", sanitise(file_name(&layer.name)))
+            format!(" of {}", terminal(file_name(&layer.name)))
         };
         for seen in &all {
             let up_here = match &seen.seen {
@@ -433,6 +433,7 @@ fn shown(key: Key) -> bool {
             | Key::StartShown
             | Key::SizeShown
             | Key::Platform
+            | Key::SystemGeneration
     )
 }
 
@@ -452,7 +453,7 @@ fn attribute(key: Key, fact: &Fact<Value>) -> String {
     format!(
         "{} {}{}",
         key.name(),
-        sanitise(&fact.value.to_string()),
+        terminal(&fact.value.to_string()),
         trust(fact)
     )
 }

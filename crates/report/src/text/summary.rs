@@ -1,20 +1,47 @@
 use std::fmt::Write;
 use straddle_geometry::Ratio;
-use straddle_rules::{Severity, by_code};
+use straddle_rules::{Coverage, Severity, Why, by_code};
 
-use super::snippet::sanitise;
 use super::style::{FAINT, GOOD, STRONG, paint, severity_style};
+use crate::escape::terminal;
+use crate::fleet::Gap;
 use crate::fleet::NAMED;
 use crate::{Checked, Counts, Summary};
 
 /// One sentence: what the findings on one target come to.
 pub(super) fn verdict(checked: &Checked) -> String {
     let counts = Counts::of(&checked.findings);
-    let name = sanitise(&checked.name);
-    if counts == Counts::default() {
-        return format!("{name}: {}", paint(GOOD, "no finding"));
+    let name = terminal(&checked.name);
+    let found = match counts == Counts::default() {
+        true => None,
+        false => Some(count_list(counts)),
+    };
+    let rests_on = match &checked.coverage {
+        Coverage::Starts { .. } | Coverage::Units => None,
+        Coverage::Blank { because } => Some(paint(
+            GOOD,
+            format!("blank: nothing to align ({})", terminal(because)),
+        )),
+        Coverage::Nothing { why, next } => Some(paint(
+            severity_style(Severity::Warning),
+            unchecked(*why, next),
+        )),
+    };
+    let parts: Vec<String> = found.into_iter().chain(rests_on).collect();
+    match parts.is_empty() {
+        true => format!("{name}: {}", paint(GOOD, "no finding")),
+        false => format!("{name}: {}", parts.join("; ")),
     }
-    format!("{name}: {}", count_list(counts))
+}
+
+/// That nothing was checked, why, and what to do next.
+#[must_use]
+pub fn unchecked(why: Why, next: &[String]) -> String {
+    let words = format!("nothing was checked: {}", why.words());
+    match next {
+        [] => words,
+        next => format!("{words}; capture next: {}", next.join(", or ")),
+    }
 }
 
 fn count_list(counts: Counts) -> String {
@@ -38,9 +65,20 @@ fn count_list(counts: Counts) -> String {
 /// One line for one of many targets: its worst severity and price, its name, the worst finding.
 #[must_use]
 pub fn line(checked: &Checked) -> String {
-    let name = sanitise(&checked.name);
-    let Some(worst) = checked.findings.first() else {
-        return format!("{}        {:>9}  {name}", paint(GOOD, "ok"), "");
+    let name = terminal(&checked.name);
+    let why = checked.coverage.why();
+    let word = match (checked.findings.first(), &checked.coverage) {
+        (_, Coverage::Nothing { .. }) => paint(severity_style(Severity::Warning), "unchecked "),
+        (None, Coverage::Blank { .. }) => paint(GOOD, "blank     "),
+        _ => paint(GOOD, "ok        "),
+    };
+    let Some(worst) = checked
+        .findings
+        .first()
+        .filter(|worst| why.is_none() || worst.severity > Severity::Note)
+    else {
+        let about = why.map_or_else(String::new, |why| format!(" {}", paint(FAINT, why.words())));
+        return format!("{word}{:>9}  {name}{about}", "");
     };
     let rest = match checked.findings.len() {
         1 => String::new(),
@@ -51,7 +89,7 @@ pub fn line(checked: &Checked) -> String {
         severity_and_price(worst.severity, worst.worst_price()),
         paint(STRONG, name),
         worst.code,
-        sanitise(&worst.title),
+        terminal(&worst.title),
         paint(FAINT, rest)
     )
 }
@@ -75,7 +113,7 @@ pub fn below_lines(summary: &Summary) -> String {
     if summary.targets > NAMED {
         fleet(summary)
     } else {
-        totals(summary)
+        gaps(summary) + &totals(summary)
     }
 }
 
@@ -90,9 +128,9 @@ pub fn fleet(summary: &Summary) -> String {
                 out,
                 "{}  {}  {} {}",
                 severity_and_price(worst.severity, worst.extra),
-                paint(STRONG, sanitise(&worst.target)),
+                paint(STRONG, terminal(&worst.target)),
                 worst.code,
-                sanitise(&worst.title)
+                terminal(&worst.title)
             );
         }
         let _ = writeln!(out, "\n{}", paint(STRONG, "Findings, on how many targets"));
@@ -108,8 +146,37 @@ pub fn fleet(summary: &Summary) -> String {
         }
         out.push('\n');
     }
-    let _ = write!(out, "{}", totals(summary));
+    let _ = write!(out, "{}{}", gaps(summary), totals(summary));
     out
+}
+
+/// The targets of which no start was checked, by reason; the first of each are named.
+fn gaps(summary: &Summary) -> String {
+    let mut out = String::new();
+    for gap in &summary.gaps {
+        let _ = writeln!(
+            out,
+            "{} {}: {}",
+            paint(
+                severity_style(Severity::Warning),
+                format!("{:>7}  nothing was checked:", gap.targets)
+            ),
+            gap.why.words(),
+            named(gap)
+        );
+    }
+    out
+}
+
+/// The first targets of a gap, by name, and how many more there are.
+fn named(gap: &Gap) -> String {
+    let names: Vec<_> = gap.first.iter().map(|name| terminal(name)).collect();
+    let more = gap.targets.saturating_sub(names.len());
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", names.join(", "))
 }
 
 /// How many targets there are of each kind, in one line.
@@ -136,6 +203,11 @@ fn totals(summary: &Summary) -> String {
         severity_style(Severity::Note),
     );
     add(summary.clean, "without a finding", GOOD);
+    add(
+        summary.unchecked,
+        "of which nothing was checked",
+        severity_style(Severity::Warning),
+    );
     add(
         summary.failed,
         "could not be read",

@@ -68,6 +68,31 @@ fn grids_with_the_same_boundaries_are_told_once() {
 }
 
 #[test]
+fn counts_that_geometry_does_not_expect_are_explained() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let agrees = words(&plain(&Recipe::classical().make(), 100));
+    assert!(!agrees.contains("believe the count"), "{agrees}");
+    // Half of what the stripe unit would split, on its members.
+    let mut off = Recipe::classical().make();
+    for offset in off.cells.iter_mut().flat_map(|cell| &mut cell.offsets) {
+        for device in &mut offset.device_operations {
+            device.reads /= 2.0;
+        }
+    }
+    let text = words(&plain(&off, 100));
+    assert!(
+        text.contains("believe the count where these are the members"),
+        "{text}"
+    );
+    // Sectors and commands are not the same.
+    let mut sectors = Recipe::one_cell();
+    sectors.sector = 4096;
+    sectors.cells = vec![workload(100, 8192, 1, 8)];
+    let text = words(&plain(&sectors.make(), 100));
+    assert!(text.contains("do not contradict each other"), "{text}");
+}
+
+#[test]
 fn what_was_stopped_or_failed_is_printed_as_far_as_it_goes() {
     let recipe = Recipe {
         reached: 2,

@@ -18,8 +18,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The allocation unit from the filesystem's superblock, the stripe unit from md, device-mapper or `--stripe-unit`.",
         example: "96 KiB ÷ 64 KiB = 1.5: of every three clusters, one is cut by a boundary, so 64 KiB requests cost 33% more than they need. \
                   64 KiB ÷ 4 KiB = 16 is an integer; 32 KiB ÷ 64 KiB = 0.5 is none, but each cluster then takes exactly two units.",
-        fix: "Choose the allocation unit so that it divides the stripe unit (4 KiB and 64 KiB divide every usual one), or the stripe unit of a \
-              new array so that it is a power of two.",
+        fix: "Choose the allocation unit so that it divides the stripe unit: 4 KiB divides every usual one, 64 KiB those of 64 KiB and more, \
+              not 16 or 32 KiB. Or choose the stripe unit of a new array so that it is a power of two and at least the allocation unit.",
         fix_safety: "Neither can be changed in place: changing the allocation unit means formatting, changing the stripe unit means \
                      rebuilding the array or a long reshape. Have a backup that was test-restored.",
         references: &[

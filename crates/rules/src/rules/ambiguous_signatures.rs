@@ -16,9 +16,9 @@ pub(crate) static RULE: Rule = Rule {
               may belong to the wrong format.",
         evidence: "The names of the formats that matched, and which of them this report goes by (the first in the documented order).",
         example: "mkfs.xfs over an old ext4 leaves ext4's backup superblocks; a swap signature at byte 4,086 beside a FAT boot sector at byte 0.",
-        fix: "When it is clear which one is stale, erase its signature only: `wipefs --types ext4 --backup DEVICE` (`wipefs -n` shows what it \
-              would do).",
-        fix_safety: "wipefs keeps a copy with `--backup`; without it the signature is gone. Mount the right one read-only and look before \
+        fix: "When it is clear which one is stale, erase its signature only: `wipefs --all --types ext4 --backup DEVICE` (`wipefs --no-act \
+              --all --types ext4 DEVICE` shows what it would do).",
+        fix_safety: "wipefs keeps a copy with --backup; without it the signature is gone. Mount the right one read-only and look before \
                      erasing anything.",
         references: &[
             "wipefs(8)",

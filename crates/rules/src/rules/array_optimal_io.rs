@@ -1,5 +1,5 @@
 use straddle_geometry::Unit;
-use straddle_stack::{GridRole, Key, Layer, LayerKind, Value};
+use straddle_stack::{GridRole, Key, Layer, LayerKind, Trust, Value};
 
 use crate::context::Findings;
 use crate::known_lies::{LARGEST_OPTIMAL_IO, known};
@@ -18,8 +18,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `queue/optimal_io_size` of the array beside `md/chunk_size`, `md/raid_disks` and `md/level`.",
         example: "RAID 0, 6 × 65,536 = 393,216; members report 524,288; the array says 1,572,864 = 4 × 393,216. Read as a stripe width it \
                   means 24 disks.",
-        fix: "Give the true geometry: `mkfs.xfs -d su=64k,sw=6`, `mkfs.ext4 -E stride=16,stripe_width=96`, `pvcreate --dataalignment 384k` or a \
-              common multiple with 1 MiB.",
+        fix: "Give the true geometry: `mkfs.xfs -d su=64k,sw=6 DEVICE`, `mkfs.ext4 -E stride=16,stripe_width=96 DEVICE`, `pvcreate \
+              --dataalignment 384k DEVICE` or a common multiple with 1 MiB.",
         fix_safety: "For filesystems that exist, STR302 and STR303 say whether they took the wrong value, and how to correct it in place.",
         references: &[
             "Linux block/blk-settings.c: blk_stack_limits",
@@ -37,6 +37,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         };
         let size = optimal.value.unit();
+        // What follows from the disks below is no report of the array.
+        if optimal.trust >= Trust::Derived {
+            continue;
+        }
         if size == width || known(size.bytes()).is_some() {
             continue;
         }

@@ -18,9 +18,11 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "ashift of the vdev's labels or of `zdb -C`, beside the physical sector and the indirection unit of each member.",
         example: "A LUN that reports 262,144 gets ashift 16 (2^18 would be 262,144): a 4 KiB block takes 65,536 ÷ 4,096 = 16 times its size. A pool whose \
                   ashift went from 12 to 15 needed twice the space for the same data.",
-        fix: "Make the vdev anew with `-o ashift=12` (13 or 14 where the flash maps 8 or 16 KiB). On Linux set the reported sector right first, or give \
-              ashift by hand each time a vdev is added.",
-        fix_safety: "The data have to be sent to another pool and back: `zfs send -R`. Have a backup that was test-restored.",
+        fix: "Make another pool with `zpool create -o ashift=12 NEW DISKS` (13 or 14 where the flash maps 8 or 16 KiB), and send the data \
+              there: `zfs send -R OLD@move | zfs receive -F -d NEW`. On Linux set the reported sector right first, or give ashift by hand \
+              each time a vdev is added.",
+        fix_safety: "A vdev with another ashift beside the old one cannot be removed again, nor the old one (STR613). Have a backup that was \
+                     test-restored.",
         references: &[
             "https://github.com/openzfs/zfs/issues/13917",
             "https://github.com/openzfs/zfs/issues/14409",
@@ -83,7 +85,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             finding
                 .note("blocks are compressed before they are rounded up: compression saves nothing below this size")
                 .help(format!(
-                    "make the vdev anew with ashift={}",
+                    "send the data to a pool made with ashift={}; beside a vdev with another no vdev can be removed",
                     needed.get().trailing_zeros()
                 )),
         );

@@ -19,12 +19,16 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "ashift of the vdev's labels or of `zdb -C`; the physical sector and the indirection unit of each member.",
         example: "ashift 9: 2^9 = 512; 4,096 ÷ 512 = 8 places for a block to begin in each sector. `zpool status` then says `block size: 512B configured, \
                   4096B native`.",
-        fix: "Make the vdev anew: `zpool create -o ashift=12`, or `zpool add -o ashift=12` beside it and `zpool remove` of the old one where the pool has \
-              mirrors and single disks only; otherwise `zfs send` into a new pool. For a 16 KiB indirection unit ashift=14.",
-        fix_safety: "`zpool replace` and `zpool attach` keep the ashift of the vdev. A larger ashift takes more space for small blocks, and on RAID-Z \
-                     changes how much is lost to padding (STR615).",
+        fix: "ashift cannot be changed, so the data move to a new pool: `zpool create -o ashift=12 NEW DISKS`, `zfs snapshot -r OLD@move`, \
+              `zfs send -R OLD@move | zfs receive -F -d NEW`. Adding a vdev with another ashift and removing the old one does not work: a \
+              pool whose vdevs differ in ashift refuses `zpool remove`, and the new vdev is stuck in it. A log device is the exception: \
+              `zpool remove OLD LOG` and `zpool add -o ashift=12 OLD log LOG`. For a 16 KiB indirection unit ashift=14.",
+        fix_safety: "`zpool replace` and `zpool attach` keep the ashift of the vdev. A larger ashift takes more space for small blocks, and \
+                     on RAID-Z changes how much is lost to padding (STR615). Do not `zpool add` to try it: it cannot be taken back, but by a \
+                     checkpoint of the pool made before.",
         references: &[
             "OpenZFS zpoolprops(7), ashift",
+            "OpenZFS zpool-remove(8): all top-level vdevs have the same sector size",
             "https://github.com/openzfs/zfs/issues/6975",
             "https://github.com/openzfs/openzfs-docs/issues/583",
         ],
@@ -63,7 +67,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 .arithmetic(ratio.arithmetic() + " places for a block to begin in each of them")
                 .note(format!("members with it: {names}"))
                 .help(format!(
-                    "make the vdev anew with ashift={}: replacing its disks keeps the old one",
+                    "send the data to a pool made with ashift={}: replacing disks keeps the old one, and beside a vdev with another no vdev can be removed",
                     unit.get().trailing_zeros().max(12)
                 ));
             findings.push(if worst.fact.trust == Trust::Assumed {

@@ -11,11 +11,12 @@ pub(crate) static RULE: Rule = Rule {
     summary: "device can write atomically, but not on this partition: its start is misaligned",
     status: Status::Stable,
     page: Page {
-        checks: "Whether a partition on a device with atomic writes starts on a multiple of the larger of its smallest atomic write and its \
-                 atomic-write boundary.",
-        why: "An atomic write is all there or not there after a power failure, which lets databases drop their double writes. The kernel allows it \
-              only where device addresses and partition addresses agree modulo these units; on a partition that starts elsewhere it refuses \
-              every one (EINVAL), whatever the device can do.",
+        checks: "Whether a partition of a device with atomic writes starts on a multiple of the larger of its smallest atomic write and its \
+                 atomic-write boundary. The kernel counts from the disk that the partition is one of, a loop device or logical volume too, \
+                 and goes by the limits of that disk.",
+        why: "An atomic write is all there or not there after a power failure, which lets databases drop their double writes. The kernel \
+              allows it only where device addresses and partition addresses agree modulo these units; a partition that starts elsewhere is \
+              opened without atomic writes, and each write that asks for one (RWF_ATOMIC) fails with EOPNOTSUPP, whatever the device can do.",
         evidence: "sysfs `queue/atomic_write_unit_min_bytes` and `queue/atomic_write_boundary_bytes`, and the partition's start.",
         example: "Smallest atomic write 4,096, boundary 131,072; start at sector 2,080: 2,080 × 512 = 1,064,960 = 8 × 131,072 + 16,384: \
                   refused. 2,048 × 512 = 8 × 131,072 + 0: allowed.",
@@ -32,9 +33,10 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.data_partitions() {
+        // The kernel asks the disk that the partition is one of, whatever that lies on.
         let Some((device, needs)) = context
-            .device_of(id)
-            .and_then(|(device, facts)| Some((device, needs(facts)?)))
+            .disk_of(id)
+            .and_then(|disk| Some((disk, needs(context.stack.layer(disk))?)))
         else {
             continue;
         };
@@ -79,7 +81,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::Key;
+    use straddle_stack::{Key, LayerKind};
 
     fn drive(sector: u64, boundary: u64) -> Lab {
         let mut lab = Lab::new();
@@ -102,6 +104,36 @@ mod tests {
             Severity::Warning,
             "63 × 512 = 32,256 = 7 × 4,096 + 3,584",
         );
+    }
+
+    #[test]
+    fn the_disk_with_the_table_decides_in_every_nesting() {
+        for (kind, format) in [
+            (LayerKind::Volume, "lvm"),
+            (LayerKind::Array, "raid1"),
+            (LayerKind::Device, "loop"),
+            (LayerKind::Container, "qcow2"),
+        ] {
+            let nested = |limits: bool, sector| {
+                let mut lab = Lab::new();
+                let disk = lab.disk(4096);
+                lab.bytes(disk, Key::AtomicWriteMin, 4096);
+                let inner = lab.upper(kind, format, disk, (1 << 30) + 512);
+                if limits {
+                    lab.bytes(inner, Key::AtomicWriteMin, 4096);
+                }
+                lab.partition(inner, sector);
+                lab
+            };
+            // Without limits of its own it has no atomic writes to lose.
+            nested(false, 63).none(&RULE);
+            nested(true, 2048).none(&RULE);
+            nested(true, 63).one(
+                &RULE,
+                Severity::Warning,
+                "63 × 512 = 32,256 = 7 × 4,096 + 3,584",
+            );
+        }
     }
 
     #[test]

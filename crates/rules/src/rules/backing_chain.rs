@@ -21,8 +21,9 @@ pub(crate) static RULE: Rule = Rule {
                    file above it hides that.",
         example: "base.qcow2, monday.qcow2, tuesday.qcow2: a block that only the base holds is looked up in three tables. When tuesday.qcow2 holds \
                   5% of the disk, 95% of evenly spread reads go on to monday.qcow2.",
-        fix: "Shorten it. Running under libvirt: `virsh blockcommit DOMAIN vda --active --pivot`, or `virsh blockpull`. Off: `qemu-img commit`, \
-              `qemu-img rebase`, `Merge-VHD`, or delete snapshots in the hypervisor that made them. A whole copy: `qemu-img convert`.",
+        fix: "Shorten it. Running under libvirt: `virsh blockcommit DOMAIN vda --active --pivot`, or `virsh blockpull DOMAIN vda`. Off: \
+              `qemu-img commit TOP`, `qemu-img rebase -b BASE -F qcow2 TOP`, `Merge-VHD`, or delete snapshots in the hypervisor that made \
+              them. A whole copy: `qemu-img convert -O qcow2 OLD NEW`.",
         fix_safety: "Committing writes into the lower file: every other disk that rests on it is destroyed by that. Use the hypervisor's own means for \
                      its snapshots, have a backup, and never change a file of a chain while a machine runs on it.",
         references: &[

@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
         example: "8 KiB on stripe units of 64 KiB: 8,192 = 0 × 65,536 + 8,192: of requests of 64 KiB every one touches two members.",
         fix: "Make the backing device with an offset that is a multiple of the full stripe: `make-bcache -B --data-offset 2048 DEVICE` (in sectors; \
               1 MiB). A backing device that is there must be copied to a new one.",
-        fix_safety: "`make-bcache` destroys what is there. Before anything is changed, write the cache back and detach it (`echo 1 > \
+        fix_safety: "make-bcache destroys what is there. Before anything is changed, write the cache back and detach it (`echo 1 > \
                      /sys/block/bcache0/bcache/detach`), and wait until `state` says `no cache`.",
         references: &[
             "make-bcache(8), --data-offset",

@@ -20,7 +20,8 @@ pub(crate) static RULE: Rule = Rule {
                    and the price says so.",
         example: "qcow2 with clusters of 512 bytes on 4 KiB sectors: a 4 KiB write to eight clusters that lie apart rewrites eight sectors, each after \
                   reading it: 16 operations instead of 1.",
-        fix: "Convert into larger blocks: `qemu-img convert -O qcow2 -o cluster_size=64k`; for VHDX a block of at least 1 MiB is the rule.",
+        fix: "Convert into larger blocks: `qemu-img convert -O qcow2 -o cluster_size=64k OLD NEW`; for VHDX a block of at least 1 MiB is the \
+              rule.",
         fix_safety: "Shut the guest down and convert into a new file; a backing chain must be converted as a whole.",
         references: &[
             "QEMU docs/interop/qcow2.rst: cluster_bits",

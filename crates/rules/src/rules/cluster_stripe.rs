@@ -19,8 +19,8 @@ pub(crate) static RULE: Rule = Rule {
               whole block to RAID 5 or 6 is a read-modify-write at its ends.",
         evidence: "The block size from the container's header, the stripe from the array or from a flag, and every entry of the block table.",
         example: "Clusters of 64 KiB on a stripe unit of 96 KiB: 98,304 ÷ 65,536 = 1.5. Every third cluster lies on two disks.",
-        fix: "Choose a cluster size that the stripe divides, when the disk is made or converted: `qemu-img convert -O qcow2 -o cluster_size=…`; for a full stripe \
-              that is no power of two there is none, and a smaller cluster loses nothing.",
+        fix: "Choose a cluster size that the stripe divides, when the disk is made or converted: `qemu-img convert -O qcow2 -o \
+              cluster_size=… OLD NEW`; for a full stripe that is no power of two there is none, and a smaller cluster loses nothing.",
         fix_safety: "Convert into a new file while the guest is off. Larger clusters make the first write after a snapshot copy more.",
         references: &[
             "qemu-img(1): cluster_size",

@@ -19,10 +19,10 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "One pass over the disk's tables, which mark compressed clusters; the algorithm from the header.",
         example: "qcow2 from `qemu-img convert -c`, 64 KiB clusters: a write of 4,096 bytes reads and unpacks one cluster and writes 65,536, \
                   16 times what was asked. A read of 4,096 unpacks 65,536 too, each time unless QEMU still has it.",
-        fix: "For a disk in use: `qemu-img convert -O qcow2 OLD NEW` without `-c`. For a template: leave it as it is and let machines run on \
-              overlays (`qemu-img create -b`), which only read it; or unpack it once when it is deployed.",
-        fix_safety: "Convert while the machine is off, into a new file; the new one needs the space of the uncompressed data. `qemu-img compare` \
-                     shows that both hold the same.",
+        fix: "For a disk in use: `qemu-img convert -O qcow2 OLD NEW` without -c. For a template: leave it as it is and let machines run on \
+              overlays (`qemu-img create -f qcow2 -b BASE -F qcow2 NEW`), which only read it; or unpack it once when it is deployed.",
+        fix_safety: "Convert while the machine is off, into a new file; the new one needs the space of the uncompressed data. `qemu-img \
+                     compare OLD NEW` shows that both hold the same.",
         references: &[
             "QEMU docs/interop/qcow2.txt: Compressed Clusters Descriptor",
             "qemu-img(1): convert -c, \"compressed clusters are read-only\"",

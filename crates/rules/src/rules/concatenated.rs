@@ -19,11 +19,11 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The segments of the volume, from its metadata or the device-mapper table, and the disks at the bottom of each.",
         example: "2 TiB = 1 TiB on sda (50%) + 1 TiB on sdb (50%): a scan reads sda for the first half and sdb for the second, never both; \
                   striped over two, it would read both all the time.",
-        fix: "Where several disks are to work together, make the volume striped: `lvcreate --type striped --stripes N --stripesize 64k`, or \
-              `lvconvert` it by way of RAID; md level 0, 10, 5 or 6 in place of linear. Where many independent streams are spread over the whole \
-              volume, or where it only ever grows by a disk, leave it.",
-        fix_safety: "`lvcreate` and a copy, or `pvmove`, keep the old volume until it is done. A striped volume is lost with any one of its \
-                     disks, a concatenated one too for most filesystems: have a backup that was test-restored.",
+        fix: "Where several disks are to work together, make the volume striped: `lvcreate --type striped --stripes N --stripesize 64k -l N \
+              VG`, or convert it by way of RAID (lvmraid(7)); md level 0, 10, 5 or 6 in place of linear. Where many independent streams are \
+              spread over the whole volume, or where it only ever grows by a disk, leave it.",
+        fix_safety: "Making another volume and copying, or `pvmove OLD NEW`, keep the old volume until it is done. A striped volume is lost \
+                     with any one of its disks, a concatenated one too for most filesystems: have a backup that was test-restored.",
         references: &[
             "lvmraid(7), lvcreate(8), --stripes",
             "Linux md(4), LINEAR and RAID0",

@@ -22,8 +22,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The data offset in the container's header and every entry of its block table; the place of the file on its disk where it is known.",
         example: "A VDI from qemu-img: blocks of 1 MiB at 1,024 + n × 1,048,576. 1,024 = 0 × 4,096 + 1,024, so every block is off by 1 KiB, and a guest \
                   that writes 4 KiB pays 4 operations instead of 1.",
-        fix: "Convert into a format or with a program that aligns the data: `qemu-img convert -O qcow2`, `-O vhdx` or `-O raw`; VirtualBox itself \
-              (`VBoxManage clonemedium old.vdi new.vdi`, 4.0 and later) begins the data of a new VDI at 1 MiB.",
+        fix: "Convert into a format or with a program that aligns the data: `qemu-img convert -O qcow2 OLD NEW`, -O vhdx or -O raw; \
+              VirtualBox itself (`VBoxManage clonemedium old.vdi new.vdi`, 4.0 and later) begins the data of a new VDI at 1 MiB.",
         fix_safety: "Shut the guest down and convert into a new file; snapshots are not carried over unless they are merged first. Keep the old file until \
                      the guest has started from the new one.",
         references: &[

@@ -17,10 +17,11 @@ pub(crate) static RULE: Rule = Rule {
               a greater worry than any misalignment.",
         evidence: "The structure's own bytes, shown with the value found and the value expected.",
         example: "A GPT whose header checksum is 0x1234abcd while the bytes give 0x5f3a9c01; the copy at the end of the disk is intact.",
-        fix: "Find out first which copy is right. `sgdisk --verify` compares, `sgdisk --backup` saves; gdisk's recovery menu writes one copy over \
-              the other. An image that was grown has its backup table in the middle: `sgdisk --move-second-header`.",
-        fix_safety: "Do not let a tool repair anything before the first and last megabyte are saved. On a failing disk copy the whole of \
-                     it first (`ddrescue`).",
+        fix: "Find out first which copy is right. `sgdisk --verify DISK` compares, `sgdisk --backup=FILE DISK` saves; gdisk's recovery menu \
+              writes one copy over the other. An image that was grown has its backup table in the middle: `sgdisk --move-second-header \
+              DISK`.",
+        fix_safety: "Do not let a tool repair anything before the first and last megabyte are saved. On a failing disk copy the whole of it \
+                     first (`ddrescue DISK COPY MAP`).",
         references: &[
             "UEFI 2.10, 5.3.2 GPT header: HeaderCRC32, AlternateLBA",
             "sgdisk(8), --verify",

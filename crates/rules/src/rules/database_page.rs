@@ -1,5 +1,5 @@
-use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, LayerKind, Seen};
+use straddle_geometry::{Bytes, Unit};
+use straddle_stack::{GridRole, Layer, LayerId, LayerKind, Seen, SeenGrid};
 
 use crate::context::Findings;
 use crate::wording::{Correlation, division};
@@ -12,19 +12,23 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     page: Page {
         checks: "Whether the pages of a database file begin on physical sectors, are whole numbers of them, and lie each within one \
-                 allocation unit.",
+                 allocation unit. For SQL Server also whether the sectors are larger than 4 KiB, with which it does not run.",
         why: "A page that covers sectors in part makes each page write a read-modify-write, and can be torn when power fails in between. A page \
               larger than the cluster may be cut in two at the end of an extent.",
         evidence: "The page size from the file's first page; sectors and clusters from the layers below, or assumed or given by a flag when the \
                    file is looked at by itself.",
-        example: "SQL Server pages of 8,192 bytes on a drive with 16,384-byte sectors: 8,192 ÷ 16,384 = 0.5; each page write rewrites one whole \
-                  sector. With 4 KiB clusters, 8,192 ÷ 4,096 = 2 clusters may be apart.",
-        fix: "Databases whose page size can be chosen: make it a multiple of the sector. Otherwise use a volume whose sectors divide \
-              the page, and 64 KiB clusters. Keep torn-page protection on (`full_page_writes`, `doublewrite`, `CHECKSUM`).",
+        example: "PostgreSQL pages of 8,192 bytes on a drive with 16,384-byte sectors: 8,192 ÷ 16,384 = 0.5; each page write rewrites one \
+                  whole sector. With 4 KiB clusters, 8,192 ÷ 4,096 = 2 clusters may be apart. SQL Server on the same drive: no price, since \
+                  it supports sectors of 512 and 4,096 bytes only and does not start.",
+        fix: "Databases whose page size can be chosen: make it a multiple of the sector. Otherwise use a volume whose sectors divide the \
+              page, and 64 KiB clusters. Keep torn-page protection on (`full_page_writes`, `doublewrite`, `CHECKSUM`). SQL Server: put its \
+              files on storage that reports 512 or 4,096; where an NVMe drive reports more to Windows 11 or Server 2022, Microsoft names a \
+              registry value, ForcedPhysicalSectorSizeInBytes = `* 4095`, for its driver.",
         fix_safety: "The page size is fixed when a database is created: changing it means dumping and loading.",
         references: &[
             "https://www.postgresql.org/docs/current/runtime-config-wal.html: full_page_writes",
             "https://learn.microsoft.com/en-us/sql/relational-databases/pages-and-extents-architecture-guide",
+            "https://learn.microsoft.com/en-us/troubleshoot/sql/database-engine/database-file-operations/troubleshoot-os-4kb-disk-sector-size",
         ],
     },
     check,
@@ -41,6 +45,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             let Seen::Uniform(seen) = grid.seen else {
                 continue;
             };
+            if layer.format.as_deref() == Some("sqlserver") && sector > Unit::B4096 {
+                findings.push(unsupported(id, layer, grid));
+                continue;
+            }
             let fits = size.bytes().is_multiple_of(sector);
             if fits && seen.contains(Bytes::ZERO) {
                 continue;
@@ -99,6 +107,23 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
+/// SQL Server does not start there, so there is nothing to price.
+fn unsupported(id: LayerId, layer: &Layer, grid: &SeenGrid<'_>) -> Finding {
+    let sector = grid.fact.value.unit();
+    let title = format!(
+        "{}: SQL Server does not run on physical sectors of {sector}",
+        layer.name
+    );
+    Finding::new(RULE.code, Severity::Warning, id, title)
+        .evidence(&grid.fact.source, format!("physical sector = {sector}"))
+        .arithmetic(format!(
+            "{} > 4,096, the largest that it supports",
+            sector.bytes().grouped()
+        ))
+        .note("no price: it is refused, not slow")
+        .help("put the file on storage that reports sectors of 512 or 4,096 bytes")
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -107,10 +132,14 @@ mod tests {
     use straddle_stack::{GridRole, LayerKind};
 
     fn pages(physical: u64, at: u64) -> Lab {
+        pages_of("postgres", physical, at)
+    }
+
+    fn pages_of(database: &'static str, physical: u64, at: u64) -> Lab {
         let mut lab = Lab::new();
         let disk = lab.disk(physical);
         let file = lab.file(disk, &[(0, 1 << 20, at)]);
-        let pages = lab.upper(LayerKind::DatabasePage, "sqlserver", file, 0);
+        let pages = lab.upper(LayerKind::DatabasePage, database, file, 0);
         lab.grid(pages, GridRole::DatabasePage, 8192);
         lab
     }
@@ -119,6 +148,20 @@ mod tests {
     fn pages_that_do_not_fit_are_found() {
         pages(16_384, 1 << 20).one(&RULE, Severity::Warning, "8,192 ÷ 16,384 = 0.5");
         pages(4096, 32_256).one(&RULE, Severity::Error, "3,584 = 0 × 4,096 + 3,584");
+    }
+
+    #[test]
+    fn sql_server_is_not_priced_where_it_does_not_run() {
+        let line = "8,192 > 4,096, the largest that it supports";
+        let finding = pages_of("sqlserver", 8192, 1 << 20).one(&RULE, Severity::Warning, line);
+        assert!(finding.prices.is_none());
+        pages_of("sqlserver", 16_384, 32_256).one(
+            &RULE,
+            Severity::Warning,
+            "16,384 > 4,096, the largest that it supports",
+        );
+        pages_of("sqlserver", 4096, 1 << 20).none(&RULE);
+        pages_of("postgres", 8192, 1 << 20).none(&RULE);
     }
 
     #[test]

@@ -16,9 +16,10 @@ pub(crate) static RULE: Rule = Rule {
               lose everything. Placement does not change: findings about starts and stripes hold as they are.",
         evidence: "sysfs `md/degraded`, the device-mapper table, or the roles in the newest superblock.",
         example: "RAID 5 over 4 disks of which one failed: a read of 64 KiB that was one request becomes three, for one unit in four.",
-        fix: "Replace the member: `mdadm --manage /dev/mdN --add /dev/DISK`, then wait for the rebuild in /proc/mdstat.",
-        fix_safety: "Look at the remaining members first (`smartctl -a`): the rebuild reads all of them from end to end. Have a backup that was \
-                     test-restored.",
+        fix: "Replace the member: `mdadm --manage /dev/mdN --add /dev/X`, then wait for the rebuild (`mdadm --wait /dev/mdN`, `cat \
+              /proc/mdstat`).",
+        fix_safety: "Look at the remaining members first (`smartctl -a /dev/X`): the rebuild reads all of them from end to end. Have a \
+                     backup that was test-restored.",
         references: &[
             "md(4), degraded operation",
             "Linux Documentation/admin-guide/md.rst: degraded",

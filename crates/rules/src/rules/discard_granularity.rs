@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
                   the cluster on, before anything is freed. With VHDX blocks of 32 MiB it is 8,192.",
         fix: "libvirt: `<driver name='qemu' type='qcow2' discard='unmap'/>` and `<blockio logical_block_size='512' physical_block_size='4096' \
               discard_granularity='65536'/>`. QEMU: `discard_granularity=65536` of the device. Incus sets it since #3922. New VHDX for \
-              Linux guests: `New-VHD -BlockSizeBytes 1MB`, and `mkfs.ext4 -G 4096`. VirtualBox: `--nonrotational on --discard on`.",
+              Linux guests: `New-VHD -BlockSizeBytes 1MB`, and `mkfs.ext4 -G 4096 DEVICE`. VirtualBox: `--nonrotational on --discard on`.",
         fix_safety: "Changing the granularity needs a restart of the machine and moves no data. Then `fstrim -av` once. Trim gives up what deleted \
                      files held: no undelete afterwards.",
         references: &[

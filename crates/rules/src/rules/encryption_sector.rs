@@ -1,8 +1,9 @@
+use straddle_geometry::Unit;
 use straddle_stack::{GridRole, LayerKind};
 
 use super::smaller_than_sector::{finding, larger_sector};
 use crate::context::Findings;
-use crate::{Code, Context, Page, Rule, Severity, Status};
+use crate::{Code, Context, Finding, Page, Rule, Severity, Status, refused_above};
 
 pub(crate) static RULE: Rule = Rule {
     code: Code(601),
@@ -16,12 +17,19 @@ pub(crate) static RULE: Rule = Rule {
               the disk answers with a read-modify-write. With dm-integrity each sector has its own tag as well.",
         evidence: "The header or the device-mapper table (512 bytes unless a `sector_size` is given), and the physical sector below.",
         example: "LUKS1 always has 512-byte sectors: 4,096 ÷ 512 = 8 in each physical sector.",
-        fix: "New volumes: `cryptsetup luksFormat --type luks2 --sector-size 4096` (the default since 2.4.0 where the disk reports 4K). Existing \
-              LUKS2 volumes: `cryptsetup reencrypt --sector-size 4096`, offline.",
-        fix_safety: "The filesystem on top must have blocks of at least 4 KiB, or it can no longer be mounted. Re-encryption rewrites \
-                     everything; it is resumable, but back up header and data first (`luksHeaderBackup`).",
+        fix: "New volumes: `cryptsetup luksFormat --type luks2 --sector-size 4096 DEVICE` (the default since 2.4.0 where the disk reports \
+              4K). Existing LUKS2 volumes: unmount what is in it, but activate the volume first (`cryptsetup open DEVICE NAME`), then \
+              `cryptsetup reencrypt --sector-size 4096 DEVICE`. On a closed volume cryptsetup refuses to make sectors larger, unless it is \
+              forced to (`--force-offline-reencrypt`), since it then cannot see what is in it. LUKS1 has no larger sectors: convert the \
+              header first (`cryptsetup convert --type luks2 DEVICE`) or make a new volume.",
+        fix_safety: "What is in it must be usable on logical sectors of 4,096 bytes, or it can no longer be mounted: blocks of at least 4 \
+                     KiB are not enough. XFS goes by its own sectors (`xfs_info`: sectsz), which are 512 in many a filesystem with blocks of \
+                     4 KiB; FAT, exFAT and NTFS have sectors too, and a partition table written for 512 is no longer found. cryptsetup looks \
+                     at a filesystem that lies directly in an active volume, not at what lies in LVM or partitions there. Re-encryption \
+                     rewrites everything; it is resumable, but back up header and data first (`cryptsetup luksHeaderBackup DEVICE --header-backup-file FILE`).",
         references: &[
-            "cryptsetup(8), --sector-size",
+            "cryptsetup-reencrypt(8), --sector-size, --force-offline-reencrypt",
+            "Linux fs/xfs/xfs_buf.c, xfs_setsize_buftarg: a device sector larger than the filesystem's is refused",
             "cryptsetup docs/v2.4.0-ReleaseNotes",
         ],
     },
@@ -43,14 +51,19 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 &size,
                 sector,
             );
-            findings.extend(found.map(|found| match layer.format.as_deref() {
+            let found = found.map(|found| match layer.format.as_deref() {
                 // It takes the sectors that the disk reports.
                 Some("bitlocker") => found,
                 Some("integrity") => found.help(
-                    "integritysetup format --sector-size 4096, which destroys what is there; all blocks above must be 4 KiB or more",
+                    "integritysetup format --sector-size 4096, which destroys what is there; what lies above must have sectors of 4,096 bytes",
                 ),
-                _ => found.help("LUKS2: cryptsetup reencrypt --sector-size 4096, when all blocks above are 4 KiB or more"),
-            }));
+                _ => found.help(
+                    "LUKS2: unmount what is in it, leave the volume open, and cryptsetup reencrypt --sector-size 4096 DEVICE; what lies above must \
+                     have sectors of 4,096 bytes",
+                ),
+            });
+            let refused = refused_above(context.stack, id, Unit::B4096);
+            findings.extend(found.map(|found| refused.into_iter().fold(found, Finding::note)));
         }
     }
 }
@@ -60,7 +73,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, LayerKind};
+    use straddle_stack::{GridRole, Key, LayerKind};
 
     fn crypt(sector: u64) -> Lab {
         let mut lab = Lab::new();
@@ -73,6 +86,18 @@ mod tests {
     #[test]
     fn eight_small_sectors_share_one() {
         crypt(512).one(&RULE, Severity::Note, "4,096 ÷ 512 = 8");
+    }
+
+    #[test]
+    fn what_could_not_be_mounted_any_more_is_named() {
+        for (sector, notes) in [(512, 1), (4096, 0)] {
+            let mut lab = crypt(512);
+            let crypt = lab.stack.iter().last().expect("the volume").0;
+            let xfs = lab.filesystem("xfs", crypt, 4096);
+            lab.bytes(xfs, Key::SectorSize, sector);
+            let finding = lab.one(&RULE, Severity::Note, "4,096 ÷ 512 = 8");
+            assert_eq!(finding.notes.len(), notes, "{finding:#?}");
+        }
     }
 
     #[test]

@@ -15,9 +15,10 @@ pub(crate) static RULE: Rule = Rule {
               land on one member.",
         evidence: "Superblock bytes 0x164 (stride) and 0x170 (stripe width), both in blocks; the array's geometry from md, \
                    device-mapper or the flags.",
-        example: "stride 16 × 4,096 = 65,536 on an md array with 524,288-byte chunks: 65,536 ≠ 524,288, so one chunk in eight begins a file.",
-        fix: "`tune2fs -E stride=N,stripe_width=M DEVICE` with N = stripe unit ÷ block size and M = N × data members. Mounted with \
-              `stripe=M` it takes effect at once.",
+        example: "stride 16 × 4,096 = 65,536 on an md array with 524,288-byte chunks: 65,536 ≠ 524,288. Large files are begun on multiples \
+                  of 65,536, and of eight such places one is the beginning of a chunk.",
+        fix: "`tune2fs -E stride=N,stripe_width=M DEVICE` with N = stripe unit ÷ block size and M = N × data members. `mount -o \
+              stripe=M DEVICE DIR` does so for one mount.",
         fix_safety: "Safe at any time: only hints in the superblock change. Files already written stay where they are.",
         references: &[
             "tune2fs(8), -E stride, stripe_width",

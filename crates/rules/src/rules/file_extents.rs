@@ -22,8 +22,10 @@ pub(crate) static RULE: Rule = Rule {
                   only, 25% more operations.",
         fix: "If the whole file is off, the partition or volume is: see the findings there. If parts are, copy the file into free space that is \
               large enough in one piece (preallocate it), or use larger clusters or the filesystem's stripe setting.",
-        fix_safety: "Stop the database or use its own means (`ALTER DATABASE … MOVE`, a backup and restore); never defragment a file \
-                     that is open without the vendor's blessing. Check the extents of the copy before the old file goes.",
+        fix_safety: "Stop the database or use its own means. SQL Server: `ALTER DATABASE d MODIFY FILE (NAME = logical, FILENAME = 'path')`, \
+                     then the database is set OFFLINE, the file is copied to that path, and it is set ONLINE; or a backup and a restore WITH \
+                     MOVE. Never defragment a file that is open without the vendor's blessing. Check the extents of the copy before the old \
+                     file goes.",
         references: &["Linux Documentation/filesystems/fiemap.rst", "filefrag(8)"],
     },
     check,

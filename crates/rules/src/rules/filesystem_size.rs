@@ -18,8 +18,8 @@ pub(crate) static RULE: Rule = Rule {
               smaller disk, which may have kept that disk's geometry too.",
         evidence: "The total number of blocks or sectors in the superblock, and the length of the partition, volume or image.",
         example: "2,560 blocks × 4,096 = 10,485,760 in a partition of 20,472 × 512 = 10,481,664: the last block is missing.",
-        fix: "Larger: restore the partition's length or get the whole image before anything is mounted. Smaller: grow it (`resize2fs`, \
-              `xfs_growfs`, `ntfsresize`), or leave it.",
+        fix: "Larger: restore the partition's length or get the whole image before anything is mounted. Smaller: grow it (`resize2fs DEVICE`, \
+              `xfs_growfs DIR`, `ntfsresize DEVICE`), or leave it.",
         fix_safety: "Do not run a filesystem check that repairs on a filesystem that is cut short: it throws away what it cannot see. \
                      Lengthen the partition first.",
         references: &[

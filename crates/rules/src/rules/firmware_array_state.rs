@@ -17,7 +17,8 @@ pub(crate) static RULE: Rule = Rule {
               dirty volume with parity is synchronised before anything else when it is started again.",
         evidence: "The state fields of the metadata on the members (IMSM: map state, migration type, dirty flag; DDF: VD_State and Init_State).",
         example: "IMSM: map state 2 (degraded), migration type 1 (rebuilding): the volume runs without one member, which is being filled.",
-        fix: "Let it finish: `cat /proc/mdstat` and `mdadm --wait /dev/md126`, or the vendor's tool; replace a disk that failed. Then check again.",
+        fix: "Let it finish: `cat /proc/mdstat` and `mdadm --wait /dev/mdN`, or the vendor's tool; replace a disk that failed. Then check \
+              again.",
         fix_safety: "Change no partition, and measure nothing, while a volume is rebuilt or migrated. A degraded volume without redundancy \
                      left is lost with the next disk: back it up first.",
         references: &[

@@ -21,11 +21,11 @@ pub(crate) static RULE: Rule = Rule {
                    `--stripe-width`.",
         example: "LVM before 2.02.73 put the first extent at 192 KiB. On four data members of 64 KiB: 196,608 = 0 × 262,144 + 196,608. A \
                   write of 256 KiB at the start of a volume then changes 64 KiB of one stripe and 192 KiB of the next.",
-        fix: "`pvcreate --dataalignment` with the full stripe (or a common multiple with 1 MiB) before the group is made; `lvm dumpconfig \
-              --type default devices/data_alignment_detection` should say 1, then pvcreate finds md's width itself. A group with data: make \
-              another physical volume with the right alignment, `pvmove` there, and re-create the first.",
-        fix_safety: "`pvcreate` destroys what the device holds. `pvmove` keeps volumes usable and can be interrupted; have a backup that was \
-                     test-restored.",
+        fix: "`pvcreate --dataalignment 384k DEVICE`, with the full stripe (or a common multiple with 1 MiB), before the group is made; \
+              `lvmconfig --type default devices/data_alignment_detection` should say 1, then pvcreate finds md's width itself. A group with \
+              data: make another physical volume with the right alignment, `pvmove OLD NEW`, and re-create the first.",
+        fix_safety: "pvcreate destroys what the device holds. `pvmove OLD NEW` keeps volumes usable and can be interrupted; have a backup \
+                     that was test-restored.",
         references: &[
             "pvcreate(8), --dataalignment",
             "lvm.conf(5), devices/data_alignment_detection",

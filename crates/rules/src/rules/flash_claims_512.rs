@@ -18,8 +18,9 @@ pub(crate) static RULE: Rule = Rule {
                    granularity and the atomic write unit on power failure, which is often one block.",
         example: "A SATA SSD reporting 512/512 and a start at sector 63: no rule fires at 512, while at the 4,096 that the flash most likely \
                   uses 32,256 = 7 × 4,096 + 3,584.",
-        fix: "Treat it as 4,096: `straddle check --physical-sector 4K`, `mkfs.xfs -s size=4096`, `zpool create -o ashift=12`. Some drives can \
-              be formatted with 4K blocks (`nvme format --lbaf`, `hdparm --set-sector-size`).",
+        fix: "Treat it as 4,096: `straddle check --physical-sector 4K`, `mkfs.xfs -s size=4096 DEVICE`, `zpool create -o ashift=12 NEW \
+              DISKS`. Some drives can be formatted with 4K blocks (`nvme format --lbaf=N DEVICE`, `hdparm --please-destroy-my-drive \
+              --set-sector-size 4096 DEVICE`).",
         fix_safety: "Changing the sector size of a drive erases it. Assuming 4,096 where the truth is 512 costs nothing but a little space.",
         references: &[
             "https://github.com/openzfs/zfs/issues/13917",

@@ -7,12 +7,14 @@ pub(crate) const PAGES: &[Folklore] = &[
         name: "tracks",
         belief: "Partitions must start on a track or cylinder boundary",
         truth: "Sector 63 was the first sector of the second track of an invented geometry: 63 sectors a track, 255 heads. Disks have had \
-                zones with different numbers of sectors per track since about 1990, and have hidden their geometry ever since; the \
-                numbers 63 and 255 are simply the largest that a BIOS call could carry. No boundary of anything real lies at sector 63. \
+                zones with different numbers of sectors per track since about 1990, and have hidden their geometry ever since. 63 \
+                is the largest sector number that fits the six bits of a BIOS call; its eight bits for heads carry 0 to 255, which are \
+                256 heads; but MS-DOS up to 7.10 cannot handle 256 (the number overflows a byte), so BIOSes stop at 255. No boundary of anything real lies at sector 63. \
                 \n\nWhat a start must match are the boundaries that exist: physical sectors, stripe units, flash pages. None of them is a \
                 track.",
         references: &[
             "INT 13h/AH=08h register layout: 6 bits for sectors, 8 bits for heads",
+            "https://en.wikipedia.org/wiki/Cylinder-head-sector: why 255 heads and not 256",
             "UEFI 2.10, 5.2.1 Legacy MBR",
         ],
     },

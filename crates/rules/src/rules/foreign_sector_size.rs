@@ -18,8 +18,9 @@ pub(crate) static RULE: Rule = Rule {
                    `queue/logical_block_size`, or `--logical-sector`).",
         example: "A 512e disk moved out of a USB bridge that presented 4,096-byte sectors: the header is at byte 4,096, the kernel looks at \
                   byte 512. Start 256 × 4,096 = 1,048,576, but 256 × 512 = 131,072.",
-        fix: "Attach the disk the way it was partitioned, or read it through a loop device with the table's sector size \
-              (`losetup --sector-size 4096`), and copy. To convert, write a new table with the same starts and lengths in bytes.",
+        fix: "Attach the disk the way it was partitioned, or read it through a loop device with the table's sector size (`losetup \
+              --sector-size 4096 --partscan --find --show DISK`), and copy. To convert, write a new table with the same starts and lengths \
+              in bytes.",
         fix_safety: "Do not let a partitioner `repair` the table: it would write one with wrong positions. Save the first and last 34 \
                      sectors of both sizes before any change.",
         references: &[

@@ -21,12 +21,15 @@ pub(crate) static RULE: Rule = Rule {
                    512, which hypervisors show unless told otherwise.",
         example: "A raw image of a 4Kn disk, `qemu-img convert -O vhdx`: the GPT stands at byte 4,096, and the VHDX records sectors of 512, so the \
                   guest looks at byte 512. Partition 1 at 256 × 4,096 = 1,048,576 would be read as 256 × 512 = 131,072.",
-        fix: "Show the guest the sectors of the table: in libvirt `<blockio logical_block_size='4096' physical_block_size='4096'/>`, for QEMU \
-              `-device virtio-blk-pci,logical_block_size=4096`, for Cloud Hypervisor its sector size option. VHDX: `New-VHD \
-              -LogicalSectorSizeBytes` with the right size, and copy into it. Or write a new table with the same starts and lengths in \
-              bytes; a loop device reads the old one (`losetup --sector-size 4096` on the raw disk).",
-        fix_safety: "Let no partitioner or installer in the guest `repair` or `initialise` the disk: it would write over the table. Keep a copy of \
-                     the first and last MiB. Filesystems made with 4,096-byte sectors may refuse 512 (XFS) and the reverse.",
+        fix: "Show the guest the sectors of the table: in libvirt `<blockio logical_block_size='4096' physical_block_size='4096'/>`, for \
+              QEMU `-device virtio-blk-pci,drive=D,logical_block_size=4096,physical_block_size=4096` (QEMU refuses a logical block that is \
+              larger than the physical one), for Cloud Hypervisor its sector size option. VHDX: `New-VHD -Path NEW.vhdx -Dynamic -SizeBytes \
+              SIZE -LogicalSectorSizeBytes 4096` (or 512), and copy into it. Or write a new table with the same starts and lengths in bytes; \
+              a loop device reads the old one (`losetup --sector-size 4096 --partscan --find --show DISK`, on the raw disk).",
+        fix_safety: "Let no partitioner or installer in the guest `repair` or `initialise` the disk: it would write over the table. Keep a \
+                     copy of the first and last MiB. A filesystem can be mounted where the device's sector is no larger than its own: one \
+                     made with 4,096-byte sectors on a disk with 512, not one made with 512 (XFS with sectsz=512, FAT with 512) on a disk \
+                     with 4,096. On Linux that was tried; of Windows it was not verified.",
         references: &[
             "UEFI 2.10, 5.3.2 GPT header: in logical block 1",
             "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size",

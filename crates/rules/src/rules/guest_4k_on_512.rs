@@ -22,10 +22,11 @@ pub(crate) static RULE: Rule = Rule {
         example: "A VHDX with 4,096-byte logical sectors on an array of 512n disks: 4,096 ÷ 512 = 8 host sectors in each guest sector. Converted \
                   to raw and written to a 512n disk, its GPT header stands at byte 4,096, where no system with 512-byte sectors looks.",
         fix: "Nothing, where it runs well. When it must move: attach it beside a new disk with 512-byte sectors, partition that, and copy \
-              filesystem by filesystem (`xfs_copy`, `robocopy`, a backup and restore).",
-        fix_safety: "`qemu-img convert` and `Convert-VHD` copy sectors, not partition tables: the result looks empty (STR408). Filesystems whose \
-                     own sectors are 4,096 bytes (XFS with sectsz=4096, NTFS made there) mount on 512-byte sectors only where their driver \
-                     allows it.",
+              filesystem by filesystem (`xfs_copy SOURCE TARGET`, `robocopy`, a backup and restore).",
+        fix_safety: "qemu-img convert and Convert-VHD copy sectors, not partition tables: the result looks empty (STR408). Filesystems made \
+                     for 4,096-byte sectors are not the obstacle on Linux: only a device sector larger than the filesystem's own is refused, \
+                     so XFS with sectsz=4096 and FAT with sectors of 4,096 bytes can be mounted on 512 (whether Windows takes an NTFS with \
+                     4,096-byte sectors on a disk with 512 was not verified).",
         references: &[
             "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size",
             "https://learn.microsoft.com/en-us/troubleshoot/windows-server/backup-and-storage/support-policy-4k-sector-hard-drives",

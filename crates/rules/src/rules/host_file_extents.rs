@@ -20,8 +20,9 @@ pub(crate) static RULE: Rule = Rule {
                    entry of the container's block table; the price is counted over all of it.",
         example: "A qcow2 of 64 KiB clusters whose file begins 4 KiB behind a boundary of a 64 KiB stripe unit: each cluster lies on two disks of the array, and \
                   a 64 KiB request of the guest needs both.",
-        fix: "Copy the file into free space that is large enough in one piece: preallocate it (`qemu-img convert -o preallocation=falloc`, `fallocate`), or use a \
-              filesystem made for the stripe (`mkfs.xfs -d su=64k,sw=4`, `mkfs.ext4 -E stride=16`), or larger clusters for VM storage (64 KiB on NTFS and ReFS).",
+        fix: "Copy the file into free space that is large enough in one piece: preallocate it (`qemu-img convert -O qcow2 -o \
+              preallocation=falloc OLD NEW`, `fallocate -l SIZE FILE`), or use a filesystem made for the stripe (`mkfs.xfs -d su=64k,sw=4 \
+              DEVICE`, `mkfs.ext4 -E stride=16 DEVICE`), or larger clusters for VM storage (64 KiB on NTFS and ReFS).",
         fix_safety: "Shut the guest down or use the hypervisor's live storage migration; check the extents of the copy before the old file goes.",
         references: &[
             "Linux Documentation/filesystems/fiemap.rst",

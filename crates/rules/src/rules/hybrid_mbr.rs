@@ -17,8 +17,9 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The entries of the MBR in sector 0 and the GPT header in sector 1.",
         example: "The MBR says partition 2 starts at sector 63, the GPT says 2,048: Linux uses 2,048 × 512 = 1,048,576, an old Windows \
                   63 × 512 = 32,256.",
-        fix: "Where nothing needs the MBR any more, let `sgdisk` write a protective one (gdisk, expert menu, `n`). \
-              Otherwise change both tables together, and check both afterwards.",
+        fix: "Where nothing needs the MBR any more, put a protective one in its place: gdisk's expert menu does that, `printf \
+              'x\\nn\\nw\\ny\\n' | gdisk DISK` (sgdisk has no option for it). Otherwise change both tables together, and check both \
+              afterwards.",
         fix_safety: "A system that boots through the MBR no longer does after it is made protective. Keep a copy of the first sector.",
         references: &[
             "https://www.rodsbooks.com/gdisk/hybrid.html",
@@ -35,7 +36,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         findings,
         &[(OddityKind::HybridTable, Severity::Note)],
         "what follows is judged by the GPT",
-        "change both tables together, or make the MBR a protective one when nothing boots through it",
+        "change both tables together, or make the MBR a protective one (gdisk, expert menu, n) when nothing boots through it",
     );
 }
 

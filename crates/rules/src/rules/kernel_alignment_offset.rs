@@ -11,7 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     summary: "kernel calls an aligned partition misaligned: it measures against the minimum I/O size",
     status: Status::Stable,
     page: Page {
-        checks: "Whether the kernel's `alignment_offset` of a partition is above zero although the partition starts on a physical sector.",
+        checks: "Whether the kernel's `alignment_offset` of a partition is above zero although the partition starts on a physical sector. \
+                 The kernel counts from the start of the disk that the partition is one of, and knows that disk's limits only: of a loop \
+                 device or a logical volume it does not know where it lies.",
         why: "Nothing is paid for it at the physical sector. The kernel measures a partition against the larger of the physical sector and \
               `minimum_io_size`, so on a device that reports a stripe unit it answers another question than `is it on a sector`. Tools \
               that print only this number (`lsblk -t`, column ALIGNMENT) then alarm people for the wrong reason, and filesystem makers warn.",
@@ -47,16 +49,28 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         );
         let mut finding = Finding::new(RULE.code, Severity::Note, start.id, title)
             .evidence(&fact.source, format!("alignment_offset = {off}"));
-        if let Some(minimum) = context.below(start.id, GridRole::MinimumIo).next() {
+        // The kernel knows the disk that the partition is one of, with its own limits, and nothing of what that lies on.
+        let disk = context.disk_of(start.id);
+        let minimum = disk.and_then(|disk| context.stack.layer(disk).grid(GridRole::MinimumIo));
+        if let Some(minimum) = minimum {
             finding = finding.evidence(
-                &minimum.fact.source,
-                format!("minimum I/O size = {}", minimum.fact.value.unit()),
+                &minimum.source,
+                format!("minimum I/O size = {}", minimum.value.unit()),
             );
         }
+        let note = match disk.filter(|disk| *disk != start.grid.layer) {
+            None => "the kernel measures against the minimum I/O size, not the physical sector"
+                .to_owned(),
+            Some(disk) => format!(
+                "the kernel counts from the start of {}, and does not know where that lies on {}",
+                context.stack.layer(disk).name,
+                context.stack.layer(start.grid.layer).name
+            ),
+        };
         findings.push(
             finding
                 .arithmetic(remainder_line(start.layer, start.start, start.there))
-                .note("the kernel measures against the minimum I/O size, not the physical sector"),
+                .note(note),
         );
     }
 }
@@ -66,7 +80,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, Key, Value};
+    use straddle_stack::{GridRole, Key, LayerKind, Value};
 
     #[test]
     fn the_kernel_measures_against_the_minimum() {
@@ -81,6 +95,27 @@ mod tests {
             "63 × 512 = 32,256 = 3,584 (first boundary) + 7 × 4,096 + 0",
         );
         assert_eq!(finding.evidence[0].label, "alignment_offset = 36864");
+    }
+
+    #[test]
+    fn what_the_kernel_counts_from_is_named_in_every_nesting() {
+        for (kind, format) in [
+            (LayerKind::Volume, "lvm"),
+            (LayerKind::Array, "raid1"),
+            (LayerKind::Device, "loop"),
+        ] {
+            let mut lab = Lab::new();
+            let disk = lab.disk(4096);
+            // 512 bytes past a boundary, and sector 63 of it 4,096 + 3,584 − 512 further: on one.
+            let inner = lab.upper(kind, format, disk, (1 << 30) + 512);
+            lab.grid(inner, GridRole::MinimumIo, 4096);
+            let partition = lab.partition(inner, 63);
+            lab.set(partition, Key::AlignmentOffset, Value::SignedBytes(512));
+            let findings = lab.findings(&RULE);
+            assert_eq!(findings.len(), 1, "{format}: {findings:#?}");
+            assert!(findings[0].notes[0].starts_with("the kernel counts from the start of"));
+            assert!(findings[0].notes[0].ends_with("on sda"), "{findings:#?}");
+        }
     }
 
     #[test]

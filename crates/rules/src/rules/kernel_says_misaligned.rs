@@ -9,13 +9,15 @@ pub(crate) static RULE: Rule = Rule {
     summary: "kernel reports alignment_offset −1: limits below contradict each other",
     status: Status::Stable,
     page: Page {
-        checks: "Whether the kernel says `alignment_offset` = −1. It does when a device is stacked from others whose first boundaries or \
-                 preferred sizes cannot be satisfied together.",
-        why: "−1 is not an offset: it says that no start is aligned for everything below. cryptsetup and LVM treat it as 0, so what they place \
-              is off for some of the members, without a word.",
+        checks: "Whether the kernel says `alignment_offset` = −1. It does when a device is stacked from others, and what it expects of one \
+                 of them does not fit what it has so far.",
+        why: "−1 is not an offset: the kernel gives up saying where a boundary is. As a rule no start is aligned for everything below then. \
+              cryptsetup and LVM treat it as 0, so what they place may be off for some of the members, without a word.",
         evidence: "sysfs `alignment_offset` of the device; only the lowest layer that says it is reported.",
-        example: "md RAID 0 over drives whose LOWEST ALIGNED LBA is 7: the members' boundaries begin at 3,584, md's chunk at 0; \
-                  3,584 mod 65,536 ≠ 0, and the kernel answers −1.",
+        example: "md RAID 0 with a chunk of 64 KiB over drives whose first boundary is at 3,584. Where the two offsets differ, the kernel \
+                  adds to each its own larger of physical sector and minimum I/O size, and asks whether the larger sum is a multiple of the \
+                  smaller: 65,536 + 0 and 4,096 + 3,584 = 7,680; 65,536 = 8 × 7,680 + 4,096, so it answers −1. What that test stands for is \
+                  right here: 3,584 mod 4,096 ≠ 0, so no chunk starts on a sector.",
         fix: "Look at the members: give them partitions that start on their own boundary (STR109 and STR206 name it), and build the array on \
               those.",
         fix_safety: "Rebuilding an array member by member lowers its redundancy meanwhile; have a backup that was test-restored.",
@@ -47,7 +49,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         findings.push(
             Finding::new(RULE.code, Severity::Warning, id, title)
                 .evidence(&fact.source, "alignment_offset = -1")
-                .arithmetic("−1 is no offset: no start satisfies all limits below")
+                .arithmetic("−1 is no offset: the limits of what lies below do not fit together")
                 .note("cryptsetup and LVM take it for 0")
                 .help("compare the physical sectors and data offsets of the members below"),
         );
@@ -80,7 +82,7 @@ mod tests {
         let finding = lab.one(
             &RULE,
             Severity::Warning,
-            "−1 is no offset: no start satisfies all limits below",
+            "−1 is no offset: the limits of what lies below do not fit together",
         );
         assert_eq!(finding.layer, array);
     }

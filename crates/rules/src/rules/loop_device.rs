@@ -21,10 +21,11 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `loop/offset`, `loop/backing_file`, `loop/dio`, `queue/logical_block_size`; the file's extents where they could be \
                    asked for.",
         example: "`losetup --offset 32256`: 32,256 ÷ 4,096 = 7.875. Partitions inside that device which start at 1 MiB are off by 3,584 bytes.",
-        fix: "Attach the whole file and let the kernel find the partitions (`losetup --partscan`), or copy the part into a file of its own. \
-              `--sector-size 4096 --direct-io=on` matches a 4K file, if what is inside was made for 4K sectors.",
-        fix_safety: "Detach before changing anything. A table inside, written for 512-byte sectors, is not readable with `--sector-size \
-                     4096` (STR105).",
+        fix: "Attach the whole file and let the kernel find the partitions (`losetup --partscan --find --show FILE`), or copy the part into \
+              a file of its own. `losetup --sector-size 4096 --direct-io=on --find --show FILE` matches a 4K file, if what is inside was \
+              made for 4K sectors.",
+        fix_safety: "Detach before changing anything. A table inside, written for 512-byte sectors, is not readable with --sector-size 4096 \
+                     (STR105).",
         references: &["losetup(8)", "Linux drivers/block/loop.c: loop_update_dio"],
     },
     check,

@@ -20,10 +20,12 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `md/dev-*/offset`, the device-mapper table, and the grid of each member as it is seen at that place.",
         example: "Data offset of 2,050 sectors on a 4K-sector disk: 1,049,600 = 256 × 4,096 + 1,024. A member on a partition at sector 63: \
                   32,256 + 1,048,576 = 1,080,832 = 263 × 4,096 + 3,584.",
-        fix: "Re-create the member: move its partition to a boundary and let the array rebuild onto it, one member at a time; or give \
-              `--data-offset` when creating the array.",
-        fix_safety: "During a rebuild the array has less redundancy or none: check every other member first (`echo check > \
-                     md/sync_action`), have a backup that was test-restored. RAID 0 cannot be rebuilt.",
+        fix: "Move the partition of the member to a boundary and let the array rebuild onto it, one member at a time. Where the offset \
+              itself is off on all members, `mdadm --grow /dev/mdN --data-offset=1024K` moves the data of RAID 4, 5, 6 and 10 in place, \
+              towards the front; mdadm refuses an offset that is too large. Otherwise give `--data-offset` when creating the array, and \
+              restore.",
+        fix_safety: "During a rebuild or a reshape the array has less redundancy or none: check every other member first (`echo check > \
+                     /sys/block/mdN/md/sync_action`), have a backup that was test-restored. RAID 0 cannot be rebuilt.",
         references: &[
             "mdadm(8), --data-offset: members may have different offsets",
             "Linux Documentation/admin-guide/md.rst: dev-XXX/offset",

@@ -19,9 +19,12 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The data offset in the superblock of each member, or sysfs `md/dev-*/offset`; the grids below each member.",
         example: "Two members of an array with data at 2,048 sectors, the third, replaced years later, at 264,192 sectors. Both are multiples \
                   of 1 MiB: the array is as good as before. At 2,050 sectors the third would be off every grid.",
-        fix: "None is needed while every offset is on the grids below. Otherwise remove the member, and add it again with `mdadm --add \
-              --data-offset=OFFSET`; the offset has to leave room for the data.",
-        fix_safety: "While the member is rebuilt the array has less redundancy or none: `echo check > md/sync_action` first, and have a backup.",
+        fix: "None is needed while every offset is on the grids below. Otherwise take the member that is off out of the array and let it be \
+              added anew: `mdadm /dev/mdN --fail /dev/X --remove /dev/X`, `mdadm --zero-superblock /dev/X`, `mdadm --manage /dev/mdN --add \
+              /dev/X`. It then gets the offset of the others (tried with mdadm 4.2). An offset of your own cannot be given there: \
+              --data-offset is not valid with --add. Where the others are off too, see STR206.",
+        fix_safety: "While the member is rebuilt the array has less redundancy or none: `echo check > /sys/block/mdN/md/sync_action` first, \
+                     and have a backup.",
         references: &[
             "mdadm(8), --data-offset",
             "Linux Documentation/admin-guide/md.rst: dev-XXX/offset",
@@ -90,7 +93,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     grid.unit(),
                     context.stack.layer(member).name
                 ))
-                .help("remove the member that is off, and add it again with mdadm --add --data-offset=OFFSET on a boundary"),
+                .help("remove the member that is off, mdadm --zero-superblock it, and mdadm --add it again: it gets the offset of the others"),
             None => finding.note("all of them are on every boundary that is known below: this costs nothing"),
         };
         findings.push(finding);

@@ -17,10 +17,10 @@ pub(crate) static RULE: Rule = Rule {
               by hand, and what Straddle says of the array holds only if the first of them is right.",
         evidence: "The field on the member that differs, and the same field on the member that is believed.",
         example: "`sdc` records 1,204 events and `sda` 9,731: sdc dropped out of the array long ago, and its data are from then.",
-        fix: "`mdadm --examine` on every member shows all fields. A member that was left behind is added again with `mdadm --re-add` (bitmap) or \
-              `--add` (full rebuild).",
-        fix_safety: "`mdadm --assemble --force` writes to the metadata: take images of all members first, or work on overlays \
-                     (https://raid.wiki.kernel.org/index.php/Recovering_a_failed_software_RAID).",
+        fix: "`mdadm --examine /dev/X` on every member shows all fields. A member that was left behind is added again with `mdadm --manage \
+              /dev/mdN --re-add /dev/X` (with a bitmap), or with `mdadm --manage /dev/mdN --add /dev/X` (full rebuild).",
+        fix_safety: "`mdadm --assemble --force /dev/mdN MEMBERS` writes to the metadata: take images of all members first, or work on \
+                     overlays (https://raid.wiki.kernel.org/index.php/Recovering_a_failed_software_RAID).",
         references: &["md(4)", "mdadm(8), --examine, --re-add"],
     },
     check,

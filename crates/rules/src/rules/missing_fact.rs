@@ -1,7 +1,8 @@
+use std::collections::HashMap;
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source, Trust};
 
 use super::stripe_unit_unknown::is_single_drive;
-use crate::commands::{self, Lack, Supply};
+use crate::commands::{Lack, Supply, is_array, suitable};
 use crate::context::{Findings, is_extended, is_idle};
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
@@ -15,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
                  start of each partition, the allocation unit of what fills it, and the stripe unit where the disk is a volume of a RAID \
                  controller or of an array. One note for each disk.",
         why: "A partition without a start is not aligned, it is unknown. A physical sector that nobody printed is assumed to have 4 KiB, \
-              which is right for disks since about 2011 and wrong for older ones. Silence would look like an answer.",
+              which is right for 512e and 4Kn drives and wrong for 512n ones, which are sold for servers to this day. Silence would look like an answer.",
         evidence: "None: nothing was captured. Assumptions that took the place of a fact are named.",
         example: "`wmic partition` alone gives starts; `fsutil fsinfo ntfsinfo C:` adds the allocation unit, `perccli /cALL/vALL show all` the stripe \
                   unit.",
@@ -29,35 +30,40 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     let mut asked: Vec<Asked<'_>> = Vec::new();
+    let mut by_root: HashMap<LayerId, usize> = HashMap::new();
+    let mut by_lacks: HashMap<(Vec<LayerId>, Vec<Lack>), usize> = HashMap::new();
     for root in context.stack.roots() {
         let Some(platform) = context.stack.layer(root).text(Key::Platform) else {
             continue;
         };
         let own = of_root(context, root);
         let above: Vec<LayerId> = context.stack.above(root).collect();
+        let new = asked.len();
         // Members of one array that lack the same are one question.
-        let alike = asked
-            .iter_mut()
-            .find(|other| !above.is_empty() && other.above == above && other.own == own);
-        match alike {
-            Some(first) => first.more += 1,
-            None => asked.push(Asked {
-                root,
-                platform,
-                above,
-                own,
-                more: 0,
-                upper: Vec::new(),
-            }),
+        let first = match above.is_empty() {
+            true => new,
+            false => *by_lacks.entry((above, own.clone())).or_insert(new),
+        };
+        if let Some(first) = asked.get_mut(first) {
+            first.more += 1;
+            continue;
         }
+        by_root.insert(root, new);
+        asked.push(Asked {
+            root,
+            platform,
+            own,
+            more: 0,
+            upper: Vec::new(),
+        });
     }
     for (id, layer) in context.stack.iter() {
         // What lies on several disks is asked about once.
         let root = first_root(context, id);
-        if let Some(asked) = asked.iter_mut().find(|asked| asked.root == root) {
-            asked
-                .upper
-                .extend(of_layer(context, id, layer, asked.platform));
+        if let Some(index) = by_root.get(&root) {
+            let asked = &mut asked[*index];
+            let missing = of_layer(context, id, layer, asked.platform);
+            asked.upper.extend(missing);
         }
     }
     let mut given = Vec::new();
@@ -72,8 +78,6 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 struct Asked<'a> {
     root: LayerId,
     platform: &'a str,
-    /// What lies directly on the disk.
-    above: Vec<LayerId>,
     /// What is missing about the disk itself.
     own: Vec<Lack>,
     /// How many other disks lack the same.
@@ -204,32 +208,6 @@ fn is_no_filesystem(layer: &Layer) -> bool {
         .is_some_and(|kind| TYPES.iter().any(|other| other.eq_ignore_ascii_case(kind)))
 }
 
-/// Words in the model of a device that is a volume of an array.
-const ARRAYS: [&str; 22] = [
-    "PERC",
-    "MEGARAID",
-    "MR9",
-    "SERVERAID",
-    "AVAGO",
-    "LSI",
-    "LOGICAL VOLUME",
-    "SMART ARRAY",
-    "RAID",
-    "ADAPTEC",
-    "STORAGE SPACE",
-    "LUN",
-    "SYMMETRIX",
-    "HSV",
-    "DGC",
-    "VRAID",
-    "OPEN-V",
-    "2145",
-    "COMPELLENT",
-    "COMPELNT",
-    "EQLOGIC",
-    "MD3",
-];
-
 /// True for a volume of an array whose members take turns, when nothing says after how many bytes.
 fn lacks_stripe_unit(layer: &Layer) -> bool {
     let known = [GridRole::StripeUnit, GridRole::FullStripe]
@@ -243,38 +221,6 @@ fn lacks_stripe_unit(layer: &Layer) -> bool {
         Some(level) => !matches!(level, "mirror" | "linear" | "simple"),
         None => layer.kind == LayerKind::Device && is_array(layer),
     }
-}
-
-fn is_array(device: &Layer) -> bool {
-    let raid = device.text(Key::Transport) == Some("raid");
-    let model = device.text(Key::Model).unwrap_or_default().to_uppercase();
-    raid || ARRAYS.iter().any(|word| model.contains(word))
-}
-
-/// The words by which a controller's model names its maker, and the maker's tools.
-const MAKERS: [(&[&str], &[&str]); 4] = [
-    (&["PERC"], &["perccli", "MegaCli"]),
-    (&["LOGICAL VOLUME", "SMART ARRAY"], &["ssacli"]),
-    (&["ADAPTEC", "ASR", "MSCC"], &["arcconf"]),
-    (
-        &["MEGARAID", "MR9", "SERVERAID", "AVAGO", "LSI"],
-        &["storcli", "MegaCli"],
-    ),
-];
-
-/// The commands for a fact; of those for RAID controllers only the ones of the maker, where the model tells.
-fn commands(lack: Lack, platform: &str, model: &str) -> Vec<&'static Supply> {
-    let model = model.to_uppercase();
-    let maker = MAKERS
-        .iter()
-        .find(|(words, _)| words.iter().any(|word| model.contains(word)));
-    let fits = |supply: &&Supply| match maker {
-        Some((_, tools)) if supply.lack == Lack::StripeUnit => {
-            tools.iter().any(|tool| supply.command.starts_with(tool))
-        }
-        _ => true,
-    };
-    commands::for_fact(lack, platform).filter(fits).collect()
 }
 
 /// The note about one disk. `given` are the commands that earlier notes name, and those notes' disks.
@@ -314,7 +260,7 @@ fn finding(context: &Context<'_>, asked: &Asked<'_>, given: &mut Vec<(String, St
     // One command can supply several facts.
     let mut supplies: Vec<(&Supply, Vec<&str>)> = Vec::new();
     for lack in &lacks {
-        for supply in commands(*lack, asked.platform, model) {
+        for supply in suitable(*lack, asked.platform, model) {
             match supplies
                 .iter_mut()
                 .find(|(s, _)| s.command == supply.command)
@@ -398,7 +344,7 @@ mod tests {
         lab.text(disk, Key::Model, "DELL PERC H730 Mini");
         lab.size(disk, 1 << 40);
         lab.stack.layer_mut(disk).grids.clear();
-        let assumed = Fact::assumed(Grid::new(Unit::B4096), "as on disks since about 2011");
+        let assumed = Fact::assumed(Grid::new(Unit::B4096), "as 512e disks have, 512n not");
         lab.stack
             .layer_mut(disk)
             .add_grid(GridRole::PhysicalSector, assumed);

@@ -105,3 +105,5 @@ pub(crate) mod vmfs_upgraded;
 pub(crate) mod volume_start;
 pub(crate) mod xfs_geometry;
 pub(crate) mod xfs_sector;
+
+pub use stripe_unit_unknown::plausible as plausible_stripe_units;

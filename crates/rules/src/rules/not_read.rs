@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use straddle_stack::{LayerId, NOT_GIVEN, OddityKind};
 
 use super::oddities::report;
@@ -21,8 +21,8 @@ pub(crate) static RULE: Rule = Rule {
                   stripe units.",
         fix: "Do what the finding says: run it as root, capture the host where it is allowed (`straddle capture`), give the missing fact by a \
               flag, or get the whole image.",
-        fix_safety: "Reading changes nothing. When a device gives read errors, stop and copy it first (`ddrescue`): every further read \
-                     of a dying disk is a risk.",
+        fix_safety: "Reading changes nothing. When a device gives read errors, stop and copy it first (`ddrescue DISK COPY MAP`): every \
+                     further read of a dying disk is a risk.",
         references: &["ddrescue(1)", "straddle capture --help"],
     },
     check,
@@ -59,18 +59,21 @@ const MOST_NAMED: usize = 4;
 fn report_members(context: &Context<'_>, findings: &mut Findings) {
     let stack = context.stack;
     let mut sets: BTreeMap<LayerId, Vec<&str>> = BTreeMap::new();
+    // An array that knows how many members it should have says so itself (STR208 and others).
+    let mut told: BTreeSet<LayerId> = BTreeSet::new();
+    for (whole, layer) in stack.iter().rev() {
+        let mut oddities = layer.oddities.iter();
+        let tells =
+            oddities.any(|odd| matches!(odd.kind, OddityKind::PartlyGiven | OddityKind::Degraded));
+        // What it rests on comes behind it.
+        if tells || told.contains(&whole) {
+            told.insert(whole);
+            told.extend(&layer.below);
+        }
+    }
     for (id, layer) in stack.iter() {
         let is_absent = layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN);
-        // An array that knows how many members it should have says so itself (STR208 and others).
-        let is_told = || {
-            stack.iter().any(|(whole, layer)| {
-                let mut oddities = layer.oddities.iter();
-                oddities
-                    .any(|odd| matches!(odd.kind, OddityKind::PartlyGiven | OddityKind::Degraded))
-                    && stack.rests_on(whole, id)
-            })
-        };
-        if is_absent && !is_told() {
+        if is_absent && !told.contains(&id) {
             let whole = stack.above(id).next().unwrap_or(id);
             sets.entry(whole).or_default().push(&layer.name);
         }

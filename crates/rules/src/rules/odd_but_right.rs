@@ -22,8 +22,7 @@ pub(crate) static RULE: Rule = Rule {
                   4,096 + 512: off.",
         fix: "None: leave it alone. When the data moves to another drive without the shift, start at 1 MiB there, and copy files or use a \
               tool that knows both offsets, not sector by sector.",
-        fix_safety: "Tools that only look at remainders of 2,048 sectors call this partition misaligned; do not follow them. parted \
-                     failed every partition tried on such a drive.",
+        fix_safety: "Tools that only look at remainders of 2,048 sectors call this partition misaligned; do not follow them.",
         references: &[
             "SBC-4, READ CAPACITY (16): LOWEST ALIGNED LOGICAL BLOCK ADDRESS",
             "https://sourceware.org/lvm2/: lvm.conf, devices/data_alignment_offset_detection",

@@ -27,11 +27,12 @@ pub(crate) static RULE: Rule = Rule {
                   extent in 5 begins on a full stripe. Of volumes that begin at the others, a write of 320 KiB always covers two stripes in \
                   part: of each, the array reads what it lacks for the parity.",
         fix: "For streams of large writes, make the group with extents that are a multiple of the full stripe (and of 128 KiB, which LVM \
-              demands of what is no power of two): `vgcreate --physicalextentsize 5m` for 320 KiB, 3 MiB for 192 KiB. In a group that is \
+              demands of what is no power of two): `vgcreate --physicalextentsize 5m VG PV` for 320 KiB, 3 MiB for 192 KiB. In a group that is \
               there, name the extents: `lvcreate -l N VG PV:FIRST-` where FIRST is one that begins on a full stripe. For small random \
               requests do nothing: they never fill a stripe.",
-        fix_safety: "`vgchange --physicalextentsize` works only where every volume fits the new extents. Moving a volume with `pvmove` to other \
-                     extents keeps it usable and can be interrupted; have a backup that was test-restored.",
+        fix_safety: "`vgchange --physicalextentsize 1m VG` works only where every volume fits the new extents. Moving a volume with `pvmove \
+                     --alloc anywhere PV:FIRST-LAST PV:FIRST-LAST` to other extents keeps it usable and can be interrupted; have a backup \
+                     that was test-restored.",
         references: &[
             "vgcreate(8), --physicalextentsize",
             "pvcreate(8), --dataalignment",

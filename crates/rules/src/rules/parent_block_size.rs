@@ -21,11 +21,11 @@ pub(crate) static RULE: Rule = Rule {
                    the places of the blocks cost on the host's storage is priced by itself, for each file.",
         example: "An overlay with clusters of 2 MiB over a base with 64 KiB: 2,097,152 ÷ 65,536 = 32 clusters of the base are read when the guest \
                   writes 4 KiB for the first time, and 2 MiB are written.",
-        fix: "Make the overlay with the base's size: `qemu-img create -f qcow2 -o cluster_size=…`, `New-VHD -Differencing -BlockSizeBytes …`; an \
-              existing one by `qemu-img convert -B BASE -F qcow2 -O qcow2 -o cluster_size=…`. With `extended_l2=on` only a 32nd of a \
-              cluster is copied.",
-        fix_safety: "Convert while the machine is off, into a new file, and compare (`qemu-img compare`) before the old one goes. Snapshots inside \
-                     the file are not converted.",
+        fix: "Make the overlay with the base's size: `qemu-img create -f qcow2 -b BASE -F qcow2 -o cluster_size=… NEW`, `New-VHD \
+              -Differencing -ParentPath BASE -Path NEW -BlockSizeBytes …`; an existing one by `qemu-img convert -B BASE -F qcow2 -O qcow2 -o \
+              cluster_size=… OLD NEW`. With `extended_l2=on` only a 32nd of a cluster is copied.",
+        fix_safety: "Convert while the machine is off, into a new file, and compare (`qemu-img compare OLD NEW`) before the old one goes. \
+                     Snapshots inside the file are not converted.",
         references: &[
             "QEMU docs/interop/qcow2.txt: cluster allocation, extended L2 entries",
             "Microsoft MS-VHDX 2.5.1 BAT: payload blocks, sector bitmap blocks",

@@ -20,8 +20,8 @@ pub(crate) static RULE: Rule = Rule {
                   20,000 × 512 = 10,240,000, inside it.",
         fix: "Find out which partition is right (the filesystem records its own size: STR308), back up what can be read, then correct the \
               other entry. For an image that was cut short, get the whole image.",
-        fix_safety: "Do not mount any of the partitions for writing, and do not run a filesystem check on them, before that is clear. \
-                     Save the table: `sfdisk --dump`.",
+        fix_safety: "Do not mount any of the partitions for writing, and do not run a filesystem check on them, before that is clear. Save \
+                     the table: `sfdisk --dump DISK`.",
         references: &[
             "UEFI 2.10, 5.3.3 GPT partition entry array: entries shall not overlap",
             "sfdisk(8), --dump",

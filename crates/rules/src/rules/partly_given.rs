@@ -18,10 +18,10 @@ pub(crate) static RULE: Rule = Rule {
               record none.",
         evidence: "The number of members in the newest metadata, and the roles that it lists.",
         example: "`straddle check sda.img` of a RAID 5 over four disks: numbers 1, 2 and 3 were not given.",
-        fix: "Give all members in one command: `straddle check sda.img sdb.img sdc.img sdd.img`, or the folder that holds them. For a superblock \
-              of version 0.90, `mdadm --examine` of the disk and of its partition, and the history of the machine, decide.",
-        fix_safety: "Nothing is written. Where a superblock is found for two devices, `--zero-superblock` on the wrong one destroys the right one: \
-                     they are the same bytes.",
+        fix: "Give all members in one command: `straddle check sda.img sdb.img sdc.img sdd.img`, or the folder that holds them. For a \
+              superblock of version 0.90, `mdadm --examine /dev/X` of the disk and of its partition, and the history of the machine, decide.",
+        fix_safety: "Nothing is written. Where a superblock is found for two devices, `mdadm --zero-superblock /dev/X` on the wrong one \
+                     destroys the right one: they are the same bytes.",
         references: &["mdadm(8), --examine", "md(4), SUPER BLOCKS"],
     },
     check,

@@ -22,10 +22,14 @@ pub(crate) static RULE: Rule = Rule {
                    the pool, or `--stripe-width`.",
         example: "LUKS2 keeps 16 MiB before its payload. On full stripes of 192 KiB: 16,777,216 = 85 × 196,608 + 65,536. cryptsetup rounds to the \
                   optimal I/O size only where the kernel reports one that is a multiple of 4 KiB, and only when the volume is made.",
-        fix: "Give the offset when the volume is made: `cryptsetup luksFormat --offset SECTORS`, in sectors of 512 bytes, a multiple of the full stripe \
-              (for 192 KiB: 33,024 = 86 × 384). A volume that is there can be moved by that much with `cryptsetup reencrypt` into a new header, \
-              or by a copy into a new volume.",
-        fix_safety: "`luksFormat` destroys what is there: copy first. Back up the header (`cryptsetup luksHeaderBackup`) before any re-encryption.",
+        fix: "Give the offset when the volume is made: `cryptsetup luksFormat --offset SECTORS DEVICE`, in sectors of 512 bytes, a multiple \
+              of the full stripe (for 192 KiB: 33,024 = 86 × 384). The payload of a LUKS2 volume that is there is moved by `cryptsetup \
+              reencrypt --reduce-device-size 128K DEVICE`, further back by that much (32,768 + 256 = 33,024 sectors). It takes the same \
+              length from the end of the volume: make what is in it smaller first (`resize2fs DEVICE SIZE`; XFS cannot be made smaller), or \
+              its last part is lost. Otherwise copy into a new volume.",
+        fix_safety: "luksFormat destroys what is there: copy first. Before a re-encryption verify that what is in the volume ends at least \
+                     that much before its end, have a backup that was test-restored, and back up the header (`cryptsetup luksHeaderBackup \
+                     DEVICE --header-backup-file FILE`).",
         references: &[
             "cryptsetup-luksFormat(8), --offset and --align-payload",
             "cryptsetup docs/v2.3.4-ReleaseNotes",

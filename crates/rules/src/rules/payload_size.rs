@@ -19,8 +19,9 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "Sector size and data offset from the header; the length of what carries it.",
         example: "4 MiB − 512 bytes behind an offset of 1 MiB: 3,145,216 = 767 × 4,096 + 3,584. `cryptsetup open` answers that the device size is \
                   not aligned to the encryption sector size.",
-        fix: "Let what carries it grow to the next multiple: `lvextend`, `truncate --size=%4096` for an image (which rounds up), a larger partition. \
-              What was cut off cannot come back by that; if the filesystem inside was made for the larger size, restore the missing end first.",
+        fix: "Let what carries it grow to the next multiple: `lvextend -l +1 LV`, `truncate --size=%4096 IMAGE` (which rounds up), a larger \
+              partition. What was cut off cannot come back by that; if the filesystem inside was made for the larger size, restore the \
+              missing end first.",
         fix_safety: "Growing is harmless where the space behind is free. Do not shrink: the filesystem inside may reach to the last byte.",
         references: &[
             "cryptsetup docs/v2.4.0-ReleaseNotes: encryption sector size",

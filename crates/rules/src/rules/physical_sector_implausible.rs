@@ -17,8 +17,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `queue/physical_block_size`. Thin LUNs and virtual disks report their allocation granule this way.",
         example: "262,144 from a thin-provisioned LUN with 256 KiB granules: 262,144 > 65,536. A 4 KiB write does not rewrite 256 KiB there: \
                   granules are allocated once, not rewritten.",
-        fix: "Judge the device by its true sector: `--physical-sector 4K`. Where the array has a setting for the reported sector (VMware, NetApp, \
-              targetcli `emulate` options), set it to 4K.",
+        fix: "Judge the device by its true sector: `straddle check --physical-sector 4K`. Where the array has a setting for the sector that \
+              it reports, set it to 4K.",
         fix_safety: "Changing what a LUN reports while it is in use confuses filesystems and pools: do it while it is detached.",
         references: &[
             "SBC-4, READ CAPACITY (16): LOGICAL BLOCKS PER PHYSICAL BLOCK EXPONENT",

@@ -17,8 +17,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The lines with the identity of both, each with its file and number.",
         example: "`disk 2` and `disk 3` with the disk GUID of the template from which a virtual machine was cloned; `sda` and `sdb` with one \
                   world-wide name, over two host adapters.",
-        fix: "Find out which it is: equal serial number and world-wide name mean two paths (install the multipath driver), equal signature or GUID \
-              with different serial numbers means a clone (`uniqueid disk` in DiskPart, `sgdisk -G` on Linux give a new one).",
+        fix: "Find out which it is: equal serial number and world-wide name mean two paths (install the multipath driver), equal signature \
+              or GUID with different serial numbers means a clone (`uniqueid disk` in DiskPart, `sgdisk -G DISK` on Linux give a new one).",
         fix_safety: "A new signature or GUID breaks boot configurations and cluster resources that name the old one; change it on the copy, \
                      never on the original, and not while the disk is in use.",
         references: &[

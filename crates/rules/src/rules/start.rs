@@ -67,6 +67,15 @@ impl<'a> Start<'a> {
     pub(crate) fn is_on_grid(&self) -> bool {
         self.there.contains(self.start)
     }
+
+    /// The disk whose table records the start, and the start on it: what has to be changed. `base` may lie deeper, below a
+    /// loop device or a logical volume that holds the table.
+    fn recorded(&self, context: &Context<'_>) -> (LayerId, Bytes) {
+        context
+            .disk_of(self.id)
+            .and_then(|disk| Some((disk, context.stack.start_in(self.id, disk)?)))
+            .unwrap_or((self.base, self.start))
+    }
 }
 
 fn is_linear(context: &Context<'_>, from: LayerId, to: LayerId) -> bool {
@@ -135,16 +144,28 @@ pub(crate) fn off_grid(
         return None;
     }
     let mut finding = Finding::priced(code, start.id, title, context.prices(start.grid));
+    let (disk, recorded) = start.recorded(context);
     if let Some(placement) = &start.layer.placement {
-        finding = finding.evidence(&placement.source, start_label(start.layer, start.start));
+        finding = finding.evidence(&placement.source, start_label(start.layer, recorded));
     }
     let grid_label = format!("{} = {}", start.grid.role.name(), start.unit());
     finding = finding
         .evidence(&start.grid.fact.source, grid_label)
         .arithmetic(remainder_line(start.layer, start.start, start.there));
-    finding = match context.good_start(start.base, start.start) {
+    let mut of_disk = String::new();
+    if disk != start.base {
+        let name = |id| &context.stack.layer(id).name;
+        of_disk = format!(" of {}", name(disk));
+        finding = finding.note(format!(
+            "the division counts from the start of {}; the partition table counts from {}, whose byte {} it is",
+            name(start.base),
+            name(disk),
+            recorded.grouped()
+        ));
+    }
+    finding = match context.good_start(disk, recorded) {
         Ok(good) => finding.help(format!(
-            "start it at {}: the first place from here on that is on every boundary known",
+            "start it at {}{of_disk}: the first place from here on that is on every boundary known",
             both_ways(good)
         )),
         Err(error) => finding.help(format!(

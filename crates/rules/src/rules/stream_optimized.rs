@@ -21,10 +21,10 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "`createType` in the descriptor, the flag for compressed grains (bit 16) and the algorithm in the header; how much of the disk is \
                    compressed from one pass over its tables.",
         example: "A read of 4,096 bytes unpacks a grain of 65,536: 16 times as much. The next read elsewhere unpacks another.",
-        fix: "Convert it to a disk: on ESXi `vmkfstools -i DISK.vmdk -d thin COPY.vmdk` or a deployment of the OVF; elsewhere `qemu-img convert -O \
-              vmdk -o subformat=monolithicSparse`, or `-O qcow2`. Keep the streamOptimized file as the archive that it is.",
-        fix_safety: "Conversion reads the old file and writes a new one. Check the new one (`qemu-img compare`) before the old one goes. Only \
-                     blocks that hold something take space, but they take all of it.",
+        fix: "Convert it to a disk: on ESXi `vmkfstools -i DISK.vmdk -d thin COPY.vmdk` or a deployment of the OVF; elsewhere `qemu-img \
+              convert -O vmdk -o subformat=monolithicSparse OLD NEW`, or -O qcow2. Keep the streamOptimized file as the archive that it is.",
+        fix_safety: "Conversion reads the old file and writes a new one. Check the new one (`qemu-img compare OLD NEW`) before the old one \
+                     goes. Only blocks that hold something take space, but they take all of it.",
         references: &[
             "VMware, Virtual Disk Format 5.0: Stream-Optimized Compressed Sparse Extents",
             "QEMU block/vmdk.c: vmdk_write_extent, compressed extents",

@@ -19,8 +19,8 @@ pub(crate) static RULE: Rule = Rule {
                   64 KiB indirection units: 16,384 ÷ 65,536 = 0.25, four stripe units share one.",
         fix: "Rebuild the array with a stripe unit that is a multiple of the largest sector among its members; 64 KiB or more is one for \
               every device in use.",
-        fix_safety: "Rebuilding destroys what is on the array; `mdadm --grow --chunk` reshapes in place, for hours, and wants a backup file \
-                     elsewhere. Have a backup that was test-restored.",
+        fix_safety: "Rebuilding destroys what is on the array; `mdadm --grow /dev/mdN --chunk=64 --backup-file=FILE` reshapes in place, for \
+                     hours, with the backup file elsewhere. Have a backup that was test-restored.",
         references: &[
             "Linux Documentation/admin-guide/device-mapper/striped.rst",
             "mdadm(8), --chunk",

@@ -43,7 +43,7 @@ const NO_ARRAY: [&str; 10] = [
 ];
 
 /// The stripe units in use.
-pub(super) fn plausible() -> impl Iterator<Item = Unit> {
+pub fn plausible() -> impl Iterator<Item = Unit> {
     PLAUSIBLE
         .into_iter()
         .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok())
@@ -125,7 +125,10 @@ fn finding(
     };
     let mut finding = Finding::new(RULE.code, severity, id, title);
     if let Some(placement) = &layer.placement {
-        finding = finding.evidence(&placement.source, start_label(layer, start));
+        finding = finding.evidence(
+            &placement.source,
+            start_label(layer, placement.value.start()),
+        );
     }
     // Seven units with a price for every request size: more text than all other rules write together.
     let rows = if context.options.in_full {
@@ -135,6 +138,15 @@ fn finding(
     };
     for unit in rows {
         finding = finding.arithmetic(row(context, start, *unit));
+    }
+    if context
+        .disk_of(finding.layer)
+        .is_some_and(|disk| disk != device)
+    {
+        finding = finding.note(format!(
+            "the divisions count from the start of {}, where the array would be",
+            context.stack.layer(device).name
+        ));
     }
     let finding = finding
         .note(format!(
@@ -179,7 +191,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, Key, Value};
+    use straddle_stack::{GridRole, Key, LayerKind, Value};
 
     fn lun(transport: &'static str, sector: u64) -> Lab {
         let mut lab = Lab::new();
@@ -197,6 +209,24 @@ mod tests {
             "64 KiB: 32,256 ÷ 65,536 = 0.492…; 4 KiB +6.25%, 8 KiB +12.5%, 64 KiB +100%",
         );
         assert_eq!(finding.arithmetic.len(), 7);
+    }
+
+    #[test]
+    fn a_table_on_something_else_is_told_what_the_divisions_count_from() {
+        for (kind, format) in [(LayerKind::Volume, "lvm"), (LayerKind::Device, "loop")] {
+            let mut lab = Lab::new();
+            let disk = lab.disk(512);
+            lab.text(disk, Key::Transport, "fc");
+            let inner = lab.upper(kind, format, disk, 1 << 30);
+            lab.partition(inner, 63);
+            let findings = lab.findings(&RULE);
+            assert_eq!(findings[0].evidence[0].label, "first sector = 63");
+            assert_eq!(
+                findings[0].notes[0],
+                "the divisions count from the start of sda, where the array would be"
+            );
+        }
+        assert_eq!(lun("fc", 63).findings(&RULE)[0].notes.len(), 1);
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub(crate) static RULE: Rule = Rule {
                    array's metadata, md or `--stripe-width`.",
         example: "Stripes of 64 KiB over two RAID 5 with full stripes of 256 KiB: 65,536 = 0 × 262,144 + 65,536. A write of 512 KiB that would \
                   fill one stripe of each array arrives as eight requests of a quarter stripe.",
-        fix: "Make the volume with the full stripe of the arrays as its stripe size: `lvcreate --type striped --stripes 2 --stripesize 256k` (a \
-              power of two for LVM; with full stripes that are none, no stripe size fits, and a linear volume or one larger array is better). \
-              `lvconvert --stripesize` changes RAID volumes in place; a plain striped one is converted to raid0 first.",
+        fix: "Make the volume with the full stripe of the arrays as its stripe size: `lvcreate --type striped --stripes 2 --stripesize 256k \
+              -l N VG` (a power of two for LVM; with full stripes that are none, no stripe size fits, and a linear volume or one larger \
+              array is better). The stripe size of RAID volumes can be changed in place (lvmraid(7), RAID reshaping); a plain striped one is \
+              converted to raid0 first.",
         fix_safety: "A copy to a new volume keeps the old one until it is done. Reshaping takes long and needs free extents; have a backup that \
                      was test-restored.",
         references: &[

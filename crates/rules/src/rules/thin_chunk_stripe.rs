@@ -22,9 +22,9 @@ pub(crate) static RULE: Rule = Rule {
                    metadata or md.",
         example: "Chunks of 192 KiB on full stripes of 256 KiB: 196,608 = 0 × 262,144 + 196,608; three of four chunks begin inside a stripe. \
                   Writes of 64 KiB never fill a stripe and do not care; a write of 256 KiB is cut at each chunk.",
-        fix: "Give the chunk size when the pool is made: `lvcreate --type thin-pool --chunksize` with a multiple of the full stripe (and of 64 \
-              KiB, which thin pools demand). `lvcreate` does so by itself where it knows the stripes (`thin_pool_chunk_size_policy = \
-              \"performance\"`).",
+        fix: "Give the chunk size when the pool is made: `lvcreate --type thin-pool --chunksize 256k -l N VG`, a multiple of the full stripe \
+              (and of 64 KiB, which thin pools demand). lvcreate does so by itself where it knows the stripes (`thin_pool_chunk_size_policy \
+              = \"performance\"`).",
         fix_safety: "The chunk size of a pool cannot be changed: make another pool and copy. Larger chunks cost more to copy when a snapshot's \
                      chunk is written; weigh both. Have a backup that was test-restored.",
         references: &[

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
                   16,777,216 on; 32 MiB and one place when it is finished.",
         fix: "Finish it: `cryptsetup reencrypt --resume-only DEVICE`; BitLocker: `manage-bde -resume C:`. Then check again. A bench or a \
               measurement before that measures the move as well.",
-        fix_safety: "LUKS2 re-encryption can be interrupted and resumed. Back up the header first (`cryptsetup luksHeaderBackup`), and do not copy or \
+        fix_safety: "LUKS2 re-encryption can be interrupted and resumed. Back up the header first (`cryptsetup luksHeaderBackup DEVICE --header-backup-file FILE`), and do not copy or \
                      restore an older header meanwhile: it no longer fits the data.",
         references: &[
             "cryptsetup-reencrypt(8)",

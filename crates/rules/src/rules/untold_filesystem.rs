@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
                    `--stripe-width`.",
         example: "Blocks of 4 KiB on full stripes of 256 KiB: 262,144 ÷ 4,096 = 64, so of 64 places at which a file may begin, one is a full \
                   stripe.",
-        fix: "ext4: `tune2fs -E stride=N,stripe_width=M DEVICE`, or mount with `stripe=M` (both in blocks). XFS has both from mkfs. NTFS, exFAT and \
+        fix: "ext4: `tune2fs -E stride=N,stripe_width=M DEVICE`, or `mount -o stripe=M DEVICE DIR` (both in blocks). XFS has both from mkfs. NTFS, exFAT and \
               FAT cannot be told: the nearest is a large allocation unit that divides the full stripe (64 KiB). btrfs cannot either; for \
               streams of large writes on a parity array, XFS or ext4 can. For small random requests do nothing: they never fill a stripe.",
         fix_safety: "Hints in the superblock are safe to change at any time; files already written stay where they are. Another allocation unit \

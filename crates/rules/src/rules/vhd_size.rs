@@ -24,10 +24,11 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The footer's fields for size (0x30) and geometry (0x38), its creator (0x1c), and the length of the file.",
         example: "`qemu-img create -f vpc -o subformat=fixed x.vhd 3M`: 91 × 4 × 17 sectors of 512 bytes = 3,168,256 = 3 × 1,048,576 + 22,528. \
                   With `force_size=on` the disk has 3,145,728 bytes and the file 3,145,728 + 512 = 768 × 4,096 + 512.",
-        fix: "Make the disk a whole number of MiB, larger and never smaller, and write it with `force_size=on`: `qemu-img convert -O raw`, \
-              `qemu-img resize -f raw`, `qemu-img convert -O vpc -o subformat=fixed,force_size=on`. On Windows `Resize-VHD -SizeBytes`. An old \
-              footer of 511 bytes is replaced by any conversion that is told the format (`qemu-img convert -f vpc`).",
-        fix_safety: "Work on a copy. After growing, the backup GPT is no longer at the end: `sgdisk -e` in the guest or on the raw image moves it. \
+        fix: "Make the disk a whole number of MiB, larger and never smaller, and write it with `force_size=on`: `qemu-img convert -f vpc -O \
+              raw OLD.vhd NEW.raw` (without -f, qemu-img takes a fixed VHD for a raw disk, footer and all), `qemu-img resize -f raw NEW.raw \
+              SIZE`, `qemu-img convert -f raw -O vpc -o subformat=fixed,force_size=on NEW.raw NEW.vhd`. On Windows `Resize-VHD -Path X.vhd \
+              -SizeBytes SIZE`. An old footer of 511 bytes is replaced by any conversion that is told the format.",
+        fix_safety: "Work on a copy. After growing, the backup GPT is no longer at the end: `sgdisk -e DISK` in the guest or on the raw image moves it. \
                      Never cut a disk down to the MiB below: its last sectors hold that backup, and perhaps a filesystem's end.",
         references: &[
             "Microsoft, Virtual Hard Disk Image Format Specification 1.0 (2006): Hard Disk Footer Format, CHS calculation",

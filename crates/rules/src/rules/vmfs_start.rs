@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The start and the type of the partition, or the VMFS header in it.",
         example: "Sector 128: 128 × 512 = 65,536 = 0 × 131,072 + 65,536. A 128 KiB request of a guest then always takes two stripe units of 128 KiB.",
         fix: "Make a new datastore on the array (ESXi 5 or later starts it at 1 MiB) and move the virtual machines there with Storage vMotion.",
-        fix_safety: "The start cannot be changed in place: `vmkfstools -C` erases the datastore. Move everything off it first.",
+        fix_safety: "The start cannot be changed in place: making a datastore there erases the datastore. Move everything off it first.",
         references: &[
             "VMware, Recommendations for Aligning VMFS Partitions (2006)",
             "https://blogs.vmware.com/vsphere/2011/08/vsphere-50-storage-features-part-7-gpt.html",

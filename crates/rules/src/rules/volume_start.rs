@@ -1,5 +1,5 @@
-use straddle_geometry::Map;
-use straddle_stack::{LayerId, LayerKind, Seen, SeenGrid};
+use straddle_geometry::{Bytes, Map};
+use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, SeenGrid};
 
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
@@ -21,10 +21,12 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The device-mapper table or the header: start of each segment on the layer below.",
         example: "LUKS1 made with an aligned payload of 63 sectors starts at sector 4,095: 4,095 × 512 = 2,096,640 = 511 × 4,096 + 3,584. LVM \
                   before 2.02.73 put its first extent at 192 KiB: on 64 KiB stripe units, off 128 KiB ones.",
-        fix: "Volumes: make the physical volume anew with `pvcreate --dataalignment 1m` and `pvmove` onto it. LUKS2: re-create it with a data offset \
-              that is a multiple of 1 MiB (`--offset 32768`), or restore into a new container.",
-        fix_safety: "`pvmove` keeps volumes usable and can be interrupted; re-creating an encrypted container destroys it, so copy first. \
-                     Keep header and metadata backups (`luksHeaderBackup`, `vgcfgbackup`).",
+        fix: "Volumes: make another physical volume with `pvcreate --dataalignment 1m DEVICE`, and `pvmove OLD NEW` onto it. LUKS2: \
+              re-create it with a data offset that is a multiple of 1 MiB (`cryptsetup luksFormat --offset 32768 DEVICE`), or restore into a \
+              new container.",
+        fix_safety: "`pvmove OLD NEW` keeps volumes usable and can be interrupted; re-creating an encrypted container destroys it, so copy \
+                     first. Keep header and metadata backups (`cryptsetup luksHeaderBackup DEVICE --header-backup-file FILE`, `vgcfgbackup \
+                     -f FILE VG`).",
         references: &[
             "pvcreate(8), --dataalignment",
             "cryptsetup(8), --align-payload and --offset",
@@ -35,6 +37,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
+    first_extents(context, findings);
     for (id, layer) in context.stack.iter() {
         // Striped volumes start on several members: STR206.
         if !matches!(layer.kind, LayerKind::Volume | LayerKind::Encryption)
@@ -50,6 +53,48 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             {
                 findings.push(finding(context, id, grid, line));
             }
+        }
+    }
+}
+
+/// A physical volume whose first extent is off a sector, where no volume is known that would say it.
+fn first_extents(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.stack.iter() {
+        let has_volumes = context
+            .stack
+            .above(id)
+            .any(|above| context.stack.layer(above).kind == LayerKind::Volume);
+        let Some(first) = layer.bytes(Key::FirstExtent).filter(|_| !has_volumes) else {
+            continue;
+        };
+        // Stripe units: STR604.
+        for grid in context.seen(id) {
+            let Seen::Uniform(seen) = grid.seen else {
+                continue;
+            };
+            let sectors = matches!(
+                grid.role,
+                GridRole::PhysicalSector | GridRole::IndirectionUnit
+            );
+            if !sectors || seen.contains(first.value) || !seen.contains(Bytes::ZERO) {
+                continue;
+            }
+            let unit = seen.unit();
+            let title = format!(
+                "{}: the first extent starts inside {} of {unit}",
+                layer.name,
+                with_article(grid.role)
+            );
+            let finding =
+                Finding::priced(RULE.code, id, title, context.prices_from(grid, first.value))
+                    .evidence(
+                        &first.source,
+                        format!("first extent = {} B", first.value.grouped()),
+                    )
+                    .evidence(&grid.fact.source, format!("{} = {unit}", grid.role.name()))
+                    .arithmetic(division(first.value, seen))
+                    .help("with a new physical volume: pvcreate --dataalignment 1m");
+            findings.push(finding);
         }
     }
 }
@@ -101,7 +146,8 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::LayerKind;
+    use straddle_geometry::Bytes;
+    use straddle_stack::{Key, LayerKind, Value};
 
     fn crypt(partition: u64, payload: u64) -> Lab {
         let mut lab = Lab::new();
@@ -109,6 +155,22 @@ mod tests {
         let partition = lab.partition(disk, partition);
         lab.upper(LayerKind::Encryption, "luks", partition, payload);
         lab
+    }
+
+    #[test]
+    fn a_first_extent_inside_a_sector_is_said_where_no_volume_is_known() {
+        let group = |first: u64| {
+            let mut lab = Lab::new();
+            let disk = lab.disk(4096);
+            lab.set(disk, Key::FirstExtent, Value::Bytes(Bytes::new(first)));
+            (lab, disk)
+        };
+        let (mut lab, disk) = group(197_120);
+        lab.one(&RULE, Severity::Error, "197,120 = 48 × 4,096 + 512");
+        // The volume says it then, once.
+        lab.upper(LayerKind::Volume, "linear", disk, 197_120);
+        lab.one(&RULE, Severity::Error, "197,120 = 48 × 4,096 + 512");
+        group(196_608).0.none(&RULE);
     }
 
     #[test]

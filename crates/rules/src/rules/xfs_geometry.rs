@@ -15,9 +15,9 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "Superblock bytes 184 (unit) and 188 (width), in filesystem blocks; the array's geometry from md, device-mapper or the flags.",
         example: "su=64k,sw=4: unit 16 × 4,096 = 65,536, width 64 × 4,096 = 262,144. The LUN is now on an array with 128 KiB strips: \
                   65,536 ≠ 131,072, so every second allocation begins inside a strip.",
-        fix: "Mount once with `-o sunit=N,swidth=M` (both in 512-byte sectors): XFS writes them to the superblock. For 128 KiB × 4: \
+        fix: "Mount once with `mount -o sunit=N,swidth=M DEVICE DIR` (both in 512-byte sectors): XFS writes them to the superblock. For 128 KiB × 4: \
               `sunit=256,swidth=1024`. The kernel refuses that where XFS was made without a stripe unit, or with allocation groups that are \
-              no whole number of the new one: then only `mkfs.xfs -d su=…,sw=…` sets them, at the next rebuild.",
+              no whole number of the new one: then only `mkfs.xfs -d su=…,sw=… DEVICE` sets them, at the next rebuild.",
         fix_safety: "Safe for data; files already written stay where they are. A mount that is refused changes nothing; the kernel log says why.",
         references: &["xfs(5), sunit and swidth", "mkfs.xfs(8), -d su and sw"],
     },

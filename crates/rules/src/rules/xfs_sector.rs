@@ -15,13 +15,14 @@ pub(crate) static RULE: Rule = Rule {
                  256 KiB, the largest log buffer.",
         why: "XFS writes its log and the headers of allocation groups in its own sectors. When they are 512 bytes on a 4K disk, log writes \
               end inside physical sectors, and each synchronous commit becomes a read-modify-write of the drive.",
-        evidence: "Superblock bytes 102 (sector size) and 180 (log stripe unit); the physical sector from sysfs, a flag, or assumed for an image.",
+        evidence: "Superblock bytes 102 (sector size) and 196 (log stripe unit); the physical sector from sysfs, a flag, or assumed for an \
+                   image.",
         example: "sectsz=512 on a 512e disk: 4,096 ÷ 512 = 8 log sectors in each physical one. mkfs.xfs takes the physical sector of a device by \
                   itself; an image made in a file has 512 unless `-s size=4096` is given.",
-        fix: "Make the filesystem with `mkfs.xfs -s size=4096` (and `-l su=32k`) and copy. For images that are deployed to disks, put the \
+        fix: "Make the filesystem with `mkfs.xfs -s size=4096 -l su=32k DEVICE` and copy. For images that are deployed to disks, put the \
               option into the image build.",
-        fix_safety: "The sector size cannot be changed in place. `xfsdump` and `xfsrestore`, or a plain copy, keep the data; a copy of the \
-                     device (`dd`, `xfs_copy`) keeps the fault too.",
+        fix_safety: "The sector size cannot be changed in place. `xfsdump -l 0 -f FILE DIR` and `xfsrestore -f FILE DIR`, or a plain copy, \
+                     keep the data; a copy of the device (dd, `xfs_copy SOURCE TARGET`) keeps the fault too.",
         references: &[
             "mkfs.xfs(8), -s size and -l su",
             "https://github.com/scylladb/scylladb/issues/16200",

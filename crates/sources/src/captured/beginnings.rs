@@ -71,7 +71,7 @@ impl Beginnings {
                             (*text, &mut found.starts[usize::from(first)])
                         }
                         Anchor::Within(text) | Anchor::Without(text) => (*text, &mut found.within),
-                        Anchor::Shaped(_) => ("", &mut found.within),
+                        Anchor::Shaped(_) | Anchor::LooseShaped(_) => ("", &mut found.within),
                     };
                     list.push(Candidate {
                         rank,
@@ -119,6 +119,9 @@ impl Beginnings {
                     Anchor::Within(part) => bytes.has_all(c.bytes) && text.contains(part),
                     Anchor::Without(_) => bytes.has_none(c.bytes),
                     Anchor::Shaped(is) => is(trimmed),
+                    Anchor::LooseShaped(is) => {
+                        inside.is_none_or(|tool| tool.name != c.tool.name) && is(trimmed)
+                    }
                     Anchor::Start(_) | Anchor::Loose(_) => false,
                 };
                 anchored && (c.begins)(rest)

@@ -1,6 +1,6 @@
 //! JSON in which every value knows its line.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -247,16 +247,54 @@ pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     (text, starts)
 }
 
-/// How many of `lines` the value that begins in the first of them takes, and whether it ends there.
-pub(crate) fn extent(lines: &[Line<'_>]) -> (usize, bool) {
+/// Where a JSON value ends that a text begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Behind this byte it is whole.
+    Whole(usize),
+    /// The text ends before it does.
+    Cut,
+    /// At this byte stands what cannot be in it.
+    Broken(usize),
+}
+
+/// Behind which byte more brackets are open than any tool's output has, if that happens before the value ends that `text`
+/// begins with. Such a value is not looked at: what is forged has one in every line, and each costs as much as all the text.
+pub(crate) fn too_deep(text: &str) -> Option<usize> {
     let mut scan = Scan::default();
-    for (index, line) in lines.iter().enumerate() {
-        scan.line(line.text);
-        if scan.open.is_empty() {
-            return (index + 1, true);
+    for (at, byte) in text.bytes().enumerate() {
+        scan.byte(byte);
+        match scan.open.len() {
+            0 => return None,
+            DEEPEST => return Some(at + 1),
+            _ => {}
         }
     }
-    (lines.len(), false)
+    None
+}
+
+/// Where the value ends that `text` begins with. What cannot be one is known where it breaks off, so that many beginnings
+/// cost no more than one.
+pub(crate) fn end(text: &str) -> End {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => End::Whole(values.byte_offset()),
+        None => End::Cut,
+        Some(Err(error)) if error.is_eof() => End::Cut,
+        Some(Err(error)) => {
+            let before = text
+                .split_inclusive('\n')
+                .take(error.line().saturating_sub(1));
+            let line: usize = before.map(str::len).sum();
+            // A column counts from 1; a line break that stands where it must not is column 0 of the next line.
+            let column = error.column().saturating_sub(1);
+            let mut at = (line + column).min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            End::Broken(at)
+        }
+    }
 }
 
 /// `text`, the beginning of a JSON value, cut after its last whole part and closed.
@@ -285,15 +323,34 @@ pub(crate) fn mended(text: &str) -> Option<String> {
             open.push((end, scan.open.clone()));
         }
     });
+    // A fault inside the text is in all that is longer.
+    let mut fault = usize::MAX;
     open.into_iter().rev().find_map(|(end, open)| {
+        if end > fault {
+            return None;
+        }
         let mut closed = text.get(..end)?.to_owned();
         closed.extend(open.iter().rev().map(|b| match b {
             b'{' => '}',
             _ => ']',
         }));
-        let sound = serde_json::from_str::<&RawValue>(&closed).is_ok();
-        sound.then_some(closed)
+        match serde_json::from_str::<&RawValue>(&closed) {
+            Ok(_) => Some(closed),
+            Err(error) => {
+                fault = place(&closed, &error);
+                None
+            }
+        }
     })
+}
+
+/// The byte behind the one at which an error was found, or a little more.
+fn place(text: &str, error: &serde_json::Error) -> usize {
+    let before = text
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1));
+    let start: usize = before.map(str::len).sum();
+    start.saturating_add(error.column()).saturating_add(1)
 }
 
 /// How many places are tried. One or two are enough for what was merely cut off.
@@ -320,13 +377,6 @@ struct Scan {
 const DEEPEST: usize = 128;
 
 impl Scan {
-    fn line(&mut self, line: &str) {
-        for byte in line.bytes() {
-            self.byte(byte);
-        }
-        self.byte(b'\n');
-    }
-
     fn byte(&mut self, byte: u8) {
         if self.in_string {
             match byte {
@@ -368,7 +418,31 @@ mod tests {
         assert_eq!(inner.number("b"), Some(2));
         assert_eq!(inner.get("b").expect("there").line().number, 3);
         assert_eq!(object.get("c").and_then(|c| c.text()), None);
-        assert_eq!(extent(&lines), (5, true));
+        assert_eq!(end(&whole), End::Whole(whole.trim_end().len()));
+    }
+
+    #[test]
+    fn what_is_nested_deeper_than_any_output_is_known_early() {
+        let deep = "[1,\n".repeat(1000);
+        assert_eq!(too_deep(&deep), Some(4 * (DEEPEST - 1) + 1));
+        let deepest = "[".repeat(DEEPEST - 1) + &"]".repeat(DEEPEST - 1);
+        assert_eq!(too_deep(&(deepest + &deep)), None);
+        assert_eq!(too_deep("{\"a\": \"[[[["), None);
+    }
+
+    #[test]
+    fn a_value_ends_where_it_is_whole_or_cannot_go_on() {
+        for (text, expected) in [
+            ("{\"a\":1}\nC:\\>dir", End::Whole(7)),
+            ("[1,\n2", End::Cut),
+            ("[1\n[1\n", End::Broken(3)),
+            ("{\"a\nb\":1}", End::Broken(2)),
+            ("[x]", End::Broken(1)),
+        ] {
+            assert_eq!(end(text), expected, "{text}");
+        }
+        let deep = "[\n".repeat(10_000);
+        assert_eq!(end(&deep), End::Cut);
     }
 
     #[test]
@@ -384,5 +458,17 @@ mod tests {
             Some(r#"{"a":1}"#)
         );
         assert_eq!(mended("no json"), None);
+    }
+
+    #[test]
+    fn a_fault_rules_out_only_what_it_is_in() {
+        // After the last sound part, more ends than one, in one line and in several.
+        for fault in ["x", "\n\n x", "\u{e9}", "\"b\" 1"] {
+            let text = format!("{{\"a\":[1,2],\n{fault},{{}},[],{{}},3");
+            assert_eq!(mended(&text).as_deref(), Some("{\"a\":[1,2]}"), "{text}");
+        }
+        // Too far back.
+        let text = format!("{{\"a\":[1,2],x{}", ",[]".repeat(MOST_ENDS));
+        assert_eq!(mended(&text), None);
     }
 }

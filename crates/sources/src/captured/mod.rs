@@ -5,18 +5,24 @@
 //! `powershell/`, `linux/`, `raid/` or `esxi/` and one line in the registry.
 
 mod beginnings;
+mod codepage;
 mod esxi;
 mod json;
 mod linux;
+mod margin;
+mod markup;
 mod number;
 mod powershell;
 mod raid;
 mod records;
 mod registry;
+mod row;
 mod section;
 mod servers;
 mod text;
 mod tool;
+mod twins;
+mod unread;
 mod windows;
 
 pub use registry::TOOLS;
@@ -76,6 +82,7 @@ pub fn read_with(
         number,
         inventory: Inventory::default(),
         focus: tool::Focus::default(),
+        twins: twins::Twins::default(),
     };
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -104,7 +104,7 @@ fn factor(unit: &str, prefix: Prefix) -> Option<u64> {
         _ => return None,
     };
     let base = match letters.as_str().trim_start() {
-        "ib" | "io" | "i" => 1024_u64,
+        "ib" | "io" | "i" | "иб" => 1024_u64,
         rest if rest.is_empty() || BYTES.contains(&rest) => match prefix {
             Prefix::Binary => 1024,
             Prefix::Decimal => 1000,

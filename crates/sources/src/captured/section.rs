@@ -1,13 +1,13 @@
 //! Which lines of a text are whose: prompts, headings, and the outputs between them.
 
-use std::borrow::Cow;
 use straddle_stack::OddityKind;
 
 use super::beginnings::Beginnings;
-use super::json::{self, Json};
+use super::json::{self, End, Json};
 use super::records::{self, MOST_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
+use super::unread::{Unread, prints};
 
 /// Reads all in `lines` that one of `tools` recognises. The tools whose output it was, each once.
 pub(super) fn read(
@@ -16,16 +16,24 @@ pub(super) fn read(
     file_stem: &str,
     notes: &mut Notes<'_>,
 ) -> Vec<&'static Tool> {
+    let length: usize = lines.iter().map(|line| line.text.len() + 1).sum();
     let mut found = Found {
         tools,
+        joined: None,
+        read_last: 0,
+        read_in_vain: 0,
+        limit: length.saturating_mul(IN_VAIN),
         beginnings: Beginnings::of(tools),
+        outputs: 0,
         seen: Vec::new(),
     };
+    let mut unread = Unread::default();
     let mut context = Context {
         command: None,
         file_stem,
     };
     let mut at = 0;
+    let mut nameless: Option<Line<'_>> = None;
     while at < lines.len() {
         let rest = &lines[at..];
         let line = rest[0];
@@ -36,6 +44,8 @@ pub(super) fn read(
         if let Some(heading) = heading(&line) {
             match heading {
                 Heading::Command(command) => {
+                    unread.tell(notes);
+                    unread.command = prints(&command).then_some(command.line);
                     typed(tools, &command, notes);
                     context.command = Some(command);
                 }
@@ -44,10 +54,26 @@ pub(super) fn read(
             at += 1;
             continue;
         }
-        let taken = json_at(rest, &context, notes, &mut found)
+        let outputs = found.outputs;
+        let taken = json_once((&lines[..at], rest), &context, notes, &mut found)
             .or_else(|| text_at((&lines[..at], rest), &context, notes, &mut found))
-            .or_else(|| records_at(rest, &context, notes, &mut found));
+            .or_else(|| records_at((&lines[..at], rest), &context, notes, &mut found));
+        let above = at.checked_sub(1).and_then(|above| lines.get(above));
+        if taken.is_none() && records::lacks_names(above, &line) {
+            nameless = nameless.or(Some(line));
+        }
         at += taken.unwrap_or(1).max(1);
+        if found.outputs > outputs {
+            unread = Unread::default();
+        } else {
+            unread.lines = true;
+        }
+    }
+    unread.tell(notes);
+    if let (Some(line), false) = (nameless, found.seen.is_empty()) {
+        let detail =
+            "the names of the columns of a table are missing or cut; its rows were not read";
+        notes.remark(OddityKind::Truncated, detail, &line);
     }
     found.seen
 }
@@ -66,12 +92,21 @@ struct Found {
     tools: &'static [&'static Tool],
     /// Where the output of those that print lines can begin.
     beginnings: Beginnings,
+    /// All lines as one text, and where each begins in it, once JSON was looked for.
+    joined: Option<(String, Vec<usize>)>,
+    /// How many bytes of JSON were read last, how many in vain, and how many may be.
+    read_last: usize,
+    read_in_vain: usize,
+    limit: usize,
+    /// How many outputs were read.
+    outputs: usize,
     /// Those whose output was there.
     seen: Vec<&'static Tool>,
 }
 
 impl Found {
     fn add(&mut self, tool: &'static Tool, notes: &mut Notes<'_>) {
+        self.outputs += 1;
         if !self.seen.iter().any(|other| other.name == tool.name) {
             self.seen.push(tool);
         }
@@ -83,6 +118,9 @@ impl Found {
     }
 }
 
+/// How many times the length of a text may be read as JSON that is none.
+const IN_VAIN: usize = 4;
+
 enum Heading<'t> {
     Command(Command<'t>),
     Host(&'t str),
@@ -91,7 +129,8 @@ enum Heading<'t> {
 /// A prompt with what was typed behind it, or a line of the collection scripts: `### host: db1`, `### command: lsblk -JO`.
 fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
     // Every prompt has one of these, and few other lines have.
-    let signs = |byte: u8| matches!(byte, b'>' | b'#' | b'$' | b']');
+    // `❯` and `➜` begin with this byte.
+    let signs = |byte: u8| matches!(byte, b'>' | b'#' | b'$' | b']' | b'%' | 0xe2);
     if !line.text.bytes().any(signs) {
         return None;
     }
@@ -113,7 +152,12 @@ fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
 }
 
 fn command<'t>(line: &Line<'t>, typed: &'t str) -> Command<'t> {
-    let words = typed.split_whitespace().map(|word| word.trim_matches('"'));
+    // What it goes through behind a pipe says nothing of what it is about.
+    let ends = |word: &&str| !matches!(*word, "|" | "||" | "&&" | ";" | ">" | ">>" | "2>&1" | "2>");
+    let words = typed
+        .split_whitespace()
+        .take_while(ends)
+        .map(|word| word.trim_matches('"'));
     Command {
         line: *line,
         words: words.collect(),
@@ -150,7 +194,8 @@ fn unix_prompt(text: &str) -> Option<&str> {
 fn esxi_prompt(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("[root@") {
         let (place, typed) = rest.split_once("] ")?;
-        let (host, folder) = place.split_once(':')?;
+        // Some show the host alone.
+        let (host, folder) = place.split_once(':').unwrap_or((place, ""));
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
         return (host.bytes().all(plain) && !folder.contains(' ')).then_some(typed);
     }
@@ -158,22 +203,67 @@ fn esxi_prompt(text: &str) -> Option<&str> {
     (folder == "~" || folder.starts_with('/') && !folder.contains(' ')).then_some(typed)
 }
 
-/// `# mdadm --detail /dev/md0`, `$ sudo lvs`: all that is left of a prompt, before a program that is known here. Comments
-/// begin with the same sign.
+/// `# mdadm --detail /dev/md0`, `$ sudo lvs`, `➜  ~ lsblk`, `db1% sudo fdisk -l`: a sign before a program that is known here,
+/// whatever stands in front. Comments begin with the same sign.
 fn bare_prompt(text: &str) -> Option<&str> {
-    let typed = text
-        .strip_prefix("# ")
-        .or_else(|| text.strip_prefix("$ "))?;
-    let program = typed.split_whitespace().find(|word| *word != "sudo")?;
-    let program = program.rsplit('/').next().unwrap_or(program);
-    let mut commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
-    let known = commands.any(|command| command.split_whitespace().next() == Some(program));
-    known.then_some(typed)
+    let signs = ['#', '$', '%', '>', '❯', '➜'];
+    let mut from = 0;
+    while let Some(at) = text[from..].find(signs) {
+        let at = from + at;
+        let sign = text[at..].chars().next()?.len_utf8();
+        from = at + sign;
+        if at > LONGEST_PROMPT {
+            return None;
+        }
+        let typed = text[from..].trim_start();
+        // The shell's folder stands behind its arrow.
+        let behind_folder = typed.split_once(' ').map(|(_, rest)| rest.trim_start());
+        let arrow = sign > 1;
+        if is_known(typed) {
+            return Some(typed);
+        }
+        if let Some(rest) = behind_folder.filter(|rest| arrow && is_known(rest)) {
+            return Some(rest);
+        }
+    }
+    None
 }
 
-/// A JSON document that begins here.
+/// Longest part of a line before a sign that is taken for a prompt.
+const LONGEST_PROMPT: usize = 60;
+
+/// True for a command of a tool that is known here.
+fn is_known(typed: &str) -> bool {
+    let Some(program) = typed.split_whitespace().find(|word| *word != "sudo") else {
+        return false;
+    };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let mut commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
+    commands.any(|command| command.split_whitespace().next() == Some(program))
+}
+
+/// As [`json_at`], as long as not too much was read of what looked like JSON and was none: each such text may be as long as all
+/// that is left.
+fn json_once(
+    (before, rest): (&[Line<'_>], &[Line<'_>]),
+    context: &Context<'_>,
+    notes: &mut Notes<'_>,
+    found: &mut Found,
+) -> Option<usize> {
+    if found.read_in_vain > found.limit {
+        return None;
+    }
+    let taken = json_at((before, rest), context, notes, found);
+    if taken.is_none() {
+        found.read_in_vain = found.read_in_vain.saturating_add(found.read_last);
+    }
+    found.read_last = 0;
+    taken
+}
+
+/// A JSON document that begins here. What is broken in the middle is read up to there, like what was cut off.
 fn json_at(
-    rest: &[Line<'_>],
+    (before, rest): (&[Line<'_>], &[Line<'_>]),
     context: &Context<'_>,
     notes: &mut Notes<'_>,
     found: &mut Found,
@@ -182,20 +272,38 @@ fn json_at(
     if !first.text.trim_start().starts_with(['{', '[']) {
         return None;
     }
-    let (taken, whole) = json::extent(rest);
-    let lines = &rest[..taken];
-    let (joined, starts) = json::joined(lines);
-    let text: Cow<'_, str> = if whole {
-        Cow::Borrowed(joined.as_str())
-    } else {
-        Cow::Owned(json::mended(&joined)?)
-    };
-    let json = Json::new(&text, lines, &starts)?;
-    let known = dispatch_json(&json, context, notes, found);
-    if !known {
+    let (text, starts) = found.joined.get_or_insert_with(|| {
+        let all = [before, rest].concat();
+        json::joined(&all)
+    });
+    let from = *starts.get(before.len())?;
+    // Indented as it may be.
+    let value = text.get(from..)?.trim_start();
+    if let Some(read) = json::too_deep(value) {
+        found.read_last = read;
         return None;
     }
-    if let (false, Some(last)) = (whole, lines.iter().rev().find(|line| !line.is_blank())) {
+    let end = json::end(text.get(from..)?);
+    let len = match end {
+        End::Whole(len) | End::Broken(len) => len,
+        End::Cut => text.len() - from,
+    };
+    found.read_last = len;
+    let last = starts.partition_point(|start| *start < from + len.max(1));
+    let taken = last.saturating_sub(before.len()).clamp(1, rest.len());
+    let lines = &rest[..taken];
+    let (joined, starts) = json::joined(lines);
+    let is_whole = matches!(end, End::Whole(_));
+    let json_text = match end {
+        End::Whole(len) => joined.get(..len)?.to_owned(),
+        End::Broken(len) => json::mended(joined.get(..len)?)?,
+        End::Cut => json::mended(&joined)?,
+    };
+    let json = Json::new(&json_text, lines, &starts)?;
+    if !dispatch_json(&json, context, notes, found) {
+        return None;
+    }
+    if let (false, Some(last)) = (is_whole, lines.iter().rev().find(|line| !line.is_blank())) {
         notes.remark(
             OddityKind::Truncated,
             "the JSON document ends in the middle; what stands before was read",
@@ -260,7 +368,7 @@ const MOST_BEFORE: usize = 16;
 
 /// Objects with named fields that begin here.
 fn records_at(
-    rest: &[Line<'_>],
+    (before, rest): (&[Line<'_>], &[Line<'_>]),
     context: &Context<'_>,
     notes: &mut Notes<'_>,
     found: &mut Found,
@@ -277,7 +385,11 @@ fn records_at(
             return Some(taken);
         }
     }
-    if let Some((records, taken)) = records::from_table(rest, known)
+    let table = records::from_table(before, rest, known);
+    let table = table
+        .or_else(|| records::from_markdown(rest, known))
+        .or_else(|| records::from_shapes(before, rest, known));
+    if let Some((records, taken)) = table
         && dispatch_records(&records, context, notes, found)
     {
         return Some(taken);
@@ -417,12 +529,18 @@ mod tests {
             "~ # ",
             "/vmfs/volumes # ",
             "[root@esx-1:~] ",
+            "[root@esx-1] ",
             "[root@db1 ~]# ",
             "root@db1:~# ",
             "C:\\>",
         ] {
             let line = format!("{prompt}partedUtil get /dev/x");
             assert_eq!(typed(&line).as_deref(), Some(&expected[..]), "{line}");
+        }
+        let lsblk = ["sudo", "lsblk", "-o", "NAME"];
+        for prompt in ["➜  ~ ", "❯ ", "db1% ", "bash-4.2$ ", "#", "db1 /root> "] {
+            let line = format!("{prompt}sudo lsblk -o NAME | grep -i block");
+            assert_eq!(typed(&line).as_deref(), Some(&lsblk[..]), "{line}");
         }
         for line in ["a # b", "[root@esx 1:~] x", "no prompt"] {
             assert_eq!(typed(line), None, "{line}");

@@ -1,9 +1,10 @@
 //! Which captures are of one machine.
 
 use std::collections::HashMap;
+use straddle_stack::{Fact, Interval};
 
 use super::Capture;
-use crate::inventory::Name;
+use crate::inventory::{Name, Space, Thing};
 
 /// The captures of one machine.
 #[derive(Clone, Debug)]
@@ -26,9 +27,10 @@ pub fn of_one(captures: Vec<Capture>) -> Vec<Server> {
 
 /// Captures from one folder.
 ///
-/// Those that name a host are that host's. Of the others, two that answer the same question about the same thing (both
-/// list the partitions of disk 0) are of two machines, unless they know a common serial number or other identity. Then the
-/// files are sorted by the first or the last part of their names if that keeps all rivals apart; else each is a machine
+/// Those that name a host are that host's. Of the others, two in which one tool gives two answers to one question that cannot
+/// both be true (both say where partition 1 of disk 0 starts) are of two machines, unless they know a common serial number or
+/// other identity; so are two with one answer, unless their files are named alike. Different tools are no rivals. Then the files
+/// are sorted by the first or the last part of their names if that keeps all rivals apart; else each is a machine
 /// of its own.
 #[must_use]
 pub fn in_folder(captures: Vec<Capture>) -> Vec<Server> {
@@ -132,18 +134,19 @@ fn by_host(captures: Vec<Capture>, hosts: &[String]) -> Vec<Server> {
     servers
 }
 
-/// True when two of them answer the same question about the same thing.
+/// True when two of them cannot be of one machine: two answers of one tool to one question that contradict each other, or the
+/// same answer in files that are named for different machines.
 fn rivals(captures: &[&Capture]) -> bool {
-    // For each tool and thing, the captures that speak of it.
-    let mut answers: HashMap<(&str, &Name), Vec<usize>> = HashMap::new();
+    // For each tool and name, the things that captures call by it.
+    let mut answers: HashMap<(&str, &Name), Vec<(usize, &Thing)>> = HashMap::new();
     for (index, capture) in captures.iter().enumerate() {
         for thing in capture.inventory.things() {
             for name in thing.names.iter().filter(|name| !name.space.is_identity()) {
                 for tool in &capture.tools {
-                    let of = answers.entry((*tool, name)).or_default();
-                    if of.last() != Some(&index) {
-                        of.push(index);
-                    }
+                    answers
+                        .entry((*tool, name))
+                        .or_default()
+                        .push((index, thing));
                 }
             }
         }
@@ -152,10 +155,49 @@ fn rivals(captures: &[&Capture]) -> bool {
         let things = captures[index].inventory.things().iter();
         things.flat_map(|thing| thing.names.iter().filter(|name| name.space.is_identity()))
     };
-    answers.values().any(|of| {
-        of.windows(2)
-            .any(|pair| !identities(pair[0]).any(|name| identities(pair[1]).any(|n| n == name)))
+    let known = |a: usize, b: usize| identities(a).any(|name| identities(b).any(|n| n == name));
+    let apart = |(a, one): &(usize, &Thing), (b, other): &(usize, &Thing)| {
+        let stems = (stem(&captures[*a].file), stem(&captures[*b].file));
+        let twice = stems.0 != stems.1 && tell_the_start(one, other);
+        a != b && one.kind == other.kind && (twice || contradict(one, other)) && !known(*a, *b)
+    };
+    // Neighbours are enough: what all of them say is the same, or two near each other differ. One tool may speak of a thing
+    // several times in a file.
+    let mut lists = answers.values();
+    lists.any(|of| {
+        (1..=NEIGHBOURS).any(|far| of.iter().zip(of.iter().skip(far)).any(|(a, b)| apart(a, b)))
     })
+}
+
+/// With how many that follow each answer is compared.
+const NEIGHBOURS: usize = 8;
+
+/// True when both say where it starts.
+fn tell_the_start(a: &Thing, b: &Thing) -> bool {
+    a.start.is_some() && b.start.is_some()
+}
+
+/// True when what they say of one thing cannot both be true.
+fn contradict(a: &Thing, b: &Thing) -> bool {
+    let differ = |a: Option<&Fact<Interval>>, b: Option<&Fact<Interval>>| matches!((a, b), (Some(a), Some(b)) if a.value.intersect(&b.value).is_none());
+    let identity = |space: Space| {
+        let of = |thing: &'_ Thing| -> Vec<String> {
+            let names = thing.names.iter().filter(|name| name.space == space);
+            names.map(|name| name.text.to_string()).collect()
+        };
+        let (a, b) = (of(a), of(b));
+        !a.is_empty() && !b.is_empty() && !a.iter().any(|name| b.contains(name))
+    };
+    let grids = a.grids.iter().any(|grid| {
+        let mut others = b.grids.iter().filter(|other| other.role == grid.role);
+        others.any(|other| other.grid.value != grid.grid.value)
+    });
+    differ(a.start.as_ref(), b.start.as_ref())
+        || differ(a.size.as_ref(), b.size.as_ref())
+        || grids
+        || [Space::Serial, Space::TableId, Space::Uuid]
+            .into_iter()
+            .any(identity)
 }
 
 fn key_of(part: fn(&str) -> &str, capture: &Capture) -> String {
@@ -203,6 +245,32 @@ mod tests {
         let found = servers(&[("x/a.txt", partitions(0, 1)), ("x/b.txt", partitions(0, 2))]);
         let named = |name: &str| (Some(name.to_owned()), 1);
         assert_eq!(found, [named("a.txt"), named("b.txt")]);
+    }
+
+    #[test]
+    fn answers_to_different_questions_are_of_one_machine() {
+        let disks =
+            "BytesPerSector  Index  Model  Size\n512             0      ACME   120031511040\n";
+        let starts = "BlockSize  Name                   StartingOffset\n512        Disk #0, Partition #0  1048576\n";
+        let letters = "Antecedent                               Dependent\n\\\\A\\x:P.DeviceID=\"Disk #0, Partition #0\"  \\\\A\\x:L.DeviceID=\"C:\"\n";
+        let files = [
+            ("disks.txt", disks),
+            ("starts.txt", starts),
+            ("letters.txt", letters),
+        ];
+        let files = files.map(|(name, text)| (name, text.to_owned()));
+        assert_eq!(servers(&files), [(None, 3)]);
+        let csv = "\"DiskNumber\",\"PartitionNumber\",\"Offset\"\n\"0\",\"1\",\"1048576\"\n";
+        let same = [
+            ("p.txt", partitions(0, 1_048_576)),
+            ("p.csv", csv.to_owned()),
+        ];
+        assert_eq!(servers(&same), [(None, 2)]);
+        let other = [
+            ("db1.txt", partitions(0, 1_048_576)),
+            ("db2.csv", csv.to_owned()),
+        ];
+        assert_eq!(servers(&other).len(), 2);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::codepage::{CP437, CP1252};
+use super::{margin, markup};
+
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MOST_BYTES: usize = 4 << 20;
 /// Most lines that are read: what a line costs to remember is more than a short one has bytes.
@@ -47,7 +50,9 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
         0 | b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
         byte => *byte >= 0x20 && *byte != 0x7f,
     });
-    printed && zeroes <= head.len() / 64
+    // Erased flash has no such characters, which every tool prints.
+    let speaks = head.iter().any(u8::is_ascii_alphanumeric);
+    printed && speaks && zeroes <= head.len() / 64
 }
 
 /// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.
@@ -73,11 +78,6 @@ fn utf16(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     }
 }
 
-/// Code page 437, upper half: what an English console of Windows writes. Most letters are the same in code page 850.
-const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
-/// Code page 1252, 0x80 to 0x9f; the rest is Latin-1.
-const CP1252: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
-
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if let Some(order) = utf16(bytes) {
         let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
@@ -91,43 +91,34 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         // Cut in the middle of a character at the end.
         Err(error) if error.error_len().is_none() => String::from_utf8_lossy(bytes),
-        Err(_) => Cow::Owned(one_byte(bytes)),
+        Err(_) => Cow::Owned(super::codepage::decode(bytes)),
     }
-}
-
-/// Letters of code page 437 lie where 1252 has signs that no tool prints.
-fn one_byte(bytes: &[u8]) -> String {
-    let console = bytes.iter().filter(|b| (0x80..0xa0).contains(*b)).count();
-    let windows = bytes.iter().filter(|b| **b >= 0xc0).count();
-    let table: Vec<char> = if console >= windows {
-        CP437.chars().collect()
-    } else {
-        CP1252.chars().chain('\u{a0}'..='\u{ff}').collect()
-    };
-    bytes
-        .iter()
-        .map(|byte| match byte.checked_sub(0x80) {
-            None => char::from(*byte),
-            Some(upper) => table.get(usize::from(upper)).copied().unwrap_or('?'),
-        })
-        .collect()
 }
 
 impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
-        let decoded = decode(bytes);
-        let quoted = is_quoted(&decoded);
+        let decoded = markup::redecoded(markup::plain(decode(bytes)), CP1252, CP437);
+        let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
+        margin::taken_off(&mut lines);
         let mut text = Text {
             body: String::with_capacity(decoded.len()),
             // Lines of tools have some forty characters.
             lines: Vec::with_capacity(decoded.len() / 32),
             cut,
         };
-        for (index, line) in decoded.split('\n').enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
-            let line = if quoted { unquoted(line) } else { line };
             let line = line.trim_end_matches('\r');
+            // Blanks that a console broke off the end of the line above are no blank line.
+            let above = index.checked_sub(1).and_then(|above| lines.get(above));
+            let of_above = !line.is_empty()
+                && line.trim().is_empty()
+                && above
+                    .is_some_and(|above| above.trim_end_matches('\r').chars().count() == COLUMNS);
+            if of_above {
+                continue;
+            }
             if is_plain(line) {
                 text.add(line.trim_end(), number);
             } else {
@@ -152,7 +143,8 @@ impl Text {
         self.body.push('\n');
     }
 
-    /// Joins lines that a console of 80 columns broke: they have exactly 80 characters, and no line has more.
+    /// Joins lines that a console of 80 columns broke: they have exactly 80 characters, no line has more, and what follows
+    /// does not begin as they do. A row of a table may have 80 characters by chance.
     fn unwrap_console(&mut self) {
         let width = |(start, end, _): &(usize, usize, u64)| match self.body.get(*start..*end) {
             Some(line) if line.len() >= COLUMNS => line.chars().count(),
@@ -170,9 +162,12 @@ impl Text {
         let mut body = String::with_capacity(self.body.len());
         let mut lines: Vec<(usize, usize, u64)> = Vec::with_capacity(self.lines.len());
         let mut goes_on = false;
+        let mut above = None;
         for (line, full) in self.lines.iter().zip(full) {
             let text = &self.body[line.0..line.1];
-            let starts_anew = text.trim().is_empty() || begins_with_label(text);
+            let starts_anew = text.trim().is_empty()
+                || begins_with_label(text)
+                || above.is_some_and(|above| beginning(above) == beginning(text));
             if goes_on
                 && !starts_anew
                 && let Some(last) = lines.last_mut()
@@ -188,6 +183,7 @@ impl Text {
             body.push('\n');
             // The dashes under the heading of a table may be 80 long, and their line ends there.
             goes_on = full && !is_ruler(text);
+            above = Some(text);
         }
         (self.body, self.lines) = (body, lines);
     }
@@ -218,32 +214,38 @@ fn begins_with_label(line: &str) -> bool {
             .all(|c| c.is_alphanumeric() || " _-.()#".contains(c))
 }
 
+/// The shape of a line's first two words, of a path or a branch of a tree alone: rows of one table have one. Marks of a tree,
+/// digits and letters are all alike.
+fn beginning(line: &str) -> Vec<char> {
+    let mut shape: Vec<char> = Vec::new();
+    let mut words = 0;
+    let mut blank = true;
+    for c in line.trim_start().chars().take(64) {
+        let class = match c {
+            c if c.is_ascii_digit() => '9',
+            '├' | '└' | '│' | '─' | '`' | '|' => '├',
+            ' ' => ' ',
+            c if c.is_alphabetic() => 'a',
+            c => c,
+        };
+        if class == ' ' {
+            words += usize::from(!blank);
+            let tells = matches!(shape.first(), Some('/' | '├'));
+            if words == 2 || words == 1 && tells {
+                break;
+            }
+        }
+        blank = class == ' ';
+        if shape.last() != Some(&class) {
+            shape.push(class);
+        }
+    }
+    shape
+}
+
 fn is_ruler(line: &str) -> bool {
     line.bytes()
         .all(|b| matches!(b, b'-' | b'=' | b' ' | b'+' | b'|'))
-}
-
-/// Mail puts `> ` before each line that it quotes.
-fn is_quoted(text: &str) -> bool {
-    let mut lines = 0;
-    let mut quoted = 0;
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(64) {
-        lines += 1;
-        quoted += usize::from(line.trim_start().starts_with('>'));
-    }
-    lines > 0 && quoted * 2 > lines
-}
-
-fn unquoted(line: &str) -> &str {
-    let mut rest = line;
-    while let Some(inner) = rest.trim_start().strip_prefix('>') {
-        rest = inner;
-    }
-    if rest.len() < line.len() {
-        rest.strip_prefix(' ').unwrap_or(rest)
-    } else {
-        line
-    }
 }
 
 /// True for a line in which nothing has to be changed: neither control characters nor the first bytes of special blanks.
@@ -368,6 +370,37 @@ mod tests {
         let both = format!("{}\n{}\n", line(1), line(2));
         assert_eq!(line(1).len(), 80);
         assert_eq!(lines(both.as_bytes())[1], (2, line(2)));
+    }
+
+    #[test]
+    fn rows_of_80_characters_by_chance_stay_apart() {
+        for (first, second) in [
+            (
+                " 1      2048s       204802047s  ext4  ",
+                " 2      204802049s  409602048s  ext4",
+            ),
+            (
+                "├─sda1  2048   512M    4096 part ",
+                "└─sda2 1050625 297G    4096 part root",
+            ),
+            (
+                "/dev/sdb1         2048    1050623   512M ",
+                "/dev/sdb2      1050625  400000000 190.2G",
+            ),
+        ] {
+            let width = first.chars().count();
+            let first = format!("{first}{}", "N".repeat(80 - width));
+            let found = lines(format!("{first}\n{second}\n").as_bytes());
+            assert_eq!(found[1], (2, second.to_owned()));
+        }
+    }
+
+    #[test]
+    fn blanks_that_a_console_broke_off_are_no_blank_line() {
+        let padded = format!("{:80}", "sda 4096 disk");
+        let found = lines(format!("{padded}\n      \nsdb\n").as_bytes());
+        assert_eq!(found[0].1, "sda 4096 disk");
+        assert_eq!(found[1], (3, "sdb".to_owned()));
     }
 
     #[test]

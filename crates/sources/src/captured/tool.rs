@@ -6,6 +6,7 @@ use straddle_stack::{Fact, Oddity, OddityKind, Source, Trust};
 use super::json::{Json, Object};
 use super::records::Record;
 use super::text::Line;
+use super::twins::Twins;
 use crate::inventory::{Inventory, Thing};
 
 /// A tool whose output is read.
@@ -63,6 +64,8 @@ pub(crate) enum Anchor {
     Without(&'static str),
     /// It looks like this, whatever its words are. The test is made for every line, so it has to be cheap.
     Shaped(fn(&str) -> bool),
+    /// As [`Anchor::Shaped`], and the lines above are not output of the same tool.
+    LooseShaped(fn(&str) -> bool),
     /// It begins with this, and the lines above are not output of the same tool: there it is a part of that output, and
     /// here the beginning of an excerpt.
     Loose(&'static str),
@@ -129,6 +132,8 @@ pub(crate) struct Notes<'f> {
     pub(crate) inventory: Inventory,
     /// What outputs are about that say so only once, at their beginning.
     pub(crate) focus: Focus,
+    /// Disks of several machines with one name.
+    pub(crate) twins: Twins,
 }
 
 /// What an interactive tool has selected, or what the last heading was about.
@@ -140,6 +145,9 @@ pub(crate) struct Focus {
     pub(crate) partition: Option<u64>,
     /// Windows XP or 2003 printed it, not a later version.
     pub(crate) windows_xp: Option<bool>,
+    /// The line in which a disk was spoken of first that nothing names, and whether its partitions were listed: the next list is
+    /// another disk's.
+    pub(crate) unknown: Option<(u64, bool)>,
     /// The first line of a table that is a part of the description of that disk, or of one of its partitions.
     pub(crate) table: Option<(u64, Option<u64>)>,
 }
@@ -166,7 +174,21 @@ impl Notes<'_> {
     /// Notes a thing.
     pub(crate) fn add(&mut self, mut thing: Thing) {
         thing.file = self.number;
+        self.twins.tell_apart(&mut thing);
         self.inventory.add(thing);
+    }
+
+    /// Remarks that two figures about one thing cannot both be right.
+    pub(crate) fn contradicts(
+        &self,
+        thing: &mut Thing,
+        detail: impl Into<String>,
+        a: &Line<'_>,
+        b: &Line<'_>,
+    ) {
+        let (a, b) = (self.source(a), self.source(b));
+        let oddity = Oddity::between(OddityKind::Contradiction, detail, a, b);
+        thing.remarks.push(oddity);
     }
 
     /// Notes what is odd about the text itself.

@@ -176,6 +176,15 @@ impl ReadAt for GuestDisk {
         }
         Ok(n)
     }
+
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        match self.place(offset) {
+            Ok((Place::Absent { run }, None) | (Place::Zero { run }, _)) => {
+                offset.checked_add(run).unwrap_or(Bytes::MAX)
+            }
+            Ok(_) | Err(_) => offset,
+        }
+    }
 }
 
 impl GuestDisk {

@@ -1,18 +1,19 @@
 //! What lies in a file: a disk image, or a virtual disk with everything inside it, to any depth within bounds.
 
+mod blank;
 mod concatenated;
 mod disk;
 mod files;
 mod mapped;
+mod reach;
 mod references;
 mod volumes;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
-use straddle_io::{ReadAt, ReadError, ReadErrorKind, Reader};
+use straddle_io::{ReadAt, ReadError, ReadErrorKind, Reader, Target};
 use straddle_probe::container::{
     Container, Content, Disk, ExtentOf, Format, OpensAs, Role, recognise,
 };
@@ -27,6 +28,8 @@ use concatenated::{Concatenated, Lies, Piece};
 use disk::GuestDisk;
 use files::Wanted;
 use mapped::Mapped;
+pub use reach::Outside;
+pub(crate) use reach::Place;
 use volumes::Found;
 
 /// Deepest nesting of virtual disks in virtual disks, parents not counted.
@@ -43,8 +46,8 @@ pub(crate) trait Ground {
     /// The stack that is being built.
     fn stack(&mut self) -> &mut Stack;
 
-    /// The layer of the file at `path`, with whatever is known below it, and the open file.
-    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String>;
+    /// The layer of a file that was opened, with whatever is known below it.
+    fn file(&mut self, target: &Target) -> Result<LayerId, String>;
 }
 
 /// A file, or a part of one, whose contents are to be looked at.
@@ -53,8 +56,8 @@ pub(crate) struct Contents {
     pub(crate) layer: LayerId,
     /// Its bytes.
     pub(crate) bytes: Arc<dyn ReadAt>,
-    /// Where it is on this machine, when it is a file of this machine: what it refers to counts from there.
-    pub(crate) path: Option<PathBuf>,
+    /// Where it is on this machine, when it is a file of this machine.
+    pub(crate) place: Option<Place>,
 }
 
 /// Looks into files.
@@ -63,6 +66,7 @@ pub(crate) struct Guests<'a> {
     /// Logical sector of the outermost file or device, where it is known.
     sector: Option<SectorSize>,
     opened: usize,
+    outside: Outside,
     wanted: Vec<Wanted>,
     /// Members of arrays and the like that are not yet assembled.
     members: Vec<Found>,
@@ -74,6 +78,7 @@ impl<'a> Guests<'a> {
             ground,
             sector,
             opened: 0,
+            outside: Outside::default(),
             wanted: Vec::new(),
             members: Vec::new(),
         }
@@ -82,6 +87,12 @@ impl<'a> Guests<'a> {
     /// To be followed too: the files with these paths inside filesystems that are found.
     pub(crate) fn with_files(mut self, paths: &[String]) -> Guests<'a> {
         self.wanted = paths.iter().map(|path| Wanted::new(path)).collect();
+        self
+    }
+
+    /// What an image may lead to besides what its owner may read.
+    pub(crate) fn with_outside(mut self, outside: &Outside) -> Guests<'a> {
+        self.outside = outside.clone();
         self
     }
 
@@ -179,6 +190,9 @@ impl<'a> Guests<'a> {
         let sector = outermost.or_else(|| logical_sector_of(stack.layer(base)));
         let before = stack.layers().len();
         let members = inspect(stack, base, reader, sector, Limits::default());
+        if members.is_empty() && stack.layers().len() == before {
+            note_blank(stack.layer_mut(base), &*contents.bytes);
+        }
         self.found(members, &contents.bytes, depth);
         self.follow_files(contents, reader, before, depth);
         let stack = self.stack();
@@ -201,7 +215,7 @@ impl<'a> Guests<'a> {
                 let part = Contents {
                     layer,
                     bytes: Arc::clone(&whole),
-                    path: None,
+                    place: None,
                 };
                 self.inspect(&part, depth);
             }
@@ -214,7 +228,7 @@ impl<'a> Guests<'a> {
         file: &Contents,
         format: &'static Format,
         container: Container,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<Place>,
     ) -> Option<Contents> {
         let Container { detected, disk } = container;
         let name = detected.variant.unwrap_or(format.name);
@@ -230,13 +244,8 @@ impl<'a> Guests<'a> {
             self.stack().push(layer);
             return None;
         };
-        // Only the real path tells two ways to one file.
-        let real = file
-            .path
-            .as_ref()
-            .and_then(|path| std::fs::canonicalize(path).ok());
         let depth = chain.len();
-        chain.extend(real);
+        chain.extend(file.place.clone());
         let mut targets: Vec<Option<Arc<dyn ReadAt>>> = vec![Some(Arc::clone(&file.bytes))];
         // Where each reference is among the targets: parts that name one flat file share it, and those beyond a limit
         // share what stands for all of them.
@@ -296,7 +305,7 @@ impl<'a> Guests<'a> {
         Some(Contents {
             layer: id,
             bytes,
-            path: None,
+            place: None,
         })
     }
 
@@ -406,4 +415,33 @@ fn segments(extents: &[ExtentOf]) -> Option<Map> {
         at = upper.end();
     }
     Map::segments(pieces)
+}
+
+/// Notes on the layer of a disk on which nothing was found that nothing is there, where that can be proven.
+fn note_blank(layer: &mut Layer, bytes: &dyn ReadAt) {
+    if !layer.oddities.is_empty() || layer.attribute(Key::Holds).is_some() {
+        return;
+    }
+    // Behind the sector of an empty MBR; a GPT that is whole says for itself that it is empty.
+    let (start, because) = match layer.text(Key::PartitionTable) {
+        None => (Bytes::ZERO, "every byte"),
+        Some("mbr") => (
+            Bytes::new(512),
+            "its MBR has no entry, and every byte behind it",
+        ),
+        Some("gpt") => {
+            let text = Value::Text("its GPT has no entry".into());
+            layer.set(Key::Blank, Fact::derived(text, "both copies of the table"));
+            return;
+        }
+        Some(_) => return,
+    };
+    if let Some(byte) = blank::filled_with(bytes, start) {
+        let text = format!("{because} is 0x{byte:02X}");
+        let fact = Fact::derived(
+            Value::Text(text.into()),
+            "the whole disk was read, but for its holes",
+        );
+        layer.set(Key::Blank, fact);
+    }
 }

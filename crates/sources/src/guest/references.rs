@@ -1,12 +1,13 @@
 //! Files that a virtual disk refers to: parents, extents, data files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use straddle_geometry::Map;
-use straddle_io::{ReadAt, Reader, Target};
+use straddle_io::{Found, OpenError, ReadAt, Reader, Target};
 use straddle_probe::container::{Container, OpensAs, Reference, Role, recognise};
 use straddle_stack::{Layer, LayerId, LayerKind, Oddity, OddityKind};
 
+use super::reach::Place;
 use super::{Contents, Guests, LONGEST_CHAIN, MOST_FILES};
 
 /// Most files of a folder that are opened in search of a parent that is known by its identity only.
@@ -24,7 +25,7 @@ impl Guests<'_> {
         &mut self,
         from: &Contents,
         reference: &Reference,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<Place>,
     ) -> Result<Contents, Lost> {
         self.follow(from, reference, chain).map_err(|(kind, why)| {
             let named = reference.names.first();
@@ -46,25 +47,25 @@ impl Guests<'_> {
         &mut self,
         from: &Contents,
         reference: &Reference,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<Place>,
     ) -> Result<Contents, (OddityKind, String)> {
         let missing = |why: String| (OddityKind::Unreadable, why);
-        let Some(here) = &from.path else {
+        let Some(here) = &from.place else {
             return Err(missing(
                 "the file that names it lies inside another disk".to_owned(),
             ));
         };
-        let path = match reference.names.as_slice() {
-            [] => by_identity(here, reference),
-            names => by_name(here, names),
+        let target = match reference.names.as_slice() {
+            [] => self.by_identity(&here.path, reference, chain),
+            names => self.by_name(&here.path, names, chain),
         };
-        let path = path.map_err(missing)?;
-        // Only the real path tells two ways to one file.
-        let real = std::fs::canonicalize(&path).map_err(|e| missing(e.to_string()))?;
-        if chain.contains(&real) {
+        let target = target.map_err(missing)?;
+        let place = Place::of(&target);
+        let is_same = |before: &Place| before.real.is_some() && before.real == place.real;
+        if chain.iter().any(is_same) {
             return Err((
                 OddityKind::Chain,
-                format!("{} leads back to itself", path.display()),
+                format!("{} leads back to itself", place.path.display()),
             ));
         }
         if chain.len() >= LONGEST_CHAIN || self.opened >= MOST_FILES {
@@ -76,11 +77,11 @@ impl Guests<'_> {
             ));
         }
         self.opened += 1;
-        let (layer, bytes) = self.ground.file(&path).map_err(missing)?;
+        let layer = self.ground.file(&target).map_err(missing)?;
         let file = Contents {
             layer,
-            bytes,
-            path: Some(path),
+            bytes: target,
+            place: Some(place),
         };
         self.open_as(file, reference, chain)
     }
@@ -90,17 +91,13 @@ impl Guests<'_> {
         &mut self,
         file: Contents,
         reference: &Reference,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<Place>,
     ) -> Result<Contents, (OddityKind, String)> {
         if reference.opens_as == OpensAs::Raw {
             return Ok(file);
         }
-        let shown = file
-            .path
-            .as_deref()
-            .unwrap_or(Path::new(""))
-            .display()
-            .to_string();
+        let path = file.place.as_ref().map(|place| &*place.path);
+        let shown = path.unwrap_or(Path::new("")).display().to_string();
         let reader = Reader::new(&*file.bytes);
         let recognised = recognise(&reader, &file.bytes)
             .map_err(|error| (OddityKind::Unreadable, format!("{shown}: {error}")))?;
@@ -132,6 +129,75 @@ impl Guests<'_> {
             format!("{shown} holds no disk that can be read"),
         ))
     }
+
+    /// The first of `names` that exists and may be followed. Names from another machine, or absolute ones, are also sought
+    /// beside the file that records them: virtual disks are moved together.
+    fn by_name(
+        &self,
+        here: &Path,
+        names: &[String],
+        chain: &[Place],
+    ) -> Result<Arc<Target>, String> {
+        let folder = here.parent().unwrap_or(Path::new("/"));
+        let beside = names
+            .iter()
+            .filter_map(|name| Some(folder.join(Path::new(name).file_name()?)));
+        let as_named = names.iter().map(|name| folder.join(name));
+        let (mut absent, mut refused) = (None, None);
+        for path in as_named.chain(beside) {
+            if let Err(OpenError::Os { source, .. }) = Found::look(&path) {
+                absent.get_or_insert(format!("{}: {source}", path.display()));
+                continue;
+            }
+            match self.outside.open(&path, chain) {
+                Ok(target) => return Ok(target),
+                Err(why) => {
+                    refused.get_or_insert(why);
+                }
+            }
+        }
+        let why = refused.or(absent);
+        Err(why.unwrap_or_else(|| "no file is named".to_owned()))
+    }
+
+    /// A file beside `here`, or one folder further up, that has the identity that is wanted: VirtualBox keeps the place of a
+    /// parent in a register of its own and writes only its UUID into the child.
+    fn by_identity(
+        &self,
+        here: &Path,
+        reference: &Reference,
+        chain: &[Place],
+    ) -> Result<Arc<Target>, String> {
+        let wanted = reference.expects.as_deref().unwrap_or("");
+        let folders = here.ancestors().skip(1).take(2);
+        let entries = folders
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flat_map(|entries| entries.flatten().take(MOST_NEIGHBOURS));
+        for entry in entries {
+            let path = entry.path();
+            if path.extension() != here.extension() || path == here {
+                continue;
+            }
+            let Ok(target) = self.outside.open(&path, chain) else {
+                continue;
+            };
+            let file: Arc<dyn ReadAt> = target.clone();
+            let reader = Reader::new(&*file);
+            if let Ok(Some((_, container))) = recognise(&reader, &file)
+                && let Some(disk) = container.disk
+                && disk.identities.iter().any(|identity| identity == wanted)
+            {
+                return Ok(target);
+            }
+        }
+        let what = match reference.role {
+            Role::Parent => "parent",
+            Role::Part => "file",
+        };
+        Err(format!(
+            "the file names its {what} only by its identity {wanted}, and no file beside it or in the folder above has that"
+        ))
+    }
 }
 
 /// What is wrong when a file is not the one that was meant.
@@ -145,59 +211,5 @@ fn stranger(container: &Container, reference: &Reference) -> Option<String> {
         "is not the {} that was recorded, or was changed since: its identity is {}; expected {wanted}",
         reference.role.name(),
         have.first().map_or("unknown", String::as_str)
-    ))
-}
-
-/// The first of `names` that exists. Names from another machine, or absolute ones, are also sought beside the file that
-/// records them: virtual disks are moved together.
-fn by_name(here: &Path, names: &[String]) -> Result<PathBuf, String> {
-    let folder = here.parent().unwrap_or(Path::new("/"));
-    let beside = names
-        .iter()
-        .filter_map(|name| Some(folder.join(Path::new(name).file_name()?)));
-    let as_named = names.iter().map(|name| folder.join(name));
-    let mut first_error = None;
-    for path in as_named.chain(beside) {
-        match std::fs::metadata(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) => {
-                first_error.get_or_insert(format!("{}: {error}", path.display()));
-            }
-        }
-    }
-    Err(first_error.unwrap_or_else(|| "no file is named".to_owned()))
-}
-
-/// A file beside `here`, or one folder further up, that has the identity that is wanted: VirtualBox keeps the place of a
-/// parent in a register of its own and writes only its UUID into the child.
-fn by_identity(here: &Path, reference: &Reference) -> Result<PathBuf, String> {
-    let wanted = reference.expects.as_deref().unwrap_or("");
-    let folders = here.ancestors().skip(1).take(2);
-    let entries = folders
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flat_map(|entries| entries.flatten().take(MOST_NEIGHBOURS));
-    for entry in entries {
-        let path = entry.path();
-        if path.extension() != here.extension() || path == here {
-            continue;
-        }
-        let Ok(target) = Target::open(&path) else {
-            continue;
-        };
-        let file: Arc<dyn ReadAt> = Arc::new(target);
-        let reader = Reader::new(&*file);
-        if let Ok(Some((_, container))) = recognise(&reader, &file)
-            && let Some(disk) = container.disk
-            && disk.identities.iter().any(|identity| identity == wanted)
-        {
-            return Ok(path);
-        }
-    }
-    let what = match reference.role {
-        Role::Parent => "parent",
-        Role::Part => "file",
-    };
-    Err(format!(
-        "the file names its {what} only by its identity {wanted}, and no file beside it or in the folder above has that"
     ))
 }

@@ -1,5 +1,6 @@
 //! From joined things to layers.
 
+use std::collections::HashMap;
 use straddle_geometry::{Bytes, Extent, Map, SectorSize, Segment, Striping, Unit};
 use straddle_stack::{
     Fact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack,
@@ -19,7 +20,7 @@ pub(super) fn stack(joined: Joined, overrides: &Overrides) -> Stack {
         placed: vec![Placed::No; joined.things.len()],
         joined,
         stack: Stack::new(),
-        strangers: Vec::new(),
+        strangers: HashMap::new(),
         overrides,
     };
     for index in 0..builder.joined.things.len() {
@@ -40,7 +41,7 @@ struct Builder<'o> {
     placed: Vec<Placed>,
     stack: Stack,
     /// Layers for what is only named as what something else lies on.
-    strangers: Vec<(Name, LayerId)>,
+    strangers: HashMap<Name, LayerId>,
     overrides: &'o Overrides,
 }
 
@@ -81,11 +82,12 @@ impl Builder<'_> {
 
     /// The layer of something that is named and nowhere described.
     fn stranger(&mut self, name: &Name) -> LayerId {
-        if let Some((_, id)) = self.strangers.iter().find(|(other, _)| other == name) {
+        if let Some(id) = self.strangers.get(name) {
             return *id;
         }
         let title = match name.space {
             Space::WindowsDisk => format!("disk {}", name.text),
+            Space::EsxiDevice => name.text.to_string(),
             // A drive letter.
             Space::WindowsVolume if name.text.len() == 2 => {
                 format!("volume {}", name.text.to_uppercase())
@@ -111,15 +113,21 @@ impl Builder<'_> {
             "it is only named: no capture describes it",
         ));
         let id = self.push(layer);
-        self.strangers.push((name.clone(), id));
+        self.strangers.insert(name.clone(), id);
         id
     }
 
     fn layer_of(&self, mut thing: Thing, reached: &[(Name, LayerId)]) -> Layer {
         let placing = std::mem::take(&mut thing.placing);
         let start = thing.start.take();
+        let passed_on = std::mem::take(&mut thing.passed_on);
         let mut layer = described(thing);
         if reached.is_empty() {
+            for grid in passed_on {
+                if layer.grid(grid.role).is_none() {
+                    layer.grids.push(grid);
+                }
+            }
             if layer.kind == LayerKind::Partition {
                 layer.map = Map::Segments(Vec::new());
             }
@@ -148,9 +156,7 @@ impl Builder<'_> {
     fn extent_of(&self, layer: &Layer) -> Option<Fact<Bytes>> {
         layer.bytes(Key::ExtentSize).or_else(|| {
             let group = layer.text(Key::VolumeGroup)?;
-            let mut groups = self.joined.extents.iter();
-            let found = groups.find(|(name, _)| name == group);
-            found.map(|(_, size)| size.clone())
+            self.joined.extents.get(group).cloned()
         })
     }
 
@@ -159,7 +165,11 @@ impl Builder<'_> {
         let root = layer.below.is_empty();
         let id = self.stack.push(layer);
         if root {
-            if self.stack.layer(id).kind == LayerKind::Device {
+            // A mapped device with a partition table is one that the kernel makes of several paths or disks.
+            let layer = self.stack.layer(id);
+            let mapped =
+                layer.kind == LayerKind::Volume && layer.text(Key::PartitionTable).is_some();
+            if layer.kind == LayerKind::Device || mapped {
                 assume_sectors(&mut self.stack, id);
             }
             let layer = self.stack.layer_mut(id);
@@ -194,7 +204,7 @@ fn described(thing: Thing) -> Layer {
     layer.format = thing.format.map(|fact| fact.value);
     layer.grids = thing.grids;
     layer.attributes = thing.attributes;
-    layer.oddities = thing.remarks;
+    layer.oddities = folded(thing.remarks);
     let size = thing.size;
     layer.size = size.as_ref().and_then(known);
     if let Some(shown) = &size
@@ -203,6 +213,38 @@ fn described(thing: Thing) -> Layer {
         layer.set(Key::SizeShown, shown.clone().map(Value::Between));
     }
     layer
+}
+
+/// Most remarks of one kind about one thing that are told one by one. A disk may have the serial number of thousands.
+const MOST_OF_ONE_KIND: usize = 4;
+
+/// The first remarks of each kind, and how many more there are.
+fn folded(remarks: Vec<Oddity>) -> Vec<Oddity> {
+    let mut told: Vec<Oddity> = Vec::new();
+    let mut more: Vec<(OddityKind, usize)> = Vec::new();
+    for remark in remarks {
+        let kind = remark.kind;
+        if told.iter().filter(|other| other.kind == kind).count() < MOST_OF_ONE_KIND {
+            told.push(remark);
+            continue;
+        }
+        match more.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += 1,
+            None => more.push((kind, 1)),
+        }
+    }
+    for (kind, count) in more {
+        let plural = if count == 1 { "" } else { "s" };
+        // What rules say of a kind goes on behind the name of the thing, with a colon or without.
+        let detail = match kind {
+            OddityKind::SameIdentity => {
+                format!("shares an identity with {count} more device{plural}")
+            }
+            _ => format!("{count} more remark{plural} like this ({})", kind.name()),
+        };
+        told.push(Oddity::new(kind, detail));
+    }
+    told
 }
 
 fn known(fact: &Fact<Interval>) -> Option<Fact<Bytes>> {
@@ -293,5 +335,50 @@ fn place(
             },
             trust: straddle_stack::Trust::Assumed,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_that_repeat_are_counted() {
+        let of =
+            |kind, count: usize| (0..count).map(move |n| Oddity::new(kind, format!("said {n}")));
+        let remarks = of(OddityKind::SameIdentity, 6)
+            .chain(of(OddityKind::Stale, 5))
+            .chain(of(OddityKind::Missing, 4));
+        let told = folded(remarks.collect());
+        let said = |kind| {
+            let of_kind = told.iter().filter(|remark| remark.kind == kind);
+            of_kind
+                .map(|remark| remark.detail.as_str())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            said(OddityKind::SameIdentity),
+            [
+                "said 0",
+                "said 1",
+                "said 2",
+                "said 3",
+                "shares an identity with 2 more devices"
+            ]
+        );
+        assert_eq!(
+            said(OddityKind::Stale),
+            [
+                "said 0",
+                "said 1",
+                "said 2",
+                "said 3",
+                "1 more remark like this (stale)"
+            ]
+        );
+        assert_eq!(
+            said(OddityKind::Missing),
+            ["said 0", "said 1", "said 2", "said 3"]
+        );
     }
 }

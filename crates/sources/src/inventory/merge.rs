@@ -1,12 +1,12 @@
 //! Which things are one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use straddle_geometry::Bytes;
 use straddle_stack::{Fact, GridFact, LayerKind, Oddity};
 
 use super::facts::{add, add_grid, in_bytes};
 use super::relation::{Relation, has_name_in, is_bare_volume, relation, replaced, twin};
-use super::{Inventory, Name, Space, Thing, partitions, raid};
+use super::{Inventory, Name, Space, Thing, held, partitions, raid};
 
 /// An inventory in which every thing occurs once and knows the others that it lies on by their index.
 pub(super) struct Joined {
@@ -17,7 +17,7 @@ pub(super) struct Joined {
     pub(super) on: Vec<Vec<Option<usize>>>,
     pub(super) remarks: Vec<Oddity>,
     /// How long an extent is in each LVM volume group.
-    pub(super) extents: Vec<(String, Fact<Bytes>)>,
+    pub(super) extents: BTreeMap<String, Fact<Bytes>>,
 }
 
 /// Names mean different things for what holds data and for what is held: `C:` is a partition and its filesystem.
@@ -67,6 +67,7 @@ pub(super) fn joined(inventory: Inventory) -> Joined {
     partitions::join(&mut groups);
     partitions::disks_of_volumes(&mut groups);
     groups.join_contents();
+    held::compare(&mut groups);
     let mut joined = groups.finish(inventory.platform, inventory.remarks);
     joined.extents = inventory.extents;
     joined
@@ -243,6 +244,16 @@ impl Groups {
         }
     }
 
+    /// Gives a thing another name, under which nothing is known.
+    pub(super) fn call(&mut self, index: usize, name: Name, title: String) {
+        if let Some(thing) = self.things[index].as_mut() {
+            thing.names.push(name.clone());
+            thing.title = title;
+            let class = class_of(thing.kind);
+            self.enter(class, name, index);
+        }
+    }
+
     /// Joins the thing `from` to the thing `into`.
     pub(super) fn unite(&mut self, into: usize, from: usize) {
         if into == from {
@@ -312,7 +323,7 @@ impl Groups {
                 .map(|thing| Some(in_bytes(thing)))
                 .collect(),
             remarks,
-            extents: Vec::new(),
+            extents: BTreeMap::new(),
         }
     }
 }

@@ -4,8 +4,10 @@
 //! them (captured text now, a live source later) only notes [`Thing`]s with all the [`Name`]s that were said; the
 //! inventory joins things that share a name, holds what is said twice against each other, and builds the stack.
 
+mod bounds;
 mod build;
 mod facts;
+mod held;
 mod lower;
 mod merge;
 mod name;
@@ -17,10 +19,12 @@ mod thing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bounds::{MOST_BELOW, MOST_FACTS, MOST_NAMES};
 pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
 pub use thing::{InBlocks, Placing, Thing};
 
+use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{Fact, Oddity, OddityKind, Stack};
 
@@ -40,15 +44,16 @@ pub struct Inventory {
     /// Something was left out.
     full: bool,
     /// How long an extent is in each LVM volume group.
-    extents: Vec<(String, Fact<Bytes>)>,
+    extents: BTreeMap<String, Fact<Bytes>>,
     /// What is odd about the texts themselves rather than about one thing.
     pub remarks: Vec<Oddity>,
 }
 
 impl Inventory {
     /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, which is remarked once.
-    pub fn add(&mut self, thing: Thing) {
+    pub fn add(&mut self, mut thing: Thing) {
         if self.things.len() < MOST_THINGS {
+            thing.bound();
             self.things.push(thing);
         } else if !self.full {
             self.full = true;
@@ -62,9 +67,8 @@ impl Inventory {
 
     /// Adds the length of an extent in an LVM volume group.
     pub fn add_extent_size(&mut self, group: &str, size: Fact<Bytes>) {
-        let known = self.extents.iter().any(|(name, _)| name == group);
-        if !known && self.extents.len() < MOST_THINGS {
-            self.extents.push((group.to_owned(), size));
+        if self.extents.len() < MOST_THINGS && !self.extents.contains_key(group) {
+            self.extents.insert(group.to_owned(), size);
         }
     }
 

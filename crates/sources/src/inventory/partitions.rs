@@ -78,7 +78,7 @@ fn count_in_sectors(groups: &mut Groups) {
 }
 
 /// Partitions by the disk they lie on, or by what it is called when nothing describes it.
-fn by_disk(groups: &Groups) -> BTreeMap<(Option<usize>, Option<Name>), Vec<usize>> {
+pub(super) fn by_disk(groups: &Groups) -> BTreeMap<(Option<usize>, Option<Name>), Vec<usize>> {
     let mut found: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, thing) in groups.things.iter().enumerate() {
         let Some(thing) = thing else { continue };
@@ -354,11 +354,19 @@ pub(super) fn disks_of_volumes(groups: &mut Groups) {
         let partition = groups.find(&volume, thing.file);
         let partition = partition.and_then(|index| groups.things[index].as_ref());
         let disk = partition.and_then(|partition| match partition.on.as_slice() {
-            [disk] if partition.kind == LayerKind::Partition => groups.find(disk, partition.file),
+            [disk] if partition.kind == LayerKind::Partition => {
+                Some((disk.clone(), partition.file))
+            }
             _ => None,
         });
-        if let Some(disk) = disk {
-            groups.unite(disk, below);
+        let Some((disk, file)) = disk else { continue };
+        match groups.find(&disk, file) {
+            Some(disk) => groups.unite(disk, below),
+            // Nothing else describes it.
+            None => {
+                let title = format!("disk {}", disk.text);
+                groups.call(below, disk, title);
+            }
         }
     }
 }

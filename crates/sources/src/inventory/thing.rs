@@ -4,7 +4,7 @@ use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, Value,
 };
 
-use super::{Extents, Name, Raid};
+use super::{Extents, MOST_FACTS, MOST_NAMES, Name, Raid};
 
 /// Something that a text speaks of: a disk, a partition, a filesystem, an array.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Thing {
     pub start: Option<Fact<Interval>>,
     /// Its grids, in its own addresses.
     pub grids: Vec<GridFact>,
+    /// Grids that it repeats from what it lies on: they count where nothing describes that.
+    pub passed_on: Vec<GridFact>,
     /// Grids of which only the number of its logical sectors was said.
     pub in_blocks: Vec<InBlocks>,
     /// What else is said about it.
@@ -88,6 +90,7 @@ impl Thing {
             size: None,
             start: None,
             grids: Vec::new(),
+            passed_on: Vec::new(),
             in_blocks: Vec::new(),
             attributes: Vec::new(),
             remarks: Vec::new(),
@@ -98,7 +101,7 @@ impl Thing {
     /// Adds another name of it.
     #[must_use]
     pub fn named(mut self, name: Name) -> Thing {
-        if !name.text.is_empty() && !self.names.contains(&name) {
+        if !name.text.is_empty() && self.names.len() <= MOST_NAMES && !self.names.contains(&name) {
             self.names.push(name);
         }
         self
@@ -121,7 +124,10 @@ impl Thing {
 
     /// Adds an attribute.
     pub fn set(&mut self, key: Key, value: Fact<Value>) {
-        self.attributes.push(Attribute { key, value });
+        // One more than are kept, which tells that there were more.
+        if self.attributes.len() <= MOST_FACTS {
+            self.attributes.push(Attribute { key, value });
+        }
     }
 
     /// Adds a text attribute, unless it is empty.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, ReadAt, Reader, Target};
@@ -13,8 +13,8 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, Odd
 
 use super::answer::{Question, word};
 use super::host::{Host, MOST_LAYERS};
-use crate::SourceError;
-use crate::guest::{Contents, Ground, Guests};
+use crate::guest::{Contents, Ground, Guests, Place};
+use crate::{Settings, SourceError};
 
 /// `EACCES` and `EPERM` of Linux.
 const ACCESS_DENIED: i32 = 13;
@@ -25,17 +25,16 @@ impl Ground for Host<'_> {
         &mut self.stack
     }
 
-    fn file(&mut self, path: &Path) -> Result<(LayerId, Arc<dyn ReadAt>), String> {
-        let target = Target::open(path).map_err(|error| error.to_string())?;
+    fn file(&mut self, target: &Target) -> Result<LayerId, String> {
         // The mount table knows real paths only.
-        let path = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
+        let path = target.real_path().ok_or("its real path is not known")?;
         let name = path.to_str().ok_or("its name is not valid UTF-8")?;
         let id = self.file_layer(name);
         if self.stack.layer(id).below.is_empty() {
             crate::image::assume_sectors(&mut self.stack, id);
             self.overrides.apply(self.stack.layer_mut(id));
         }
-        Ok((id, Arc::new(target)))
+        Ok(id)
     }
 }
 
@@ -78,12 +77,12 @@ impl Host<'_> {
     /// Puts what is in a file on top of its layer: read on the live host, remembered in a captured one.
     ///
     /// # Errors
-    /// [`SourceError::GuestFile`] when one of `inside`, paths in a guest, is not found.
+    /// [`SourceError::GuestFile`] when one of [`Settings::guest_files`] is not found.
     pub(super) fn add_file_contents(
         &mut self,
         id: LayerId,
         path: &str,
-        inside: &[String],
+        settings: &Settings,
     ) -> Result<(), SourceError> {
         let pages = Question::Pages(path.to_owned());
         if !self.root.is_live() {
@@ -107,11 +106,12 @@ impl Host<'_> {
         }
         let contents = Contents {
             layer: id,
+            place: Some(Place::of(&target)),
             bytes: Arc::new(target),
-            path: Some(PathBuf::from(path)),
         };
         Guests::new(self, None)
-            .with_files(inside)
+            .with_files(&settings.guest_files)
+            .with_outside(&settings.outside)
             .look_into(&contents)
     }
 
@@ -134,7 +134,7 @@ impl Host<'_> {
 
     /// Gives the members that were found, with the device's bytes.
     fn inspect(&mut self, id: LayerId, target: Target) -> Option<(Vec<Member>, Arc<dyn ReadAt>)> {
-        let path = target.path().to_owned();
+        let place = Place::of(&target);
         let bytes: Arc<dyn ReadAt> = Arc::new(target);
         let reader = Reader::new(&*bytes);
         // A virtual disk on a bare volume: the kernel knows nothing of what is in it.
@@ -144,7 +144,7 @@ impl Host<'_> {
             let contents = Contents {
                 layer: id,
                 bytes: Arc::clone(&bytes),
-                path: Some(path),
+                place: Some(place),
             };
             // Only a file that was asked for can be missing.
             let _ = Guests::new(self, None).look_into(&contents);

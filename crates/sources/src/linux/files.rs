@@ -59,7 +59,7 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
         crate::image::assume_sectors(&mut host.stack, id);
         overrides.apply(host.stack.layer_mut(id));
     }
-    host.add_file_contents(id, path, &settings.guest_files)?;
+    host.add_file_contents(id, path, settings)?;
     let mut stack = part_of(&host.into_stack(), id);
     stack.survey(&settings.io);
     Ok(stack)
@@ -226,7 +226,7 @@ fn fact_of(extent: Extent, fact: &impl Fn(Value) -> Fact<Value>) -> Fact<Extent>
 }
 
 /// A line `LOGICAL PHYSICAL LENGTH FLAGS`.
-fn extent(line: &str) -> Option<(Extent, Bytes, u32)> {
+pub(super) fn extent(line: &str) -> Option<(Extent, Bytes, u32)> {
     let mut words = line.split_ascii_whitespace();
     let mut number = || words.next()?.parse().ok().map(Bytes::new);
     let (logical, physical, len) = (number()?, number()?, number()?);

@@ -26,12 +26,8 @@ impl Host<'_> {
         for mount in self.mounts() {
             self.mounted(&mount);
         }
-        let swaps = self.root.text(SWAPS).unwrap_or_default();
-        for line in swaps.lines().skip(1) {
-            let mut words = line.split_ascii_whitespace();
-            let (Some(path), Some("partition")) = (words.next(), words.next()) else {
-                continue;
-            };
+        let text = self.root.text(SWAPS).unwrap_or_default();
+        for (line, path) in swaps(&text) {
             let Some(below) = self.name_of_path(path).and_then(|name| self.device(&name)) else {
                 continue;
             };
@@ -211,6 +207,19 @@ impl Host<'_> {
             return;
         }
     }
+}
+
+/// The head of `/proc/swaps`, as far as its columns are used.
+pub(super) const SWAPS_HEAD: &str = "Filename Type";
+
+/// The partitions in `/proc/swaps`: their lines, as far as they are used, and their paths.
+pub(super) fn swaps(text: &str) -> impl Iterator<Item = (String, &str)> {
+    text.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let path = words.next()?;
+        let is_partition = words.next()? == "partition";
+        is_partition.then(|| (format!("{path} partition"), path))
+    })
 }
 
 /// The stripe unit and full stripe that the mount options name.

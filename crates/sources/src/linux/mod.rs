@@ -1,5 +1,6 @@
 //! A Linux host as a stack: from sysfs, the mount table and a few system calls, live or captured.
 
+mod allowed;
 mod answer;
 mod archive;
 mod bcache;
@@ -13,6 +14,7 @@ mod host;
 mod loops;
 mod md;
 mod mounts;
+mod pseudonyms;
 mod queue;
 mod root;
 mod tree;

@@ -12,13 +12,12 @@ const MOST_MOUNTS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) device: (u32, u32),
-    /// The part of the filesystem that is mounted; `/` for all of it.
-    pub(super) root: String,
     pub(super) point: String,
     pub(super) format: String,
     pub(super) source: String,
-    pub(super) options: String,
-    /// The line itself.
+    options: String,
+    /// The line, as far as anything in it is used: options may hold passwords, and the part of the filesystem that is mounted
+    /// is the name of somebody's folder.
     pub(super) line: String,
 }
 
@@ -45,19 +44,44 @@ pub(super) fn parse(text: &str) -> Vec<Mount> {
 
 fn parse_line(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(2);
+    let mut left = left.split(' ');
+    let number = |word: &str| word.parse().unwrap_or(0_u64);
+    let ids = format!("{} {}", number(left.next()?), number(left.next()?));
     let device = device_number(left.next()?)?;
-    let (root, point) = (unescape(left.next()?), unescape(left.next()?));
+    let point = left.nth(1)?;
     let mut right = right.split(' ');
     let (format, source) = (right.next()?, right.next()?);
+    let source = if source.starts_with("/dev/") {
+        source
+    } else {
+        "-"
+    };
+    let options = right.next().unwrap_or("");
+    let used: Vec<&str> = options
+        .split(',')
+        .filter(|option| is_used(option))
+        .collect();
+    let used = if used.is_empty() {
+        "-".to_owned()
+    } else {
+        used.join(",")
+    };
+    let (major, minor) = device;
     Some(Mount {
         device,
-        root,
-        point,
+        point: unescape(point),
         format: format.to_owned(),
         source: unescape(source),
-        options: right.next().unwrap_or("").to_owned(),
-        line: line.to_owned(),
+        line: format!("{ids} {major}:{minor} / {point} - {format} {source} {used}"),
+        options: used,
+    })
+}
+
+/// The options that say how a filesystem is striped.
+fn is_used(option: &str) -> bool {
+    let parts = option.split_once('=');
+    parts.is_some_and(|(key, value)| {
+        matches!(key, "sunit" | "swidth" | "stripe") && value.parse::<u64>().is_ok()
     })
 }
 
@@ -96,6 +120,12 @@ mod tests {
         assert_eq!(mounts[0].device, (98, 0));
         assert_eq!(mounts[0].option("sunit"), Some("128"));
         assert_eq!(mounts[0].option("swid"), None);
+        assert_eq!(
+            mounts[0].line,
+            r"36 35 98:0 / /my\040data\134x - xfs /dev/sda1 sunit=128,swidth=768"
+        );
+        // Read again, it is the same.
+        assert_eq!(parse(&mounts[0].line)[0].line, mounts[0].line);
         assert_eq!(parse("rubbish\n\n1 2 3\n - \n"), []);
     }
 }

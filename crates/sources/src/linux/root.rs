@@ -1,10 +1,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use straddle_io::Target;
 
+use super::allowed::allowed;
 use super::answer::{NoAnswer, Question};
 use super::{archive, tree};
 use crate::SourceError;
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 4 << 20;
 /// Most names taken from one directory.
 const MOST_NAMES: usize = 1 << 16;
 /// How a captured answer begins that says why there is none.
-const REFUSED: &str = "refused: ";
+pub(super) const REFUSED: &str = "refused: ";
 /// Most symbolic links followed on the way to one file, as in the kernel.
 const MOST_LINKS: usize = 40;
 
@@ -273,7 +273,10 @@ impl Root {
                 let text = self.text(&path).ok_or_else(NoAnswer::not_captured)?;
                 match text.strip_prefix(REFUSED) {
                     Some(why) => return Err(NoAnswer::new(why)),
-                    None => return Ok(text),
+                    None => {
+                        let text = allowed(path.trim_start_matches('/'), &text);
+                        return Ok(text.trim().to_owned());
+                    }
                 }
             }
         };
@@ -290,7 +293,7 @@ impl Root {
                 _ => None,
             };
         }
-        let file = File::open(self.on_disk(place)).ok()?;
+        let file = straddle_io::regular(&self.on_disk(place)).ok()?;
         let mut bytes = Vec::new();
         let limit = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
         file.take(limit).read_to_end(&mut bytes).ok()?;

@@ -1,7 +1,6 @@
 //! What was asked for: arguments, or a job file of fio's, as the header of a journal.
 
 use anyhow::{Context as _, bail};
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straddle::bench::compat::fio_job;
@@ -11,6 +10,7 @@ use straddle::bench::target::{self, Consent};
 use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
+use straddle::io::owned::Token;
 
 use crate::args::bench::{Bench, Devices};
 
@@ -74,12 +74,11 @@ impl Intent {
             (None, Role::Own) => Some(journal::beside(&path)),
             (None, Role::Device | Role::ReadOnly) => Some(here(&path)),
         };
-        let random = || RandomState::new().hash_one(began);
         Ok(Intent {
             header: Header {
                 schema: SCHEMA.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                stamp: format!("{:016x}{:016x}", random(), random()),
+                token: Token::random()?.to_string(),
                 began,
                 named: named.display().to_string(),
                 path,
@@ -220,10 +219,12 @@ fn subject(
     };
     let reads = plan.cells.iter().all(Workload::is_read_only);
     let own = target::place(&named);
-    if named.is_dir() || !own.exists() {
+    // A dangling link is a name that is taken, too.
+    let is_taken = std::fs::symlink_metadata(&own).is_ok();
+    if named.is_dir() || !is_taken {
         // The journal of an earlier run says more than the file it left.
         journal::check_absent(&journal::beside(&own))?;
-        if own.exists() {
+        if is_taken {
             return Err(target::taken(&own).into());
         }
         let directory = own.parent().filter(|parent| *parent != Path::new(""));

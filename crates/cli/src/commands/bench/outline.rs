@@ -7,6 +7,7 @@ use straddle::bench::place::Placement;
 use straddle::bench::plan::{Plan, Schedule};
 use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
+use straddle::report::escape::terminal;
 
 /// Most workloads that are listed.
 const LISTED: usize = 12;
@@ -17,7 +18,7 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
     let outline = schedule.outline();
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
-        let _ = writeln!(text, "{name:<10} {what}");
+        let _ = writeln!(text, "{name:<10} {}", terminal(&what));
     };
     line("target", target(header, length));
     for (number, cell) in plan.cells.iter().take(LISTED).enumerate() {
@@ -140,10 +141,12 @@ pub(super) fn places(placement: &Placement) -> String {
         } else {
             format!("; {}", on.join(", "))
         };
-        let _ = writeln!(text, "{:<10} {}: {device}{standings}", "", place.offset);
+        let place = format!("{}: {device}{standings}", place.offset);
+        let _ = writeln!(text, "{:<10} {}", "", terminal(&place));
     }
     for warning in &placement.warnings {
-        let _ = writeln!(text, "warning: {} {}", warning.cause, warning.advice);
+        let warning = format!("warning: {} {}", warning.cause, warning.advice);
+        let _ = writeln!(text, "{}", terminal(&warning));
     }
     text
 }

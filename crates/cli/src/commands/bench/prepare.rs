@@ -10,7 +10,7 @@ use straddle::bench::place::{
 use straddle::bench::results::{EngineChoice, Medium};
 use straddle::bench::run::{Options, RunError, Watch, trial};
 use straddle::bench::target::{
-    Consent, Draft, LimitsFrom, Target, TargetError, remove_unfilled, taken,
+    Consent, Draft, LimitsFrom, Purpose, Target, TargetError, rehearse, remove_unfilled,
 };
 use straddle::bench::validity::{Scene, Warning, WarningKind, before};
 use straddle::geometry::{Bytes, Extent, Unit};
@@ -52,7 +52,7 @@ pub(super) fn begin(
     let target = match header.role {
         Role::Null => Target::null(length(header)?)?,
         Role::ReadOnly => Target::existing(&header.path, direct)?,
-        Role::Device => device(header, consent)?,
+        Role::Device => device(header, consent, Purpose::Begin(&header.owner()?))?,
         Role::Own => return own(header, journal, screen, stop),
     };
     target.check(&header.plan)?;
@@ -60,38 +60,68 @@ pub(super) fn begin(
     Ok(target)
 }
 
+/// Looks at everything that would keep [`begin`] from its end, without writing anything. The target where there is one
+/// already.
+pub(super) fn rehearsal(
+    header: &Header,
+    consent: Option<&Consent>,
+    journal: Option<&Path>,
+) -> anyhow::Result<Option<Target>> {
+    if let Some(journal) = journal {
+        straddle::bench::journal::check_absent(journal)?;
+    }
+    let target = match header.role {
+        Role::Null => return Ok(None),
+        Role::Own => {
+            rehearse(&header.path, length(header)?, header.direct, &header.plan)?;
+            return Ok(None);
+        }
+        Role::ReadOnly => Target::existing(&header.path, header.direct)?,
+        Role::Device => device(header, consent, Purpose::Rehearsal)?,
+    };
+    target.check(&header.plan)?;
+    Ok(Some(target))
+}
+
 fn note(journal: Option<&mut Journal>, target: &Target) -> anyhow::Result<()> {
     if let Some(journal) = journal {
         journal.ready(Ready {
-            identity: target.identity(),
+            identity: target.identity()?,
             size: target.size(),
         })?;
     }
     Ok(())
 }
 
-fn device(header: &Header, consent: Option<&Consent>) -> anyhow::Result<Target> {
+fn device(
+    header: &Header,
+    consent: Option<&Consent>,
+    purpose: Purpose<'_>,
+) -> anyhow::Result<Target> {
     let Some(consent) = consent else {
         return Err(straddle::bench::target::no_consent(&header.path).into());
     };
-    Ok(Target::device(&header.path, consent, header.direct)?)
+    Ok(Target::device(
+        &header.path,
+        consent,
+        header.direct,
+        purpose,
+    )?)
 }
 
 /// Makes and fills a test file. What goes wrong is found out before the filling as far as that is possible.
 fn own(
     header: &Header,
-    mut journal: Option<&mut Journal>,
+    journal: Option<&mut Journal>,
     screen: &Screen,
     stop: &AtomicBool,
 ) -> anyhow::Result<Target> {
     let size = length(header)?;
-    let draft = Draft::new(&header.path, size, header.direct)?;
-    if let Some(journal) = journal.as_deref_mut() {
-        journal.created(draft.identity())?;
-    }
+    let owner = header.owner()?;
+    let draft = Draft::new(&header.path, size, header.direct, &owner)?;
     draft.check(&header.plan)?;
-    let bar = screen.filling(draft.path(), draft.size());
-    let target = draft.fill(&header.stamp, |bytes| bar.at(bytes), stop)?;
+    let bar = screen.filling(&header.path, draft.size());
+    let target = draft.fill(|bytes| bar.at(bytes), stop)?;
     drop(bar);
     note(journal, &target)?;
     Ok(target)
@@ -107,36 +137,27 @@ pub(super) fn resume(
     stop: &AtomicBool,
 ) -> anyhow::Result<Target> {
     let header = &recorded.header;
+    let owner = header.owner()?;
     let Some(ready) = recorded.ready else {
-        match recorded.created {
-            Some(identity) => remove_unfilled(&header.path, identity)?,
-            // Killed between making the file and writing that down: it cannot be told from somebody else's.
-            None if header.role == Role::Own && header.path.exists() => {
-                return Err(taken(&header.path).into());
-            }
-            None => {}
+        if header.role == Role::Own {
+            remove_unfilled(&header.path, &owner)?;
         }
         return begin(header, consent, Some(journal), screen, stop);
     };
     let target = match header.role {
-        Role::Own => Target::resumed(
-            &header.path,
-            ready.identity,
-            ready.size,
-            &header.stamp,
-            header.direct,
-        )?,
+        Role::Own => Target::resumed(&header.path, ready, &owner, header.direct)?,
         Role::Null => Target::null(ready.size)?,
         Role::ReadOnly => Target::existing(&header.path, header.direct)?,
-        Role::Device => device(header, consent)?,
+        Role::Device => device(header, consent, Purpose::Resume(&owner))?,
     };
     let changed = |found: String, expected: String| TargetError::Changed {
         path: header.path.clone(),
         found,
         expected,
     };
-    if target.identity() != ready.identity {
-        let found = target.identity().to_string();
+    // What is only read has no label that could tell it from another.
+    if header.role == Role::ReadOnly && target.identity()? != ready.identity {
+        let found = target.identity()?.to_string();
         return Err(changed(found, ready.identity.to_string()).into());
     }
     if target.size() != ready.size {
@@ -313,8 +334,7 @@ pub(super) fn stack_of(header: &Header, path: &Path) -> Option<Stack> {
             ..Overrides::default()
         },
         io: sizes_of(&header.plan),
-        guest_files: Vec::new(),
-        only_when_followed: false,
+        ..Settings::default()
     };
     linux::file(&Root::live(), name, &settings).ok()
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use straddle::bench::run::Watch;
 use straddle::bench::session::Beginning;
 use straddle::geometry::Bytes;
+use straddle::report::escape::terminal;
 
 /// How often a signal is looked for, and a bar is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ impl Screen {
             "filling {msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
         );
         let name = path.file_name().unwrap_or_default();
-        bar.set_message(name.to_string_lossy().into_owned());
+        bar.set_message(terminal(&name.to_string_lossy()).into_owned());
         Filling(bar)
     }
 
@@ -129,7 +130,7 @@ impl Runs {
         self.bar.set_length(run.expected.max(run.made + 1));
         self.bar.set_position(run.made + 1);
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        now.what = format!("at {}", run.task.offset);
+        now.what = format!("at {}", terminal(&run.task.offset.to_string()));
         now.left = Some(left);
         now.seen = Some((Instant::now(), 0, 0));
     }

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use straddle::fix::{self, Ask, change::KINDS};
-use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, text};
-use straddle::rules::{Finding, Severity};
+use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, escape, json, text};
+use straddle::rules::{Coverage, Finding, Severity, Why};
 
 use super::Outcome;
 use crate::args::FailOn;
@@ -43,7 +43,7 @@ pub(super) enum Piece {
     /// Checked: its text, and its digest for the totals. Findings stay with the thread that made them.
     Checked(Vec<u8>, Digest),
     /// Nothing recognised in it.
-    Unrecognised,
+    Unrecognised(String, Why),
     /// Could not be read.
     Failed(String, String),
 }
@@ -77,7 +77,7 @@ pub(super) fn rendered(
 ) -> Piece {
     let checked = match outcome {
         Ok(Outcome::Checked(checked)) => checked,
-        Ok(Outcome::Unrecognised) => return Piece::Unrecognised,
+        Ok(Outcome::Unrecognised(why)) => return Piece::Unrecognised(name, why),
         Err(error) => return Piece::Failed(name, output::chain(&error)),
     };
     let mut bytes = Vec::new();
@@ -87,15 +87,14 @@ pub(super) fn rendered(
             csv::target(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
         }
         Mode::Report => {
-            let next = next.filter(|next| next.is_any(&checked));
+            let is_checked = checked.coverage.why().is_none();
+            let next = next.filter(|next| is_checked && next.is_any(&checked));
             let next = next.map(|next| format!("is it worth fixing, and how: {}\n", next.command));
             let report = text::report(&checked) + &next.unwrap_or_default();
-            bytes.write_all(report.as_bytes())
+            bytes.write_all(escape::page(&report).as_bytes())
         }
-        Mode::Lines => writeln!(bytes, "{}", text::line(&checked)),
-        Mode::Json => {
-            serde_json::to_writer(&mut bytes, &checked.document()).map_err(io::Error::from)
-        }
+        Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),
+        Mode::Json => json::write(&checked.document(), &mut bytes).map_err(io::Error::from),
         Mode::Csv => {
             csv::rows(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
         }
@@ -117,8 +116,17 @@ pub(super) struct Sink {
     found: bool,
 }
 
+/// That nothing is known of a file, and what to do next.
+pub(super) fn nothing_known(why: Why) -> String {
+    match Coverage::of_nothing_known(why) {
+        Coverage::Nothing { why, next } => text::unchecked(why, &next),
+        Coverage::Starts { .. } | Coverage::Units | Coverage::Blank { .. } => String::new(),
+    }
+}
+
 /// What decides the exit status.
 pub(super) struct Totals {
+    /// Something could not be read, or no start of anything was checked.
     pub(super) failed: bool,
     pub(super) found: bool,
 }
@@ -137,8 +145,8 @@ impl Sink {
             Mode::Json | Mode::Summary(Shape::Json) => write!(
                 out,
                 "{{\"schema\":{},\"straddle\":{},\"targets\":[",
-                serde_json::to_string(SCHEMA)?,
-                serde_json::to_string(env!("CARGO_PKG_VERSION"))?
+                json::line(SCHEMA)?,
+                json::line(env!("CARGO_PKG_VERSION"))?
             )?,
             Mode::Csv => csv::header(&mut out)?,
             Mode::Summary(Shape::Csv) => csv::target_header(&mut out)?,
@@ -171,8 +179,12 @@ impl Sink {
                 self.fleet.add(digest);
                 Ok(())
             }
-            Piece::Unrecognised => {
-                self.fleet.unrecognised();
+            Piece::Unrecognised(target, why) => {
+                if !self.many && self.mode != Mode::Quiet {
+                    self.out.flush()?;
+                    output::error(&format!("{target}: {}", nothing_known(why)));
+                }
+                self.fleet.unrecognised(why, target);
                 Ok(())
             }
             Piece::Failed(target, error) => self.fail(&target, &error),
@@ -198,6 +210,7 @@ impl Sink {
 
     /// Writes what comes after the last target.
     pub(super) fn close(mut self) -> anyhow::Result<Totals> {
+        let is_any_checked = self.fleet.is_any_checked();
         let summary = self.fleet.summary();
         match self.mode {
             Mode::Json | Mode::Summary(Shape::Json) => {
@@ -209,15 +222,18 @@ impl Sink {
                 writeln!(
                     self.out,
                     "],\"failures\":{},\"summary\":{}}}",
-                    serde_json::to_string(&failures)?,
-                    serde_json::to_string(&summary)?
+                    json::line(&failures)?,
+                    json::line(&summary)?
                 )?;
             }
             Mode::Report | Mode::Lines if self.many => {
-                writeln!(self.out, "\n{}", text::below_lines(&summary))?
+                let below = text::below_lines(&summary);
+                writeln!(self.out, "\n{}", escape::page(&below))?
             }
-            Mode::Summary(Shape::Text) => writeln!(self.out, "{}", text::fleet(&summary))?,
-            Mode::Report if summary.unrecognised > 0 => {
+            Mode::Summary(Shape::Text) => {
+                writeln!(self.out, "{}", escape::page(&text::fleet(&summary)))?
+            }
+            Mode::Report if summary.unrecognised > 0 && summary.targets > 0 => {
                 self.out.flush()?;
                 output::remark(&format!(
                     "files in which the output of no known tool was found: {}",
@@ -228,7 +244,7 @@ impl Sink {
         }
         self.out.flush()?;
         Ok(Totals {
-            failed: summary.failed > 0,
+            failed: summary.failed > 0 || !is_any_checked,
             found: self.found,
         })
     }

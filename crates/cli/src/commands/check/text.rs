@@ -128,6 +128,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     }
 }
 
-fn is_text(target: &Target) -> bool {
+/// True for what begins as text does.
+pub(super) fn is_text(target: &Target) -> bool {
     read(target, HEAD).is_ok_and(|head| captured::looks_like_text(&head))
 }

@@ -10,7 +10,7 @@ use straddle::predict::profile::{Profile, Refusal, registry};
 use straddle::sources::Overrides;
 
 use crate::commands::{check, profile};
-use crate::output;
+use crate::output::{self, Lines};
 
 /// What every document of `check` has near its beginning.
 const MARK: &str = "\"straddle.check/";
@@ -18,7 +18,7 @@ const MARK: &str = "\"straddle.check/";
 const HEAD: usize = 512;
 
 /// The outline of a target of `check`'s, or of a document that it printed.
-pub(super) fn outline(path: &Path) -> anyhow::Result<Outline> {
+pub(super) fn outline(path: &Path, follow_outside: bool) -> anyhow::Result<Outline> {
     let name = path.display().to_string();
     if path.as_os_str() == "-" {
         let mut text = String::new();
@@ -34,7 +34,7 @@ pub(super) fn outline(path: &Path) -> anyhow::Result<Outline> {
     }
     let mut places = Vec::new();
     let mut failed: Option<Refusal> = None;
-    for (name, stack) in check::stacks(&[path.to_owned()], Overrides::default())? {
+    for (name, stack) in check::stacks(&[path.to_owned()], Overrides::default(), follow_outside)? {
         match Outline::of(&name, &stack) {
             Ok(outline) => places.extend(outline.places),
             Err(refusal) => failed = Some(refusal),
@@ -82,7 +82,7 @@ pub(super) fn current(place: &Place, capacity: Bytes) -> Offset {
 }
 
 /// The message when no profile was named.
-pub(super) fn without_profile(place: Option<&Place>) -> String {
+pub(super) fn without_profile(place: Option<&Place>) -> Lines {
     let names = registry::PROFILES.iter().map(|(name, _)| *name);
     let profiles: Vec<Profile> = names.filter_map(|name| registry::load(name).ok()).collect();
     let fitting = |profile: &&Profile| place.is_none_or(|place| place.may_be(profile));
@@ -93,12 +93,12 @@ pub(super) fn without_profile(place: Option<&Place>) -> String {
     } else {
         "that can be this stack's there are"
     };
-    let mut text = format!(
+    let mut lines = vec![format!(
         "which array or device is simulated is not known; name a profile with --profile, and say with --set what is different. \
          Of profiles {whose}:"
-    );
+    )];
     for profile in fits {
-        text.push_str(&format!("\n  {:<20} {}", profile.name, profile.title));
+        lines.push(format!("  {:<20} {}", profile.name, profile.title));
     }
-    text
+    Lines(lines)
 }

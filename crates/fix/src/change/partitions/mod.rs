@@ -37,6 +37,9 @@ const CURES: &[Code] = &[
 /// Type of the partition that Windows keeps on a GPT for itself: it holds nothing, and lies where it must.
 pub(crate) const RESERVED: &str = "E3C9E316-0B5C-4DB8-817D-F92DF00215AE";
 
+/// What a device of unknown size is taken for.
+const ENDLESS: Bytes = Bytes::new(1 << 60);
+
 /// What becomes of the partitions of one table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Partitions {
@@ -137,7 +140,10 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     let sector = sector(base);
     let size = situation
         .size(device)
-        .or_else(|| said::size(base, &partitions))?;
+        .or_else(|| said::size(base, &partitions));
+    // Where nobody says how long it is, what is off is off all the same; only whether there is room behind is not known.
+    let is_size_known = size.is_some();
+    let size = size.unwrap_or(ENDLESS);
     let extended = partitions
         .iter()
         .find_map(|(id, layer)| Extended::of(*id, layer));
@@ -146,9 +152,16 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         .filter(|(_, layer)| layer.attribute(Key::HoldsPartitions).is_none())
         .filter_map(|(id, layer)| {
             let is_off = is_off(*id) && layer.text(Key::PartitionType) != Some(RESERVED);
-            Held::of(situation, *id, layer, is_off)
+            let runs_windows = said::runs_windows(base, (*id, layer), situation);
+            let held = Held::of(situation, *id, layer, is_off && !runs_windows)?;
+            Some(Held {
+                runs_windows,
+                is_off_too: is_off && runs_windows,
+                ..held
+            })
         })
         .collect();
+    let running: Vec<&Held> = held.iter().filter(|held| held.runs_windows).collect();
     let plan = Partitions {
         device,
         table: table.to_owned(),
@@ -179,6 +192,10 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     };
     // Where no boundary is known but that of sectors, what is off a plausible one is on all that are needed.
     let stays = pack(&slots, needed, &room, false).is_some_and(|places| !moves(&places));
+    let keeps = |places: &Places| {
+        let mut both = held.iter().zip(&places.to);
+        both.all(|(held, to)| !held.runs_windows || held.entry.from == *to)
+    };
     let tries = [
         (round, false),
         (needed, false),
@@ -188,7 +205,13 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     let mut packed = tries
         .into_iter()
         .filter_map(|(grid, cut)| pack(&slots, grid, &room, cut));
-    let Some(places) = packed.find(moves) else {
+    let Some(places) = packed.find(|places| moves(places) && keeps(places)) else {
+        // Of those that Windows runs from, the ones that are off; where others would have to pass one, that one.
+        let off = running.iter().filter(|held| held.is_off_too || !stays);
+        let off: Vec<String> = off.map(|held| runs_from(situation, held)).collect();
+        if !off.is_empty() {
+            return by_hand(off);
+        }
         if stays {
             return None;
         }
@@ -196,12 +219,26 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
             "there is no room for it: make a partition smaller, or copy the data to a larger device".to_owned(),
         ]);
     };
-    Some(proposal(
-        situation,
-        &held,
-        plan.placed(&held, places),
-        needed,
-    ))
+    let left = running.iter().filter(|held| held.is_off_too);
+    let left: Vec<String> = left.map(|held| runs_from(situation, held)).collect();
+    let mut proposal = proposal(situation, &held, plan.placed(&held, places), needed);
+    proposal.notes.extend(left);
+    if !is_size_known {
+        proposal.hindrances.push(format!(
+            "the size of {} is not known, and so not whether there is room for it: capture that as well",
+            base.name
+        ));
+    }
+    Some(proposal)
+}
+
+/// Why a partition that Windows runs from is not moved.
+fn runs_from(situation: &Situation<'_>, held: &Held) -> String {
+    format!(
+        "{} is left where it is: Windows runs from it, or starts from it, and none of its tools deletes such a partition. It is put right when \
+         Windows is installed again, or by a program that moves it while another system runs",
+        situation.stack.layer(held.entry.layer).name
+    )
 }
 
 fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: Grid) -> Proposal {
@@ -329,6 +366,10 @@ fn end(table: &str, sector: SectorSize, size: Bytes) -> Option<Bytes> {
 struct Held {
     entry: Entry,
     is_off: bool,
+    /// Whether Windows runs or starts from it, so that it stays.
+    runs_windows: bool,
+    /// Whether such a one is off a boundary.
+    is_off_too: bool,
     /// How much of it what is on it needs; all of it when that is not known.
     fills: Bytes,
 }
@@ -366,6 +407,8 @@ impl Held {
                 resize: None,
             },
             is_off,
+            runs_windows: false,
+            is_off_too: false,
             fills: hindrance::fills(above).unwrap_or(from.len()),
         })
     }

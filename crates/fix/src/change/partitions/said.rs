@@ -3,6 +3,8 @@
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{Key, Layer, LayerId, Value};
 
+use crate::Situation;
+
 /// Format of the table: what is said of it, or what the types of its partitions belong to. Tools of Windows say of a GPT that it
 /// is one, and nothing of the other.
 pub(super) fn table<'a>(device: &'a Layer, partitions: &[(LayerId, &Layer)]) -> Option<&'a str> {
@@ -53,4 +55,51 @@ pub(super) fn named_number(name: &str) -> Option<u64> {
     };
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
     digits.parse::<u64>().ok()?.checked_add(counted)
+}
+
+/// Type of the partition that a machine starts from by its own firmware.
+const EFI: &str = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B";
+
+/// Whether Windows runs from a partition of `device`, or starts from it, by all that was captured: it is drive C, or the first partition of
+/// disk 0 of which no letter is known.
+pub(super) fn runs_windows(
+    device: &Layer,
+    (id, partition): (LayerId, &Layer),
+    situation: &Situation<'_>,
+) -> bool {
+    if device.text(Key::Platform) != Some("windows") {
+        return false;
+    }
+    // The EFI system partition.
+    let kind = partition.text(Key::PartitionType);
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(EFI)) {
+        return true;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for layer in situation
+        .children(id)
+        .map(|(_, layer)| layer)
+        .chain([partition])
+    {
+        names.extend(
+            [Key::MountPoint, Key::DriveLetter]
+                .map(|key| layer.text(key))
+                .into_iter()
+                .flatten(),
+        );
+        names.push(&layer.name);
+    }
+    let letters = names.iter().filter(|name| is_letter(name));
+    let mut letters = letters.peekable();
+    if letters.peek().is_some() {
+        return letters.any(|name| name.starts_with(['C', 'c']));
+    }
+    let first = situation.partitions(situation.stack.only_below(id).unwrap_or(id));
+    device.name == "disk 0" && first.first().is_some_and(|(first, _)| *first == id)
+}
+
+/// `E:`, and nothing else.
+fn is_letter(name: &str) -> bool {
+    let name = name.trim_end_matches('\\');
+    matches!(name.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
 }

@@ -29,6 +29,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod unpack;
+mod used;
 
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Unit};

@@ -21,6 +21,7 @@ use straddle_geometry::{
 
 use super::super::table::{Cut, TableFile, send_part};
 use super::unpack::Compression;
+use super::used::Used;
 
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
 const PACKED: u64 = 1 << 62;
@@ -375,9 +376,7 @@ impl Table {
         sink: &mut dyn Sink,
     ) -> Result<(), TableError> {
         let per_l2 = self.per_l2();
-        // No two L1 entries may name the same table, so there are no more than the file has clusters. Without this, a
-        // small file could keep a reader busy for days.
-        let mut room = self.file_size.div_ceil(self.cluster());
+        let mut used = Used::of(self.file_size.div_ceil(self.cluster()));
         let mut buffers = Buffers::default();
         let mut l1 = Vec::new();
         let mut cluster = clusters.start;
@@ -395,12 +394,14 @@ impl Table {
                     None => hole.to = last,
                     Some(table) => {
                         hole.send(self.cluster(), sink);
-                        room = room.checked_sub(1).ok_or_else(|| {
-                            format!(
-                                "more L2 tables than a file of {} bytes has room for: some are used twice",
-                                Bytes::new(self.file_size).grouped()
+                        if !used.take(table.offset / self.cluster()) {
+                            return Err(format!(
+                                "two entries of the L1 table, one of them at byte {}, name the L2 table at byte {}: what follows is not read",
+                                Bytes::new(at).grouped(),
+                                Bytes::new(table.offset).grouped()
                             )
-                        })?;
+                            .into());
+                        }
                         self.send_l2(table, cluster, last, &mut buffers, sink)?;
                         *hole = Hole {
                             from: last,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::container::testing::{extent, listed, open, table};
+use crate::container::testing::{extent, listed, open, table, work};
 use crate::fixture::{Asked, Volume};
 use straddle_geometry::{Gap, Listed, Listing, Segment};
 
@@ -365,6 +365,41 @@ fn what_was_read_before_damage_is_sent() {
         rest.parts(),
         [piece(1536, 512, 0, 0xe00), gap(2048, 2048, Gap::Absent)]
     );
+}
+
+/// A small file that claims a disk of 4 GiB, all of it by way of one table.
+#[test]
+fn a_table_that_is_named_often_is_read_once() {
+    const ENTRIES: u32 = 1 << 17;
+    let size = u64::from(ENTRIES) * 64 * 512;
+    let l1_len = ENTRIES as usize * 8;
+    let with = |entry: &dyn Fn(u64) -> u64| {
+        let mut image = image(9, size, ENTRIES);
+        image.0.resize(0x200 + l1_len + 4 * 512, 0);
+        let entries: Vec<u64> = (0..u64::from(ENTRIES)).map(entry).collect();
+        image
+            .with(0x200, words(&entries))
+            .with(0x200 + l1_len, words(&[0x200 + l1_len as u64 + 1024; 64]))
+            .with(0x400 + l1_len, words(&[0x200 + l1_len as u64 + 1024; 64]))
+    };
+    let first = 0x200 + l1_len as u64;
+    let (error, told, read) = work(&FORMAT, &with(&|_| first));
+    let said =
+        "one of them at byte 520, name the L2 table at byte 1,049,088: what follows is not read";
+    assert!(
+        error.as_ref().is_some_and(|error| error.contains(said)),
+        "{error:?}"
+    );
+    assert_eq!(told, 64);
+    assert!(read < 128 << 10, "{read} bytes");
+    // Two that take turns are read once each.
+    let (error, told, _) = work(&FORMAT, &with(&|n| first + n % 2 * 512));
+    let said = "one of them at byte 528, name";
+    assert!(
+        error.as_ref().is_some_and(|error| error.contains(said)),
+        "{error:?}"
+    );
+    assert_eq!(told, 128);
 }
 
 /// Counts the bytes that were sent.

@@ -6,6 +6,7 @@
 //! packed grain: u64 first sector of the disk   u32 bytes that follow   zlib stream
 //! ```
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use straddle_geometry::{BlockTable, Bytes, Extent, Gap, Place, Sink, TableError, Unit, entry};
@@ -26,6 +27,10 @@ pub(super) struct Meaning {
     /// A compressed grain begins with its address and length.
     pub(super) markers: bool,
 }
+
+/// Most grain tables of which is known that they were read. No two entries of a directory may name one table: else a small file
+/// could keep a reader busy for long.
+const MOST_REMEMBERED: usize = 1 << 18;
 
 #[derive(Debug)]
 pub(super) struct GrainTable {
@@ -125,6 +130,7 @@ impl GrainTable {
         table: u64,
         first: u64,
         end: u64,
+        used: &mut HashSet<u32>,
         sink: &mut dyn Sink,
     ) -> Result<(), TableError> {
         let per_table = self.per_table.get();
@@ -164,6 +170,16 @@ impl GrainTable {
                 let upper = Extent::new(upper, len).ok_or("a disk beyond 2⁶⁴ bytes")?;
                 sink.gap(upper, Gap::Absent);
             } else {
+                let mut tables = entries[index..index + run].iter();
+                // What is not remembered was read from a file that is as long.
+                let is_new = |sector: &u32| used.len() >= MOST_REMEMBERED || used.insert(*sector);
+                if !tables.all(is_new) {
+                    return Err(format!(
+                        "two entries of the grain directory, one of them of table {} or later, name one grain table: what follows is not read",
+                        table.saturating_add(u64::try_from(index)?)
+                    )
+                    .into());
+                }
                 let at = u64::from(*sector) * SECTOR + (from - start).saturating_mul(WIDTH);
                 self.send(at, from, to, sink)?;
             }
@@ -243,11 +259,12 @@ impl BlockTable for GrainTable {
             let at = table.saturating_mul(WIDTH).saturating_add(self.start);
             let len = have.saturating_sub(table).saturating_mul(WIDTH);
             let mut entries: Vec<u32> = Vec::new();
+            let mut used = HashSet::new();
             self.directory.chunks(at, len, |raw| {
                 entries.clear();
                 let (raw, _) = raw.as_chunks::<4>();
                 entries.extend(raw.iter().map(|raw| u32::from_le_bytes(*raw)));
-                self.send_tables(&entries, table, first, end, sink)?;
+                self.send_tables(&entries, table, first, end, &mut used, sink)?;
                 table = table.saturating_add(u64::try_from(entries.len())?);
                 Ok(())
             })?;

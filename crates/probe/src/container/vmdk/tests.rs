@@ -4,7 +4,7 @@ use straddle_geometry::{Bytes, Gap, Listed, Place, Segment};
 use straddle_stack::{GridRole, Key, OddityKind};
 
 use super::FORMAT;
-use crate::container::testing::{extent, listed, open, table};
+use crate::container::testing::{extent, listed, open, table, work};
 use crate::container::{Container, Content, ExtentOf, OpensAs, Role};
 use crate::fixture::{Asked, Volume};
 
@@ -271,6 +271,38 @@ fn damaged_headers_are_stated() {
         let got = with(at, bytes);
         assert!(got.contains(want), "{at} {bytes:?}: {got}");
     }
+}
+
+/// A small file that claims a disk of 2 GiB, all of it by way of one table.
+#[test]
+fn a_table_that_is_named_often_is_read_once() {
+    const ENTRIES: u32 = 1 << 17;
+    let with = |entry: &dyn Fn(u32) -> u32| {
+        let mut image = Volume::new((3 + 1024 + 3) * 512)
+            .with(0, header(1, u64::from(ENTRIES) * 32))
+            .with(512, TEXT);
+        let entries: Vec<u32> = (0..ENTRIES).map(entry).collect();
+        image = image.with(3 * 512, words(&entries));
+        image
+            .with(1027 * 512, words(&[1029; 4]))
+            .with(1028 * 512, words(&[1029; 4]))
+    };
+    let said = "name one grain table: what follows is not read";
+    let (error, told, read) = work(&FORMAT, &with(&|_| 1027));
+    assert!(
+        error.as_ref().is_some_and(|error| error.contains(said)),
+        "{error:?}"
+    );
+    assert_eq!(told, 4);
+    // The directory, once, and little else.
+    assert!(read < 600_000, "{read} bytes");
+    // Two that take turns are read once each.
+    let (error, told, _) = work(&FORMAT, &with(&|n| 1027 + n % 2));
+    assert!(
+        error.as_ref().is_some_and(|error| error.contains(said)),
+        "{error:?}"
+    );
+    assert_eq!(told, 8);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::super::wording::{
     at_most, cell, count, load, offset_name, percent, range, title, verdict,
 };
 use super::heading;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, WARNING, paint};
 
 /// A gain from which on moving what exists is worth a thought: the share at which `check` begins to warn.
@@ -25,7 +25,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
         ];
         for (style, name, text) in lines {
             let hang = " ".repeat(name.len() + 2);
-            for (index, line) in folded(&sanitise(text), width - hang.len())
+            for (index, line) in folded(&terminal(text), width - hang.len())
                 .iter()
                 .enumerate()
             {
@@ -38,7 +38,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
     }
     heading(out, width, "Verdict", "");
     for paragraph in [tally(experiment), worth(experiment), limits(experiment)] {
-        for line in folded(&sanitise(&paragraph), width - 2) {
+        for line in folded(&terminal(&paragraph), width - 2) {
             let _ = writeln!(out, "  {line}");
         }
     }

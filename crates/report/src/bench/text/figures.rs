@@ -6,7 +6,7 @@ use straddle_bench::results::{Experiment, LatencySummary, OffsetResult};
 
 use super::super::wording::{Group, decimals, delivered, load, offset_name, rate_text};
 use super::heading;
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
 /// Head of the column that says how much was under way.
@@ -31,7 +31,7 @@ pub(super) fn by_offset(
     let offsets = first..experiment.plan.offsets.len();
     offsets
         .map(|offset| {
-            let name = sanitise(offset_name(&experiment.plan, offset)).into_owned();
+            let name = terminal(offset_name(&experiment.plan, offset)).into_owned();
             let cells = group.cells.iter().map(|cell| figure(*cell, offset));
             Column::figures(name, cells.collect())
         })
@@ -81,7 +81,7 @@ pub(super) fn latencies(
                 let Some(latency) = delivered(experiment, *cell, offset).and_then(of) else {
                     continue;
                 };
-                let name = sanitise(offset_name(&experiment.plan, offset)).into_owned();
+                let name = terminal(offset_name(&experiment.plan, offset)).into_owned();
                 rows.push((
                     label.take().unwrap_or_default().into(),
                     name.into(),

@@ -10,8 +10,8 @@ use super::super::wording::{
 };
 use super::figures::{LOAD, by_offset, loads};
 use super::heading;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, FAINT, GOOD};
 use crate::text::table::{self, Cell, Column};
 
@@ -39,7 +39,7 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
     heading(
         out,
         width,
-        &format!("Gain over {}", sanitise(offset_name(plan, 0))),
+        &format!("Gain over {}", terminal(offset_name(plan, 0))),
         &format!(" with its 95% interval, {}", group.title),
     );
     // What is one line or one column needs no table beside the verdicts, which have the same figures.
@@ -59,7 +59,7 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
             let Some(gain) = find(*index, offset) else {
                 continue;
             };
-            let name = sanitise(offset_name(plan, offset)).into_owned();
+            let name = terminal(offset_name(plan, offset)).into_owned();
             rows.push((
                 label.take().unwrap_or_default().into(),
                 name.into(),
@@ -102,7 +102,7 @@ pub(super) fn knees(experiment: &Experiment, group: &Group<'_>, width: usize, ou
     for (at, knees) in places {
         let names: Vec<String> = knees
             .iter()
-            .map(|knee| sanitise(offset_name(&experiment.plan, knee.offset)).into_owned())
+            .map(|knee| terminal(offset_name(&experiment.plan, knee.offset)).into_owned())
             .collect();
         let text = format!(
             "At {}, {}",

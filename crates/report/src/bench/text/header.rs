@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use straddle_bench::place::Devices;
 use straddle_bench::results::{End, Experiment, Medium};
 use straddle_bench::run::Options;
 use straddle_io::engine::Durability;
@@ -9,8 +10,8 @@ use straddle_rules::both_ways;
 
 use super::super::when::Utc;
 use super::super::wording::{asked, count, offset_name, time};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, STRONG, WARNING, paint};
 
 /// Column at which the text behind a name begins.
@@ -20,7 +21,7 @@ const MARGIN: usize = 11;
 pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
     let setting = &experiment.setting;
     let mut line = |name: &str, text: String| {
-        for (index, part) in folded(&sanitise(&text), width - MARGIN).iter().enumerate() {
+        for (index, part) in folded(&terminal(&text), width - MARGIN).iter().enumerate() {
             let name = if index == 0 { name } else { "" };
             let padding = " ".repeat(MARGIN.saturating_sub(name.len()));
             let _ = writeln!(out, "{}{padding}{part}", paint(STRONG, name));
@@ -37,7 +38,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
     line("order", order(experiment));
     line("begun", begun(experiment));
     let (style, text) = end(experiment);
-    for (index, part) in folded(&sanitise(&text), width - MARGIN).iter().enumerate() {
+    for (index, part) in folded(&terminal(&text), width - MARGIN).iter().enumerate() {
         let name = if index == 0 { "ended" } else { "" };
         let padding = " ".repeat(MARGIN - name.len());
         let part = style.map_or_else(|| part.clone(), |style| paint(style, part));
@@ -47,7 +48,18 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
 
 fn target(experiment: &Experiment) -> String {
     let setting = &experiment.setting;
+    let cached = setting.stack.as_ref().is_some_and(|stack| {
+        stack
+            .iter()
+            .any(|(id, _)| !Devices::below(stack, id).cached.is_empty())
+    });
     let how = match setting.medium {
+        Medium::FileDirect if cached => {
+            "a file, direct I/O: past one page cache, and through that below a loop device"
+        }
+        Medium::DeviceDirect if cached => {
+            "a block device, direct I/O: through the page cache below a loop device"
+        }
         Medium::FileDirect => "a file, direct I/O: past the page cache",
         Medium::FileBuffered => "a file, buffered: memory is measured, not storage",
         Medium::DeviceDirect => "a block device, direct I/O: past the page cache",

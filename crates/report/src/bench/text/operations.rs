@@ -6,10 +6,13 @@ use straddle_bench::workload::Workload;
 use straddle_geometry::{Family, Price, Unit};
 use straddle_stack::LayerId;
 
+use crate::text::page::folded;
+use std::fmt::Write;
+
 use super::super::wording::{Group, decimals, delivered, list, load, offset_name};
 use super::heading;
 use super::placing::same_grid;
-use crate::text::snippet::sanitise;
+use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
 /// Operations for each request that do not come from it: a filesystem writes its journal now and then.
@@ -40,13 +43,83 @@ pub(super) fn render(experiment: &Experiment, group: &Group<'_>, width: usize, o
     let offsets = 0..experiment.plan.offsets.len();
     let columns: Vec<Column> = offsets
         .map(|offset| {
-            let name = sanitise(offset_name(&experiment.plan, offset)).into_owned();
+            let name = terminal(offset_name(&experiment.plan, offset)).into_owned();
             let cells = rows.iter();
             let cells = cells.map(|row| row.1.get(offset).cloned().unwrap_or("–".into()));
             Column::figures(name, cells.collect())
         })
         .collect();
     table::render(&[Column::words("", labels)], &columns, width, out);
+    if let Some(text) = disagreement(experiment, group) {
+        for line in folded(&text, width - 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+}
+
+/// Counts that are off by more than this share of what geometry expects are explained.
+const AGREE: f64 = 0.1;
+
+/// Why what was counted is not what geometry expects, and which of them to believe; `None` where they agree.
+fn disagreement(experiment: &Experiment, group: &Group<'_>) -> Option<String> {
+    let lowest = device_groups(experiment, group).pop()?;
+    let counted = |offset: usize| {
+        let sums = group.cells.iter().filter_map(|cell| {
+            let result = delivered(experiment, *cell, offset)?;
+            let all = result.device_operations.iter();
+            let of = all.filter(|device| lowest.contains(&device.device));
+            Some(of.map(|device| device.reads + device.writes).sum::<f64>())
+        });
+        sums.reduce(f64::max).filter(|counted| *counted > 0.0)
+    };
+    // Of a mix, as often as each comes.
+    let share = f64::from(group.workload.reads.get()) / 100.0;
+    let mean = |standing: &Standing| {
+        let part = |share: f64, of: fn(&SizePrice) -> Option<Price>| match share > 0.0 {
+            true => mean_operations(standing, group.workload, of).map(|mean| mean * share),
+            false => Some(0.0),
+        };
+        Some(part(share, |price| price.read)? + part(1.0 - share, |price| price.write)?)
+    };
+    let places = &experiment.setting.places;
+    let first = places.first()?;
+    first.standings.iter().find_map(|grid| {
+        let means: Vec<Option<f64>> = places
+            .iter()
+            .map(|place| place.standings.iter().find(|s| same_grid(s, grid)))
+            .map(|standing| mean(standing?))
+            .collect();
+        // What is the same for all offsets is not told.
+        let is_told = means.iter().any(|mean| *mean != means[0]);
+        let mut pairs = means.iter().enumerate().filter(|_| is_told);
+        pairs.find_map(|(offset, expected)| {
+            let (expected, counted) = ((*expected)?, counted(offset)?);
+            let is_off = (counted / expected - 1.0).abs() > AGREE;
+            is_off.then(|| {
+                let figures = [expected, counted].map(figure_text);
+                why(grid.role.family(), &figures, &lowest)
+            })
+        })
+    })
+}
+
+fn why(family: Family, [expected, counted]: &[String; 2], devices: &[String]) -> String {
+    let devices: Vec<String> = devices.iter().map(|d| terminal(d).into_owned()).collect();
+    let devices = match devices.len() > NAMED {
+        true => format!("{} devices", devices.len()),
+        false => list(&devices),
+    };
+    match family {
+        Family::ReadModifyWrite => format!(
+            "Geometry {expected} and counted {counted} do not contradict each other: geometry counts sectors that a drive touches inside, the kernel commands that it \
+             sends to {devices}. Believe the count for commands. What the sectors cost, only the rates above show; where they show nothing, the sector is \
+             another than was read or assumed, or a cache of the drive gathers writes."
+        ),
+        Family::Splitting => format!(
+            "Geometry {expected}, counted {counted} on {devices}: believe the count where these are the members of the array; the stripe unit is another then, or the kernel \
+             merged requests. Where they are a volume that an array shows, it splits requests behind it, and only the rates above show what that costs."
+        ),
+    }
 }
 
 type Row = (String, Vec<Cell>);
@@ -111,7 +184,7 @@ fn expected(experiment: &Experiment, workload: &Workload) -> Vec<Row> {
                 format!(
                     "geometry: {}{granules} of {}{name}",
                     grid.role.name(),
-                    sanitise(&grid.layer_name)
+                    terminal(&grid.layer_name)
                 ),
                 cells.collect(),
             ));
@@ -177,7 +250,7 @@ fn device_groups(experiment: &Experiment, group: &Group<'_>) -> Vec<Vec<String>>
 
 /// What was counted on some devices together: their names, then a row for each cell.
 fn counted(experiment: &Experiment, group: &Group<'_>, devices: &[String]) -> Vec<Row> {
-    let names: Vec<String> = devices.iter().map(|d| sanitise(d).into_owned()).collect();
+    let names: Vec<String> = devices.iter().map(|d| terminal(d).into_owned()).collect();
     let name = if names.len() > NAMED {
         format!("{} devices", names.len())
     } else {

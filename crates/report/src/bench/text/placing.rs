@@ -9,8 +9,8 @@ use straddle_rules::both_ways;
 
 use super::super::wording::{class, list};
 use super::heading;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{FAINT, GOOD, WARNING, paint};
 use crate::text::table::{self, Column};
 
@@ -27,7 +27,7 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
 
 fn addresses(experiment: &Experiment, width: usize, out: &mut String) {
     let places = &experiment.setting.places;
-    let names = places.iter().map(|p| sanitise(&p.offset.name).into());
+    let names = places.iter().map(|p| terminal(&p.offset.name).into());
     let mut columns = vec![Column::words(
         "shifted by",
         places
@@ -38,7 +38,7 @@ fn addresses(experiment: &Experiment, width: usize, out: &mut String) {
     if let Some(device) = places.iter().find_map(|p| p.device.as_ref()) {
         let at = |p: &Placed| p.device.as_ref().map_or("–".into(), |(_, at)| grouped(*at));
         columns.push(Column::figures(
-            format!("on {} at byte", sanitise(&device.0)),
+            format!("on {} at byte", terminal(&device.0)),
             places.iter().map(|p| at(p).into()).collect(),
         ));
     }
@@ -72,7 +72,7 @@ fn grid_name(standing: &Standing) -> String {
         standing.unit,
         standing.layer_name
     );
-    sanitise(&name).into_owned()
+    terminal(&name).into_owned()
 }
 
 /// The same grid of another offset.
@@ -120,7 +120,7 @@ fn grids(experiment: &Experiment, width: usize, out: &mut String) {
     }
     for (roles, grid, kinds) in &told {
         let name = format!("{} {} of {}", list(roles), grid.unit, grid.layer_name);
-        let _ = writeln!(out, "\n  {}", sanitise(&name));
+        let _ = writeln!(out, "\n  {}", terminal(&name));
         let names: Vec<String> = kinds
             .iter()
             .map(|(names, _)| {
@@ -169,7 +169,7 @@ fn kinds<'a>(places: &'a [Placed], grid: &Standing) -> Vec<Kind<'a>> {
         let Some(standing) = place.standings.iter().find(|s| same_grid(s, grid)) else {
             continue;
         };
-        let name = sanitise(&place.offset.name).into_owned();
+        let name = terminal(&place.offset.name).into_owned();
         let same = |s: &Standing| s.phase == standing.phase && s.prices == standing.prices;
         match out.iter_mut().find(|(_, s)| same(s)) {
             Some((names, _)) => names.push(name),

@@ -7,8 +7,8 @@ use straddle_predict::study::{Cell, Run, Simulated};
 use super::super::digits;
 use super::{Studied, error, heading};
 use crate::bench::wording::{decimals, load, title};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, GOOD, WARNING, paint};
 use crate::text::table::{self, Cell as Text, Column};
 
@@ -180,7 +180,7 @@ fn remarks(studied: &Studied, width: usize, out: &mut String) {
             few => few.join(", "),
         };
         let line = format!("{kind}, {about}: {text}");
-        for (index, part) in folded(&sanitise(&line), width - 4).iter().enumerate() {
+        for (index, part) in folded(&terminal(&line), width - 4).iter().enumerate() {
             let indent = if index == 0 { "  " } else { "    " };
             let _ = writeln!(out, "{indent}{part}");
         }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::Studied;
 use crate::bench::wording::list;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, paint};
 
 /// Column at which the text behind a name begins.
@@ -14,7 +14,7 @@ const MARGIN: usize = 15;
 pub(super) fn render(studied: &Studied, width: usize, out: &mut String) {
     let study = &studied.study;
     let mut line = |name: &str, text: &str| {
-        for (index, part) in folded(&sanitise(text), width - MARGIN).iter().enumerate() {
+        for (index, part) in folded(&terminal(text), width - MARGIN).iter().enumerate() {
             let name = if index == 0 { name } else { "" };
             let padding = " ".repeat(MARGIN.saturating_sub(name.len()));
             let _ = writeln!(out, "{}{padding}{part}", paint(STRONG, name));

@@ -10,8 +10,8 @@ use straddle_predict::study::Study;
 
 use super::Studied;
 use crate::bench::wording::percent;
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{STRONG, paint};
 
 /// Columns that a report has where the width of the terminal is not known.
@@ -51,7 +51,7 @@ pub fn list<'a>(studies: impl Iterator<Item = &'a Study> + Clone) -> String {
     let mut out = String::new();
     for study in studies {
         let name = paint(STRONG, format!("{:<longest$}", study.name));
-        let _ = writeln!(out, "{name}  {}", sanitise(&study.title));
+        let _ = writeln!(out, "{name}  {}", terminal(&study.title));
     }
     out
 }
@@ -66,7 +66,7 @@ fn error(percent_off: f64) -> String {
 /// A heading with an empty line before it.
 fn heading(out: &mut String, width: usize, name: &str) {
     out.push('\n');
-    for (index, line) in folded(&sanitise(name), width - 2).iter().enumerate() {
+    for (index, line) in folded(&terminal(name), width - 2).iter().enumerate() {
         let indent = if index == 0 { "" } else { "  " };
         let _ = writeln!(out, "{indent}{}", paint(STRONG, line));
     }
@@ -74,7 +74,7 @@ fn heading(out: &mut String, width: usize, name: &str) {
 
 /// A paragraph behind two blanks.
 fn paragraph(out: &mut String, text: &str, width: usize) {
-    for line in folded(&sanitise(text), width - 2) {
+    for line in folded(&terminal(text), width - 2) {
         let _ = writeln!(out, "  {line}");
     }
 }

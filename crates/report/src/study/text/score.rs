@@ -7,8 +7,8 @@ use straddle_predict::study::{Score, Tally, scoreboard};
 use super::super::simulated;
 use super::{Studied, error, heading, paragraph};
 use crate::bench::wording::{count, percent};
+use crate::escape::terminal;
 use crate::text::page::folded;
-use crate::text::snippet::sanitise;
 use crate::text::style::{ERROR, paint};
 use crate::text::table::{self, Cell, Column};
 
@@ -137,7 +137,7 @@ pub(super) fn fitted<'a>(
             "{}: {} = {}, fitted on {}",
             figure.profile, figure.parameter, figure.value, figure.on
         );
-        for (index, part) in folded(&sanitise(&line), width - 4).iter().enumerate() {
+        for (index, part) in folded(&terminal(&line), width - 4).iter().enumerate() {
             let indent = if index == 0 { "  " } else { "    " };
             let _ = writeln!(out, "{indent}{part}");
         }

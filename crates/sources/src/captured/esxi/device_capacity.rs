@@ -62,6 +62,21 @@ fn add_all(records: &[Record<'_>], notes: &mut Notes<'_>) {
                 thing.grid(role, notes.said(&line, unit));
             }
         }
+        let format = either(record, "Format Type", "FormatType");
+        let meant = format.and_then(|field| match &*field.value {
+            "512n" => Some((512, field)),
+            "512e" | "4Kn" | "4Kn SWE" => Some((4096, field)),
+            _ => None,
+        });
+        if let (Some((meant, field)), Some((size, line))) = (meant, physical)
+            && meant != size
+        {
+            let detail = format!(
+                "{} means physical sectors of {meant} bytes, not {size}",
+                field.value
+            );
+            notes.contradicts(&mut thing, detail, &line, &field.line);
+        }
         if let (Some((size, _)), Some((count, line))) =
             (logical, number("Logical Block Count", "LogicalBlockCount"))
             && let Some(sector) = u32::try_from(size).ok().and_then(SectorSize::new)

@@ -1,11 +1,13 @@
 //! `esxcli storage core device partition list` and `partition showguid`. The end sector of `list` is the first one behind
 //! the partition; partition 0 is the device as a whole.
 
+use std::borrow::Cow;
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{Interval, Key, OddityKind, Value};
 
 use super::{device, guid, is_device, partition, table};
 use crate::captured::records::{Field, Record};
+use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 
 pub(crate) static TOOL: Tool = Tool {
@@ -25,7 +27,23 @@ pub(crate) static TOOL: Tool = Tool {
                     || table::begins(lines, &["Device", "Partition", "Layout", "GUID"])
             },
             read: |section: &Section<'_>, notes: &mut Notes<'_>| {
-                add_all(&table::rows(section.lines), notes);
+                // A page may have taken the blanks that tell columns apart.
+                let bare: Vec<Record<'_>> = section.lines.iter().filter_map(bare_row).collect();
+                if bare.is_empty() {
+                    add_all(&table::rows(section.lines), notes);
+                } else {
+                    add_all(&bare, notes);
+                }
+                cut_rows(section, notes);
+            },
+        },
+        Reader::Text {
+            anchors: &[Anchor::LooseShaped(is_bare_row)],
+            begins: |_| true,
+            read: |section: &Section<'_>, notes: &mut Notes<'_>| {
+                let bare: Vec<Record<'_>> = section.lines.iter().filter_map(bare_row).collect();
+                add_all(&bare, notes);
+                cut_rows(section, notes);
             },
         },
         Reader::Records {
@@ -39,6 +57,69 @@ pub(crate) static TOOL: Tool = Tool {
     ],
 };
 
+/// The words of a row, from the device: a time may stand in front of it.
+fn row_words(text: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = text.split_whitespace().take(10).collect();
+    let at = words.iter().take(3).position(|word| is_device(word))?;
+    Some(words[at..].to_vec())
+}
+
+fn is_bare_row(text: &str) -> bool {
+    let number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+    row_words(text).is_some_and(|words| match words.as_slice() {
+        [_, partition, start, end, kind, size] => {
+            let numbers = [partition, start, end, size];
+            numbers.into_iter().all(|word| number(word)) && kind.len() <= 2
+        }
+        _ => false,
+    })
+}
+
+/// `naa.6…  1  63  1048575967  fb  536870862848`: a row, whatever stands above it.
+fn bare_row<'t>(line: &Line<'t>) -> Option<Record<'t>> {
+    const NAMES: [&str; 6] = [
+        "Device",
+        "Partition",
+        "StartSector",
+        "EndSector",
+        "Type",
+        "Size",
+    ];
+    if !is_bare_row(line.text) {
+        return None;
+    }
+    let fields = NAMES.iter().zip(row_words(line.text)?);
+    let fields = fields.map(|(name, word)| Field {
+        key: Cow::Borrowed(*name),
+        value: Cow::Borrowed(word),
+        line: *line,
+    });
+    Some(Record {
+        fields: fields.collect(),
+    })
+}
+
+/// Remarks rows of `partition list` that end before the size.
+fn cut_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let is_cut = |line: &&Line<'_>| {
+        row_words(line.text).is_some_and(|words| {
+            let numbers = words.iter().skip(1).take(3);
+            words.len() < 6
+                && numbers
+                    .clone()
+                    .all(|word| word.bytes().all(|b| b.is_ascii_digit()))
+        })
+    };
+    let listed = section.lines.iter().any(|line| is_bare_row(line.text));
+    for line in section.lines.iter().filter(is_cut).filter(|_| listed) {
+        notes.remark(
+            OddityKind::Truncated,
+            "the row of a partition ends before its size",
+            line,
+        );
+    }
+}
+
 fn records(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     add_all(records, notes);
 }
@@ -48,11 +129,7 @@ fn either<'r, 't>(record: &'r Record<'t>, a: &str, b: &str) -> Option<&'r Field<
     record.filled(a).or(record.filled(b))
 }
 
-fn number<'t>(
-    record: &Record<'t>,
-    a: &str,
-    b: &str,
-) -> Option<(u64, crate::captured::text::Line<'t>)> {
+fn number<'t>(record: &Record<'t>, a: &str, b: &str) -> Option<(u64, Line<'t>)> {
     let field = either(record, a, b)?;
     Some((crate::captured::number::whole(&field.value)?, field.line))
 }
@@ -126,6 +203,26 @@ fn sector_size(bytes: u64, first: u64, end: u64) -> Option<SectorSize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_known_without_its_heading() {
+        for text in [
+            "naa.6000d310 1 63 1048575967 fb 536870862848",
+            "2020-04-02T10:11:12Z   naa.6000d310    1   63  1048575967    fb  536870862848",
+        ] {
+            let line = Line { number: 1, text };
+            let row = bare_row(&line).expect("a row");
+            let start = row.filled("StartSector").map(|f| f.value.to_string());
+            assert_eq!(start.as_deref(), Some("63"));
+        }
+        for text in [
+            "naa.6000d310 1 63",
+            "naa.6000d310 3 gpt AA31",
+            "device 1 2 3 fb 4",
+        ] {
+            assert!(!is_bare_row(text), "{text}");
+        }
+    }
 
     #[test]
     fn the_end_is_behind_the_partition() {

@@ -23,6 +23,7 @@ pub(crate) static TOOL: Tool = Tool {
             Anchor::Loose("unknown"),
             Anchor::Loose("/vmfs/devices/disks/"),
             Anchor::Loose("Device:"),
+            Anchor::Loose("partedUtil get"),
             Anchor::Loose("1"),
             Anchor::Loose("2"),
             Anchor::Loose("3"),
@@ -51,10 +52,14 @@ fn begins(lines: &[Line<'_>]) -> bool {
         return next(3).any(|line| geometry(line).is_some());
     }
     // `get` prints no kind of table.
-    geometry(&lines[0]).is_some() && next(1).all(|line| entry(line).is_some())
+    geometry(&lines[0]).is_some() && next(1).all(|line| entry(line).is_some() || is_cut(line))
 }
 
 fn named(text: &str) -> Option<&str> {
+    // The command, without a prompt in front of it.
+    if text.starts_with("partedUtil get") {
+        return device_in(text.split_whitespace().nth(2)?);
+    }
     let path = text.strip_prefix("Device:").unwrap_or(text).trim();
     path.starts_with("/vmfs/devices/disks/")
         .then(|| device_in(path.trim_end_matches(':')))?
@@ -64,10 +69,13 @@ fn named(text: &str) -> Option<&str> {
 fn geometry(line: &Line<'_>) -> Option<u64> {
     let mut numbers = line.text.split_whitespace().map(number::whole);
     let [cylinders, heads, track, sectors] = [(); 4].map(|()| numbers.next().flatten());
+    // What `setptbl` wrote is printed without a geometry.
+    let none = [cylinders, heads, track, sectors]
+        .iter()
+        .all(|n| *n == Some(0));
     let plausible = numbers.next().is_none()
         && cylinders.is_some()
-        && (1..=255).contains(&heads?)
-        && (1..=63).contains(&track?);
+        && (none || (1..=255).contains(&heads?) && (1..=63).contains(&track?));
     plausible.then_some(sectors)?
 }
 
@@ -76,6 +84,17 @@ struct Entry<'t> {
     first: u64,
     last: u64,
     kind: &'t str,
+}
+
+/// True for the beginning of an entry: a number, and what a place can be.
+fn is_cut(line: &Line<'_>) -> bool {
+    let words: Vec<&str> = line.text.split_whitespace().take(6).collect();
+    let plain = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
+    (2..=4).contains(&words.len())
+        && words.iter().take(3).all(plain)
+        && words[0]
+            .parse::<u64>()
+            .is_ok_and(|n| (1..=256).contains(&n))
 }
 
 /// `1 2048 1146719699 AA31E02A400F11DB9590000C2911D1B8 vmfs 0`, `1 128 209712509 251 0`.
@@ -91,7 +110,7 @@ fn entry<'t>(line: &Line<'t>) -> Option<Entry<'t>> {
         last: plain(2)?,
         kind: words[3],
     };
-    (entry.last >= entry.first && (1..=256).contains(&entry.number)).then_some(entry)
+    (1..=256).contains(&entry.number).then_some(entry)
 }
 
 /// The device in the command, or in the name of the file.
@@ -125,8 +144,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         device: device_of(&section.context),
         ..Table::default()
     };
+    // Rows stand directly below each other.
+    let mut in_rows = false;
     for line in section.lines {
         let text = line.text.trim();
+        let below = std::mem::replace(&mut in_rows, false);
         if let Some(id) = named(text) {
             std::mem::take(&mut table).finish(notes);
             table.device = Some(id);
@@ -140,8 +162,13 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
                 std::mem::take(&mut table).finish(notes);
             }
             table.sectors = Some((sectors, *line));
+            in_rows = true;
         } else if let (Some(_), Some(entry)) = (table.sectors, entry(line)) {
             table.entries.push((entry, *line));
+            in_rows = true;
+        } else if below && is_cut(line) {
+            let detail = "the row of a partition ends before its type";
+            notes.remark(OddityKind::Truncated, detail, line);
         }
     }
     table.finish(notes);
@@ -155,7 +182,8 @@ impl Table<'_> {
         let known = self.device.filter(|id| is_device(id));
         let id = known.unwrap_or("unnamed device");
         let mut thing = device(id);
-        thing.size = bytes(sectors).map(|size| notes.said(&geometry, Interval::exact(size)));
+        let size = bytes(sectors).filter(|size| *size > Bytes::ZERO);
+        thing.size = size.map(|size| notes.said(&geometry, Interval::exact(size)));
         if let Some(line) = self.kind.filter(|line| line.text.trim() != "unknown") {
             let kind = match line.text.trim() {
                 "msdos" => "mbr",
@@ -182,11 +210,20 @@ impl Entry<'_> {
         let mut thing = partition(id, self.number);
         let number = Value::Count(self.number);
         thing.set(Key::PartitionNumber, notes.said(line, number));
-        let count = (self.last - self.first).checked_add(1);
-        if let (Some(start), Some(size)) = (bytes(self.first), count.and_then(bytes)) {
-            thing.start = Some(notes.said(line, Interval::exact(start)));
-            thing.size = Some(notes.said(line, Interval::exact(size)));
+        let count = self
+            .last
+            .checked_sub(self.first)
+            .and_then(|n| n.checked_add(1));
+        if count.is_none() {
+            let detail = format!(
+                "ends at sector {}, before its start at {}",
+                self.last, self.first
+            );
+            notes.contradicts(&mut thing, detail, line, line);
         }
+        thing.start = bytes(self.first).map(|start| notes.said(line, Interval::exact(start)));
+        let size = count.and_then(bytes);
+        thing.size = size.map(|size| notes.said(line, Interval::exact(size)));
         thing.set(Key::StartSector, notes.said(line, Value::Count(self.first)));
         let kind = match self.kind.parse::<u8>() {
             // `get` has no types of GPT.
@@ -194,6 +231,9 @@ impl Entry<'_> {
             Ok(kind) => Some(format!("{kind:02x}")),
             Err(_) => guid(self.kind),
         };
+        if matches!(kind.as_deref(), Some("05" | "0f" | "85")) {
+            thing.set(Key::HoldsPartitions, notes.said(line, Value::Flag(true)));
+        }
         if let Some(kind) = kind {
             thing.set_text(Key::PartitionType, notes.said(line, kind));
         }
@@ -221,7 +261,12 @@ mod tests {
         let found = entry(&line("1 128 209712509 251 0")).expect("an entry");
         assert_eq!((found.number, found.first, found.kind), (1, 128, "251"));
         assert!(entry(&line("71380 255 63 1146734896")).is_none());
-        assert!(entry(&line("1 9 8 0 0")).is_none());
+        assert!(entry(&line("300 8 9 0 0")).is_none());
+        assert_eq!(geometry(&line("0 0 0 0")), Some(0));
+        assert!(is_cut(&line("2 52428")) && is_cut(&line("2 52428 60000 AA31")));
+        assert!(!is_cut(&line("end of file")));
+        let path = "partedUtil getptbl /dev/disks/naa.6000";
+        assert_eq!(named(path), Some("naa.6000"));
     }
 
     #[test]

@@ -72,9 +72,16 @@ fn columns(dashes: &str) -> Vec<(usize, usize)> {
 
 /// What stands in a column, from its first dash to where the next column starts.
 fn cell<'t>(text: &'t str, columns: &[(usize, usize)], index: usize) -> &'t str {
+    // A word that stands across the beginning of a column belongs to that as a whole: rows shift where a cell is too long.
     let place = |characters: usize| {
         let at = text.char_indices().nth(characters);
-        at.map_or(text.len(), |(at, _)| at)
+        let at = at.map_or(text.len(), |(at, _)| at);
+        text[..at]
+            .rfind(' ')
+            .map_or(at, |blank| match text.as_bytes().get(at) {
+                Some(b' ') | None => at,
+                Some(_) => blank + 1,
+            })
     };
     let from = place(columns[index].0);
     let to = match columns.get(index + 1) {
@@ -112,6 +119,15 @@ mod tests {
         let get = |row: usize, key: &str| rows[row].get(key).map(|f| f.value.to_string());
         assert_eq!(get(0, "Volume Name").as_deref(), Some("data store"));
         assert_eq!(get(0, "Partition").as_deref(), Some("3"));
+        let shifted = lines(&[
+            "Device  Size    Format Type",
+            "------  ------  -----------",
+            "mpx.a   500 MiB  512n",
+            "mpx.b   5 MiB  512e",
+        ]);
+        let of = |row: &Record<'_>| row.get("Format Type").map(|f| f.value.to_string());
+        let formats: Vec<_> = self::rows(&shifted).iter().filter_map(of).collect();
+        assert_eq!(formats, ["512n", "512e"]);
         // Blanks were lost: as many words as columns.
         assert_eq!(get(1, "Device Name").as_deref(), Some("mpx.b"));
     }

@@ -54,6 +54,18 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let exact = |bytes| notes.said(&line, bytes);
         (size.map(exact), block.map(|unit| notes.said(&line, unit)))
     });
+    if let Some((text, line)) = value(rest, "Capacity")
+        && let (Some(size), Some(block)) = (&size, &block)
+        && let Some(count) = blocks(text)
+        && block.value.get().checked_mul(count).map(Bytes::new) != size.value.known()
+        && size.value.known().is_some()
+    {
+        let detail = format!(
+            "{count} file blocks of {} are not {}",
+            block.value, size.value
+        );
+        notes.contradicts(&mut thing, detail, &line, &line);
+    }
     thing.size = size;
     if let Some(block) = block {
         thing.grid(GridRole::AllocationUnit, block);
@@ -105,6 +117,12 @@ fn capacity(text: &str) -> (Option<Interval>, Option<Unit>) {
         size,
         block.and_then(|block| Unit::try_from(block.from()).ok()),
     )
+}
+
+/// 235520 of `246960619520 (235520 file blocks * 1048576)`.
+fn blocks(text: &str) -> Option<u64> {
+    let (count, _) = text.split_once(" file blocks *")?;
+    number::whole(count.rsplit('(').next()?)
 }
 
 /// The lines below `Partitions spanned (on "lvm"):`.

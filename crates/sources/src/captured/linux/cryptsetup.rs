@@ -23,8 +23,19 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     readers: &[
         Reader::Text {
-            anchors: &[Anchor::Start("LUKS header information")],
-            begins: |_| true,
+            anchors: &[
+                Anchor::Start("LUKS header information"),
+                // Without its first line.
+                Anchor::Loose("Version:"),
+            ],
+            begins: |lines| {
+                let keys = ["LUKS header", "Cipher name:", "Epoch:", "Payload offset:"];
+                let is_key = |line: &Line<'_>| {
+                    keys.iter()
+                        .any(|key| line.text.trim_start().starts_with(key))
+                };
+                lines.iter().take(4).any(is_key)
+            },
             read: dump,
         },
         Reader::Text {
@@ -40,6 +51,9 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 const PROGRAMS: [&str; 1] = ["cryptsetup"];
+
+/// Parts of a header of version 2. Another key without a value has lost it.
+const PARTS: [&str; 4] = ["Data segments", "Keyslots", "Tokens", "Digests"];
 
 /// The data of an encrypted device.
 #[derive(Default)]
@@ -85,9 +99,11 @@ fn unit_said(notes: &Notes<'_>, line: &Line<'_>, text: &str) -> Option<Fact<Unit
 
 /// `LUKS header information for /dev/sda2` of version 1 names the device; that of version 2 does not.
 fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((first, rest)) = section.lines.split_first() else {
+    let Some((first, below)) = section.lines.split_first() else {
         return;
     };
+    let headed = first.text.trim_start().starts_with("LUKS header");
+    let rest = if headed { below } else { section.lines };
     let named = first
         .text
         .split_whitespace()
@@ -104,7 +120,7 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
             continue;
         };
         let said = || Some((value.to_owned(), *line));
-        if !line.text.starts_with(' ') && value.is_empty() {
+        if !line.text.starts_with(' ') && value.is_empty() && PARTS.contains(&key) {
             part = key;
             continue;
         }

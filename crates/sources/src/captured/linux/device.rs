@@ -4,7 +4,9 @@
 //! name, so that two images with one file name are two disks; on screen is the file's name.
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value};
+use straddle_stack::{
+    Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+};
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
@@ -243,9 +245,42 @@ pub(super) fn grid(
     line: &Line<'_>,
     notes: &Notes<'_>,
 ) {
+    let sector = matches!(role, GridRole::LogicalSector | GridRole::PhysicalSector);
+    if (1..512).contains(&bytes)
+        && (sector || role == GridRole::MinimumIo || role == GridRole::OptimalIo)
+    {
+        let detail = format!("{} of {bytes} bytes: no disk has that", role.name());
+        let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
+        thing.remarks.push(oddity);
+        return;
+    }
     if let Some(unit) = Unit::new(bytes) {
         let grid: Fact<Grid> = notes.said(line, Grid::with_phase(unit, Bytes::new(phase)));
         thing.grids.push(GridFact { role, grid });
+    }
+}
+
+/// Adds a limit of a device's queue. What a stacked device repeats from below would be counted twice: it counts where nothing
+/// describes what it lies on. An image file has none.
+pub(super) fn limit(
+    thing: &mut Thing,
+    path: &str,
+    role: GridRole,
+    bytes: u64,
+    phase: u64,
+    line: &Line<'_>,
+    notes: &Notes<'_>,
+) {
+    if is_image(path) {
+        return;
+    }
+    let own = std::mem::take(&mut thing.grids);
+    grid(thing, role, bytes, phase, line, notes);
+    let said = std::mem::replace(&mut thing.grids, own);
+    if thing.kind == LayerKind::Device {
+        thing.grids.extend(said);
+    } else {
+        thing.passed_on.extend(said);
     }
 }
 

@@ -6,7 +6,7 @@
 //! Source: e2fsprogs `lib/e2p/ls.c`, `list_super2`; names of features from `lib/e2p/feature.c`.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Key, LayerKind, Value};
+use straddle_stack::{GridRole, Key, LayerKind, Trust, Value};
 
 use super::device;
 use crate::captured::number;
@@ -117,6 +117,17 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     if let Some((format, line)) = format {
         thing.format = Some(notes.said(&line, format.into()));
         thing.set_text(Key::Version, notes.said(&line, format.to_owned()));
+    }
+    if format.is_none()
+        && let Some((_, line)) = field(
+            lines,
+            &["Filesystem magic number", "Block count", "Block size"],
+        )
+    {
+        // Without its features, which of the family it is stays open.
+        let mut said = notes.said(&line, "ext".into());
+        said.trust = Trust::Doubtful;
+        thing.format = Some(said);
     }
     if let Some((block, line)) = number(&["Block size"]) {
         let value = Value::Bytes(Bytes::new(block));

@@ -1,4 +1,5 @@
-//! `fdisk -l`, of util-linux 2.10 to now, in any language: what stands where decides, not what it is called.
+//! `fdisk -l` of util-linux 2.10 to now and of BusyBox, and `sfdisk -l`, in any language: what stands where decides, not what it
+//! is called.
 //!
 //! ```text
 //! Disk /dev/sda: 465.8 GiB, 500107862016 bytes, 976773168 sectors
@@ -9,60 +10,86 @@
 //! /dev/sda1  *      2048 206847  204800  100M  7 HPFS/NTFS/exFAT
 //! ```
 //!
-//! Blocks are 1,024 bytes; a `+` behind them says that half of one is left over. Counted in cylinders, a start is only
-//! known to lie in one.
+//! Blocks are 1,024 bytes; a `+` behind them says that half of one is left over. Counted in cylinders, start, end and blocks
+//! together still give the exact start of most partitions. Where the line of units is lost, blocks ÷ (end − start + 1) is the unit.
 //!
-//! Source: util-linux `disk-utils/fdisk-list.c`, and `fdisk/fdisk.c` of 2.17.
+//! Source: util-linux `disk-utils/fdisk-list.c`, `fdisk/fdisk.c` of 2.17 and `fdisk/sfdisk.c` of 2.20.
 
+mod table;
+mod units;
+
+use std::collections::HashSet;
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{GridRole, Interval, Key, Oddity, OddityKind, Value};
 
 use super::device;
+use crate::captured::number::{self, Prefix, Rounding};
+use crate::captured::row;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::inventory::Thing;
+pub(super) use table::disk_of;
+use table::{Column, Row};
+use units::{Geometry, Units, geometry, units};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "fdisk",
     platform: "linux",
     commands: &["fdisk -l", "fdisk -lu", "sfdisk -l"],
-    readers: &[Reader::Text {
-        anchors: &[
-            Anchor::Within("iB, "),
-            Anchor::Within("iB，"),
-            Anchor::Within("B, "),
-            Anchor::Within(" heads, "),
-        ],
-        begins: |lines| begins(lines).is_some(),
-        read,
-    }],
+    readers: &[
+        Reader::Text {
+            anchors: &[
+                Anchor::Within("B, "),
+                Anchor::Within("B，"),
+                Anchor::Within("yte, "),
+                Anchor::Within("o, "),
+                Anchor::Within("Б, "),
+                Anchor::Within(" heads, "),
+            ],
+            begins: |lines| begins(lines).is_some(),
+            read,
+        },
+        // The table without what stands above it: what `grep ^/dev` leaves.
+        Reader::Text {
+            anchors: &[Anchor::Loose("/dev/"), Anchor::Loose(">>")],
+            begins: |lines| {
+                let row = table::row(lines, None, None);
+                row.is_some_and(|(row, _)| table::stands_alone(&row))
+            },
+            read,
+        },
+    ],
 };
 
 /// A disk's first line.
 struct Header<'t> {
     path: &'t str,
     bytes: Option<u64>,
+    /// How many sectors, where it says so.
+    sectors: Option<u64>,
 }
 
 /// A disk's first line, when it is one.
 fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     let (path, rest) = device_line(lines.first()?)?;
     let numbers = integers(rest);
-    let figure = rest.split_whitespace().next()?;
+    let mut words = rest.split_whitespace();
+    let figure = words.next()?;
     let starts_with_figure = figure.starts_with(|c: char| c.is_ascii_digit());
     // Older than 2.13: the geometry stands in the first line, and no size.
     if rest.contains(" heads, ") {
-        return Some(Header { path, bytes: None });
+        return Some(Header {
+            path,
+            bytes: None,
+            sectors: None,
+        });
     }
     // sgdisk begins with the number of sectors.
     if !starts_with_figure || rest.split([',', '，']).count() < 2 || numbers.len() < 2 {
         return None;
     }
-    let unit = rest.split_whitespace().nth(1)?;
-    let unit = unit.split([',', '，']).next()?;
-    if !unit.ends_with('B') && unit != "bytes" {
-        return None;
-    }
+    let unit = words.next()?.split([',', '，']).next()?;
+    number::shown(&format!("1 {unit}"), Prefix::Decimal, Rounding::Any)?;
     // sg_readcap says `Device size: 4000787030016 bytes, 3815447.8 MiB, …`; fdisk is given paths, and says its units.
     let says_units = || {
         let mut near = lines.iter().skip(1).take(6);
@@ -71,13 +98,19 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     if !path.starts_with('/') && !says_units() {
         return None;
     }
-    let bytes = numbers
-        .into_iter()
-        .max()
-        .filter(|bytes| *bytes >= 1 << 16)?;
-    Some(Header {
+    let bytes = *numbers.iter().max()?;
+    let of_sectors = |n: &&u64| {
+        bytes
+            .checked_div(**n)
+            .is_some_and(|size| (256..16_384).contains(&size))
+    };
+    let last = numbers
+        .last()
+        .filter(|n| numbers.len() > 2 && of_sectors(n));
+    (bytes >= 1 << 16).then_some(Header {
         path,
         bytes: Some(bytes),
+        sectors: last.copied(),
     })
 }
 
@@ -91,45 +124,60 @@ pub(super) fn device_line<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
     let (word, path) = head.trim().split_once(char::is_whitespace)?;
     let path = path.trim();
     let word_of_letters = word.chars().all(char::is_alphabetic);
-    (word_of_letters && !path.is_empty()).then(|| (path, rest.trim()))
+    // `Unpartitioned space /dev/sda: …` is no disk.
+    let is_path = !path.is_empty() && !path.contains(" /dev/");
+    (word_of_letters && is_path).then(|| (path, rest.trim()))
 }
 
-/// The whole numbers in a text; those with decimals count as two.
+/// The whole numbers in a text, also with their digits in groups of three; those with decimals count as two.
 fn integers(text: &str) -> Vec<u64> {
-    let words = text.split(|c: char| !c.is_ascii_digit());
-    words.filter_map(|word| word.parse().ok()).collect()
+    let words = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.')));
+    let mut found = Vec::new();
+    for word in words {
+        let word = word.trim_matches([',', '.']);
+        // `1,863` may be a decimal, `320,073,216` is not.
+        let groups = word.split([',', '.']).count();
+        match number::whole(word).filter(|_| groups != 2 || word.contains(',')) {
+            Some(number) => found.push(number),
+            None => found.extend(
+                word.split([',', '.'])
+                    .filter_map(|part| part.parse::<u64>().ok()),
+            ),
+        }
+    }
+    found
 }
 
 /// What the lines above the table say.
 #[derive(Default)]
 struct Limits<'t> {
-    /// Bytes of the unit that starts are counted in, and of a sector.
-    unit: Option<(u64, u64)>,
+    unit: Option<Units>,
+    geometry: Option<Geometry>,
     sectors: Option<(u64, u64, Line<'t>)>,
     io: Option<(u64, u64, Line<'t>)>,
     offset: Option<(u64, Line<'t>)>,
     label: Option<(&'t str, Line<'t>)>,
     id: Option<(&'t str, Line<'t>)>,
     model: Option<(&'t str, Line<'t>)>,
+    columns: Option<Vec<Column>>,
 }
 
 const MODEL: [&str; 6] = ["model", "modèle", "modeldisk", "モデル", "модель", "型号"];
 
 impl<'t> Limits<'t> {
-    fn read(lines: &[Line<'t>]) -> Limits<'t> {
-        let mut limits = Limits::default();
-        for line in lines {
-            limits.line(line);
-        }
-        limits
-    }
-
     fn line(&mut self, line: &Line<'t>) {
         let text = line.text.trim();
+        if let Some(columns) = table::columns(line) {
+            self.columns = Some(columns);
+            return;
+        }
+        if self.geometry.is_none() {
+            self.geometry = geometry(text);
+        }
         if let Some((left, right)) = text.split_once([':', '：', '='])
-            && let Some((count, unit)) = units(right).or_else(|| units(left))
+            && let Some(unit) = units(right).or_else(|| units(left))
         {
-            self.unit.get_or_insert((count, unit));
+            self.unit.get_or_insert(unit);
             return;
         }
         let Some((key, value)) = text.rsplit_once([':', '：']) else {
@@ -140,11 +188,8 @@ impl<'t> Limits<'t> {
             && let (Some(first), Some(second)) = (only(first), only(second))
         {
             // Sector size comes first, I/O size after it.
-            let place = if self.sectors.is_none() {
-                &mut self.sectors
-            } else {
-                &mut self.io
-            };
+            let io = self.sectors.is_some() || key.contains("I/O") || key.contains("E/S");
+            let place = if io { &mut self.io } else { &mut self.sectors };
             place.get_or_insert((first, second, *line));
         } else if is_identifier(value) {
             self.id.get_or_insert((value, *line));
@@ -159,25 +204,11 @@ impl<'t> Limits<'t> {
 
     fn sector(&self) -> u64 {
         match (self.sectors, self.unit) {
-            (Some((logical, ..)), _) => logical,
-            (None, Some((_, sector))) => sector,
-            (None, None) => 512,
+            (Some((logical, ..)), _) if logical >= 512 => logical,
+            (_, Some(unit)) => unit.sector,
+            _ => 512,
         }
     }
-
-    /// How many sectors starts are counted in.
-    fn count(&self) -> u64 {
-        self.unit.map_or(1, |(count, _)| count)
-    }
-}
-
-/// `sectors of 1 * 512 = 512 bytes`: how many sectors of how many bytes.
-fn units(text: &str) -> Option<(u64, u64)> {
-    let (left, right) = text.split_once(['*', '×'])?;
-    let digits = |c: char| !c.is_ascii_digit();
-    let count = left.trim_end().rsplit(digits).next()?.parse().ok()?;
-    let size = right.trim_start().split(digits).next()?.parse().ok()?;
-    (count != 0 && size != 0).then_some((count, size))
 }
 
 /// The one number in a text.
@@ -196,44 +227,203 @@ fn is_identifier(text: &str) -> bool {
     }
 }
 
+/// A disk with its table, as far as it was captured.
+struct Table<'t> {
+    header: Option<(Header<'t>, Line<'t>)>,
+    path: Option<&'t str>,
+    limits: Limits<'t>,
+    rows: Vec<Row<'t>>,
+    /// Nodes whose rows are there, each with its place.
+    numbered: Vec<Line<'t>>,
+    heading: bool,
+}
+
+impl<'t> Table<'t> {
+    fn new(header: Option<(Header<'t>, Line<'t>)>) -> Table<'t> {
+        Table {
+            path: header.as_ref().map(|(header, _)| header.path),
+            header,
+            limits: Limits::default(),
+            rows: Vec::new(),
+            numbered: Vec::new(),
+            heading: false,
+        }
+    }
+}
+
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((first, rest)) = section.lines.split_first() else {
-        return;
-    };
-    let Some(header) = begins(section.lines) else {
-        return;
-    };
-    let path = header.path;
-    let is_row = |line: &Line<'_>| line.text.trim_start().starts_with(path);
-    let table = rest.iter().position(is_row).unwrap_or(rest.len());
-    let limits = Limits::read(&rest[..table]);
+    let header = begins(section.lines);
+    let skip = usize::from(header.is_some());
+    let mut table = Table::new(header.map(|header| (header, section.lines[0])));
+    if skip == 1 {
+        // Old versions say the geometry there.
+        table.limits.geometry = geometry(section.lines[0].text);
+    } else {
+        // What was left of the lines above.
+        let above = section.before.iter().rev();
+        let above: Vec<_> = above
+            .take_while(|line| !line.text.trim_start().starts_with("/dev/"))
+            .collect();
+        for line in above.into_iter().rev() {
+            table.limits.line(line);
+        }
+    }
+    let mut lines = &section.lines[skip..];
+    while let Some(line) = lines.first() {
+        let found = table::row(lines, table.path, table.limits.columns.as_deref());
+        let Some((row, taken)) = found else {
+            lone(line, &table, notes);
+            // The first line of the next disk is lost: what it says is about that one.
+            let next_disk = !table.rows.is_empty()
+                && line
+                    .text
+                    .split_once([':', '='])
+                    .is_some_and(|(_, right)| units(right).is_some());
+            if next_disk {
+                note(std::mem::replace(&mut table, Table::new(None)), notes);
+            }
+            table.heading |= line.text.starts_with('#');
+            if table.heading {
+                table.numbered.push(*line);
+            }
+            table.limits.line(line);
+            lines = &lines[1..];
+            continue;
+        };
+        lines = &lines[taken..];
+        let of_this = table.path.is_some_and(|path| row.node.starts_with(path));
+        if !of_this {
+            let Some(disk) = disk_of(row.node) else {
+                continue;
+            };
+            if table.path.is_some() {
+                note(std::mem::replace(&mut table, Table::new(None)), notes);
+            }
+            table.path = Some(disk);
+        }
+        table.rows.push(row);
+    }
+    note(table, notes);
+}
+
+/// A line that ends in the middle of a row, or a row whose name is lost.
+fn lone(line: &Line<'_>, table: &Table<'_>, notes: &mut Notes<'_>) {
+    let text = line.text.trim();
+    let mut words = text.split_whitespace();
+    let node = words.next().unwrap_or_default();
+    let cut = table.path.is_some_and(|path| {
+        node.len() > path.len()
+            && node.starts_with(path)
+            && node[path.len()..]
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-')
+    });
+    let figures = text
+        .split_whitespace()
+        .take(3)
+        .filter(|word| number::whole(word.trim_end_matches('+')).is_some())
+        .count();
+    let nameless =
+        line.text.starts_with(' ') && figures == 3 && table.path.is_some() && !table.heading;
+    if cut {
+        notes.remark(
+            OddityKind::Truncated,
+            format!("the row of {node} is cut off: where it starts or ends is not known"),
+            line,
+        );
+    } else if nameless {
+        notes.remark(
+            OddityKind::Truncated,
+            "a row of the table has lost the name of its partition: it was not read",
+            line,
+        );
+    }
+}
+
+fn note(table: Table<'_>, notes: &mut Notes<'_>) {
+    let Some(path) = table.path else { return };
+    let mut limits = table.limits;
+    let rows = latest(table.rows);
     let mut thing = device::disk(path);
-    if let Some(bytes) = header.bytes {
-        thing.size = Some(notes.said(first, Interval::exact(Bytes::new(bytes))));
+    if let Some((header, line)) = &table.header {
+        describe_size(&mut thing, header, &limits, line, notes);
     }
     describe(&mut thing, path, &limits, notes);
-    let rows = rows(&rest[table..], path);
     // Versions before 2.23 do not see the GPT that this entry protects.
-    let guard = rows.iter().find(|row| row.is_protective());
+    let guard = rows.iter().find(|row| is_protective(row));
     match (guard, limits.label) {
         (Some(guard), _) => device::table(&mut thing, "gpt", &guard.line, notes),
         (None, Some((label, line))) => device::table(&mut thing, label, &line, notes),
         // They know no table but one.
-        (None, None) if rows.iter().any(|row| row.id().is_some()) => {
-            device::table(&mut thing, "dos", &rows[0].line, notes);
+        (None, None) => {
+            if let Some(row) = rows.iter().find(|row| row.id.is_some()) {
+                device::table(&mut thing, "dos", &row.line, notes);
+            }
         }
-        (None, None) => {}
     }
     if let (Some((id, line)), None) = (limits.id, guard) {
         thing = device::table_id(thing, id, &line, notes);
     }
+    if limits.unit.is_none()
+        && let Some((unit, sure)) = units::deduced(&rows, limits.geometry)
+    {
+        if let (false, Some(row)) = (sure, rows.first()) {
+            let detail = format!(
+                "nothing says what starts are counted in: blocks ÷ (end − start + 1) fits cylinders of {} bytes, which is taken",
+                unit.bytes
+            );
+            let oddity = Oddity::at(OddityKind::UnitUnclear, detail, notes.source(&row.line));
+            thing.remarks.push(oddity);
+        }
+        limits.unit = Some(unit);
+    }
     notes.add(thing);
-    for row in rows.iter().filter(|row| !row.is_protective()) {
+    for row in rows
+        .iter()
+        .filter(|row| !is_protective(row) && !row.is_empty())
+    {
         let thing = device::partition(row.node, path, &row.line, notes);
         add(thing, row, &limits, notes);
     }
     if limits.label.is_some_and(|(label, _)| label == "gpt") {
-        numbered_rows(rest, path, &limits, notes);
+        numbered_rows(&table.numbered, path, &limits, notes);
+    }
+}
+
+fn is_protective(row: &Row<'_>) -> bool {
+    row.id.is_some_and(device::is_protective)
+}
+
+/// `sfdisk` prints an old situation and a new one: the later row of a partition counts.
+fn latest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let mut seen = HashSet::new();
+    let mut kept: Vec<Row<'_>> = rows
+        .into_iter()
+        .rev()
+        .filter(|row| seen.insert(row.node))
+        .collect();
+    kept.reverse();
+    kept
+}
+
+fn describe_size(
+    thing: &mut Thing,
+    header: &Header<'_>,
+    limits: &Limits<'_>,
+    line: &Line<'_>,
+    notes: &Notes<'_>,
+) {
+    let Some(bytes) = header.bytes else { return };
+    thing.size = Some(notes.said(line, Interval::exact(Bytes::new(bytes))));
+    let sector = limits.sector();
+    if let Some(sectors) = header.sectors
+        && sectors.checked_mul(sector) != Some(bytes)
+    {
+        let detail = format!(
+            "its line contradicts itself: {sectors} sectors of {sector} bytes are not {bytes} bytes"
+        );
+        let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
+        thing.remarks.push(oddity);
     }
 }
 
@@ -243,151 +433,109 @@ fn describe(thing: &mut Thing, path: &str, limits: &Limits<'_>, notes: &Notes<'_
         let value = Value::SignedBytes(i64::try_from(bytes).unwrap_or(i64::MAX));
         thing.set(Key::AlignmentOffset, notes.said(&line, value));
     }
-    // What a stacked device repeats from below would be counted twice.
-    let own = thing.kind == LayerKind::Device && !device::is_image(path);
     if let Some((logical, physical, line)) = limits.sectors {
         device::grid(thing, GridRole::LogicalSector, logical, 0, &line, notes);
-        if own {
-            device::grid(
-                thing,
-                GridRole::PhysicalSector,
-                physical,
-                phase,
-                &line,
-                notes,
-            );
-        }
+        device::limit(
+            thing,
+            path,
+            GridRole::PhysicalSector,
+            physical,
+            phase,
+            &line,
+            notes,
+        );
     }
-    if let (Some((minimum, optimal, line)), true) = (limits.io, own) {
-        device::grid(thing, GridRole::MinimumIo, minimum, phase, &line, notes);
-        device::grid(thing, GridRole::OptimalIo, optimal, phase, &line, notes);
+    if let Some((minimum, optimal, line)) = limits.io {
+        device::limit(
+            thing,
+            path,
+            GridRole::MinimumIo,
+            minimum,
+            phase,
+            &line,
+            notes,
+        );
+        device::limit(
+            thing,
+            path,
+            GridRole::OptimalIo,
+            optimal,
+            phase,
+            &line,
+            notes,
+        );
     }
     if let Some((model, line)) = limits.model {
         thing.set_text(Key::Model, notes.said(&line, model.to_owned()));
     }
 }
 
-/// A line of the table.
-struct Row<'t> {
-    line: Line<'t>,
-    node: &'t str,
-    /// What stands behind the node and the mark of the active partition.
-    words: Vec<&'t str>,
-}
-
-impl<'t> Row<'t> {
-    /// True for the columns of 2.26 and later, where the fourth is a size for people.
-    fn is_new(&self) -> bool {
-        let size = self.words.get(3).copied().unwrap_or_default();
-        size.starts_with(|c: char| c.is_ascii_digit())
-            && size.ends_with(['B', 'K', 'M', 'G', 'T', 'P'])
-    }
-
-    /// The type byte, where the table is an MBR's.
-    fn id(&self) -> Option<&'t str> {
-        let id = *self.words.get(if self.is_new() { 4 } else { 3 })?;
-        (id.len() <= 2 && id.bytes().all(|b| b.is_ascii_hexdigit())).then_some(id)
-    }
-
-    fn is_protective(&self) -> bool {
-        self.id().is_some_and(device::is_protective)
-    }
-
-    fn number(&self, index: usize) -> Option<u64> {
-        let word = self.words.get(index)?;
-        word.trim_end_matches(['+', '-']).parse().ok()
-    }
-}
-
-/// The lines whose first word is a partition of the disk at `path`.
-fn rows<'t>(lines: &[Line<'t>], path: &str) -> Vec<Row<'t>> {
-    let mut rows = Vec::new();
-    let mut lines = lines.iter().peekable();
-    while let Some(line) = lines.next() {
-        let text = line.text.trim_start();
-        let Some(behind) = text.strip_prefix(path) else {
-            continue;
-        };
-        let end = behind.find(char::is_whitespace).unwrap_or(behind.len());
-        let node = &text[..path.len() + end];
-        let mut words: Vec<&str> = behind[end..].split_whitespace().collect();
-        let mut at = line;
-        // Long names of devices had a line of their own.
-        if words.is_empty()
-            && let Some(next) = lines.next_if(|next| next.text.starts_with(' '))
-        {
-            words = next.text.split_whitespace().collect();
-            at = next;
-        }
-        if words.first().is_some_and(|word| matches!(*word, "*" | "?")) {
-            words.remove(0);
-        }
-        let row = Row {
-            line: *at,
-            node,
-            words,
-        };
-        if node.len() > path.len() && row.number(0).is_some() && row.number(1).is_some() {
-            rows.push(row);
-        }
-    }
-    rows
-}
-
 fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'_>) {
-    let (sector, count) = (limits.sector(), limits.count());
+    let sector = limits.sector();
+    let unit = limits.unit.unwrap_or_else(|| Units::sectors(sector));
     let line = &row.line;
-    if let Some(start) = row.number(0) {
-        match (count, Bytes::new(sector).checked_mul(count)) {
-            (1, _) => device::start(&mut thing, start, sector, line, notes),
-            // Cylinders count from 1; a start is somewhere in its one.
-            (_, Some(unit)) => {
-                let from = start.checked_sub(1).and_then(|n| unit.checked_mul(n));
-                let to =
-                    from.and_then(|from| from.checked_add(unit)?.checked_sub(Bytes::new(sector)));
-                let within = from.zip(to).and_then(|(from, to)| Interval::new(from, to));
-                thing.start = within.map(|within| notes.said(line, within));
-            }
-            (_, None) => {}
+    let length = match (row.count, row.blocks) {
+        (_, Some(blocks)) => units::kib(blocks),
+        // Counted in cylinders, both ends may lie inside one.
+        (Some(count), None) if unit.bytes == sector || row.span() != Some(count) => {
+            row::exact(count, sector)
         }
+        _ => None,
+    };
+    let figures = row::Row {
+        start: row.start.and_then(|start| unit.start(start)),
+        end: row.end.and_then(|end| unit.end(end)),
+        length,
+        shown: row
+            .size
+            .and_then(|size| number::shown(size, Prefix::Binary, Rounding::Any)),
+        track: limits
+            .geometry
+            .map(|geometry| Bytes::new(geometry.sectors * 512)),
+    };
+    let cut = row.end.is_none() && figures.length.is_none() && figures.shown.is_none();
+    let asked = limits
+        .columns
+        .as_ref()
+        .is_some_and(|columns| !columns.contains(&Column::End));
+    if cut && !asked {
+        let detail = format!("the row of {} is cut off: its end is not known", row.node);
+        notes.remark(OddityKind::Truncated, detail, line);
     }
-    if row.is_new() {
-        if let Some(sectors) = row.number(2) {
-            device::size(&mut thing, sectors, sector, line, notes);
-        }
-    } else if let Some(blocks) = row.number(2) {
-        let half = row.words.get(2).is_some_and(|word| word.ends_with('+'));
-        let bytes = blocks
-            .checked_mul(1024)
-            .and_then(|bytes| bytes.checked_add(if half { 512 } else { 0 }));
-        if let Some(bytes) = bytes {
-            thing.size = Some(notes.said(line, Interval::exact(Bytes::new(bytes))));
-        }
+    figures.set(&mut thing, line, notes);
+    if let (Some(start), true) = (row.start, unit.bytes == sector) {
+        thing.set(
+            Key::StartSector,
+            notes.said(line, Value::Count(start.count)),
+        );
     }
-    if let Some(id) = row.id() {
+    if let Some(id) = row.id {
         device::partition_type(&mut thing, id, line, notes);
-    } else if let Some(name) = row.words.get(4..) {
-        device::gpt_type(&mut thing, &name.join(" "), line, notes);
+    } else if let Some(name) = &row.kind {
+        device::gpt_type(&mut thing, name, line, notes);
     }
     notes.add(thing);
 }
 
 /// 2.23 to 2.25 number the partitions of a GPT: ` 1   2048   2099199   1G  EFI System   EFI System Partition`.
 fn numbered_rows(lines: &[Line<'_>], path: &str, limits: &Limits<'_>, notes: &mut Notes<'_>) {
-    let Some(heading) = lines.iter().position(|line| line.text.starts_with('#')) else {
-        return;
-    };
-    for line in &lines[heading + 1..] {
+    for line in lines.iter().skip(1) {
         let mut words = line.text.split_whitespace();
         let mut next = || words.next()?.parse::<u64>().ok();
         let (Some(number), Some(start), Some(end)) = (next(), next(), next()) else {
             break;
         };
+        let sector = limits.sector();
         let mut thing = device::numbered_partition(path, number, line, notes);
-        device::start(&mut thing, start, limits.sector(), line, notes);
-        if let Some(sectors) = end.checked_sub(start).and_then(|n| n.checked_add(1)) {
-            device::size(&mut thing, sectors, limits.sector(), line, notes);
-        }
+        let size = words.next();
+        let figures = row::Row {
+            start: row::exact(start, sector),
+            end: end.checked_add(1).and_then(|end| row::exact(end, sector)),
+            shown: size.and_then(|size| number::shown(size, Prefix::Binary, Rounding::Any)),
+            ..row::Row::default()
+        };
+        figures.set(&mut thing, line, notes);
+        thing.set(Key::StartSector, notes.said(line, Value::Count(start)));
         notes.add(thing);
     }
 }
@@ -426,16 +574,5 @@ mod tests {
         ] {
             assert_eq!(header(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn units_are_read_from_their_arithmetic() {
-        assert_eq!(
-            units("cylinders of 16065 * 512 = 8225280 bytes"),
-            Some((16_065, 512))
-        );
-        assert_eq!(units("secteur de 1 × 512 = 512 octets"), Some((1, 512)));
-        assert_eq!(units("セクタ (1 * 512 = 512 バイト)"), Some((1, 512)));
-        assert_eq!(units("sectors of 512 bytes"), None);
     }
 }

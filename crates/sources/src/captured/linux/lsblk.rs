@@ -6,6 +6,7 @@
 //!
 //! Source: util-linux `misc-utils/lsblk.c`.
 
+mod relate;
 mod rows;
 mod table;
 
@@ -18,6 +19,7 @@ use crate::captured::json::Json;
 use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Placing, Space, Thing};
+pub(super) use rows::disk_of;
 use rows::{Kind, Row};
 
 pub(crate) static TOOL: Tool = Tool {
@@ -37,14 +39,18 @@ pub(crate) static TOOL: Tool = Tool {
             read: json,
         },
         Reader::Text {
-            anchors: &[Anchor::Start("NAME=\""), Anchor::Start("KNAME=\"")],
+            anchors: &[Anchor::Shaped(rows::is_pairs)],
             begins: |_| true,
             read: pairs,
         },
         Reader::Text {
-            anchors: &[Anchor::Start("NAME "), Anchor::Start("KNAME ")],
+            anchors: &[
+                Anchor::Start("NAME "),
+                Anchor::Start("KNAME "),
+                Anchor::Start("PATH "),
+            ],
             begins: |lines| table::is_heading(&lines[0]),
-            read: |section, notes| note(&table::rows(section.lines), notes),
+            read: |section, notes| note(table::rows(section.lines), notes),
         },
     ],
 };
@@ -55,17 +61,12 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
     for item in list.map(|list| list.items()).unwrap_or_default() {
         rows::from_json(&item, None, 0, &mut found);
     }
-    note(&found, notes);
+    note(found, notes);
 }
 
 fn pairs(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let rows: Vec<Row<'_>> = section
-        .lines
-        .first()
-        .and_then(rows::from_pairs)
-        .into_iter()
-        .collect();
-    note(&rows, notes);
+    let lines = section.lines.iter().take(1);
+    note(lines.filter_map(rows::from_pairs).collect(), notes);
 }
 
 /// Rows, and how they hang together.
@@ -133,8 +134,9 @@ impl<'r, 't> Tree<'r, 't> {
     }
 }
 
-fn note(rows: &[Row<'_>], notes: &mut Notes<'_>) {
-    let tree = Tree::new(rows);
+fn note(rows: Vec<Row<'_>>, notes: &mut Notes<'_>) {
+    let rows = relate::related(rows);
+    let tree = Tree::new(&rows);
     for index in 0..rows.len() {
         if tree.is_first(index) {
             if let Some(thing) = storage(&tree, index, notes) {

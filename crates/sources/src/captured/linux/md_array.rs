@@ -1,11 +1,11 @@
 //! What the tools of Linux software RAID say about an array, however they print it.
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, Interval, Key, Layer, LayerKind, Value};
+use straddle_stack::{Fact, Interval, Key, Layer, LayerKind, Oddity, OddityKind, Value};
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
-use crate::inventory::{Name, Placing, Raid, RaidMember, Space, Thing};
+use crate::inventory::{MOST_NAMES, Name, Placing, Raid, RaidMember, Space, Thing};
 use crate::raid::{Shape, add_stripes, layout_name};
 
 /// An array as one text describes it.
@@ -21,13 +21,17 @@ pub(super) struct Array<'t> {
     pub(super) version: Option<(String, Line<'t>)>,
     pub(super) state: Option<(String, Line<'t>)>,
     pub(super) moving: bool,
+    /// How many of its members work, where some do not.
+    pub(super) working: Option<(u64, Line<'t>)>,
     pub(super) members: Vec<RaidMember>,
+    /// What cannot be right.
+    wrong: Option<(String, Line<'t>)>,
 }
 
 impl<'t> Array<'t> {
     pub(super) fn name(&mut self, space: Space, text: &str) {
         let name = Name::new(space, text.to_owned());
-        if !name.text.is_empty() && !self.names.contains(&name) {
+        if !name.text.is_empty() && self.names.len() <= MOST_NAMES && !self.names.contains(&name) {
             self.names.push(name);
         }
     }
@@ -40,6 +44,37 @@ impl<'t> Array<'t> {
             start: None,
             size: None,
         });
+    }
+
+    /// Compares its size with what its members come to: as many data members as the level leaves, each as long as `used`.
+    pub(super) fn data_size(&mut self, used: Option<Bytes>) {
+        let (Some((level, _)), Some((count, _)), Some((size, line)), Some(used)) =
+            (&self.level, self.count, self.size, used)
+        else {
+            return;
+        };
+        let data = match level.as_str() {
+            "raid4" | "raid5" => count.checked_sub(1),
+            "raid6" => count.checked_sub(2),
+            "raid1" => Some(1),
+            _ => None,
+        };
+        let Some(expected) = data.and_then(|data| used.checked_mul(data)) else {
+            return;
+        };
+        // Chunks that are left over at the ends of members are not used.
+        let slack = self
+            .chunk
+            .map_or(1 << 20, |(chunk, _)| chunk.get())
+            .saturating_mul(count);
+        if !self.moving && expected.get().abs_diff(size.get()) > slack {
+            self.wrong = Some((
+                format!(
+                    "contradicts itself: {count} members of {used} each as {level} come to {expected}, its size is {size}"
+                ),
+                line,
+            ));
+        }
     }
 
     /// Notes it, under the first of its names.
@@ -80,6 +115,15 @@ impl<'t> Array<'t> {
             thing.format = Some(notes.said(line, level.clone().into()));
             let text = Value::Text(level.clone().into());
             thing.set(Key::Level, notes.said(line, text));
+        }
+        if let Some((wrong, line)) = self.wrong {
+            let oddity = Oddity::at(OddityKind::Misprint, wrong, notes.source(&line));
+            thing.remarks.push(oddity);
+        }
+        if let Some((working, line)) = self.working.filter(|(working, _)| *working < count) {
+            let detail = format!("runs with {working} of {count} members");
+            let oddity = Oddity::at(OddityKind::Degraded, detail, notes.source(&line));
+            thing.remarks.push(oddity);
         }
         for (key, value) in attributes {
             thing.set(key, value);

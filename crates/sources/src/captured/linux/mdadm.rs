@@ -5,6 +5,7 @@
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{Interval, OddityKind};
 
+use super::about;
 use super::md_array::{self, Array};
 use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::records::Record;
@@ -26,6 +27,24 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[Anchor::Start("/dev/")],
             begins: |lines| kind(lines).is_some(),
             read,
+        },
+        // The line with its name is lost; the command may have it.
+        Reader::Text {
+            anchors: &[
+                Anchor::Loose("Version : "),
+                Anchor::Loose("Creation Time : "),
+                Anchor::Loose("Magic : "),
+            ],
+            begins: |lines| kind_below(lines).is_some(),
+            read: |section, notes| {
+                let device = about::or_stranger(&section.context, &["mdadm"], notes);
+                of_kind(
+                    kind_below(section.lines),
+                    &device.text,
+                    section.lines,
+                    notes,
+                );
+            },
         },
         Reader::Text {
             anchors: &[Anchor::Start("ARRAY "), Anchor::Start("INACTIVE-ARRAY ")],
@@ -60,7 +79,12 @@ fn kind(lines: &[Line<'_>]) -> Option<Kind> {
     if !heading.ends_with(':') || heading.contains(' ') {
         return None;
     }
-    lines.iter().skip(1).take(LOOK_AHEAD).find_map(|line| {
+    kind_below(&lines[1..])
+}
+
+/// What keys follow a heading.
+fn kind_below(lines: &[Line<'_>]) -> Option<Kind> {
+    lines.iter().take(LOOK_AHEAD).find_map(|line| {
         let (key, value) = pair(line)?;
         match key {
             "Magic" if value.starts_with("Intel") => Some(Kind::Imsm),
@@ -82,10 +106,14 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         return;
     };
     let device = first.text.trim().trim_end_matches(':');
-    match kind(section.lines) {
-        Some(Kind::Detail) => detail(device, rest, notes),
-        Some(Kind::Examine) => examine(device, rest, notes),
-        Some(Kind::Imsm) => imsm(device, rest, notes),
+    of_kind(kind(section.lines), device, rest, notes);
+}
+
+fn of_kind(kind: Option<Kind>, device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
+    match kind {
+        Some(Kind::Detail) => detail(device, lines, notes),
+        Some(Kind::Examine) => examine(device, lines, notes),
+        Some(Kind::Imsm) => imsm(device, lines, notes),
         None => {}
     }
 }
@@ -131,7 +159,7 @@ fn size(text: &str, otherwise: u64) -> Option<Bytes> {
 fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     let mut array = Array::default();
     array.name(Space::Device, device);
-    let mut used = None;
+    let (mut used, mut active) = (None, None);
     let mut below = false;
     for line in lines {
         if below && let Some((name, slot)) = member(line) {
@@ -146,6 +174,7 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
             "Array Size" => array.size = size(value, 1024).map(|size| (size, *line)),
             "Used Dev Size" | "Device Size" => used = size(value, 1024),
             "State" => array.state = Some((value.to_owned(), *line)),
+            "Active Devices" => active = number::leading(value).map(|count| (count, *line)),
             "UUID" => array.name(Space::Uuid, uuid(value)),
             "Name" => array_name(&mut array, value),
             _ => common(&mut array, key, value, line),
@@ -158,6 +187,14 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     for member in &mut array.members {
         member.size = used;
     }
+    if array
+        .state
+        .as_ref()
+        .is_some_and(|(state, _)| state.contains("degraded"))
+    {
+        array.working = active;
+    }
+    array.data_size(used);
     array.note(notes);
 }
 
@@ -222,6 +259,10 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
         }
     }
     if array.names.is_empty() {
+        if let Some(line) = lines.iter().find(|line| !line.is_blank()) {
+            let detail = format!("what {device} is a member of has lost its UUID: it was not read");
+            notes.remark(OddityKind::Truncated, detail, line);
+        }
         return;
     }
     if link.starts_with("md") && !link.contains(':') {

@@ -111,10 +111,10 @@ fn blocks<'t>(array: &mut Array<'t>, level: &str, line: &Line<'t>) {
     // `[4/3]`: meant to be, are there.
     let count = words.iter().find_map(|word| {
         let (count, there) = word.strip_prefix('[')?.strip_suffix(']')?.split_once('/')?;
-        there.parse::<u64>().ok()?;
-        count.parse::<u64>().ok()
+        Some((count.parse::<u64>().ok()?, there.parse::<u64>().ok()?))
     });
-    array.count = count.map(|count| (count, *line));
+    array.count = count.map(|(count, _)| (count, *line));
+    array.working = count.map(|(_, there)| (there, *line));
 }
 
 #[cfg(test)]

@@ -333,7 +333,11 @@ fn row(line: &Line<'_>, notes: &mut Notes<'_>) {
             Prefix::Binary,
             Rounding::Nearest,
         );
-        let size = size.and_then(|size| size.known()).map_or(0, Bytes::get);
+        // `4 KiB` is shown as a whole figure; it is a power of two.
+        let size = size.map_or(0, |size| {
+            size.known()
+                .map_or_else(|| size.from().get().next_power_of_two(), Bytes::get)
+        });
         disk.grid(GridRole::LogicalSector, size, line, notes);
     }
     let slash = rest.iter().position(|word| *word == "/");

@@ -1,4 +1,4 @@
-//! `parted … print`, for people, for machines (`-m`) and as JSON (`-j`), in any unit but cylinders.
+//! `parted … print`, for people, for machines (`-m`) and as JSON (`-j`), in any unit but that of cylinder, head and sector.
 //!
 //! ```text
 //! BYT;
@@ -11,15 +11,19 @@
 //!
 //! Source: parted `parted/parted.c`, `libparted/unit.c`.
 
-use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Trust, Value};
+mod columns;
+mod figures;
+
+use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Trust, Value};
 
 use super::{device, fdisk};
 use crate::captured::json::{Json, Object};
-use crate::captured::number::{self, Prefix, Rounding};
+use crate::captured::row;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Space, Thing};
+use columns::{columns_of, part};
+use figures::{behind, cylinder, figure, whole_sectors};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "parted",
@@ -33,8 +37,9 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     readers: &[
         Reader::Text {
-            anchors: &[Anchor::Start("BYT;")],
-            begins: |lines| lines[0].text.trim() == "BYT;",
+            // The line of the disk stands for itself where the first one is lost.
+            anchors: &[Anchor::Start("BYT;"), Anchor::Loose("/dev/")],
+            begins: |lines| lines[0].text.trim() == "BYT;" || is_disk(&lines[0]),
             read: machine,
         },
         Reader::Text {
@@ -81,34 +86,6 @@ struct Partition<'t> {
     extended: bool,
 }
 
-/// What a figure can stand for: `1049kB`, `2048s`, `1048576B`.
-fn figure(text: &str, sector: u64) -> Option<Interval> {
-    let text = text.trim();
-    if let Some(count) = text.strip_suffix('s') {
-        let bytes = Bytes::new(sector).checked_mul(count.parse().ok()?)?;
-        return Some(Interval::exact(bytes));
-    }
-    if let Some(bytes) = text.strip_suffix('B')
-        && let Ok(bytes) = bytes.parse()
-    {
-        return Some(Interval::exact(Bytes::new(bytes)));
-    }
-    // Parted prints `0.00B` for a start of zero.
-    if let Some(number) = text.strip_suffix('B')
-        && number.bytes().all(|b| matches!(b, b'0' | b'.' | b','))
-    {
-        return Some(Interval::exact(Bytes::ZERO));
-    }
-    number::shown(text, Prefix::Decimal, Rounding::Nearest)
-}
-
-/// Rounded figures leave only whole sectors.
-fn whole_sectors(interval: Interval, sector: u64) -> Interval {
-    let unit = straddle_geometry::Unit::new(sector);
-    unit.and_then(|unit| interval.multiples_of(unit))
-        .unwrap_or(interval)
-}
-
 impl Disk<'_> {
     fn note(mut self, notes: &mut Notes<'_>) {
         self.partitions.truncate(MOST_PARTITIONS);
@@ -130,16 +107,15 @@ impl Disk<'_> {
                 &line,
                 notes,
             );
-            if own {
-                device::grid(
-                    &mut thing,
-                    GridRole::PhysicalSector,
-                    physical,
-                    0,
-                    &line,
-                    notes,
-                );
-            }
+            device::limit(
+                &mut thing,
+                &path,
+                GridRole::PhysicalSector,
+                physical,
+                0,
+                &line,
+                notes,
+            );
         }
         // A filesystem without a table is shown as one partition that fills the disk.
         let loops = self
@@ -229,19 +205,26 @@ impl Partition<'_> {
             return;
         };
         let mut thing = device::numbered_partition(path, self.number, line, notes);
-        if let Some(found) = figure(start, sector) {
-            let found = whole_sectors(found, sector);
-            thing.start = Some(notes.said(line, found));
-            if let Some(bytes) = found.known()
-                && let Some(first) = bytes.get().checked_div(sector)
-            {
-                thing.set(Key::StartSector, notes.said(line, Value::Count(first)));
-            }
+        let said = |text: &Option<(String, Line<'_>)>| text.as_ref().map(|(text, _)| text.clone());
+        let whole = |found: Interval| whole_sectors(found, sector);
+        let figures = row::Row {
+            start: figure(start, sector).map(whole),
+            end: said(&self.end).and_then(|end| behind(&end, sector)),
+            length: said(&self.size)
+                .and_then(|size| figure(&size, sector))
+                .map(whole),
+            ..row::Row::default()
+        };
+        // Objects of JSON have a line for each figure.
+        let size_line = self.size.as_ref().map(|(_, line)| *line);
+        figures.set(&mut thing, line, notes);
+        if let (Some(size), Some(line)) = (&mut thing.size, size_line) {
+            size.source = notes.source(&line);
         }
-        if let Some((size, line)) = &self.size
-            && let Some(found) = figure(size, sector)
+        if let Some(bytes) = thing.start.as_ref().and_then(|start| start.value.known())
+            && let Some(first) = bytes.get().checked_div(sector)
         {
-            thing.size = Some(notes.said(line, whole_sectors(found, sector)));
+            thing.set(Key::StartSector, notes.said(line, Value::Count(first)));
         }
         if let Some((name, line)) = &self.name {
             thing.set_text(Key::PartitionName, notes.said(line, name.clone()));
@@ -316,11 +299,28 @@ fn fields(line: &Line<'_>) -> Vec<String> {
     fields
 }
 
+/// `/dev/sda:500GB:scsi:512:4096:gpt:ATA Samsung SSD 860:;`.
+fn is_disk(line: &Line<'_>) -> bool {
+    let text = line.text.trim();
+    let colons = text.bytes().filter(|byte| *byte == b':').count();
+    text.ends_with(';') && colons >= 6 && {
+        let head = fields(line);
+        // Cylinder, head and sector of an end are no length.
+        figure(&head[1], 512).is_some() && head[3..5].iter().all(|size| size.parse::<u64>().is_ok())
+    }
+}
+
 fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let mut lines = section.lines.iter().skip(1).filter(|line| !line.is_blank());
+    let named = |line: &&Line<'_>| !line.is_blank() && line.text.trim() != "BYT;";
+    let mut lines = section.lines.iter().filter(named);
     let Some(first) = lines.next() else { return };
     let head = fields(first);
     let [path, size, transport, logical, physical, label, rest @ ..] = head.as_slice() else {
+        notes.remark(
+            OddityKind::Truncated,
+            "the line of the disk is cut off: its partitions were not read",
+            first,
+        );
         return;
     };
     let sectors = logical.parse().ok().zip(physical.parse().ok());
@@ -334,17 +334,33 @@ fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
         id: None,
         partitions: Vec::new(),
     };
+    let mut cylinder = None;
     for line in lines {
         let row = fields(line);
+        // `1044:255:63:8225kB;`: the geometry, when places are counted in cylinders.
+        if let [_, heads, sectors, length] = row.as_slice()
+            && let (Ok(heads), Ok(sectors), true) = (
+                heads.parse::<u64>(),
+                sectors.parse::<u64>(),
+                length.ends_with("kB"),
+            )
+        {
+            cylinder = heads.checked_mul(sectors).and_then(|n| n.checked_mul(512));
+            continue;
+        }
         let [number, start, end, size, rest @ ..] = row.as_slice() else {
             break;
+        };
+        let in_bytes = |text: &str| match cylinder {
+            Some(unit) if text.ends_with("cyl") => format!("{text}{unit}"),
+            _ => text.to_owned(),
         };
         let Ok(number) = number.parse() else { break };
         disk.partitions.push(Partition {
             number,
-            start: text(start, line),
-            end: text(end, line),
-            size: text(size, line),
+            start: text(&in_bytes(start), line),
+            end: text(&in_bytes(end), line),
+            size: text(&in_bytes(size), line),
             filesystem: rest.first().and_then(|kind| text(kind, line)),
             name: rest.get(1).and_then(|name| text(name, line)),
             flags: rest.get(2).and_then(|flags| text(flags, line)),
@@ -403,19 +419,42 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
         disk.model = text(model, line);
         disk.transport = text(transport, line);
     }
+    let cylinder = cylinder(lines);
+    // Free space has rows without a number.
+    let begins_with_figure = |line: &Line<'_>| {
+        line.text
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
     let first_row = lines.iter().position(|line| row(line).is_some());
     if let Some(first) = first_row
-        && let Some(columns) = lines[..first].iter().rev().find(|line| !line.is_blank())
+        && let Some(columns) = lines[..first]
+            .iter()
+            .rev()
+            .find(|line| !line.is_blank() && !begins_with_figure(line))
     {
         let starts = columns_of(columns.text);
         let typed = disk
             .label
             .as_ref()
             .is_some_and(|(label, _)| label == "msdos");
-        for line in &lines[first..] {
-            let Some(words) = row(line) else { break };
-            disk.partitions
-                .push(partition(line, &words, &starts, typed));
+        for line in lines[first..].iter().take_while(|line| !line.is_blank()) {
+            let Some(words) = row(line) else {
+                if begins_with_figure(line) {
+                    continue;
+                }
+                break;
+            };
+            let mut found = partition(line, &words, &starts, typed);
+            for (text, _) in [&mut found.start, &mut found.end, &mut found.size]
+                .into_iter()
+                .flatten()
+            {
+                if let (Some(unit), true) = (cylinder, text.ends_with("cyl")) {
+                    text.push_str(&unit.to_string());
+                }
+            }
+            disk.partitions.push(found);
         }
     }
     disk.note(notes);
@@ -458,49 +497,6 @@ fn partition<'t>(
         }),
         ..Partition::default()
     }
-}
-
-/// How many columns of a terminal a character takes.
-fn width(c: char) -> usize {
-    match c {
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{ff00}'..='\u{ff60}' => 2,
-        _ => 1,
-    }
-}
-
-/// Where the columns of a table begin, two blanks or more between them.
-fn columns_of(text: &str) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let (mut at, mut blanks) = (0, 2);
-    for c in text.chars() {
-        if c == ' ' {
-            blanks += 1;
-        } else {
-            if blanks >= 2 {
-                starts.push(at);
-            }
-            blanks = 0;
-        }
-        at += width(c);
-    }
-    starts
-}
-
-/// The characters from one column up to another.
-fn part(text: &str, from: usize, to: usize) -> String {
-    let mut at = 0;
-    let mut found = String::new();
-    for c in text.chars() {
-        if (from..to).contains(&at) {
-            found.push(c);
-        }
-        at += width(c);
-    }
-    found
 }
 
 fn said<'t>(object: &Object<'t>, key: &str) -> Option<(String, Line<'t>)> {
@@ -564,22 +560,6 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
 mod tests {
     use super::*;
 
-    fn ends(text: &str) -> Option<(u64, u64)> {
-        figure(text, 512).map(|found| (found.from().get(), found.to().get()))
-    }
-
-    #[test]
-    fn figures_are_exact_or_leave_open_what_rounding_leaves_open() {
-        assert_eq!(ends("2048s"), Some((1_048_576, 1_048_576)));
-        assert_eq!(ends("1048576B"), Some((1_048_576, 1_048_576)));
-        assert_eq!(ends("1049kB"), Some((1_048_500, 1_049_500)));
-        assert_eq!(ends("17,4kB"), Some((17_350, 17_450)));
-        assert_eq!(ends("1.00MiB"), Some((1_043_334, 1_053_818)));
-        assert_eq!(ends("0.00B"), Some((0, 0)));
-        assert_eq!(ends("0,1,2"), None);
-        assert_eq!(ends("12%"), None);
-    }
-
     #[test]
     fn a_colon_in_a_name_has_a_backslash() {
         let line = Line {
@@ -588,13 +568,5 @@ mod tests {
         };
         let expected = ["2", "2048s", "4095s", "2048s", "xfs", "a:b", "boot, esp"];
         assert_eq!(fields(&line), expected);
-    }
-
-    #[test]
-    fn columns_count_as_a_terminal_shows_them() {
-        let starts = columns_of("番号  開始    終了    サイズ  ファイルシステム  名前  フラグ");
-        assert_eq!(starts, [0, 6, 14, 22, 30, 48, 54]);
-        let row = " 2    2560kB  13.0MB  10.5MB  xfs               data  lvm";
-        assert_eq!(part(row, starts[5], starts[6]).trim(), "data");
     }
 }

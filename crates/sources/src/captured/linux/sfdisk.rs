@@ -3,10 +3,12 @@
 //! How large a sector is, versions before 2.35 do not say: then 512 bytes are assumed, and what else is known of the disk
 //! corrects that.
 
+use std::borrow::Cow;
 use straddle_geometry::Unit;
 use straddle_stack::{GridRole, Key, OddityKind};
 
 use super::device;
+use super::fdisk::disk_of;
 use crate::captured::json::{Json, Object};
 use crate::captured::number;
 use crate::captured::text::Line;
@@ -26,6 +28,8 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[
                 Anchor::Start("label: "),
                 Anchor::Start("# partition table of "),
+                // Rows without what stands above them.
+                Anchor::Loose("/dev/"),
             ],
             begins,
             read: dump,
@@ -42,7 +46,16 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
     else {
         return;
     };
-    let Some(path) = table.text("device") else {
+    let partitions = table.get("partitions").map(|list| list.items());
+    let partitions = partitions.unwrap_or_default();
+    // Nodes tell what the disk is called.
+    let of_nodes = || {
+        let node = partitions
+            .iter()
+            .find_map(|json| json.object()?.text("node"))?;
+        Some(Cow::Owned(disk_of(&node)?.to_owned()))
+    };
+    let Some(path) = table.text("device").or_else(of_nodes) else {
         return;
     };
     let mut thing = device::disk(&path);
@@ -62,8 +75,6 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
     {
         thing = device::table_id(thing, &text, &id.line(), notes);
     }
-    let partitions = table.get("partitions").map(|list| list.items());
-    let partitions = partitions.unwrap_or_default();
     let objects = || partitions.iter().filter_map(Json::object);
     let protective = |object: &Object<'_>| {
         let kind = object.text("type");
@@ -81,6 +92,8 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
 
 fn add_object(object: &Object<'_>, path: &str, sector: Option<u64>, notes: &mut Notes<'_>) {
     let Some(node) = object.get("node") else {
+        let detail = "an entry of the table has lost the name of its partition: it was not read";
+        notes.remark(OddityKind::Truncated, detail, &object.line);
         return;
     };
     let Some(text) = node.text() else { return };
@@ -122,6 +135,10 @@ fn add_object(object: &Object<'_>, path: &str, sector: Option<u64>, notes: &mut 
 /// `label: dos` is two words of plain English: what follows must be an sfdisk dump.
 fn begins(lines: &[Line<'_>]) -> bool {
     let first = lines[0].text.trim_start();
+    if first.starts_with("/dev/") {
+        let row = row(&lines[0]);
+        return row.is_some_and(|row| row.get(&["size"]).is_some() && disk_of(row.node).is_some());
+    }
     let header = |line: &Line<'_>| {
         ["device: ", "unit: ", "label-id: "]
             .iter()
@@ -149,9 +166,19 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
             .strip_prefix("# partition table of ")?;
         Some(path.trim())
     };
+    let of_rows = || {
+        section
+            .lines
+            .iter()
+            .find_map(|line| disk_of(row(line)?.node))
+    };
     let of_command = || section.context.command.as_ref()?.word("/");
     let path = find("device").map(|(path, _)| path);
-    let Some(path) = path.or_else(of_comment).or_else(of_command) else {
+    let Some(path) = path
+        .or_else(of_comment)
+        .or_else(of_command)
+        .or_else(of_rows)
+    else {
         return;
     };
     let mut thing = device::disk(path);
@@ -187,7 +214,12 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
     for row in &rows {
         let short = row.get(&["size"]).is_none() || (!typed(row) && any_typed);
         let cut = short && last.is_some_and(|line| line.number == row.line.number);
-        add_row(row, path, sector, cut, notes);
+        // Rows of another disk, whose own lines are lost.
+        let of = match row.node.starts_with(path) {
+            true => path,
+            false => disk_of(row.node).unwrap_or(path),
+        };
+        add_row(row, of, sector, cut, notes);
         if cut {
             notes.remark(
                 OddityKind::Truncated,

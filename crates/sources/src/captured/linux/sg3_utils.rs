@@ -147,7 +147,7 @@ fn capacity(section: &Section<'_>, notes: &mut Notes<'_>) {
         })
     };
     let logical = value("Logical block length=").or(value("Block length="));
-    let lowest = value("Lowest aligned LBA=");
+    let lowest = value("Lowest aligned LBA=").or(value("Lowest aligned logical block address="));
     if let Some((bytes, line)) = logical {
         disk.grid(GridRole::LogicalSector, bytes, &line, notes);
         let exponent = value("per physical block exponent=");

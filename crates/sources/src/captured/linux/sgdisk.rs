@@ -5,9 +5,11 @@
 //! Source: gptfdisk `gpt.cc`, `DisplayGPTData`.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, LayerKind};
+use straddle_stack::{GridRole, Interval, Key, Value};
 
-use super::{device, fdisk};
+use super::{about, device, fdisk};
+use crate::captured::number::{self, Prefix, Rounding};
+use crate::captured::row;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 
@@ -16,8 +18,8 @@ pub(crate) static TOOL: Tool = Tool {
     platform: "linux",
     commands: &["sgdisk -p DEVICE", "gdisk -l DEVICE"],
     readers: &[Reader::Text {
-        anchors: &[Anchor::Within(" sectors, ")],
-        begins: |lines| heading(&lines[0]).is_some(),
+        anchors: &[Anchor::Within(" sectors, "), Anchor::Loose("Number ")],
+        begins: |lines| heading(&lines[0]).is_some() || is_columns(&lines[0]),
         read,
     }],
 };
@@ -27,8 +29,54 @@ fn heading<'t>(line: &Line<'t>) -> Option<(&'t str, u64)> {
     let (path, rest) = fdisk::device_line(line)?;
     let (count, size) = rest.split_once(" sectors, ")?;
     let sectors = count.parse().ok()?;
-    size.ends_with('B').then_some((path, sectors))
+    let size = size.trim();
+    let is_size =
+        size.ends_with(['B', 'K', 'M', 'G', 'T']) && size.starts_with(|c: char| c.is_ascii_digit());
+    is_size.then_some((path, sectors))
 }
+
+/// `Number  Start (sector)    End (sector)  Size       Code  Name`.
+fn is_columns(line: &Line<'_>) -> bool {
+    let text = line.text.trim();
+    text.starts_with("Number ") && text.contains("Start (sector)")
+}
+
+/// A row of the table, with its heading or without.
+struct Row<'t> {
+    number: u64,
+    start: u64,
+    end: u64,
+    size: Option<Interval>,
+    /// What stands behind the size.
+    rest: Vec<&'t str>,
+}
+
+fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
+    let words: Vec<&str> = line.text.split_whitespace().collect();
+    let [number, start, end, rest @ ..] = words.as_slice() else {
+        return None;
+    };
+    let (size, rest) = match rest {
+        [figure, unit, rest @ ..] if unit.ends_with('B') || *unit == "bytes" => {
+            (format!("{figure} {unit}"), rest)
+        }
+        [size, rest @ ..] => ((*size).to_owned(), rest),
+        [] => return None,
+    };
+    Some(Row {
+        number: number
+            .parse()
+            .ok()
+            .filter(|number| *number <= MOST_PARTITIONS)?,
+        start: start.parse().ok()?,
+        end: end.parse().ok()?,
+        size: number::shown(&size, Prefix::Binary, Rounding::Any),
+        rest: rest.to_vec(),
+    })
+}
+
+/// A GPT has room for 128; sgdisk makes larger ones.
+const MOST_PARTITIONS: u64 = 4096;
 
 /// The numbers behind the colon of a line that begins like this.
 fn sizes<'t>(lines: &[Line<'t>], starts: &[&str]) -> Option<(u64, Option<u64>, Line<'t>)> {
@@ -43,11 +91,24 @@ fn sizes<'t>(lines: &[Line<'t>], starts: &[&str]) -> Option<(u64, Option<u64>, L
 }
 
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((first, lines)) = section.lines.split_first() else {
+    let Some((first, below)) = section.lines.split_first() else {
         return;
     };
-    let Some((path, count)) = heading(first) else {
-        return;
+    let header = heading(first);
+    // Without its first line, the table is that of the disk that the command named, or of one whose name is lost.
+    let named = about::of(&section.context, &["sgdisk", "gdisk", "fdisk"]);
+    let named = named.map_or_else(
+        || "/dev/?".to_owned(),
+        |name| format!("/dev/{}", name.text.trim_start_matches("/dev/")),
+    );
+    let path = header.map_or(named.as_str(), |(path, _)| path);
+    let all: Vec<Line<'_>>;
+    let lines = match header {
+        Some(_) => below,
+        None => {
+            all = [section.before, below].concat();
+            &all
+        }
     };
     let converted = |line: &Line<'_>| {
         line.text.contains("converting MBR to GPT")
@@ -58,10 +119,10 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let sector = sizes(lines, &["Sector size (logical", "Logical sector size"]);
     let bytes = sector.map_or(512, |(logical, ..)| logical);
     let mut thing = device::disk(path);
-    if let Some(size) = Bytes::new(bytes).checked_mul(count) {
+    let size = header.and_then(|(_, count)| Bytes::new(bytes).checked_mul(count));
+    if let Some(size) = size {
         thing.size = Some(notes.said(first, Interval::exact(size)));
     }
-    let own = thing.kind == LayerKind::Device && !device::is_image(path);
     if let Some((logical, physical, line)) = sector {
         device::grid(
             &mut thing,
@@ -71,9 +132,10 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             &line,
             notes,
         );
-        if let (Some(physical), true) = (physical, own) {
-            device::grid(
+        if let Some(physical) = physical {
+            device::limit(
                 &mut thing,
+                path,
                 GridRole::PhysicalSector,
                 physical,
                 0,
@@ -96,30 +158,28 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing.set_text(Key::Model, notes.said(line, model.to_owned()));
     }
     notes.add(thing);
-    let table = lines
-        .iter()
-        .position(|line| line.text.trim_start().starts_with("Number "));
-    let Some(table) = table else { return };
-    for line in &lines[table + 1..] {
-        let words: Vec<&str> = line.text.split_whitespace().collect();
-        let [number, start, end, ..] = words.as_slice() else {
-            break;
+    for (line, row) in below.iter().filter_map(|line| Some((line, row(line)?))) {
+        let mut thing = device::numbered_partition(path, row.number, line, notes);
+        let figures = row::Row {
+            start: row::exact(row.start, bytes),
+            end: row
+                .end
+                .checked_add(1)
+                .and_then(|end| row::exact(end, bytes)),
+            shown: row.size,
+            ..row::Row::default()
         };
-        let (Ok(number), Ok(start), Ok(end)) = (number.parse(), start.parse(), end.parse()) else {
-            break;
-        };
-        let mut thing = device::numbered_partition(path, number, line, notes);
-        device::start(&mut thing, start, bytes, line, notes);
-        let length: u64 = end;
-        if let Some(sectors) = length.checked_sub(start).and_then(|n| n.checked_add(1)) {
-            device::size(&mut thing, sectors, bytes, line, notes);
-        }
-        if let (Some(code), false) = (words.get(5), made_up) {
+        figures.set(&mut thing, line, notes);
+        thing.set(Key::StartSector, notes.said(line, Value::Count(row.start)));
+        if let (Some(code), false) = (row.rest.first(), made_up) {
             device::gpt_type(&mut thing, code, line, notes);
         }
         // `   1   2048   1050623   512.0 MiB   EF00  EFI System Partition`.
-        if words.len() > 6 && !made_up {
-            thing.set_text(Key::PartitionName, notes.said(line, words[6..].join(" ")));
+        if row.rest.len() > 1 && !made_up {
+            thing.set_text(
+                Key::PartitionName,
+                notes.said(line, row.rest[1..].join(" ")),
+            );
         }
         notes.add(thing);
     }

@@ -4,6 +4,7 @@ use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
 
 use super::device;
+use super::lsblk::disk_of;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 
@@ -12,7 +13,10 @@ pub(crate) static TOOL: Tool = Tool {
     platform: "linux",
     commands: &["grep . /sys/block/*/* /sys/block/*/queue/*"],
     readers: &[Reader::Text {
-        anchors: &[Anchor::Start("/sys/block/")],
+        anchors: &[
+            Anchor::Start("/sys/block/"),
+            Anchor::Start("/sys/class/block/"),
+        ],
         begins: |lines| file(&lines[0]).is_some(),
         read,
     }],
@@ -29,7 +33,10 @@ const UNITS: [(&str, GridRole); 6] = [
 
 /// `/sys/block/sda/queue/rotational:0`: the disk, the file below it, and what it says.
 fn file<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str, &'t str)> {
-    let rest = line.text.trim().strip_prefix("/sys/block/")?;
+    let text = line.text.trim();
+    let rest = text
+        .strip_prefix("/sys/block/")
+        .or_else(|| text.strip_prefix("/sys/class/block/"))?;
     let (disk, rest) = rest.split_once('/')?;
     let (file, value) = rest.split_once(':')?;
     Some((disk, file, value.trim()))
@@ -43,6 +50,13 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((disk, file, value)) = file(line) else {
         return;
     };
+    // Below `class`, partitions stand beside their disks.
+    if let Some(whole) = disk_of(disk)
+        && matches!(file, "start" | "size")
+    {
+        let file = format!("{disk}/{file}");
+        return partition(whole, &file, value, line, notes);
+    }
     let path = format!("/dev/{}", disk.replace('!', "/"));
     let mut thing = device::disk(&path);
     if disk.starts_with("dm-") {
@@ -50,11 +64,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     let number = || value.parse::<u64>().ok();
     if let Some((_, role)) = UNITS.iter().find(|(name, _)| *name == file) {
-        // A stacked device repeats what lies below it.
-        if thing.kind != LayerKind::Device && *role != GridRole::LogicalSector {
-            return;
+        let bytes = number().unwrap_or(0);
+        match role {
+            GridRole::LogicalSector => device::grid(&mut thing, *role, bytes, 0, line, notes),
+            // A stacked device repeats what lies below it.
+            _ => device::limit(&mut thing, &path, *role, bytes, 0, line, notes),
         }
-        device::grid(&mut thing, *role, number().unwrap_or(0), 0, line, notes);
     } else {
         let sectors = |count| SectorSize::B512.sectors(count).bytes();
         match file {
@@ -87,7 +102,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             _ => partition(disk, file, value, line, notes),
         }
     }
-    if thing.size.is_some() || !thing.grids.is_empty() || !thing.attributes.is_empty() {
+    if thing.size.is_some()
+        || !thing.grids.is_empty()
+        || !thing.passed_on.is_empty()
+        || !thing.attributes.is_empty()
+    {
         notes.add(thing);
     }
 }

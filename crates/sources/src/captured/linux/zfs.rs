@@ -8,7 +8,7 @@
 //! Places: every disk begins with two labels and a boot region, 4 MiB together (`VDEV_LABEL_START_SIZE`).
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
@@ -25,12 +25,16 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     readers: &[
         Reader::Text {
-            anchors: &[Anchor::Start("version: ")],
+            anchors: &[
+                Anchor::Start("version: "),
+                // The tree without what stands above it.
+                Anchor::Loose("vdev_tree:"),
+                Anchor::Loose("children[0]:"),
+            ],
             begins: |lines| {
-                lines
-                    .iter()
-                    .take(LOOK_AHEAD)
-                    .any(|line| pair(line).is_some_and(|(k, _)| k == "name"))
+                let keys = ["name", "pool_guid", "txg", "vdev_tree", "children[0]"];
+                let is_key = |line: &Line<'_>| pair(line).is_some_and(|(k, _)| keys.contains(&k));
+                lines.iter().take(LOOK_AHEAD).any(is_key)
             },
             read: configuration,
         },
@@ -129,8 +133,40 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
         vdev.line.get_or_insert(*line);
     }
-    let Some((pool, line)) = pool else { return };
+    // The cache has the name in a line of its own above; where it is lost, the command may have it.
+    let named = || {
+        let line = section.before.last()?;
+        let name = line.text.strip_suffix(':')?;
+        (!name.contains(char::is_whitespace) && !name.is_empty()).then(|| (name.to_owned(), *line))
+    };
+    let typed = || {
+        let command = section
+            .context
+            .command
+            .as_ref()
+            .filter(|command| command.program() == "zdb")?;
+        let name = command
+            .last()
+            .filter(|word| !word.starts_with(['-', '/']))?;
+        Some((name.to_owned(), command.line))
+    };
+    let lost = || Some(("?".to_owned(), *section.lines.first()?));
+    let Some((pool, line)) = pool.or_else(named).or_else(typed).or_else(lost) else {
+        return;
+    };
     note(&pool, &line, &vdevs, notes);
+}
+
+/// `block size: 512B configured, 4096B native` behind a disk: what the pool takes for its sector, and what the disk says.
+fn block_size(text: &str) -> Option<(u64, u64)> {
+    let (_, rest) = text.split_once("block size: ")?;
+    let (configured, rest) = rest.split_once("B configured, ")?;
+    let native = rest.split_once("B native")?.0;
+    let (configured, native) = (
+        configured.trim().parse::<u64>().ok()?,
+        native.trim().parse().ok()?,
+    );
+    configured.is_power_of_two().then_some((configured, native))
 }
 
 /// The tree under `NAME STATE READ WRITE CKSUM`: two blanks for each level. A whole disk is called by the disk's name
@@ -173,7 +209,21 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
                 || name.starts_with("raidz")
                 || name.starts_with("draid");
             let index = vdevs.len();
+            let sizes = block_size(line.text);
+            let ashift =
+                sizes.map(|(configured, _)| (u64::from(configured.trailing_zeros()), *line));
+            if let Some((_, native)) = sizes {
+                let device = Name::new(Space::Device, name.to_owned());
+                let mut thing = Thing::new(LayerKind::Device, name.to_owned(), device);
+                super::device::grid(&mut thing, GridRole::PhysicalSector, native, 0, line, notes);
+                notes.add(thing);
+            }
+            // What one disk says of its vdev holds for the vdev.
+            if let Some(above) = vdevs.get_mut(parent).filter(|above| above.kind != "root") {
+                above.ashift = above.ashift.or(ashift);
+            }
             vdevs.push(Vdev {
+                ashift,
                 kind: if group { kind } else { "disk" }.to_owned(),
                 name: Some(name.to_owned()),
                 line: Some(*line),
@@ -191,8 +241,10 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
 /// Notes a pool. A label has only the vdev that its disk is part of, a pool's configuration all below a root.
 fn note(pool: &str, line: &Line<'_>, vdevs: &[Vdev<'_>], notes: &mut Notes<'_>) {
     let Some(first) = vdevs.first() else { return };
+    // A tree whose first lines are lost has children and no type.
     let tops: Vec<usize> = match first.kind.as_str() {
         "root" => first.children.clone(),
+        "" if !first.children.is_empty() => first.children.clone(),
         _ => vec![0],
     };
     let data = |index: &&usize| !vdevs[**index].is_log && vdevs[**index].kind != "hole";
@@ -250,6 +302,12 @@ fn top(
     let mut direct = false;
     if vdev.children.is_empty() {
         let Some((path, _)) = leaf(vdevs, vdev) else {
+            let detail = format!("a vdev of {pool} has lost its path: it was not read");
+            notes.remark(
+                OddityKind::Truncated,
+                detail,
+                vdev.line.as_ref().unwrap_or(line),
+            );
             return;
         };
         on = Name::new(Space::Device, path.clone());

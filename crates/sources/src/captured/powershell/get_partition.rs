@@ -3,10 +3,11 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, LayerKind, Value};
 
-use super::{set_size, volumes};
+use super::{set_size, shown_start, volumes};
 use crate::captured::number;
 use crate::captured::records::Record;
 use crate::captured::tool::{Context, Notes, Reader, Tool};
+use crate::captured::windows::{self, unknown::Unknown};
 use crate::inventory::{Name, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
@@ -19,28 +20,78 @@ pub(crate) static TOOL: Tool = Tool {
         "Get-Partition | Export-Csv FILE",
         "Get-Partition | Export-Clixml FILE",
     ],
-    readers: &[Reader::Records {
-        keys: &["PartitionNumber", "Offset"],
-        read,
-    }],
+    readers: &[
+        Reader::Records {
+            keys: &["PartitionNumber", "Offset"],
+            read,
+        },
+        Reader::Records {
+            keys: &["DriveLetter", "Offset"],
+            read,
+        },
+        // Its start was not asked for, or is cut off.
+        Reader::Records {
+            keys: &["PartitionNumber", "Size"],
+            read,
+        },
+        Reader::Records {
+            keys: &["PartitionNumber", "DriveLetter"],
+            read,
+        },
+        Reader::Records {
+            keys: &["PartitionNumber", "DiskNumber"],
+            read,
+        },
+        Reader::Records {
+            keys: &["DiskNumber", "Offset"],
+            read,
+        },
+    ],
 };
 
-fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+/// The number of the disk that was asked about: `Get-Partition -DiskNumber 2`, `Get-Disk 2 | Get-Partition`.
+fn asked(context: &Context<'_>) -> Option<u64> {
+    let words = &context.command.as_ref()?.words;
+    let after = |name: &str| {
+        let at = words.iter().position(|w| w.eq_ignore_ascii_case(name))?;
+        words.get(at + 1)?.parse().ok()
+    };
+    ["-DiskNumber", "-Number", "Get-Disk"]
+        .into_iter()
+        .find_map(after)
+}
+
+fn read(records: &[Record<'_>], context: &Context<'_>, notes: &mut Notes<'_>) {
+    let asked = asked(context);
+    let mut unknown = Unknown::default();
     for record in records {
-        let Some((number, _)) = record.number("PartitionNumber") else {
-            continue;
-        };
+        let number = record.number("PartitionNumber").map(|(number, _)| number);
         let disk = record.number("DiskNumber").map(|(disk, _)| disk);
         // Tables name the disk by its path alone, above its partitions.
         let path = ["DiskPath", "DiskId"]
             .iter()
             .find_map(|key| record.uncut(key));
         let path = path.map(|field| Name::new(Space::DevicePath, field.value.to_string()));
-        let Some(mut thing) = named(disk, path, number, record) else {
-            continue;
+        let disk = disk.or(asked.filter(|_| path.is_none()));
+        let on = match (disk, &path) {
+            (None, None) => {
+                let start = record.number("Offset");
+                let line = record.fields.first().map(|field| field.line);
+                let start = start.or(line.map(|line| (0, line)));
+                start.map(|(start, line)| unknown.disk(number, start, &line, notes))
+            }
+            _ => None,
         };
+        let thing = match (on, number) {
+            (Some(disk), Some(number)) => Some(windows::partition(&disk, number)),
+            (on, None) => unnumbered(on, disk, path, record),
+            (None, Some(number)) => named(disk, path, number, record),
+        };
+        let Some(mut thing) = thing else { continue };
         if let Some((start, line)) = record.number("Offset") {
             thing.start = Some(notes.said(&line, Interval::exact(Bytes::new(start))));
+        } else {
+            thing.start = shown_start(record, "Offset", notes);
         }
         set_size(&mut thing, record, &["Size"], notes);
         for key in ["DriveLetter", "AccessPaths"] {
@@ -57,6 +108,27 @@ fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
         set_type(&mut thing, record, notes);
         notes.add(thing);
     }
+}
+
+/// A partition whose number was not asked for: it has a letter, or only its place.
+fn unnumbered(
+    unknown: Option<Name>,
+    disk: Option<u64>,
+    path: Option<Name>,
+    record: &Record<'_>,
+) -> Option<Thing> {
+    let disk = unknown.or(disk.map(Name::windows_disk)).or(path)?;
+    let letter = record.filled("DriveLetter");
+    let letters = letter.map_or_else(Vec::new, |letter| volumes(&letter.value));
+    let (title, name) = match letters.into_iter().next() {
+        Some(letter) => (letter.text.to_uppercase(), letter),
+        None => {
+            let (start, _) = record.number("Offset")?;
+            let name = Name::new(Space::WindowsPartition, format!("{}/@{start}", disk.text));
+            (format!("partition at {start} of disk {}", disk.text), name)
+        }
+    };
+    Some(Thing::new(LayerKind::Partition, title, name).on(disk))
 }
 
 /// What `Type` says instead of a GUID or a byte, and what it stands for. `IFS` and what follows are of an MBR.

@@ -63,6 +63,13 @@ fn container(record: &Record<'_>, path: &Name, notes: &mut Notes<'_>) -> Thing {
         thing.set_text(Key::Subformat, notes.said(line, (*kind).to_owned()));
     }
     set_size(&mut thing, record, &["Size"], notes);
+    if let (Some(("fixed", _)), Some((file, a)), Some((size, b))) =
+        (kind, record.number("FileSize"), record.number("Size"))
+        && file < size
+    {
+        let detail = format!("a fixed disk of {size} bytes does not fit into a file of {file}");
+        notes.contradicts(&mut thing, detail, &a, &b);
+    }
     set_grid(
         &mut thing,
         GridRole::LogicalSector,

@@ -8,7 +8,7 @@ pub(super) mod get_vhd;
 pub(super) mod get_virtual_disk;
 pub(super) mod get_volume;
 
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, SectorSize, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key};
 
 use super::number::{self, Prefix, Rounding};
@@ -41,6 +41,22 @@ fn size(text: &str) -> Option<Interval> {
         "B" | "Bytes" => number::shown(text, Prefix::Binary, Rounding::Nearest),
         _ => number::shown(&padded, Prefix::Binary, Rounding::Nearest),
     }
+}
+
+/// A start that is shown in KB or MB. With decimals it is taken to be rounded at the last; without, nobody knows how.
+pub(super) fn shown_start(
+    record: &Record<'_>,
+    key: &str,
+    notes: &Notes<'_>,
+) -> Option<Fact<Interval>> {
+    let field = record.filled(key)?;
+    let rounding = match field.value.contains(['.', ',']) {
+        true => Rounding::Nearest,
+        false => Rounding::Any,
+    };
+    let shown = number::shown(&field.value, Prefix::Binary, rounding)?;
+    let start = shown.multiples_of(SectorSize::B512.unit())?;
+    Some(notes.said(&field.line, start))
 }
 
 /// Notes the first of these fields that is a size.

@@ -32,10 +32,17 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Start("List of Virtual Disks"),
                 Anchor::Start("Virtual Disk "),
                 Anchor::Loose("Disk.Virtual."),
+                Anchor::Loose("Controller "),
+                Anchor::Loose("ID"),
+                Anchor::Loose("Status"),
+                Anchor::Loose("Name"),
+                Anchor::Loose("State"),
+                Anchor::Loose("Layout"),
             ],
             begins: |lines| {
                 let text = lines[0].text.trim();
-                text.starts_with("List of")
+                is_excerpt(lines)
+                    || text.starts_with("List of")
                     || text.contains(" on Controller ")
                     || idrac_disk(text).is_some()
             },
@@ -43,6 +50,22 @@ pub(crate) static TOOL: Tool = Tool {
         },
     ],
 };
+
+/// Lines of one virtual disk without the heading above them: a layout, and a stripe element.
+fn is_excerpt(lines: &[Line<'_>]) -> bool {
+    let near = lines.iter().take(MOST_NEAR).filter_map(field);
+    let (mut layout, mut stripe) = (false, false);
+    for (key, _) in near {
+        layout |= key == "Layout";
+        stripe |= key == "Stripe Element Size";
+    }
+    layout
+        && stripe
+        && (field(&lines[0]).is_some() || lines[0].text.trim().starts_with("Controller "))
+}
+
+/// Most lines of a virtual disk.
+const MOST_NEAR: usize = 20;
 
 /// A server configuration profile: components within components, each with a list of attributes.
 fn profile(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
@@ -100,7 +123,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             }
             let name = format!("c{controller}/v{number}");
             volume = Some(Volume::new(name.clone(), name));
-        } else if let (Some(volume), Some((key, value))) = (&mut volume, field(line)) {
+        } else if let Some((key, value)) = field(line) {
+            // Without its number, it is a volume all the same.
+            let volume = volume.get_or_insert_with(|| {
+                let name = format!("c{controller}/v? ({}:{})", notes.file, line.number);
+                Volume::new(name, format!("c{controller}/v?"))
+            });
             property(volume, key, value, line, notes);
         }
     }

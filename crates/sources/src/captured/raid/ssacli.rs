@@ -24,6 +24,9 @@ pub(crate) static TOOL: Tool = Tool {
         anchors: &[
             Anchor::Within(" in Slot "),
             Anchor::Loose("Logical Drive:"),
+            Anchor::Loose("Logical drive number:"),
+            Anchor::Loose("Array"),
+            Anchor::Loose("array"),
             Anchor::Loose("logicaldrive "),
         ],
         begins,
@@ -39,6 +42,14 @@ fn begins(lines: &[Line<'_>]) -> bool {
     }
     if text.starts_with("logicaldrive ") {
         return text.contains(" (") && text.contains("RAID");
+    }
+    if is_array(&text.to_ascii_lowercase()) {
+        let near = &lines[..lines.len().min(16)];
+        let volume = |line: &Line<'_>| {
+            let lower = line.text.trim().to_ascii_lowercase();
+            lower.starts_with("logical drive") || lower.starts_with("logicaldrive")
+        };
+        return near.iter().any(volume);
     }
     let near = &lines[..lines.len().min(8)];
     near.iter()
@@ -138,8 +149,11 @@ impl<'t> Controller<'t> {
         let Some((key, value)) = field(line) else {
             return;
         };
-        if key == "Logical Drive"
-            && let Some(number) = number::leading(value)
+        // Old versions say `Logical drive number`.
+        if matches!(
+            &*key.to_ascii_lowercase(),
+            "logical drive" | "logical drive number"
+        ) && let Some(number) = number::leading(value)
         {
             self.begin(number, notes);
             return;
@@ -375,6 +389,9 @@ mod tests {
             "HPE Smart Array P408i-a SR Gen10 in Slot 0 (Embedded)"
         ));
         assert!(begins_with("   logicaldrive 1 (68.3 GB, RAID 5, OK)"));
+        let both =
+            ["   Array A", "      Logical drive number: 1"].map(|text| Line { number: 1, text });
+        assert!(begins(&both) && !begins(&both[..1]));
         assert!(!begins_with("Ethernet adapter in Slot 3"));
         assert!(!begins_with("Smart card in Slot A"));
     }

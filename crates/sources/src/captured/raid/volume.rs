@@ -219,6 +219,17 @@ impl<'t> Volume<'t> {
         })
     }
 
+    /// Remarks that its blocks are not its size, whatever sectors they are.
+    pub(super) fn blocks_contradict(&mut self, blocks: u64, line: &Line<'t>, notes: &Notes<'_>) {
+        let Some(shown) = &self.thing.size else {
+            return;
+        };
+        let detail = format!("{blocks} blocks are not {}", shown.value);
+        let (a, b) = (notes.source(line), shown.source.clone());
+        let remark = Oddity::between(OddityKind::Contradiction, detail, a, b);
+        self.thing.remarks.push(remark);
+    }
+
     fn contradiction(&mut self, detail: String, a: &Line<'t>, b: &Line<'t>, notes: &Notes<'_>) {
         let remark = Oddity::between(
             OddityKind::Contradiction,

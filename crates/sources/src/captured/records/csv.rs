@@ -36,9 +36,10 @@ pub(crate) fn from_csv<'t>(
         value: Cow::Borrowed(""),
         line: *header,
     });
-    let head = Record {
+    let mut head = Record {
         fields: head.collect(),
     };
+    super::units::from_names(std::slice::from_mut(&mut head));
     let mut taken = skip + 1;
     if !known(&head) {
         return (Vec::new(), taken);
@@ -76,6 +77,7 @@ pub(crate) fn from_csv<'t>(
             fields: fields.collect(),
         });
     }
+    super::units::from_names(&mut records);
     (records, taken)
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn from_list<'t>(lines: &[Line<'t>]) -> (Record<'t>, usize) {
         fields: Vec::with_capacity(40),
     };
     let mut taken = 0;
-    for line in lines {
+    for (index, line) in lines.iter().enumerate() {
         if line.is_blank() {
             break;
         }
@@ -25,12 +25,20 @@ pub(crate) fn from_list<'t>(lines: &[Line<'t>]) -> (Record<'t>, usize) {
                 Some(last) if line.text.starts_with(' ') => {
                     last.value.to_mut().push_str(line.text.trim());
                 }
+                // A name that lost its value is none of the object, and does not end it.
+                Some(_) if is_cut(line) && lines.get(index + 1).and_then(pair).is_some() => {}
                 _ => break,
             },
         }
         taken += 1;
     }
     (record, taken)
+}
+
+/// Half a name, or a name without what follows it.
+fn is_cut(line: &Line<'_>) -> bool {
+    let text = line.text.trim_end();
+    text.len() < 40 && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 /// `Key : value` or `KEY=value`.

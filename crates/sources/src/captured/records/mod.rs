@@ -4,13 +4,18 @@ mod clixml;
 mod csv;
 mod json;
 mod list;
+mod markdown;
+mod shape;
 mod table;
+mod units;
 
 pub(crate) use clixml::{from_clixml, is_clixml};
 pub(crate) use csv::{from_csv, is_csv_header};
 pub(crate) use json::from_json;
 pub(crate) use list::{from_list, pair};
-pub(crate) use table::from_table;
+pub(crate) use markdown::from_markdown;
+pub(crate) use shape::{by_shape, from_shapes, is_shifted};
+pub(crate) use table::{from_table, lacks_names};
 
 use std::borrow::Cow;
 

@@ -29,14 +29,17 @@ struct Column {
     name: String,
 }
 
-/// The records in a table that begins in the first of these lines, and how many lines it takes. `known` is asked with the
-/// names of its columns before any row is read, so that a text of many tables is not gone over again for each.
+/// The records in a table that begins in the first of these lines, and how many lines it takes. `before` are the lines above.
+/// `known` is asked with the names of its columns before any row is read, so that a text of many tables is not gone over again
+/// for each.
 pub(crate) fn from_table<'t>(
+    before: &[Line<'t>],
     lines: &[Line<'t>],
     known: impl Fn(&Record<'t>) -> bool,
 ) -> Option<(Vec<Record<'t>>, usize)> {
     let group = group(lines);
     let skip = group.as_ref().map_or(0, |(_, skip)| *skip);
+    let group = group.or_else(|| Some((group_above(before)?, 0)));
     let rest = lines.get(skip..)?;
     let dashes = rest
         .iter()
@@ -50,11 +53,27 @@ pub(crate) fn from_table<'t>(
     }
     let empty = vec![String::new(); columns.len()];
     let mut names = record(&columns, empty, rest[dashes]);
+    super::units::from_names(std::slice::from_mut(&mut names));
     names
         .fields
         .extend(group.iter().map(|(field, _)| field.clone()));
     if !known(&names) {
         return None;
+    }
+    // Blanks were lost: nothing stands below its name any more, except where it is the first.
+    let single = |line: &Line<'_>| !line.text.contains("  ");
+    let body = || rest[dashes..].iter().take_while(|line| !line.is_blank());
+    if dashes == 1
+        && columns.len() > 2
+        && single(&rest[0])
+        && body().all(single)
+        && let Some((mut records, taken)) = super::from_shapes(&[], rest, |_| true)
+    {
+        for record in &mut records {
+            let group = group.iter().map(|(field, _)| field.clone());
+            record.fields.splice(0..0, group);
+        }
+        return Some((records, skip + taken));
     }
     let mut records: Vec<Record<'t>> = Vec::new();
     let mut taken = skip + dashes + 1;
@@ -68,6 +87,7 @@ pub(crate) fn from_table<'t>(
             _ => records.push(record(&columns, cells, *line)),
         }
     }
+    super::units::from_names(&mut records);
     if let Some((field, _)) = group {
         for record in &mut records {
             record.fields.insert(0, field.clone());
@@ -104,6 +124,55 @@ fn group<'t>(lines: &[Line<'t>]) -> Option<(Field<'t>, usize)> {
         line: *first,
     };
     Some((field, skip))
+}
+
+/// As [`group`] from the last lines above a table: without its blanks, or with something in front of it. It may have gone on in
+/// a second line.
+pub(super) fn group_above<'t>(before: &[Line<'t>]) -> Option<Field<'t>> {
+    let mut above = before
+        .iter()
+        .rev()
+        .take(HEADER + 1)
+        .skip_while(|l| l.is_blank());
+    let [last, first] = [above.next()?, above.next().unwrap_or(before.last()?)];
+    let field = |line: &Line<'t>| {
+        let text = line.text.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let (key, value) = text.split_once(':')?;
+        let key: String = key.split_whitespace().collect();
+        let known = ["DiskPath", "DiskNumber", "DiskId"];
+        known.contains(&&*key).then(|| Field {
+            key: Cow::Owned(key),
+            value: Cow::Borrowed(value.trim()),
+            line: *line,
+        })
+    };
+    field(last).or_else(|| {
+        let mut field = field(first)?;
+        let goes_on = !last.text.trim().contains(' ') && !first.is_blank();
+        goes_on.then(|| {
+            field.value.to_mut().push_str(last.text.trim());
+            field
+        })
+    })
+}
+
+/// True for the line of dashes of a table whose names are not above it, or not all: PowerShell makes dashes as long as names.
+pub(crate) fn lacks_names(above: Option<&Line<'_>>, line: &Line<'_>) -> bool {
+    let runs: Vec<(usize, usize)> = match is_dashes(line.text) {
+        true => columns(&[], line.text)
+            .iter()
+            .map(|c| (c.from, c.to))
+            .collect(),
+        false => return false,
+    };
+    let Some(above) = above.filter(|above| !above.is_blank() && runs.len() >= 3) else {
+        return runs.len() >= 3;
+    };
+    let chars: Vec<char> = above.text.chars().collect();
+    let stands = |at: usize| chars.get(at).is_some_and(|c| !c.is_whitespace());
+    // Names of two lines fill theirs in either.
+    let named = runs.iter().filter(|(from, to)| (*from..*to).any(stands));
+    above.text.contains(':') || named.count() < runs.len().div_ceil(2)
 }
 
 /// Nothing but groups of dashes.
@@ -226,7 +295,7 @@ fn between(columns: &[Column], words: &[Word<'_>], index: usize, last: usize) ->
     }
 }
 
-fn is_unit(text: &str) -> bool {
+pub(super) fn is_unit(text: &str) -> bool {
     matches!(
         text,
         "B" | "KB" | "MB" | "GB" | "TB" | "PB" | "Bytes" | "bytes"
@@ -271,7 +340,7 @@ mod tests {
 
     fn rows(text: &str) -> (Vec<Vec<(String, String)>>, usize) {
         let text = Text::new(text.as_bytes(), false);
-        let (records, taken) = from_table(&text.lines(), |_| true).expect("a table");
+        let (records, taken) = from_table(&[], &text.lines(), |_| true).expect("a table");
         let pairs = |record: &Record<'_>| {
             let fields = record.fields.iter();
             fields
@@ -376,10 +445,51 @@ mod tests {
     }
 
     #[test]
+    fn what_a_table_is_about_may_stand_above_it_in_any_dress() {
+        for above in [
+            "Disk Number: 2\n\n",
+            "<#   Disk Number: 2\n\n",
+            "> DiskNumber:2\n",
+        ] {
+            let all = format!(
+                "{above}PartitionNumber  Offset\n---------------  ------\n1                32256\n"
+            );
+            let text = Text::new(all.as_bytes(), false);
+            let lines = text.lines();
+            let at = lines
+                .iter()
+                .position(|l| l.text.starts_with("Part"))
+                .expect("a name");
+            let (records, _) = from_table(&lines[..at], &lines[at..], |_| true).expect("a table");
+            assert_eq!(
+                records[0].number("DiskNumber").map(|(n, _)| n),
+                Some(2),
+                "{above}"
+            );
+        }
+        let text = Text::new(b"Note: 2\n\nA  B\n-  --\n1  2\n", false);
+        let lines = text.lines();
+        let (records, _) = from_table(&lines[..2], &lines[2..], |_| true).expect("a table");
+        assert_eq!(records[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn tables_whose_names_are_missing_are_noticed() {
+        let line = |text| Line { number: 1, text };
+        let dashes = line("---------------  ----------- ------   ----");
+        let names = line("PartitionNumber  DriveLetter Offset   Size");
+        let half = line("PartitionNumber");
+        assert!(!lacks_names(Some(&names), &dashes));
+        assert!(lacks_names(Some(&half), &dashes));
+        assert!(lacks_names(None, &dashes) && lacks_names(Some(&line("")), &dashes));
+        assert!(!lacks_names(None, &line("---------------")));
+    }
+
+    #[test]
     fn lines_of_dashes_alone_are_no_table() {
         let none = |text: &str| {
             let text = Text::new(text.as_bytes(), false);
-            from_table(&text.lines(), |_| true).is_none()
+            from_table(&[], &text.lines(), |_| true).is_none()
         };
         assert!(none("---- ----\n"));
         assert!(none("title\n-----\n"));

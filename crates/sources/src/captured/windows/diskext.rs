@@ -7,7 +7,7 @@ use crate::captured::number;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::captured::windows;
-use crate::inventory::{Name, Placing, Space, Thing};
+use crate::inventory::{MOST_BELOW, Name, Placing, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "diskext",
@@ -28,9 +28,8 @@ fn volume_path<'t>(line: &Line<'t>) -> Option<&'t str> {
 }
 
 /// A place on a disk.
-#[derive(Clone, Copy)]
 struct Extent<'t> {
-    disk: u64,
+    disk: Name,
     offset: Option<(u64, Line<'t>)>,
     length: Option<(u64, Line<'t>)>,
     line: Line<'t>,
@@ -64,15 +63,23 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             let Some(value) = number::whole(pair[1]) else {
                 continue;
             };
+            let new = |disk| Extent {
+                disk,
+                offset: None,
+                length: None,
+                line: *line,
+            };
             let room = extents.len() < MOST_EXTENTS;
+            let has_place = extents.last().is_none_or(|last| last.offset.is_some());
+            if pair[0] == "Offset:" && has_place && room {
+                // The line that names its disk is missing.
+                let detail = "nothing says on which disk this extent lies";
+                notes.remark(OddityKind::Missing, detail, line);
+                extents.push(new(windows::unknown_disk(line, notes)));
+            }
             let last = extents.last_mut();
             match (pair[0], last) {
-                ("Disk:", _) if room => extents.push(Extent {
-                    disk: value,
-                    offset: None,
-                    length: None,
-                    line: *line,
-                }),
+                ("Disk:", _) if room => extents.push(new(Name::windows_disk(value))),
                 ("Offset:", Some(last)) => last.offset = Some((value, *line)),
                 ("Length:", Some(last)) => last.length = Some((value, *line)),
                 _ => {}
@@ -95,7 +102,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     };
     let mut thing = Thing::new(LayerKind::Partition, title, name);
     if let [only] = extents.as_slice() {
-        thing = thing.on(Name::windows_disk(only.disk));
+        thing = thing.on(only.disk.clone());
         if let Some((offset, line)) = only.offset {
             windows::put_at(&mut thing, offset, 512, &line, notes);
         }
@@ -106,8 +113,8 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing.kind = LayerKind::Volume;
         thing.placing = Placing::Unknown;
         for extent in &extents {
-            let disk = Name::windows_disk(extent.disk);
-            if !thing.on.contains(&disk) {
+            let disk = extent.disk.clone();
+            if thing.on.len() <= MOST_BELOW && !thing.on.contains(&disk) {
                 thing = thing.on(disk);
             }
         }

@@ -1,5 +1,6 @@
 //! `diskpar -i N` of the Windows 2000 Resource Kit: the geometry of a disk and its partitions, in bytes. It misspells
-//! `Information` and `StartingOffset`; corrected copies are about.
+//! `Information` and `StartingOffset`; corrected copies are about. `dmdiag -v` of the Support Tools prints the same with more
+//! dashes, and the disk with each partition.
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Value};
@@ -14,9 +15,9 @@ use crate::inventory::{Name, Thing};
 pub(crate) static TOOL: Tool = Tool {
     name: "diskpar",
     platform: "windows",
-    commands: &["diskpar -i N"],
+    commands: &["diskpar -i N", "dmdiag -v"],
     readers: &[Reader::Text {
-        anchors: &[Anchor::Start("---- Drive ")],
+        anchors: &[Anchor::Start("----")],
         begins: |lines| heading(&lines[0]).is_some(),
         read,
     }],
@@ -24,26 +25,24 @@ pub(crate) static TOOL: Tool = Tool {
 
 enum Heading {
     Disk(u64),
-    Partition,
+    /// On this disk, if it says so.
+    Partition(Option<u64>),
 }
 
-/// `---- Drive 0 Geometry Infomation ----`, `---- Drive Partition 0 Infomation ----`.
+/// `---- Drive 0 Geometry Infomation ----`, `---- Drive Partition 0 Infomation ----`, `---- Drive 1 Partition 0 …`.
 fn heading(line: &Line<'_>) -> Option<Heading> {
-    let rest = line.text.trim().strip_prefix("---- Drive ")?;
-    let mut words = rest.split_whitespace();
-    let first = words.next()?;
-    if first == "Partition" {
-        return words
-            .next()?
+    let text = line.text.trim().strip_prefix("----")?;
+    let rest = text.trim_start_matches('-').strip_prefix(" Drive ")?;
+    let words: Vec<&str> = rest.split_whitespace().take(3).collect();
+    match words.as_slice() {
+        ["Partition", number, ..] => number
             .parse::<u64>()
             .is_ok()
-            .then_some(Heading::Partition);
+            .then_some(Heading::Partition(None)),
+        [disk, "Partition", _] => Some(Heading::Partition(Some(disk.parse().ok()?))),
+        [disk, what, ..] if what.starts_with("Geometry") => Some(Heading::Disk(disk.parse().ok()?)),
+        _ => None,
     }
-    let disk = first.parse().ok()?;
-    words
-        .next()?
-        .starts_with("Geometry")
-        .then_some(Heading::Disk(disk))
 }
 
 /// A section is one heading and the lines below it. The partitions of a disk follow its geometry, so each is put on the
@@ -54,7 +53,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     };
     match heading(first) {
         Some(Heading::Disk(disk)) => geometry(disk, first, rest, notes),
-        Some(Heading::Partition) => partition(section, rest, notes),
+        Some(Heading::Partition(disk)) => {
+            if let Some(disk) = disk {
+                notes.focus.disk = Some((disk, first.number));
+            }
+            partition(section, rest, notes);
+        }
         None => {}
     }
 }
@@ -130,8 +134,19 @@ fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     if let Some((hidden, line)) = value(lines, &["HiddenSectors"])
         && let Some(bytes) = Bytes::new(sector).checked_mul(hidden)
     {
-        // The tool computes one from the other, unless the partition is logical.
+        // The tool computes one from the other, unless the partition is logical: then it counts from the extended one. The
+        // first of a disk is not.
         let near = start.is_some_and(|(start, _)| bytes.get().abs_diff(start) < sector);
+        if let Some((start, at)) = start
+            && !near
+            && number == 1
+        {
+            let detail = format!(
+                "{hidden} hidden sectors are {} bytes, and the start is {start}",
+                bytes.get()
+            );
+            notes.contradicts(&mut thing, detail, &at, &line);
+        }
         if thing.start.is_none() && near {
             thing.start = Some(notes.said(&line, Interval::exact(bytes)));
         }

@@ -207,6 +207,8 @@ impl<'t> Sizes<'t> {
         let with_physical = match (ntfs, run.len()) {
             (true, 5) | (false, 3) => true,
             (true, 4) | (false, 2) => false,
+            // Cut above the last: of three, the third is either that of a record or that of a cluster.
+            (true, 3) => !run[2].label.to_lowercase().contains("segment"),
             _ => return Sizes::default(),
         };
         let later = |n: usize| run.get(n + usize::from(with_physical)).copied();
@@ -267,6 +269,24 @@ fn filesystem(section: &Section<'_>, format: &'static str, notes: &mut Notes<'_>
         {
             thing.size = Some(notes.said(&line, Interval::exact(size)));
             thing.set(Key::ClaimedSize, notes.said(&line, Value::Bytes(size)));
+        }
+    }
+    if let (Some((sector, _)), Some((cluster, line))) = (unit(sizes.sector), unit(sizes.cluster)) {
+        let count = |index: usize| fields.get(1 + versions.len() + index)?.count();
+        let clusters = fields.get(2 + versions.len()).map(|field| field.line);
+        // Less than a cluster is left over at the end.
+        if let (Some(sectors), Some(claimed)) = (count(0), count(1))
+            && format == "ntfs"
+            && let Some(clusters) = clusters.filter(|other| other.number < line.number)
+            && let Some(per_cluster) = cluster.get().checked_div(sector.get()).filter(|n| *n > 0)
+            && (sectors / per_cluster).abs_diff(claimed) > 1
+        {
+            let detail = format!(
+                "{sectors} sectors of {} bytes are not {claimed} clusters of {} bytes",
+                sector.get(),
+                cluster.get()
+            );
+            notes.contradicts(&mut thing, detail, &clusters, &line);
         }
     }
     if let Some((physical, line)) = unit(sizes.physical) {

@@ -4,6 +4,7 @@ pub(super) mod diskext;
 pub(super) mod diskpar;
 pub(super) mod diskpart;
 pub(super) mod fsutil;
+pub(super) mod unknown;
 pub(super) mod wmi_script;
 pub(super) mod wmic;
 
@@ -15,7 +16,7 @@ use super::tool::{Context, Notes};
 use crate::inventory::{Name, Space, Thing};
 
 /// The name of a disk of which nothing says the number: its like in another text is another disk.
-fn unknown_disk(line: &Line<'_>, notes: &Notes<'_>) -> Name {
+pub(super) fn unknown_disk(line: &Line<'_>, notes: &Notes<'_>) -> Name {
     let text = format!("? ({}:{})", notes.file, line.number);
     Name::new(Space::WindowsDisk, text)
 }
@@ -27,14 +28,20 @@ fn disk(number: u64) -> Thing {
 }
 
 /// A partition of a disk by its number as DiskPart counts.
-fn partition(disk: &Name, number: u64) -> Thing {
+pub(super) fn partition(disk: &Name, number: u64) -> Thing {
     let name = Name::new(Space::WindowsPartition, format!("{}/{number}", disk.text));
     let title = format!("disk {} partition {number}", disk.text);
     Thing::new(LayerKind::Partition, title, name).on(disk.clone())
 }
 
 /// Notes an exact start. Nothing starts inside a sector: a figure that says so was mistyped, and is not used.
-fn put_at(thing: &mut Thing, start: u64, sector: u64, line: &Line<'_>, notes: &Notes<'_>) {
+pub(super) fn put_at(
+    thing: &mut Thing,
+    start: u64,
+    sector: u64,
+    line: &Line<'_>,
+    notes: &Notes<'_>,
+) {
     let unit = Unit::new(sector).filter(|unit| unit.get().is_power_of_two());
     let sector = unit.unwrap_or(SECTOR);
     let bytes = Bytes::new(start);

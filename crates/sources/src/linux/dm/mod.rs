@@ -1,9 +1,10 @@
 //! Device-mapper devices: names from sysfs, maps from their tables.
 
+mod redact;
 mod table;
 
 #[cfg(target_os = "linux")]
-pub(super) use table::redact;
+pub(super) use redact::redact;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,6 +15,14 @@ use super::answer::{Question, device_number};
 use super::host::{Device, Host, nowhere};
 use crate::raid::{Member, Said, add_stripes, carry_through, carry_up};
 use table::{Place, Target};
+
+/// A table as far as it is used, for a capture.
+pub(super) fn redacted(text: &str) -> String {
+    let targets = table::parse(text);
+    targets
+        .iter()
+        .fold(String::new(), |out, target| out + &target.line + "\n")
+}
 
 impl Host<'_> {
     /// A device-mapper device.

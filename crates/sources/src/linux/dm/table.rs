@@ -5,7 +5,10 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 
+use super::redact::redact;
 use crate::linux::answer::device_number;
+
+const SECTOR: u64 = 512;
 
 /// Most lines of one table that are looked at.
 const MOST_TARGETS: usize = 1 << 16;
@@ -19,7 +22,7 @@ pub(super) struct Target {
     pub(super) extent: Extent,
     /// Its kind: `linear`, `crypt`.
     pub(super) kind: String,
-    /// The whole line.
+    /// The line, as far as anything in it is used: see [`redact`].
     pub(super) line: String,
     words: Vec<String>,
 }
@@ -56,11 +59,17 @@ fn parse_line(line: &str) -> Option<Target> {
             .bytes()
     };
     let extent = Extent::new(sectors()?, sectors()?)?;
+    let kind = words.next()?.to_owned();
+    let words: Vec<&str> = words.collect();
+    let kept = redact(&kind, &words.join(" "));
+    let start = extent.start().get() / SECTOR;
+    let len = extent.len().get() / SECTOR;
+    let line = format!("{start} {len} {kind} {kept}");
     Some(Target {
         extent,
-        kind: words.next()?.to_owned(),
-        words: words.map(str::to_owned).collect(),
-        line: line.trim().to_owned(),
+        words: kept.split_ascii_whitespace().map(str::to_owned).collect(),
+        line: line.trim_end().to_owned(),
+        kind,
     })
 }
 
@@ -289,41 +298,6 @@ impl Target {
     }
 }
 
-/// Leaves of a target's parameters what is needed to know its geometry. What is not known to be harmless is left out:
-/// a crypt table holds its key, integrity options may.
-#[cfg(any(target_os = "linux", test))]
-pub(in crate::linux) fn redact(kind: &str, parameters: &str) -> String {
-    let mut words: Vec<&str> = parameters.split_ascii_whitespace().collect();
-    let mut hide = |indices: &[usize]| {
-        for index in indices {
-            if let Some(word) = words.get_mut(*index) {
-                *word = "-";
-            }
-        }
-    };
-    match kind {
-        "linear" | "striped" | "multipath" | "thin-pool" | "thin" | "cache" | "writecache"
-        | "snapshot" | "snapshot-origin" | "raid" | "mirror" | "delay" | "flakey" | "dust"
-        | "era" => {}
-        "log-writes" => words.truncate(2),
-        "crypt" => hide(&[1]),
-        // Root hash and salt.
-        "verity" => {
-            hide(&[8, 9]);
-            words.truncate(10);
-        }
-        "integrity" => {
-            let (fixed, options) = words.split_at(words.len().min(4));
-            let harmless = options.iter().filter(|word| {
-                word.starts_with("block_size:") || word.starts_with("interleave_sectors:")
-            });
-            words = fixed.iter().chain(harmless).copied().collect();
-        }
-        _ => words.retain(|word| device_number(word).is_some()),
-    }
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,36 +349,6 @@ mod tests {
         let cache = target("0 98304 cache 253:2 253:1 253:0 128 1 writethrough smq 0");
         assert_eq!(numbers(&cache), [(0, 0), (1, 0), (2, 0)]);
         assert_eq!(cache.sectors(3), Unit::new(65_536));
-    }
-
-    #[test]
-    fn keys_do_not_leave() {
-        let key = "d2a4c8e1f0";
-        let hidden = [
-            (
-                "crypt",
-                format!("aes-xts-plain64 {key} 0 8:0 32768 1 sector_size:4096"),
-            ),
-            (
-                "integrity",
-                format!("8:0 0 32 J 2 internal_hash:hmac(sha256):{key} block_size:4096"),
-            ),
-            (
-                "verity",
-                format!("1 8:0 8:16 4096 4096 100 1 sha256 {key} {key}"),
-            ),
-            ("unheard-of", format!("8:0 {key}")),
-        ];
-        let shown = hidden.map(|(kind, text)| redact(kind, &text));
-        assert_eq!(
-            shown,
-            [
-                "aes-xts-plain64 - 0 8:0 32768 1 sector_size:4096",
-                "8:0 0 32 J block_size:4096",
-                "1 8:0 8:16 4096 4096 100 1 sha256 - -",
-                "8:0",
-            ]
-        );
     }
 
     proptest! {

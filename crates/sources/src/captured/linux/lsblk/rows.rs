@@ -110,6 +110,8 @@ impl<'t> Row<'t> {
             "part" => Kind::Partition,
             "lvm" | "dm" => Kind::Volume,
             "crypt" => Kind::Encryption,
+            // A partition of an array is of type `md` too.
+            "md" if self.name().as_deref().and_then(disk_of).is_some() => Kind::Partition,
             kind if kind.starts_with("raid") || matches!(kind, "linear" | "md") => Kind::Array,
             _ => return None,
         })
@@ -131,6 +133,10 @@ impl<'t> Row<'t> {
             _ => {}
         }
         let Some(parent) = parent.and_then(Row::name) else {
+            // A list has no tree: names tell.
+            if disk_of(&name).is_some() {
+                return Some(Kind::Partition);
+            }
             let disk = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dasd"];
             return disk
                 .iter()
@@ -142,6 +148,75 @@ impl<'t> Row<'t> {
         let partition = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
         partition.then_some(Kind::Partition)
     }
+}
+
+/// The disk of a partition's name, by the kernel's rules: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.
+pub(in super::super) fn disk_of(name: &str) -> Option<&str> {
+    let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if disk.len() == name.len() {
+        return None;
+    }
+    if let Some(disk) = disk
+        .strip_suffix('p')
+        .filter(|disk| disk.ends_with(|c: char| c.is_ascii_digit()) && !disk.contains('-'))
+    {
+        return Some(disk);
+    }
+    let letters = |prefix: &str| {
+        let rest = disk.strip_prefix(prefix);
+        rest.is_some_and(|rest| {
+            (1..=3).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_lowercase())
+        })
+    };
+    ["sd", "hd", "vd", "xvd", "dasd"]
+        .iter()
+        .any(|prefix| letters(prefix))
+        .then_some(disk)
+}
+
+/// True for `KEY="value" KEY="value"`, one of the keys a name and another one of lsblk's own.
+pub(super) fn is_pairs(text: &str) -> bool {
+    let Some(at) = text
+        .find("=\"")
+        .filter(|_| text.starts_with(|c: char| c.is_ascii_uppercase()))
+    else {
+        return false;
+    };
+    let key = |key: &str| {
+        key.bytes()
+            .all(|b| b.is_ascii_uppercase() || b"-_:%".contains(&b))
+    };
+    if !key(&text[..at]) {
+        return false;
+    }
+    let has = |key: &str| {
+        let mut from = text;
+        while let Some(at) = from.find(key) {
+            let starts = at == 0 || from[..at].ends_with(' ');
+            if starts && from[at + key.len()..].starts_with("=\"") {
+                return true;
+            }
+            from = &from[at + key.len()..];
+        }
+        false
+    };
+    ["NAME", "KNAME", "PATH"].iter().any(|name| has(name))
+        && [
+            "TYPE",
+            "START",
+            "SIZE",
+            "FSTYPE",
+            "PHY-SEC",
+            "PHY_SEC",
+            "MAJ:MIN",
+            "MAJ_MIN",
+            "PKNAME",
+            "MOUNTPOINT",
+            "LOG-SEC",
+            "LOG_SEC",
+        ]
+        .iter()
+        .any(|name| has(name))
 }
 
 /// Group and volume of a device-mapper name: hyphens inside either are doubled.
@@ -229,6 +304,35 @@ pub(super) fn from_pairs<'t>(line: &Line<'t>) -> Option<Row<'t>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_are_told_from_other_settings() {
+        assert!(is_pairs(r#"SIZE="5" START="" NAME="sdb""#));
+        assert!(is_pairs(r#"NAME="sdb" PHY_SEC="4096""#));
+        for text in [
+            r#"NAME="Debian GNU/Linux""#,
+            r#"HOSTNAME="a" START="1""#,
+            r#"ID="x""#,
+        ] {
+            assert!(!is_pairs(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn disks_by_the_names_of_their_partitions() {
+        for (name, disk) in [
+            ("sda1", Some("sda")),
+            ("nvme0n1p2", Some("nvme0n1")),
+            ("md0p1", Some("md0")),
+            ("md0", None),
+            ("sr0", None),
+            ("zram0", None),
+            ("dm-3", None),
+            ("nvme0n1", None),
+        ] {
+            assert_eq!(disk_of(name), disk, "{name}");
+        }
+    }
 
     #[test]
     fn hyphens_inside_names_of_volumes_are_doubled() {

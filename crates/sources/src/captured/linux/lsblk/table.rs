@@ -17,6 +17,33 @@ const OWN: [&str; 9] = [
     "MOUNTPOINTS",
     "ROTA",
 ];
+/// Columns that other tools have as well: a heading of nothing but such and `START` or `TYPE` is lsblk's.
+const SHARED: [&str; 24] = [
+    "NAME",
+    "KNAME",
+    "PATH",
+    "START",
+    "TYPE",
+    "SIZE",
+    "RM",
+    "RO",
+    "LABEL",
+    "UUID",
+    "MODEL",
+    "SERIAL",
+    "STATE",
+    "MIN-IO",
+    "OPT-IO",
+    "PARTTYPE",
+    "PARTUUID",
+    "PARTLABEL",
+    "PTTYPE",
+    "TRAN",
+    "WWN",
+    "VENDOR",
+    "REV",
+    "HCTL",
+];
 /// Most columns, and most rows, that are looked at.
 const MOST_COLUMNS: usize = 128;
 const MOST_ROWS: usize = 1 << 13;
@@ -29,7 +56,9 @@ pub(super) fn is_heading(line: &Line<'_>) -> bool {
         let mut words = line.text.split_whitespace();
         words.any(|word| names.contains(&word))
     };
-    has(&OWN) && !has(&OTHERS)
+    let mut words = line.text.split_whitespace();
+    let known = words.all(|word| OWN.contains(&word) || SHARED.contains(&word));
+    (has(&OWN) || known && has(&["START", "TYPE"])) && !has(&OTHERS)
 }
 
 /// A column's name and the characters that its heading takes.
@@ -74,6 +103,7 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
         .take(MOST_COLUMNS)
         .map(column)
         .collect();
+    let layout = Layout::of(heading, lines, columns.len());
     let mut rows: Vec<Row<'t>> = Vec::new();
     // The last row of each depth.
     let mut above: Vec<usize> = Vec::new();
@@ -96,10 +126,121 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
         rows.push(Row {
             parent,
             line: *line,
-            cells: cells(line, drawn, &columns),
+            cells: match layout {
+                Layout::Aligned => cells(line, drawn, &columns),
+                Layout::Raw => raw(line, &columns),
+                Layout::Squeezed => squeezed(line, drawn, &columns),
+            },
         });
     }
     rows
+}
+
+/// How rows stand under their heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// In columns.
+    Aligned,
+    /// `-r`: one blank between cells, two where one is empty.
+    Raw,
+    /// Runs of blanks were made one: empty cells are gone.
+    Squeezed,
+}
+
+impl Layout {
+    fn of(heading: &Line<'_>, lines: &[Line<'_>], columns: usize) -> Layout {
+        if heading.text.trim().contains("  ") {
+            return Layout::Aligned;
+        }
+        let rows = || {
+            lines
+                .iter()
+                .take_while(|line| !line.is_blank())
+                .take(MOST_ROWS)
+        };
+        let names: Vec<&str> = heading.text.split_whitespace().collect();
+        let fits = |line: &Line<'_>| {
+            let mut cells = line.text.split(' ');
+            let first = cells.next().unwrap_or_default();
+            !first.starts_with(is_branch)
+                && !first.is_empty()
+                && line.text.split(' ').count() <= columns
+                && names
+                    .iter()
+                    .zip(line.text.split(' '))
+                    .all(|(name, cell)| cell.is_empty() || can_be(name, cell))
+        };
+        let ends = |line: &Line<'_>| line.text.split(' ').count() == columns;
+        if rows().next().is_some() && rows().all(fits) && rows().any(ends) {
+            return Layout::Raw;
+        }
+        let no_runs = |line: &Line<'_>| !line.text.trim_start_matches(is_branch).contains("  ");
+        let short = |line: &Line<'_>| line.text.split_whitespace().count() < columns;
+        match rows().all(no_runs) && rows().any(short) {
+            true => Layout::Squeezed,
+            false => Layout::Aligned,
+        }
+    }
+}
+
+/// True when a value can be one of this column.
+fn can_be(column: &str, text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match column {
+        "MAJ:MIN" => text
+            .split_once(':')
+            .is_some_and(|(a, b)| digits(a) && digits(b)),
+        "RM" | "RO" | "ROTA" | "RAND" | "HOTPLUG" | "DAX" | "DISC-ZERO" => {
+            matches!(text, "0" | "1")
+        }
+        "START" | "PARTN" | "RA" | "RQ-SIZE" => digits(text),
+        "SIZE" | "FSSIZE" | "FSUSED" | "FSAVAIL" => {
+            text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(':')
+        }
+        "PHY-SEC" | "LOG-SEC" => text.len() >= 3 && digits(text),
+        "MIN-IO" | "OPT-IO" | "ALIGNMENT" | "DISC-ALN" => digits(text.trim_start_matches('-')),
+        "MOUNTPOINT" | "MOUNTPOINTS" => text.starts_with(['/', '[']),
+        "TYPE" => text.bytes().all(|b| b.is_ascii_alphanumeric()) && !digits(text),
+        _ => true,
+    }
+}
+
+fn raw<'t>(line: &Line<'t>, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
+    let cells = columns.iter().zip(line.text.split(' '));
+    cells
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(column, text)| Cell {
+            column: Cow::Owned(column.name.to_lowercase()),
+            text: Cow::Borrowed(text),
+            line: *line,
+        })
+        .collect()
+}
+
+/// Each word goes to the next column that it can be a value of.
+fn squeezed<'t>(line: &Line<'t>, drawn: usize, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
+    let mut cells = Vec::new();
+    let mut rest = columns;
+    for (_, to, word) in words(line.text) {
+        let word = if cells.is_empty() {
+            word.trim_start_matches(is_branch)
+        } else {
+            word
+        };
+        if word.is_empty() || to <= drawn {
+            continue;
+        }
+        let Some(at) = rest.iter().position(|column| can_be(column.name, word)) else {
+            continue;
+        };
+        cells.push(Cell {
+            column: Cow::Owned(rest[at].name.to_lowercase()),
+            text: Cow::Borrowed(word),
+            line: *line,
+        });
+        rest = &rest[at + 1..];
+    }
+    cells
 }
 
 fn cells<'t>(line: &Line<'t>, drawn: usize, columns: &[Column<'t>]) -> Vec<Cell<'t>> {

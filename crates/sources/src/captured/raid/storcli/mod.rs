@@ -273,8 +273,13 @@ impl<'t> Controller<'t> {
                 let sector = logical(&seen.volume.thing).or(of_members);
                 let sector = sector.and_then(|unit| u32::try_from(unit.get()).ok());
                 let exact = sized(&seen.volume, blocks, sector);
-                if let Some(bytes) = exact {
-                    seen.volume.size(notes.said(&line, Interval::exact(bytes)));
+                let shown = seen.volume.thing.size.clone();
+                let fits = |bytes: Bytes| shown.as_ref().is_none_or(|s| s.value.contains(bytes));
+                match exact {
+                    Some(bytes) if fits(bytes) => {
+                        seen.volume.size(notes.said(&line, Interval::exact(bytes)));
+                    }
+                    _ => seen.volume.blocks_contradict(blocks, &line, notes),
                 }
             }
             if let Some(row) = members.iter().find_map(|disk| disk.row) {

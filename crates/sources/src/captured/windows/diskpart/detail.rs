@@ -33,13 +33,86 @@ fn guid(text: &str) -> Option<String> {
     fits.then(|| bare.to_uppercase())
 }
 
-/// `Partition 1`, above `Type  : 07`.
+/// `Partition 1`, above `Type  : 07` or what is left of its details.
 pub(super) fn is_partition(lines: &[Line<'_>]) -> bool {
     let [heading, kind, ..] = lines else {
         return false;
     };
-    number_of(heading).is_some()
-        && pair(kind).is_some_and(|(_, value)| is_hex(value, 2) || guid(value).is_some())
+    number_of(heading).is_some() && (is_type(kind) || is_headless(&lines[1..]))
+}
+
+fn is_type(line: &Line<'_>) -> bool {
+    pair(line).is_some_and(|(_, value)| is_hex(value, 2) || guid(value).is_some())
+}
+
+/// `Offset in Bytes: 32256`, in any language.
+fn is_offset(line: &Line<'_>) -> bool {
+    const OFFSET: [&str; 12] = [
+        "offset",
+        "décalage",
+        "desplaz",
+        "смещ",
+        "オフセット",
+        "偏移",
+        "位移",
+        "오프셋",
+        "przesuni",
+        "förskj",
+        "scostamento",
+        "deslocamento",
+    ];
+    // `Offset` alone is PowerShell's.
+    const BYTES: [&str; 8] = [
+        "byte",
+        "octet",
+        "байт",
+        "bajt",
+        "バイト",
+        "字节",
+        "位元組",
+        "바이트",
+    ];
+    pair(line).is_some_and(|(label, value)| {
+        let lower = label.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        has(&BYTES) && has(&OFFSET) && number::whole(value).is_some()
+    })
+}
+
+/// Most lines of details.
+const MOST_DETAILS: usize = 10;
+
+/// What the details of a partition can begin with when lines above are missing: a pair, and not one of other tools.
+pub(super) fn is_loose(text: &str) -> bool {
+    text.len() < 100 && text.contains([':', '：']) && !text.contains(['=', '"', '|', '\\'])
+}
+
+/// Details of a partition without the line that names it, up to its offset.
+pub(super) fn is_headless(lines: &[Line<'_>]) -> bool {
+    let pairs = lines.iter().take(MOST_DETAILS);
+    let mut pairs = pairs.take_while(|line| pair(line).is_some());
+    pairs.any(is_offset)
+}
+
+/// Reads them: the partition is the selected one, if one is.
+pub(super) fn headless(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let Some(first) = section.lines.first() else {
+        return;
+    };
+    let disk = super::disk_or_unknown(section, first, false, notes);
+    let thing = match notes.focus.partition {
+        Some(number) => windows::partition(&disk, number),
+        None => {
+            let name = Name::new(
+                Space::WindowsPartition,
+                format!("{}/?{}", disk.text, first.number),
+            );
+            let title = format!("a partition of disk {}", disk.text);
+            Thing::new(LayerKind::Partition, title, name).on(disk)
+        }
+    };
+    let known = super::disk_of(section, notes);
+    describe(thing, (known, None), section.lines, first, notes);
 }
 
 fn number_of(heading: &Line<'_>) -> Option<u64> {
@@ -60,17 +133,28 @@ pub(super) fn partition(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some(number) = number_of(heading) else {
         return;
     };
-    let disk = super::disk_of(section, notes);
     notes.focus.partition = Some(number);
-    let name = disk.map(Name::windows_disk);
-    let name = name.unwrap_or_else(|| windows::unknown_disk(heading, notes));
-    let mut thing = windows::partition(&name, number);
+    let disk = super::disk_or_unknown(section, heading, false, notes);
+    let thing = windows::partition(&disk, number);
+    let known = super::disk_of(section, notes);
+    describe(thing, (known, Some(number)), rest, heading, notes);
+}
+
+/// Notes a partition with what these lines say of it.
+fn describe<'t>(
+    mut thing: Thing,
+    (disk, number): (Option<u64>, Option<u64>),
+    rest: &[Line<'t>],
+    heading: &Line<'t>,
+    notes: &mut Notes<'_>,
+) {
     let fields: Vec<(&str, &str, Line<'_>)> = rest
         .iter()
         .filter(|line| !line.is_blank())
         .map_while(|line| pair(line).map(|(label, value)| (label, value, *line)))
         .collect();
-    if let Some((_, value, line)) = fields.first() {
+    let first = fields.first().filter(|(_, _, line)| is_type(line));
+    if let Some((_, value, line)) = first {
         let kind = guid(value).unwrap_or_else(|| value.to_ascii_lowercase());
         let extended = ["05", "0f", "85"].contains(&kind.as_str());
         let dynamic = ["42", "AF9B60A0-1431-4F62-BC68-3311714A69AD"].contains(&kind.as_str());
@@ -90,7 +174,8 @@ pub(super) fn partition(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
     }
     // The attributes of a GPT entry are 16 digits too, and never last.
-    let offset = fields.iter().skip(1).rev().find_map(|(_, value, line)| {
+    let skip = usize::from(first.is_some());
+    let offset = fields.iter().skip(skip).rev().find_map(|(_, value, line)| {
         let start = number::whole(value).filter(|_| value.len() != 16)?;
         Some((start, *line))
     });
@@ -101,7 +186,10 @@ pub(super) fn partition(section: &Section<'_>, notes: &mut Notes<'_>) {
     let described = fields
         .last()
         .map_or(heading.number, |(_, _, line)| line.number);
-    notes.focus.table = table_after(rest, described).map(|line| (line, Some(number)));
+    let number = number.or(notes.focus.partition);
+    notes.focus.table = table_after(rest, described)
+        .zip(number)
+        .map(|(line, number)| (line, Some(number)));
 }
 
 /// The line in which the dashes of a table stand that follows after the line `described`, with nothing in between but
@@ -150,6 +238,10 @@ pub(super) fn disk(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
     };
     thing.set_text(Key::Model, notes.said(model, model.text.trim().to_owned()));
+    if notes.focus.windows_xp == Some(true) {
+        let generation = super::OLD_WINDOWS.to_owned();
+        thing.set_text(Key::SystemGeneration, notes.said(model, generation));
+    }
     if let Some((_, value)) = pair(id) {
         let table = if value.starts_with('{') { "gpt" } else { "mbr" };
         let identity = guid(value).unwrap_or_else(|| value.to_ascii_lowercase());
@@ -193,6 +285,19 @@ mod tests {
             "種類    : ebd0a0a2-b9e5-4433-87c0-68b6b72699c7"
         ])));
         assert!(!is_partition(&lines(&["Partition 1", "Hidden: No"])));
+        assert!(is_partition(&lines(&[
+            "Partition 2",
+            "Offset in Bytes: 106928640"
+        ])));
+        assert!(is_headless(&lines(&[
+            "Caché  : Non",
+            "Actif  : Non",
+            "Décalage en octets : 32256"
+        ])));
+        assert!(!is_headless(&lines(&[
+            "Offset : 32256",
+            "Payload offset: 4096"
+        ])));
         assert!(!is_partition(&lines(&["12 34", "Type: 07"])));
         assert!(is_disk(&lines(&[
             "磁盘 A",

@@ -5,7 +5,7 @@ mod detail;
 mod row;
 mod table;
 
-use straddle_stack::LayerKind;
+use straddle_stack::{LayerKind, OddityKind};
 
 use crate::captured::number::Rounding;
 use crate::captured::text::Line;
@@ -30,6 +30,21 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[Anchor::Start("---")],
             begins: |lines| table::begins(lines),
             read: table::read,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Within("###")],
+            begins: |lines| table::begins_without_dashes(lines),
+            read: table::read_without_dashes,
+        },
+        Reader::Text {
+            anchors: &[Anchor::LooseShaped(table::is_bare_row)],
+            begins: |_| true,
+            read: table::read_bare_rows,
+        },
+        Reader::Text {
+            anchors: &[Anchor::LooseShaped(detail::is_loose)],
+            begins: |lines| detail::is_headless(lines),
+            read: detail::headless,
         },
         Reader::Text {
             anchors: &[Anchor::Start("Microsoft DiskPart")],
@@ -58,6 +73,9 @@ pub(crate) static TOOL: Tool = Tool {
         },
     ],
 };
+
+/// What wrote the banner of a version before 6.
+const OLD_WINDOWS: &str = "Windows before Vista";
 
 /// What a command or a sentence selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +158,38 @@ fn forget(notes: &mut Notes<'_>, all: bool) {
     notes.inventory.retain(|thing| !gone(thing));
 }
 
+/// Words for a partition, in the languages of Windows.
+const PARTITION: [&str; 15] = [
+    "partition",
+    "partici",
+    "partizion",
+    "partiç",
+    "раздел",
+    "パーティション",
+    "分区",
+    "파티션",
+    "partycj",
+    "磁碟分割",
+    "分割區",
+    "partitie",
+    "oddíl",
+    "bölüm",
+    "osio",
+];
+/// Words for a disk.
+const DISK: [&str; 10] = [
+    "disk",
+    "datenträger",
+    "disque",
+    "disco",
+    "диск",
+    "ディスク",
+    "磁盘",
+    "磁碟",
+    "디스크",
+    "schijf",
+];
+
 /// `Disk 1 is now the selected disk.`, in any language: one number, a word for what it counts, a word for choosing.
 fn selected(line: &Line<'_>) -> Option<Selected> {
     const CHOSEN: [&str; 16] = [
@@ -159,29 +209,6 @@ fn selected(line: &Line<'_>) -> Option<Selected> {
         "vald",
         "valgt",
         "vybrán",
-    ];
-    const PARTITION: [&str; 9] = [
-        "partition",
-        "partici",
-        "partizion",
-        "partiç",
-        "раздел",
-        "パーティション",
-        "分区",
-        "파티션",
-        "partycj",
-    ];
-    const DISK: [&str; 10] = [
-        "disk",
-        "datenträger",
-        "disque",
-        "disco",
-        "диск",
-        "ディスク",
-        "磁盘",
-        "磁碟",
-        "디스크",
-        "schijf",
     ];
     let text = line.text.trim();
     if text.len() > 160 || !(text.ends_with('.') || text.ends_with('。')) || text.contains(':') {
@@ -237,12 +264,49 @@ fn select(section: &Section<'_>, notes: &mut Notes<'_>) {
     {
         note(selected, line, notes);
     }
+    // What follows without its heading is no beginning of an output inside this tool's own.
+    let rows = |line: &Line<'_>| table::is_bare_row(line.text);
+    if let Some(at) = section.lines.iter().position(rows) {
+        let rest = Section {
+            lines: &section.lines[at..],
+            before: &section.lines[..at],
+            context: section.context.clone(),
+        };
+        table::read_bare_rows(&rest, notes);
+    }
 }
 
 /// The disk that a list or detail is about, if that can be known.
 fn disk_of(section: &Section<'_>, notes: &Notes<'_>) -> Option<u64> {
     let focus = notes.focus.disk.map(|(disk, _)| disk);
     focus.or_else(|| windows::disk_of_file(&section.context))
+}
+
+/// As [`disk_of`], or a disk that nothing names: the same for details as for the list above them. `list` says that this is one.
+fn disk_or_unknown(
+    section: &Section<'_>,
+    line: &Line<'_>,
+    list: bool,
+    notes: &mut Notes<'_>,
+) -> Name {
+    if let Some(disk) = disk_of(section, notes) {
+        return Name::windows_disk(disk);
+    }
+    let first = match notes.focus.unknown {
+        Some((first, listed)) if !(list && listed) => first,
+        _ => {
+            let detail = "nothing says on which disk these partitions lie; include `select disk` and `detail disk` in the capture";
+            notes.remark(OddityKind::Missing, detail, line);
+            line.number
+        }
+    };
+    let listed = notes.focus.unknown.is_some_and(|(_, listed)| listed);
+    notes.focus.unknown = Some((first, list || listed));
+    let first = Line {
+        number: first,
+        ..*line
+    };
+    windows::unknown_disk(&first, notes)
 }
 
 #[cfg(test)]

@@ -64,18 +64,114 @@ fn by_dashes(line: &Line<'_>) -> Option<bool> {
 }
 
 pub(super) fn begins(lines: &[Line<'_>]) -> bool {
-    let Some(kind) = kind(&lines[0]) else {
-        return false;
-    };
-    let first = lines[1..].iter().take(3).find(|line| !line.is_blank());
-    first.is_some_and(|line| Row::new(line.text, kind.quantities(), Rounding::Any).is_some())
+    kind(&lines[0]).is_some_and(|kind| first_is_row(lines, kind))
+}
+
+/// True when the first line below these is a row, or was one before it was cut.
+fn first_is_row(lines: &[Line<'_>], kind: Kind) -> bool {
+    // Half a line of dashes may be left.
+    let passed = |line: &Line<'_>| line.is_blank() || is_dashes(line);
+    let first = lines[1..].iter().take(3).find(|line| !passed(line));
+    first.is_some_and(|line| {
+        Row::new(line.text, kind.quantities(), Rounding::Any).is_some() || head(line.text).is_some()
+    })
+}
+
+fn is_dashes(line: &Line<'_>) -> bool {
+    line.text.bytes().all(|b| b == b'-' || b == b' ')
+}
+
+/// The word and the number that a row begins with: `Partition 2`.
+fn head(text: &str) -> Option<&str> {
+    let text = text.trim().trim_start_matches('*').trim_start();
+    let end = text.find(|c: char| c.is_ascii_digit())?;
+    let rest = text[end..].trim_start_matches(|c: char| c.is_ascii_digit());
+    let words = text[..end].trim_end();
+    let named = !words.is_empty() && words.chars().all(char::is_alphabetic);
+    (named && (rest.is_empty() || rest.starts_with(' '))).then_some(words)
+}
+
+/// Words for a volume, in the languages of Windows.
+const VOLUME: [&str; 10] = [
+    "volum",
+    "том",
+    "ボリューム",
+    "卷",
+    "磁碟區",
+    "볼륨",
+    "wolumin",
+    "svazek",
+    "kötet",
+    "birim",
+];
+
+/// What a heading is above: `Partition ###  Type  Size  Offset`. Its line of dashes is missing where this is asked.
+fn heading(line: &Line<'_>) -> Option<Kind> {
+    let (what, rest) = line.text.split_once("###")?;
+    if rest.trim().is_empty() {
+        return None;
+    }
+    let what = what.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| what.contains(word));
+    Some(match () {
+        () if has(&super::PARTITION) => Kind::Partitions,
+        () if has(&VOLUME) => Kind::Volumes,
+        () if has(&super::DISK) => Kind::Disks,
+        () => Kind::Volumes,
+    })
+}
+
+pub(super) fn begins_without_dashes(lines: &[Line<'_>]) -> bool {
+    // With them, the output begins there.
+    let dashes = lines[1..].iter().take(2).any(|line| kind(line).is_some());
+    !dashes && heading(&lines[0]).is_some_and(|kind| first_is_row(lines, kind))
+}
+
+pub(super) fn read_without_dashes(section: &Section<'_>, notes: &mut Notes<'_>) {
+    if let Some((first, rest)) = section.lines.split_first()
+        && let Some(kind) = heading(first)
+    {
+        read_rows(section, first, kind, rest, notes);
+    }
+}
+
+/// True for a row of a list of partitions, whatever stands in front of it.
+pub(super) fn is_bare_row(text: &str) -> bool {
+    let mut words = text.split_whitespace().take(5).skip_while(|word| {
+        let lower = word.to_lowercase();
+        !super::PARTITION
+            .iter()
+            .any(|known| lower.starts_with(known))
+    });
+    words.next().is_some()
+        && words
+            .next()
+            .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+        && Row::new(text, 2, Rounding::Any).is_some()
+}
+
+/// Rows of partitions without their heading.
+pub(super) fn read_bare_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
+    if let Some(first) = section.lines.first() {
+        read_rows(section, first, Kind::Partitions, section.lines, notes);
+    }
 }
 
 pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((underline, rest)) = section.lines.split_first() else {
-        return;
-    };
-    let Some(kind) = kind(underline) else { return };
+    if let Some((underline, rest)) = section.lines.split_first()
+        && let Some(kind) = kind(underline)
+    {
+        read_rows(section, underline, kind, rest, notes);
+    }
+}
+
+fn read_rows<'t>(
+    section: &Section<'t>,
+    underline: &Line<'t>,
+    kind: Kind,
+    rest: &[Line<'t>],
+    notes: &mut Notes<'_>,
+) {
     let table = notes.focus.table.take();
     let disk = notes.focus.disk.map(|(disk, _)| Name::windows_disk(disk));
     let owner = match (table, disk) {
@@ -90,14 +186,22 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let rounding = super::rounding(notes);
     let mut rows: Vec<(Row<'_>, Line<'_>)> = Vec::new();
     let mut folders: Vec<(usize, Cow<'_, str>)> = Vec::new();
+    let mut words = None;
     for line in rest.iter().filter(|line| !line.is_blank()) {
         if let Some(row) = Row::new(line.text, kind.quantities(), rounding) {
+            words = words.or_else(|| head(line.text));
             rows.push((row, *line));
         } else if kind == Kind::Volumes && is_folder(line.text) && !rows.is_empty() {
             if folders.len() < MOST_FOLDERS {
                 folders.push((rows.len() - 1, line.text.trim().into()));
             }
-        } else if !is_missing_disk(line.text) {
+        } else if kind != Kind::Volumes
+            && !is_missing_disk(line.text)
+            && head(line.text).is_some_and(|its| words.is_none_or(|words| words == its))
+        {
+            let detail = "the row ends before its figures";
+            notes.remark(OddityKind::Truncated, detail, line);
+        } else if !(is_missing_disk(line.text) || rows.is_empty() && is_dashes(line)) {
             break;
         }
     }
@@ -191,12 +295,7 @@ fn partitions(section: &Section<'_>, rows: &[(Row<'_>, Line<'_>)], notes: &mut N
     let Some((_, first)) = rows.first() else {
         return;
     };
-    let known = super::disk_of(section, notes).map(Name::windows_disk);
-    if known.is_none() {
-        let detail = "nothing says on which disk these partitions lie; include `select disk` and `detail disk` in the capture";
-        notes.remark(OddityKind::Missing, detail, first);
-    }
-    let disk = known.unwrap_or_else(|| windows::unknown_disk(first, notes));
+    let disk = super::disk_or_unknown(section, first, true, notes);
     for (row, line) in rows {
         let [size, offset] = row.quantities.as_slice() else {
             continue;
@@ -415,6 +514,38 @@ mod tests {
             assert_ne!(kind_of(other), Some(Kind::Disks), "{other}");
             assert_ne!(kind_of(other), Some(Kind::Volumes), "{other}");
         }
+    }
+
+    #[test]
+    fn rows_are_known_without_their_heading() {
+        for text in [
+            "Partition 1    Primary           1397 GB    31 KB",
+            "* Partition 2    Primary           1397 GB    31 KB",
+            "| Partition 1 | Primary | 931 GB | 31 KB |",
+            "diskpart.txt:12:  Partition 1    Primary            931 GB    31 KB",
+            "Раздел 1    Основной          931 Гб    31 Кб",
+        ] {
+            assert!(is_bare_row(text), "{text}");
+        }
+        for text in [
+            "Partition 1",
+            "Partition 1 is 931 GB large",
+            "Volume 1 C NTFS 1 GB 2 KB",
+        ] {
+            assert!(!is_bare_row(text), "{text}");
+        }
+        let heading = |text| heading(&Line { number: 1, text });
+        assert_eq!(
+            heading("  Partition ###  Type  Size  Offset"),
+            Some(Kind::Partitions)
+        );
+        assert_eq!(
+            heading("  Datenträger ###  Status  Größe"),
+            Some(Kind::Disks)
+        );
+        assert_eq!(heading("  Volume ###  Ltr  Label"), Some(Kind::Volumes));
+        assert_eq!(head("  Partition 2    Pri"), Some("Partition"));
+        assert_eq!(head("There are 2 partitions here"), None);
     }
 
     #[test]

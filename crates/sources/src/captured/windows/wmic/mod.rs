@@ -6,11 +6,13 @@ mod output;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
 
+use crate::captured::powershell::shown_start;
 use crate::captured::records::{Field, Record};
-use crate::captured::tool::{Anchor, Context, Notes, Reader, Tool};
-use crate::captured::windows;
+use crate::captured::text::Line;
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::windows::{self, unknown::Unknown};
 use crate::inventory::{Name, Space, Thing};
 
 /// Objects with these fields are read here.
@@ -77,8 +79,14 @@ pub(crate) static TOOL: Tool = Tool {
             read: |section, notes| read(&output::records(section.lines), &section.context, notes),
         },
         Reader::Text {
+            anchors: &[Anchor::LooseShaped(output::is_bare_row)],
+            begins: |_| true,
+            read: bare_rows,
+        },
+        Reader::Text {
             anchors: &[
                 Anchor::Within("StartingOffset"),
+                Anchor::Within(" Start"),
                 Anchor::Within("Antecedent"),
                 Anchor::Within("InterfaceType"),
                 Anchor::Within("BytesPerSector"),
@@ -95,14 +103,41 @@ pub(crate) static TOOL: Tool = Tool {
     ],
 };
 
+fn bare_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let first = |line: &Line<'_>| line.text.split_whitespace().next().map(str::to_owned);
+    let word = section.lines.first().and_then(first);
+    let cut = |line: &&Line<'_>| first(line) == word && !output::is_bare_row(line.text.trim());
+    if let Some(line) = section.lines.iter().find(cut) {
+        let detail = "the row of a partition ends before its figures";
+        notes.remark(OddityKind::Truncated, detail, line);
+    }
+    match output::bare_rows(section.lines, section.context.command.as_ref()) {
+        Some(records) => read(&records, &section.context, notes),
+        None => {
+            let detail = "rows of wmic without the line of names above them, and without the command: nothing says which figure is a start";
+            notes.remark(OddityKind::UnitUnclear, detail, &section.lines[0]);
+        }
+    }
+}
+
 fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     let letters = letters(records);
+    let mut unknown = Unknown::default();
     for record in records {
         if let Some(node) = record.filled("Node") {
             notes.inventory.host = Some(node.value.to_string());
         }
-        if record.get("StartingOffset").is_some() || record.get("PrimaryPartition").is_some() {
-            partition(record, notes);
+        let cut = || {
+            record
+                .fields
+                .last()
+                .is_some_and(|f| output::is_cut_start(&f.key))
+        };
+        if record.get("StartingOffset").is_some()
+            || cut()
+            || record.get("PrimaryPartition").is_some()
+        {
+            partition(record, &mut unknown, notes);
         } else if record.has(&["Antecedent", "Dependent"]) {
             let count = antecedent(record).and_then(|partition| letters.get(&partition));
             letter_of_partition(record, count.is_some_and(|count| *count > 1), notes);
@@ -137,7 +172,8 @@ fn wmi_partition(disk: u64, index: u64) -> Thing {
     Thing::new(LayerKind::Partition, title, name).on(Name::windows_disk(disk))
 }
 
-pub(super) fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
+/// What is said of a partition. One whose name is missing, or cut, is kept with what is left of it.
+pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut Notes<'_>) {
     let by_fields = || {
         let (disk, _) = record.number("DiskIndex")?;
         Some((disk, record.number("Index")?.0))
@@ -147,11 +183,19 @@ pub(super) fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
         let mut fields = keys.iter().filter_map(|key| record.filled(key));
         fields.find_map(|field| disk_and_partition(&field.value))
     };
-    let Some((disk_number, index)) = by_fields().or_else(by_name) else {
-        return;
+    let (mut thing, mut disk) = match by_fields().or_else(by_name) {
+        Some((disk, index)) => (wmi_partition(disk, index), windows::disk(disk)),
+        None => match nameless(record, unknown, notes) {
+            Some(both) => both,
+            None => {
+                if let Some(field) = record.get("StartingOffset").filter(|f| f.value.is_empty()) {
+                    let detail = "the row of a partition ends before its start";
+                    notes.remark(OddityKind::Truncated, detail, &field.line);
+                }
+                return;
+            }
+        },
     };
-    let mut thing = wmi_partition(disk_number, index);
-    let mut disk = windows::disk(disk_number);
     let block = record
         .number("BlockSize")
         .filter(|(n, _)| n.is_power_of_two());
@@ -163,9 +207,32 @@ pub(super) fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
     }
     if let Some((start, line)) = record.number("StartingOffset") {
         windows::put_at(&mut thing, start, sector, &line, notes);
+    } else if let Some(start) = shown_start(record, "StartingOffset", notes) {
+        thing.start = Some(start);
+    } else if let Some(field) = record
+        .fields
+        .last()
+        .filter(|f| output::is_cut_start(&f.key))
+    {
+        let detail = format!(
+            "the column StartingOffset is cut off: `{}` is the beginning of a longer figure",
+            field.value
+        );
+        let cut = Oddity::at(OddityKind::Misprint, detail, notes.source(&field.line));
+        thing.remarks.push(cut);
+    } else if let Some(field) = record.get("StartingOffset") {
+        let detail = "the row ends before the start of its partition";
+        let cut = Oddity::at(OddityKind::Truncated, detail, notes.source(&field.line));
+        thing.remarks.push(cut);
     }
     if let Some((size, line)) = record.number("Size") {
         thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
+        if let (Some((blocks, at)), Some(_)) = (record.number("NumberOfBlocks"), block)
+            && sector.checked_mul(blocks) != Some(size)
+        {
+            let detail = format!("{blocks} blocks of {sector} bytes are not {size} bytes");
+            notes.contradicts(&mut thing, detail, &line, &at);
+        }
     } else if let Some((blocks, line)) = record.number("NumberOfBlocks")
         && block.is_some()
         && let Some(size) = Bytes::new(sector).checked_mul(blocks)
@@ -182,6 +249,33 @@ pub(super) fn partition(record: &Record<'_>, notes: &mut Notes<'_>) {
     }
     notes.add(disk);
     notes.add(thing);
+}
+
+/// A partition whose number is not said, and its disk, of which the number may be: `Disk #0, Partition...`.
+fn nameless(
+    record: &Record<'_>,
+    unknown: &mut Unknown,
+    notes: &mut Notes<'_>,
+) -> Option<(Thing, Thing)> {
+    let (start, line) = record.number("StartingOffset")?;
+    let mut names = ["DeviceID", "Name", "Caption"].into_iter();
+    let named = names.find_map(|key| match numbers(&record.filled(key)?.value).as_slice() {
+        [disk] => Some(*disk),
+        _ => None,
+    });
+    let disk = named.or(record.number("DiskIndex").map(|(disk, _)| disk));
+    let disk = match disk {
+        Some(disk) => windows::disk(disk),
+        None => {
+            let name = unknown.disk(None, start, &line, notes);
+            Thing::new(LayerKind::Device, format!("disk {}", name.text), name)
+        }
+    };
+    let on = disk.names.first()?.clone();
+    let name = Name::new(Space::WmiPartition, format!("{}/@{start}", on.text));
+    let title = format!("partition at {start} of {}", disk.title);
+    let thing = Thing::new(LayerKind::Partition, title, name).on(on);
+    Some((thing, disk))
 }
 
 /// WMI's words for types of partitions, and the types.

@@ -4,8 +4,11 @@
 
 use std::borrow::Cow;
 
-use crate::captured::records::{Field, Record, from_csv, from_list, is_csv_header};
+use crate::captured::records::{
+    Field, Record, by_shape, from_csv, from_list, is_csv_header, is_shifted,
+};
 use crate::captured::text::Line;
+use crate::captured::tool::Command;
 
 /// Properties that its objects are known by, when they have one of these sets.
 const SETS: [&[&str]; 17] = [
@@ -30,8 +33,21 @@ const SETS: [&[&str]; 17] = [
 /// Most properties of an object.
 const MOST_PROPERTIES: usize = 64;
 
+/// The name of the column of starts, as far as it is there when a console cut lines.
+pub(super) fn is_cut_start(name: &str) -> bool {
+    (5..14).contains(&name.len()) && "StartingOffset".starts_with(name)
+}
+
 fn are_known(names: &[&str]) -> bool {
     let has = |key: &&str| names.iter().any(|name| name.eq_ignore_ascii_case(key));
+    let cut = names.len() > 2 && names.last().is_some_and(|name| is_cut_start(name));
+    if cut
+        && names
+            .iter()
+            .any(|name| *name == "Name" || *name == "DeviceID")
+    {
+        return true;
+    }
     SETS.iter().any(|set| set.iter().all(has))
 }
 
@@ -59,7 +75,9 @@ fn heading<'t>(line: &Line<'t>) -> Option<Vec<(usize, &'t str)>> {
         end = at + word.len();
     }
     let names: Vec<&str> = columns.iter().map(|(_, name)| *name).collect();
-    (names.len() > 1 && are_known(&names)).then_some(columns)
+    // One alone is what was asked for when it is this.
+    let alone = names == ["StartingOffset"];
+    ((alone || names.len() > 1) && are_known(&names)).then_some(columns)
 }
 
 /// `Node,BlockSize,DeviceID`: the computer comes first.
@@ -109,12 +127,7 @@ pub(super) fn records<'t>(lines: &[Line<'t>]) -> Vec<Record<'t>> {
             found.extend(records);
             taken
         } else if let Some(columns) = heading(line) {
-            let end = rest[1..].iter().position(|line| {
-                line.is_blank() || property(line).is_some() || heading(line).is_some()
-            });
-            let end = end.map_or(rest.len(), |end| end + 1);
-            found.extend(rest[1..end].iter().map(|line| row(line, &columns)));
-            end
+            rows(rest, &columns, &mut found)
         } else if property(line).is_some() {
             let (record, taken) = from_list(rest);
             found.push(record);
@@ -138,9 +151,85 @@ fn single_spaced<'t>(lines: &[Line<'t>]) -> Vec<Line<'t>> {
     lines.copied().collect()
 }
 
-/// A row of a table, cut where its columns begin.
+/// The rows of a table below its names, and how many lines it takes. Where a page or a terminal made two ends of each line, a
+/// blank line follows each row.
+fn rows<'t>(
+    lines: &[Line<'t>],
+    columns: &[(usize, &'t str)],
+    found: &mut Vec<Record<'t>>,
+) -> usize {
+    let mut after_blank = false;
+    for (index, line) in lines.iter().enumerate().skip(1) {
+        if line.is_blank() {
+            if after_blank {
+                return index;
+            }
+            after_blank = true;
+            continue;
+        }
+        if property(line).is_some() || heading(line).is_some() {
+            return index;
+        }
+        let record = row(line, columns);
+        // What follows after a blank line is a row only if it looks like one.
+        let has_number = || line.text.split_whitespace().any(is_number);
+        if after_blank && (is_shifted(&record) || !has_number()) {
+            return index;
+        }
+        found.push(record);
+        after_blank = false;
+    }
+    lines.len()
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `Disk #0, Partition #1  1048576`: a row of which the names were left out, by `findstr` as a rule.
+pub(super) fn is_bare_row(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let named = text.starts_with(char::is_alphabetic)
+        && text.bytes().filter(|b| *b == b'#').count() == 2
+        && !text.contains(['=', ':', '"', '|']);
+    named && words.next_back().is_some_and(is_number)
+}
+
+/// Rows without names: the command says what was asked for, and `wmic` sorts that by name. Without the command nothing tells
+/// what the numbers are.
+pub(super) fn bare_rows<'t>(
+    lines: &[Line<'t>],
+    command: Option<&Command<'t>>,
+) -> Option<Vec<Record<'t>>> {
+    let words = &command?.words;
+    let from = words
+        .iter()
+        .position(|word| word.eq_ignore_ascii_case("get"))?;
+    let asked = words[from + 1..]
+        .iter()
+        .take_while(|word| !word.starts_with(['|', '/', '>']));
+    let mut names: Vec<&str> = asked
+        .flat_map(|word| word.split(','))
+        .filter(|name| is_property(name))
+        .take(MOST_PROPERTIES)
+        .collect();
+    names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
+    if !are_known(&names) {
+        return None;
+    }
+    let rows = lines
+        .iter()
+        .take_while(|line| is_bare_row(line.text.trim()));
+    rows.map(|line| by_shape(&names, line)).collect()
+}
+
+/// A row of a table, cut where its columns begin; where that cuts words, its cells are known by what they look like.
 fn row<'t>(line: &Line<'t>, columns: &[(usize, &'t str)]) -> Record<'t> {
     let chars: Vec<char> = line.text.chars().collect();
+    let in_word = |at: usize| {
+        let is_word = |at: usize| chars.get(at).is_some_and(|c| !c.is_whitespace());
+        at > 0 && is_word(at - 1) && is_word(at)
+    };
     let ends = columns.iter().skip(1).map(|(at, _)| *at);
     let ends = ends.chain(std::iter::once(usize::MAX));
     let fields = columns.iter().zip(ends).map(|((from, name), to)| {
@@ -151,9 +240,23 @@ fn row<'t>(line: &Line<'t>, columns: &[(usize, &'t str)]) -> Record<'t> {
             line: *line,
         }
     });
-    Record {
+    let record = Record {
         fields: fields.collect(),
+    };
+    if columns.iter().any(|(at, _)| in_word(*at)) || is_shifted(&record) {
+        let names: Vec<&str> = columns.iter().map(|(_, name)| *name).collect();
+        // What is left of a row that was cut is its name.
+        let cut = || {
+            let mut record = record;
+            for (at, field) in record.fields.iter_mut().enumerate() {
+                let text = line.text.trim().to_owned();
+                field.value = Cow::Owned(if at == 0 { text } else { String::new() });
+            }
+            record
+        };
+        return by_shape(&names, line).unwrap_or_else(cut);
     }
+    record
 }
 
 #[cfg(test)]
@@ -167,9 +270,38 @@ mod tests {
         let table = "BlockSize  Name                   Size          StartingOffset  ";
         assert_eq!(of(table), Some(4));
         assert_eq!(of("Antecedent     Dependent"), Some(2));
-        assert_eq!(of("StartingOffset"), None);
+        assert_eq!(of("StartingOffset"), Some(1));
         assert_eq!(of("Index of the Model"), None);
         assert_eq!(of("Name  Size"), None);
+    }
+
+    #[test]
+    fn rows_may_be_apart_or_shifted_or_without_names() {
+        let starts = |text: &str| -> Vec<String> {
+            let text = Text::new(text.as_bytes(), false);
+            let found = records(&text.lines());
+            let starts = found.iter().filter_map(|r| r.filled("StartingOffset"));
+            starts.map(|field| field.value.to_string()).collect()
+        };
+        let apart = "Name                   StartingOffset  \n\nDisk #0, Partition #0  1048576\n\nDisk #1, Partition #0  32256\n\nend of it\n";
+        assert_eq!(starts(apart), ["1048576", "32256"]);
+        let shifted = "Name    StartingOffset  Size\nDisk #0, Partition #0   32256   73394625024\n";
+        assert_eq!(starts(shifted), ["32256"]);
+        let line = |text| Line { number: 1, text };
+        let command = Command {
+            line: line(""),
+            words: "wmic partition get StartingOffset,Size,Name | findstr #"
+                .split(' ')
+                .collect(),
+        };
+        let rows = [line("Disk #1, Partition #0  73394625024  32256")];
+        let found = bare_rows(&rows, Some(&command)).expect("rows");
+        assert_eq!(
+            found[0].number("StartingOffset").map(|(n, _)| n),
+            Some(32_256)
+        );
+        assert!(bare_rows(&rows, None).is_none());
+        assert!(is_bare_row(rows[0].text) && !is_bare_row("Disk #1, Partition #0"));
     }
 
     #[test]

@@ -1,0 +1,268 @@
+//! Files as they are found: looked at first, and opened only when they are what somebody wanted.
+
+use std::fs::{File, FileType, Metadata};
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use straddle_geometry::Bytes;
+
+use crate::{OpenError, Target, TargetKind};
+
+/// A file that was looked at and not opened: opening a FIFO lets the writer through that waits for a reader, and opening a
+/// serial line, a tape or a watchdog does something to it.
+///
+/// On Linux this is an `O_PATH` descriptor. It stands for the file itself, whatever becomes of its name, and what is opened
+/// later is that very file. Elsewhere it is what the name led to; what is opened is compared with it.
+#[derive(Debug)]
+pub struct Found {
+    path: PathBuf,
+    metadata: Metadata,
+    #[cfg(target_os = "linux")]
+    handle: File,
+}
+
+impl Found {
+    /// Looks at what is at `path`, following symbolic links.
+    ///
+    /// # Errors
+    /// [`OpenError::Os`] when there is nothing, or the way to it is barred.
+    pub fn look(path: &Path) -> Result<Found, OpenError> {
+        look(path).map_err(|source| OpenError::Os {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is, whose, and how long.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The path without symbolic links, of this file and not of another one that has taken its name.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn real_path(&self) -> io::Result<PathBuf> {
+        #[cfg(target_os = "linux")]
+        if let Ok(path) = std::fs::read_link(own_name(&self.handle)) {
+            return Ok(path);
+        }
+        std::fs::canonicalize(&self.path)
+    }
+
+    /// Opens it for reading, when it is a regular file or a block device.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it is something else, or the system refuses.
+    pub fn open(self) -> Result<Target, OpenError> {
+        let kind = match self.metadata.file_type() {
+            kind if kind.is_file() => TargetKind::File,
+            kind if is_block_device(kind) => TargetKind::Device,
+            kind => {
+                return Err(OpenError::WrongType {
+                    path: self.path,
+                    found: describe(kind),
+                });
+            }
+        };
+        let real = self.real_path();
+        let opened = self.reopen().and_then(|file| {
+            let size = match kind {
+                TargetKind::File => file.metadata()?.len(),
+                // The length of a device is where its end is; metadata says 0.
+                TargetKind::Device => (&file).seek(SeekFrom::End(0))?,
+            };
+            Ok((file, Bytes::new(size)))
+        });
+        match opened {
+            Ok((file, size)) => Ok(Target::new(self.path, real.ok(), file, kind, size)),
+            Err(source) => Err(OpenError::Os {
+                path: self.path,
+                source,
+            }),
+        }
+    }
+
+    /// Opens this very file.
+    #[cfg(target_os = "linux")]
+    fn reopen(&self) -> io::Result<File> {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A drive without a medium is not waited for.
+        let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).custom_flags(nonblock);
+        match options.open(own_name(&self.handle)) {
+            // Without /proc there is only the name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                same(options.open(&self.path)?, &self.metadata)
+            }
+            opened => opened,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reopen(&self) -> io::Result<File> {
+        same(File::open(&self.path)?, &self.metadata)
+    }
+
+    /// The descriptor, for questions that need one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn handle(&self) -> &File {
+        &self.handle
+    }
+}
+
+/// Opens the regular file at `path` for reading.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::InvalidInput`] for what is no regular file, which is not opened.
+pub fn regular(path: &Path) -> io::Result<File> {
+    let found = look(path)?;
+    if !found.metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("it is {}", describe(found.metadata.file_type())),
+        ));
+    }
+    found.reopen()
+}
+
+#[cfg(target_os = "linux")]
+fn look(path: &Path) -> io::Result<Found> {
+    use rustix::fs::{Mode, OFlags};
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let handle = File::from(handle);
+    Ok(Found {
+        path: path.to_owned(),
+        metadata: handle.metadata()?,
+        handle,
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(path: &Path) -> io::Result<Found> {
+    Ok(Found {
+        path: path.to_owned(),
+        metadata: std::fs::metadata(path)?,
+    })
+}
+
+/// A name that leads to what is open, whatever its own name leads to by now.
+#[cfg(target_os = "linux")]
+pub(crate) fn own_name(file: &File) -> String {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// `file`, unless another one has taken the name since.
+#[cfg(unix)]
+fn same(file: File, seen: &Metadata) -> io::Result<File> {
+    use std::os::unix::fs::MetadataExt;
+    let now = file.metadata()?;
+    if (now.dev(), now.ino()) != (seen.dev(), seen.ino()) {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn same(file: File, seen: &Metadata) -> io::Result<File> {
+    if file.metadata()?.file_type() != seen.file_type() {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_block_device(file_type: FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_block_device(&file_type)
+}
+
+#[cfg(not(unix))]
+fn is_block_device(_: FileType) -> bool {
+    false
+}
+
+#[cfg(unix)]
+pub(crate) fn describe(file_type: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else if file_type.is_char_device() {
+        "a character device"
+    } else if file_type.is_block_device() {
+        "a block device"
+    } else if file_type.is_symlink() {
+        "a symbolic link"
+    } else {
+        "not a regular file"
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn describe(file_type: FileType) -> &'static str {
+    if file_type.is_dir() {
+        "a directory"
+    } else {
+        "not a regular file"
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_looked_at_is_opened_whatever_has_its_name() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let path = dir.path().join("image");
+        std::fs::write(&path, b"looked at").expect("write");
+        let found = Found::look(&path).expect("is there");
+        std::fs::rename(&path, dir.path().join("moved")).expect("rename");
+        std::fs::write(&path, b"another").expect("write");
+        let target = found.open().expect("opens");
+        assert_eq!(target.path(), path);
+        assert_eq!(target.real_path(), Some(&*dir.path().join("moved")));
+        let mut bytes = [0; 9];
+        let read = crate::ReadAt::read_at(&target, Bytes::ZERO, &mut bytes).expect("reads");
+        assert_eq!(&bytes[..read], b"looked at");
+    }
+
+    #[test]
+    fn the_writer_of_a_fifo_goes_on_waiting() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let path = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a FIFO");
+        let error = Target::open(&path).expect_err("a FIFO");
+        assert!(error.to_string().contains("is a FIFO"), "{error}");
+        assert!(regular(&path).is_err());
+        // Nobody reads: a writer that does not wait is refused.
+        let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let writer = std::fs::OpenOptions::new()
+            .write(true)
+            .custom_flags(nonblock)
+            .open(&path);
+        assert_eq!(
+            writer.expect_err("nobody reads").raw_os_error(),
+            Some(rustix::io::Errno::NXIO.raw_os_error())
+        );
+    }
+}

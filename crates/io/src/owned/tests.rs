@@ -1,0 +1,226 @@
+use super::*;
+use std::fs;
+
+fn mark() -> Mark {
+    let token = Token::random().expect("random bits");
+    Mark {
+        at: 8192,
+        bytes: format!("mark {token}\n").into_bytes(),
+    }
+}
+
+/// A directory with a file of ours in it.
+fn made() -> (tempfile::TempDir, PathBuf, Mark, Owned) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("file");
+    let mark = mark();
+    let owned = Owned::create(&path, mark.clone()).expect("is made");
+    (directory, path, mark, owned)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("readable");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            let name = entry.expect("readable").file_name();
+            name.to_string_lossy().into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// What opening finds, for a mark that is known.
+fn open(path: &Path, mark: &Mark) -> Result<Owned, NotOwned> {
+    Owned::open(path, |file| Ok(mark.is_in(file)?.then(|| mark.clone())))
+}
+
+#[test]
+fn tokens_differ_and_read_back() {
+    let (one, other) = (Token::random(), Token::random());
+    let (one, other) = (one.expect("random"), other.expect("random"));
+    assert_ne!(one, other);
+    assert_eq!(one.as_str().parse(), Ok(one.clone()));
+    for bad in [
+        "",
+        "0",
+        &one.as_str()[1..],
+        &one.as_str().to_uppercase(),
+        "g0000000000000000000000000000000",
+    ] {
+        if bad != one.as_str() {
+            assert_eq!(bad.parse::<Token>(), Err(NoToken), "{bad}");
+        }
+    }
+}
+
+#[test]
+fn it_has_its_mark_as_soon_as_it_has_its_name() {
+    let (directory, path, mark, owned) = made();
+    assert!(
+        mark.is_in(&File::open(&path).expect("opens"))
+            .expect("reads")
+    );
+    assert!(owned.is_ours().expect("reads") && owned.has_its_name());
+    assert_eq!(names(directory.path()), ["file"]);
+    assert!(matches!(owned.remove(), Removal::Done));
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn what_is_there_is_not_replaced() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("file");
+    fs::write(&path, "a stranger's").expect("writes");
+    let error = Owned::create(&path, mark()).expect_err("it is taken");
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+    assert_eq!(names(directory.path()), ["file"]);
+}
+
+#[test]
+fn another_file_at_its_name_is_not_removed() {
+    let (directory, path, _, owned) = made();
+    fs::rename(&path, directory.path().join("aside")).expect("renames");
+    fs::write(&path, "a stranger's").expect("writes");
+    assert!(!owned.has_its_name());
+    assert!(matches!(owned.remove(), Removal::Stranger));
+    assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+    assert_eq!(names(directory.path()), ["aside", "file"]);
+}
+
+#[test]
+fn without_its_mark_it_is_nobodys() {
+    let (directory, path, mark, owned) = made();
+    // As `cp` does it: the same inode with other contents.
+    fs::write(&path, "a stranger's").expect("writes");
+    let opening = Opening {
+        write: true,
+        ..Opening::default()
+    };
+    assert!(matches!(owned.reopen(opening), Err(NotOwned::Foreign)));
+    assert!(matches!(owned.remove(), Removal::Changed));
+    assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+    assert!(matches!(open(&path, &mark), Err(NotOwned::Foreign)));
+    assert_eq!(names(directory.path()), ["file"]);
+}
+
+#[test]
+fn what_is_gone_needs_no_removal() {
+    let (directory, path, _, owned) = made();
+    fs::remove_file(&path).expect("removes");
+    assert!(matches!(owned.remove(), Removal::Gone));
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_later_process_knows_it_by_its_mark_alone() {
+    let (directory, path, mark, owned) = made();
+    let error = open(&path, &mark).expect_err("it is held");
+    assert!(
+        matches!(&error, NotOwned::Os(error) if error.kind() == io::ErrorKind::WouldBlock),
+        "{error}"
+    );
+    assert!(is_held(&path));
+    drop(owned);
+    assert!(!is_held(&path));
+    // Under another name it is the same file still.
+    let elsewhere = directory.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).expect("renames");
+    let owned = open(&elsewhere, &mark).expect("ours");
+    assert!(matches!(owned.remove(), Removal::Done));
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn an_inode_number_is_not_given_to_another_file_while_it_is_held() {
+        let (directory, path, _, owned) = made();
+        let inode = fs::metadata(&path).expect("stats").ino();
+        fs::remove_file(&path).expect("removes");
+        for number in 0..64 {
+            let other = directory.path().join(format!("file{number}"));
+            fs::write(&other, "x").expect("writes");
+            assert_ne!(fs::metadata(&other).expect("stats").ino(), inode);
+        }
+        assert!(matches!(owned.remove(), Removal::Gone));
+    }
+
+    #[test]
+    fn what_replaced_it_is_not_opened_again() {
+        let (directory, path, _, owned) = made();
+        fs::rename(&path, directory.path().join("aside")).expect("renames");
+        fs::write(&path, "a stranger's").expect("writes");
+        let opening = Opening {
+            write: true,
+            ..Opening::default()
+        };
+        let again = owned.reopen(opening).expect("the file, not the name");
+        let ours = owned.file().metadata().expect("stats").ino();
+        assert_eq!(again.metadata().expect("stats").ino(), ours);
+        assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+    }
+
+    #[test]
+    fn links_pipes_and_directories_are_told_without_being_opened() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("file"), "x").expect("writes");
+        symlink(at("file"), at("link")).expect("links");
+        fs::create_dir(at("folder")).expect("makes");
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(CWD, at("pipe"), FileType::Fifo, mode, 0).expect("makes");
+        for (name, expected) in [
+            ("link", "a symbolic link"),
+            ("folder", "a directory"),
+            ("pipe", "a FIFO"),
+        ] {
+            let error = look(&at(name)).expect_err(name);
+            assert!(
+                matches!(error, NotOwned::WrongType(found) if found == expected),
+                "{name}: {error}"
+            );
+        }
+        assert!(look(&at("file")).is_ok());
+        let error = Owned::create(&at("link"), mark()).expect_err("taken");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn where_names_cannot_be_moved_it_is_emptied_and_named() {
+        if rustix::process::geteuid().is_root() {
+            // Nothing refuses root to make a folder but another user's filesystem: the same path by hand.
+            let (_directory, path, mark, owned) = made();
+            let place = linux::Place::of(&path).expect("there");
+            let removal = place.empty(owned.file(), &mark, io::ErrorKind::Unsupported.into());
+            assert!(matches!(removal, Removal::Emptied(_)), "{removal}");
+            assert_eq!(fs::metadata(&path).expect("is left").len(), 0);
+            return;
+        }
+        let (directory, path, _, owned) = made();
+        let mode = fs::Permissions::from_mode(0o500);
+        fs::set_permissions(directory.path(), mode).expect("sets");
+        let removal = owned.remove();
+        assert!(matches!(removal, Removal::Emptied(_)), "{removal}");
+        assert_eq!(fs::metadata(&path).expect("is left").len(), 0);
+        let mode = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(directory.path(), mode).expect("sets");
+    }
+
+    #[test]
+    fn a_stranger_in_the_folder_goes_back_or_is_named() {
+        let (directory, path, mark, owned) = made();
+        fs::rename(&path, directory.path().join("aside")).expect("renames");
+        fs::write(&path, "a stranger's").expect("writes");
+        let place = linux::Place::of(&path).expect("there");
+        // The comparison before the move is passed over here: it is the one after it that must hold.
+        let removal = place.remove_aside(owned.file(), &mark);
+        assert!(matches!(removal, Removal::Stranger), "{removal}");
+        assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+        assert_eq!(names(directory.path()), ["aside", "file"]);
+    }
+}

@@ -1,0 +1,254 @@
+//! Whether a check held a start against anything at all: silence about what was not looked at is no answer.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust};
+
+use crate::commands::{self, Lack};
+use crate::context::{is_extended, platform_of};
+use crate::rules::vdev_sector::{is_zfs, members};
+use crate::{Context, Finding, Severity, Supply};
+
+/// What a check of a stack rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "checked")]
+pub enum Coverage {
+    /// Starts of partitions, volumes, files and the like were held against the boundaries below them.
+    Starts {
+        /// How many.
+        starts: usize,
+    },
+    /// No start, but units that do not fit each other: a finding prices that.
+    Units,
+    /// There is provably nothing that could be off: what was looked at is empty.
+    Blank {
+        /// How that is known.
+        because: Cow<'static, str>,
+    },
+    /// No start of anything was checked, so that no finding says nothing.
+    Nothing {
+        /// Why.
+        why: Why,
+        /// What to capture, or to do, next.
+        next: Vec<String>,
+    },
+}
+
+/// Why no start was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// No partition table, filesystem, array or virtual disk was recognised in it.
+    Unrecognised,
+    /// What it is was recognised, but what lies in it could not be read.
+    Unreadable,
+    /// What was captured says of nothing where it begins.
+    NoStart,
+    /// Text in which the output of no known tool was found.
+    NoOutput,
+}
+
+impl Why {
+    /// The words for it, which follow "nothing was checked:".
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Why::Unrecognised => "no format that is read was recognised in it",
+            Why::Unreadable => "what lies in it could not be read",
+            Why::NoStart => "it tells of nothing where it begins",
+            Why::NoOutput => "no output of a known tool was found in it",
+        }
+    }
+}
+
+impl Coverage {
+    /// That of a file of which nothing is known.
+    #[must_use]
+    pub fn of_nothing_known(why: Why) -> Coverage {
+        let next = match why {
+            Why::NoOutput => ["windows", "linux"]
+                .into_iter()
+                .flat_map(starts_of)
+                .collect(),
+            why => next(&Stack::new(), why),
+        };
+        Coverage::Nothing { why, next }
+    }
+
+    /// Why nothing was checked, where that is so.
+    #[must_use]
+    pub fn why(&self) -> Option<Why> {
+        match self {
+            Coverage::Nothing { why, .. } => Some(*why),
+            Coverage::Starts { .. } | Coverage::Units | Coverage::Blank { .. } => None,
+        }
+    }
+}
+
+/// What the rules had to look at, and what they found.
+#[must_use]
+pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
+    let layers = context.stack.iter();
+    let starts = layers.filter(|(id, layer)| has_start(context, *id, layer));
+    let starts = starts.count();
+    if starts > 0 {
+        return Coverage::Starts { starts };
+    }
+    if findings.iter().any(says_more_than_what_is_missing) {
+        return Coverage::Units;
+    }
+    let stack = context.stack;
+    if let Some(because) = emptiness(stack) {
+        return Coverage::Blank { because };
+    }
+    let mut roots = stack.roots();
+    let is_text = roots.any(|root| !platform_of(stack, root).is_empty());
+    let layers = stack.layers();
+    let is_told = |layer: &Layer| layer.below.is_empty() && layer.attributes.is_empty();
+    let failed = |layer: &Layer| {
+        let unreadable = |kind| matches!(kind, OddityKind::Unreadable | OddityKind::Missing);
+        layer.kind == LayerKind::Container || layer.oddities.iter().any(|o| unreadable(o.kind))
+    };
+    let why = if is_text {
+        Why::NoStart
+    } else if layers.iter().any(failed) {
+        Why::Unreadable
+    } else if layers.iter().all(is_told) {
+        Why::Unrecognised
+    } else {
+        Why::NoStart
+    };
+    Coverage::Nothing {
+        why,
+        next: next(stack, why),
+    }
+}
+
+/// STR208 to STR211, STR213, STR610: degraded, reshaping, incomplete or unfinished.
+const ABOUT_STATES: [u16; 6] = [208, 209, 210, 211, 213, 610];
+
+/// Whether a finding is about how layers fit each other: not about the state that an array is in, nor, from 900 on, about what was
+/// read, and how well.
+fn says_more_than_what_is_missing(finding: &Finding) -> bool {
+    let is_state = ABOUT_STATES.contains(&finding.code.0) || finding.code.0 >= 900;
+    !is_state && finding.severity > Severity::Note || !finding.worst_price().is_zero()
+}
+
+/// Whether the place of a layer's first byte is known, and a boundary below it.
+fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
+    if is_extended(layer) {
+        return false;
+    }
+    let stack = context.stack;
+    if layer.below.is_empty() {
+        // Where data, or the first extent of a physical volume, begins on a device itself.
+        let offset = layer
+            .attribute(Key::DataOffset)
+            .or(layer.attribute(Key::FirstExtent));
+        return offset.is_some_and(|fact| fact.trust < Trust::Assumed);
+    }
+    // A rounded start is held against every boundary that it can have (STR904).
+    if layer.attribute(Key::StartShown).is_some() {
+        return true;
+    }
+    // What a vdev of ZFS takes for a sector says where blocks may begin (STR613).
+    let is_said = |layer: &Layer, role| {
+        layer
+            .grid(role)
+            .is_some_and(|fact| fact.trust < Trust::Assumed)
+    };
+    if is_zfs(layer) && is_said(layer, GridRole::AllocationUnit) {
+        let physical = |id: &LayerId| is_said(stack.layer(*id), GridRole::PhysicalSector);
+        if members(context, id).iter().any(physical) {
+            return true;
+        }
+    }
+    let mut grids = context.seen(id).iter();
+    if !grids.any(|grid| grid.layer != id) {
+        return false;
+    }
+    if platform_of(stack, id).is_empty() {
+        return true;
+    }
+    // Text may name a disk, or anything else, without a word on what it is. A partition says so itself, and what is recorded of
+    // its start is exact even where its sectors are assumed to have 512 bytes.
+    match layer.kind {
+        LayerKind::Partition => layer.placement.is_some(),
+        _ => {
+            is_placed(layer)
+                && stack
+                    .foundations(id)
+                    .iter()
+                    .all(|id| is_placed(stack.layer(*id)))
+        }
+    }
+}
+
+/// Whether captured text says where a layer begins, or what disk it is.
+fn is_placed(layer: &Layer) -> bool {
+    if layer.below.is_empty() {
+        let sector = layer.grid(GridRole::PhysicalSector);
+        let is_described =
+            layer.size.is_some() && sector.is_some_and(|fact| fact.trust < Trust::Assumed);
+        return is_described || layer.attribute(Key::DataOffset).is_some();
+    }
+    match layer.kind {
+        // It begins with what it fills.
+        LayerKind::Filesystem => true,
+        LayerKind::Partition => layer.placement.is_some(),
+        _ => layer
+            .placement
+            .as_ref()
+            .is_some_and(|fact| fact.trust < Trust::Assumed),
+    }
+}
+
+/// How it is known that nothing lies anywhere.
+fn emptiness(stack: &Stack) -> Option<Cow<'static, str>> {
+    let mut because = None;
+    for root in stack.roots() {
+        let mut here = root;
+        // A virtual disk that nothing was written to yet.
+        loop {
+            let layer = stack.layer(here);
+            if let Some(text) = layer.text(Key::Blank) {
+                because = because.or(Some(text));
+                break;
+            }
+            here = stack.above(here).next()?;
+        }
+    }
+    because.map(|text| Cow::Owned(text.to_owned()))
+}
+
+fn next(stack: &Stack, why: Why) -> Vec<String> {
+    let platform = stack
+        .roots()
+        .map(|root| platform_of(stack, root))
+        .find(|p| !p.is_empty());
+    match (platform, why) {
+        // A RAID controller's tool runs on any of them, and knows nothing of partitions.
+        (Some("raid"), _) => ["windows", "linux", "esxi"]
+            .into_iter()
+            .flat_map(starts_of)
+            .collect(),
+        (Some(platform), _) => starts_of(platform).collect(),
+        (None, Why::Unreadable) => vec!["what STR903 or the note of the format says".to_owned()],
+        (None, _) => vec![
+            "an image of the whole disk, from its first sector on".to_owned(),
+            "`--as file` for the place of the file itself on this machine".to_owned(),
+        ],
+    }
+}
+
+/// The commands that print starts on a system, but for those that only very old ones need.
+fn starts_of(platform: &str) -> impl Iterator<Item = String> + use<> {
+    let line = |supply: &Supply| format!("{} ({})", supply.command, supply.systems);
+    let mut lines: Vec<String> = commands::for_fact(Lack::Start, platform)
+        .map(line)
+        .collect();
+    lines.drain(..lines.len().saturating_sub(2));
+    lines.into_iter()
+}

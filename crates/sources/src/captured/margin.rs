@@ -1,0 +1,266 @@
+//! What others put before each line of a text: quotes of mail, borders of terminals, numbers of lines, times, names of journals.
+
+/// A sort of margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Margin {
+    /// `> `.
+    Quote,
+    /// `| `, `│`.
+    Bar,
+    /// `  12  `: each one more than the last.
+    Number,
+    /// `2024-01-02T03:04:05.123Z `, `[12:34:56] `, `[    1.234567] `.
+    Stamp,
+    /// `Jan 02 03:04:05 web7 collect[123]: `.
+    Journal,
+}
+
+const ALL: [Margin; 5] = [
+    Margin::Quote,
+    Margin::Bar,
+    Margin::Number,
+    Margin::Stamp,
+    Margin::Journal,
+];
+
+/// How many lines are looked at, and how many margins a line can have.
+const SAMPLE: usize = 64;
+const DEEPEST: usize = 4;
+
+/// Takes margins off all lines, when most of the first ones have them.
+pub(super) fn taken_off(lines: &mut [&str]) {
+    for _ in 0..DEEPEST {
+        let Some(margin) = ALL.into_iter().find(|margin| margin.is_of(lines)) else {
+            return;
+        };
+        let mut number = None;
+        for line in lines.iter_mut() {
+            *line = margin.off(line, &mut number).unwrap_or(line);
+        }
+        if margin == Margin::Stamp {
+            unit(lines);
+        }
+    }
+}
+
+impl Margin {
+    fn is_of(self, lines: &[&str]) -> bool {
+        let mut number = None;
+        let (mut all, mut with, mut closed, mut bare) = (0_usize, 0_usize, 0_usize, 0_usize);
+        for line in lines
+            .iter()
+            .filter(|line| !line.trim().is_empty())
+            .take(SAMPLE)
+        {
+            all += 1;
+            if let Some(rest) = self.off(line, &mut number) {
+                with += 1;
+                closed += usize::from(rest.trim_end().ends_with(['|', '│']));
+                bare += usize::from(!rest.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+            }
+        }
+        match self {
+            Margin::Quote => with * 2 > all,
+            // A table with borders is closed on the other side.
+            Margin::Bar => with > 2 && with * 10 >= all * 9 && closed * 2 < with,
+            // Rows of a table may be numbered too, and have a figure behind the number.
+            Margin::Number => with > 3 && with == all && bare * 2 > with,
+            Margin::Stamp | Margin::Journal => with > 1 && with * 10 >= all * 9,
+        }
+    }
+
+    /// The line without it.
+    fn off<'t>(self, line: &'t str, number: &mut Option<u64>) -> Option<&'t str> {
+        let text = line.trim_start();
+        match self {
+            Margin::Quote => {
+                let mut rest = text.strip_prefix('>')?;
+                while let Some(inner) = rest.trim_start().strip_prefix('>') {
+                    rest = inner;
+                }
+                Some(rest.strip_prefix(' ').unwrap_or(rest))
+            }
+            Margin::Bar => {
+                if let Some(rest) = text.strip_prefix(['│', '┃', '║']) {
+                    return Some(rest);
+                }
+                let rest = text.strip_prefix('|')?;
+                match rest.trim() {
+                    "" => Some(""),
+                    _ => rest.strip_prefix(' '),
+                }
+            }
+            Margin::Number => {
+                let end = text
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(text.len());
+                let this: u64 = text[..end].parse().ok()?;
+                if number.is_some_and(|last| this <= last || this > last + 8) {
+                    return None;
+                }
+                *number = Some(this);
+                let rest = text[end..]
+                    .strip_prefix([':', '.', '|', ')'])
+                    .unwrap_or(&text[end..]);
+                let rest = match rest.strip_prefix(['\t', ' ']) {
+                    Some(rest) => rest,
+                    None if rest.is_empty() => rest,
+                    None => return None,
+                };
+                Some(rest.strip_prefix(' ').unwrap_or(rest))
+            }
+            Margin::Stamp => stamp(text),
+            Margin::Journal => journal(text),
+        }
+    }
+}
+
+/// True for `12:34:56`, with more behind it.
+fn time(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let digits = |at: usize| {
+        bytes
+            .get(at..at + 2)
+            .is_some_and(|two| two.iter().all(u8::is_ascii_digit))
+    };
+    (digits(0) && digits(3) && digits(6) && bytes[2] == b':' && bytes[5] == b':')
+        .then(|| &text[8..])
+}
+
+fn stamp(text: &str) -> Option<&str> {
+    let (bracket, inner) = match text.strip_prefix('[') {
+        Some(inner) => (true, inner.trim_start()),
+        None => (false, text),
+    };
+    let bytes = inner.as_bytes();
+    let dated = bytes.len() > 10
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+        && bytes[4] == b'-'
+        && bytes[7] == b'-'
+        && matches!(bytes[10], b'T' | b' ');
+    let rest = match inner
+        .get(11..)
+        .filter(|_| dated)
+        .and_then(time)
+        .or_else(|| time(inner))
+    {
+        Some(rest) => rest,
+        // The kernel counts seconds.
+        None if bracket => {
+            let end = inner.find(']')?;
+            let is_number = inner[..end]
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b == b'.');
+            (is_number && inner[..end].contains('.')).then_some(&inner[end..])?
+        }
+        None => return None,
+    };
+    // Fractions, the zone, a bracket.
+    let end = rest
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-' | ':' | 'Z')));
+    let rest = &rest[end.unwrap_or(rest.len())..];
+    let rest = if bracket {
+        rest.strip_prefix(']')?
+    } else {
+        rest
+    };
+    match rest.strip_prefix([' ', '\t']) {
+        Some(rest) => Some(rest),
+        None => rest.is_empty().then_some(rest),
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+fn journal(text: &str) -> Option<&str> {
+    let (month, rest) = text.split_once(' ')?;
+    let (day, rest) = rest.trim_start().split_once(' ')?;
+    if !MONTHS.contains(&month) || day.parse::<u8>().is_err() {
+        return None;
+    }
+    let rest = time(rest)?.trim_start();
+    let (_, rest) = rest.split_once(' ')?;
+    let end = rest.find(':')?;
+    if end > 64 || rest[..end].contains(' ') {
+        return None;
+    }
+    let rest = &rest[end + 1..];
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// `web7 collect[123]: ` behind the times of all lines.
+fn unit(lines: &mut [&str]) {
+    let of = |line: &str| -> Option<usize> {
+        let (host, rest) = line.split_once(' ')?;
+        let end = rest.find("]:")?;
+        (!rest[..end].contains(' ') && rest[..end].contains('['))
+            .then_some(host.len() + 1 + end + 2)
+    };
+    let filled = || {
+        lines
+            .iter()
+            .filter(|line| !line.trim().is_empty())
+            .take(SAMPLE)
+    };
+    if filled().count() == 0 || !filled().all(|line| of(line).is_some()) {
+        return;
+    }
+    for line in lines.iter_mut() {
+        if let Some(at) = of(line) {
+            let rest = &line[at..];
+            *line = rest.strip_prefix(' ').unwrap_or(rest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn off(text: &str) -> Vec<&str> {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        taken_off(&mut lines);
+        lines
+    }
+
+    #[test]
+    fn margins_of_all_sorts_are_taken_off() {
+        let bare = ["Disk /dev/sda: 1", "Units", "", "  Device", "/dev/sda1 63"];
+        let with = |margin: &dyn Fn(usize) -> String| {
+            let lines: Vec<String> = bare
+                .iter()
+                .enumerate()
+                .map(|(at, line)| format!("{}{line}", margin(at)))
+                .collect();
+            lines.join("\n")
+        };
+        let margins: [&dyn Fn(usize) -> String; 9] = [
+            &|_| "> ".to_owned(),
+            &|_| "> > ".to_owned(),
+            &|_| "| ".to_owned(),
+            &|_| "│".to_owned(),
+            &|at| format!("{:3}  ", at + 1),
+            &|at| format!("2024-01-02T03:04:0{at}.123Z "),
+            &|at| format!("[2024-01-02 03:04:0{at}] "),
+            &|_| "Jan  2 03:04:05 web7 collect[123]: ".to_owned(),
+            &|_| "2024-01-02T03:04:05+0100 web7 collect[123]: ".to_owned(),
+        ];
+        for margin in margins {
+            let text = with(margin);
+            assert_eq!(off(&text), bare, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_the_text_stays() {
+        for text in [
+            "| a | b |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |",
+            "   1   40  10485799 5120M\n   2   10485801  27263015 8192M\n   3  5 6\n   4  7 8",
+            "NAME\nsda\n├─sda1\n│ └─x\n└─sda2",
+        ] {
+            assert_eq!(off(text), text.split('\n').collect::<Vec<_>>(), "{text}");
+        }
+    }
+}

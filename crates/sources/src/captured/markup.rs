@@ -1,0 +1,144 @@
+//! Text out of pages of the web, and text that was decoded by the wrong table on its way.
+
+use std::borrow::Cow;
+
+/// Without tags and entities, when it is a piece of a page.
+pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
+    let marks = [
+        "&nbsp;", "&quot;", "&lt;", "<pre", "<code", "<br", "</p>", "&#160;",
+    ];
+    let page = marks.iter().any(|mark| text.contains(mark)) && !text.contains("<Objs");
+    match page {
+        true => Cow::Owned(entities(&tags(&text))),
+        false => text,
+    }
+}
+
+/// Longest tag.
+const LONGEST_TAG: usize = 200;
+
+fn tags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        out.push_str(&rest[..at]);
+        let tag = &rest[at + 1..];
+        let named = tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
+        let near = tag
+            .bytes()
+            .take(LONGEST_TAG)
+            .position(|b| matches!(b, b'>' | b'\n'));
+        match near.filter(|end| named && tag.as_bytes()[*end] == b'>') {
+            Some(end) => {
+                let name = tag[..end].to_ascii_lowercase();
+                if name.starts_with("br") || name.starts_with("/p") && !name.starts_with("/pre") {
+                    out.push('\n');
+                }
+                rest = &tag[end + 1..];
+            }
+            None => {
+                out.push('<');
+                rest = tag;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+const ENTITIES: [(&str, char); 6] = [
+    ("nbsp", ' '),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("amp", '&'),
+    ("quot", '"'),
+    ("apos", '\''),
+];
+
+fn entities(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let end = behind.bytes().take(10).position(|b| b == b';');
+        let found = end.and_then(|end| {
+            let name = &behind[..end];
+            let number = name
+                .strip_prefix('#')
+                .and_then(|digits| match digits.strip_prefix('x') {
+                    Some(hex) => u32::from_str_radix(hex, 16).ok(),
+                    None => digits.parse().ok(),
+                });
+            let named = ENTITIES.iter().find(|(known, _)| *known == name);
+            let c = named.map(|(_, c)| *c).or(number.and_then(char::from_u32))?;
+            Some((c, end))
+        });
+        match found {
+            Some((c, end)) => {
+                out.push(if c == '\u{a0}' { ' ' } else { c });
+                rest = &behind[end + 1..];
+            }
+            None => {
+                out.push('&');
+                rest = behind;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Lines of a tree whose marks were decoded by code page 1252, 437 or 850 instead of UTF-8: `â”œâ”€sda1`.
+pub(super) fn redecoded<'t>(text: Cow<'t, str>, cp1252: &str, cp437: &str) -> Cow<'t, str> {
+    let (western, dos) = ("â”", ["Γö", "Ôö"]);
+    let is_western = text.contains(western);
+    if !is_western && !dos.iter().any(|mark| text.contains(mark)) {
+        return text;
+    }
+    let upper: Vec<char> = match is_western {
+        true => cp1252.chars().chain('\u{a0}'..='\u{ff}').collect(),
+        false => cp437.chars().collect(),
+    };
+    let byte = |c: char| -> Option<u8> {
+        if c.is_ascii() {
+            return u8::try_from(c).ok();
+        }
+        // Code page 850 has another letter where 437 has a Greek one.
+        if c == 'Ô' && !is_western {
+            return Some(0xe2);
+        }
+        let at = upper.iter().position(|other| *other == c)?;
+        u8::try_from(at + 0x80).ok()
+    };
+    let line = |line: &str| -> Option<String> {
+        let bytes: Option<Vec<u8>> = line.chars().map(byte).collect();
+        String::from_utf8(bytes?).ok()
+    };
+    let lines = text
+        .split('\n')
+        .map(|text| line(text).unwrap_or_else(|| text.to_owned()));
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_become_text() {
+        let page = "<pre>\nDisk &quot;x&quot;&nbsp; 1 &lt; 2<br>a &amp; b</pre>";
+        assert_eq!(plain(page.into()), "\nDisk \"x\"  1 < 2\na & b");
+        for text in ["a < b & c", "<none>  x", "1 <2> 3"] {
+            assert_eq!(plain(text.into()), text);
+        }
+    }
+
+    #[test]
+    fn marks_of_trees_are_decoded_again() {
+        let cp1252: String = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ".into();
+        let found = redecoded("sda\nâ”œâ”€sda1".into(), &cp1252, "");
+        assert_eq!(found, "sda\n├─sda1");
+        assert_eq!(redecoded("Größe".into(), &cp1252, ""), "Größe");
+    }
+}

@@ -1,0 +1,223 @@
+//! Captures that lost a line, or half of one: what was found in the whole text never becomes silence.
+//!
+//! Of each capture with a warning about where something starts, each line is left out in turn, except the one that says where
+//! that is, and each is cut in half. What then is found is a warning again, or something that was not said of the whole text
+//! (what is missing, contradicts or was cut), or that no start was checked. `STRADDLE_SOAK=1` takes all lines, else some of
+//! each capture are.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use straddle::rules::{Context, Coverage, Finding, Options, Severity, check, coverage};
+use straddle::sources::Settings;
+use straddle::sources::captured;
+use straddle::stack::{Key, Source, Stack};
+
+/// Of each capture, one line in so many without `STRADDLE_SOAK=1`.
+const EACH: usize = 6;
+/// Longest capture that is gone through, in lines.
+const LONGEST: usize = 200;
+
+/// What a text comes to.
+struct Said {
+    stack: Stack,
+    findings: Vec<Finding>,
+    /// No start was checked, which the program says by itself.
+    nothing: bool,
+}
+
+impl Said {
+    fn of(name: &str, text: &[u8]) -> Option<Said> {
+        let capture = captured::read(name, text, false, 0);
+        if capture.tools.is_empty() {
+            return None;
+        }
+        let options = Options::default();
+        let settings = Settings {
+            io: options.io.clone(),
+            ..Settings::default()
+        };
+        let stack = captured::stack(vec![capture], &settings);
+        let context = Context::new(&stack, &options);
+        let findings = check(&context);
+        let nothing = matches!(coverage(&context, &findings), Coverage::Nothing { .. });
+        Some(Said {
+            findings,
+            nothing,
+            stack,
+        })
+    }
+
+    fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.severity >= Severity::Warning)
+    }
+
+    /// Lines in which stands where something begins that a warning is about; empty when none is about a start.
+    fn rows(&self) -> BTreeSet<u64> {
+        let mut rows = BTreeSet::new();
+        for finding in self.warnings() {
+            let layer = self.stack.layer(finding.layer);
+            let placed = layer.placement.as_ref().map(|fact| &fact.source);
+            let shown = layer.attribute(Key::StartShown).map(|fact| &fact.source);
+            for source in placed.into_iter().chain(shown) {
+                if let Source::Captured { line, .. } = source {
+                    rows.insert(*line);
+                }
+            }
+        }
+        rows
+    }
+
+    fn told(&self) -> BTreeSet<(String, String)> {
+        let said = |finding: &Finding| (finding.code.to_string(), finding.title.clone());
+        self.findings.iter().map(said).collect()
+    }
+
+    /// True when less is found than in `whole`, and nothing says that something is missing.
+    fn is_silent(&self, whole: &Said) -> bool {
+        let new = self.told().difference(&whole.told()).next().is_some();
+        !self.nothing && !new && self.warnings().next().is_none()
+    }
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("a folder of captures")
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path.to_string_lossy().into_owned();
+        if path.is_dir() {
+            files(&path, found);
+        } else if !name.contains(".snap") && !name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// A capture with one line changed, and what was done to it.
+struct Mutant {
+    what: String,
+    text: Vec<u8>,
+}
+
+/// The capture without a line that is none of `rows`, or with half of it.
+fn mutants(text: &[u8], rows: &BTreeSet<u64>, from: usize, each: usize) -> Vec<Mutant> {
+    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut found = Vec::new();
+    for (index, line) in lines.iter().enumerate().skip(from % each).step_by(each) {
+        let bare = line.trim_ascii();
+        if bare.is_empty() {
+            continue;
+        }
+        let with = |middle: &[u8]| {
+            [
+                &lines[..index].concat(),
+                middle,
+                &lines[index + 1..].concat(),
+            ]
+            .concat()
+        };
+        let number = index + 1;
+        if !u64::try_from(number).is_ok_and(|number| rows.contains(&number)) {
+            let what = format!("line {number} left out");
+            found.push(Mutant {
+                what,
+                text: with(b""),
+            });
+        }
+        let half = [&line[..line.len() / 2], b"\n"].concat();
+        let what = format!("line {number} cut in half");
+        found.push(Mutant {
+            what,
+            text: with(&half),
+        });
+    }
+    found
+}
+
+/// Goes through all captures in these folders, which are named from `tests/`. How many mutants there were, and which were silent.
+fn silent(folders: &[&str]) -> (usize, Vec<String>) {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let mut all = Vec::new();
+    for folder in folders {
+        files(&tests.join(folder), &mut all);
+    }
+    let each = if std::env::var_os("STRADDLE_SOAK").is_some() {
+        1
+    } else {
+        EACH
+    };
+    let (next, tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let silent = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = all.get(index) else { break };
+                    let text = std::fs::read(path).expect("readable");
+                    let name = path.file_name().expect("a file").to_string_lossy();
+                    // UTF-16 has no lines of bytes.
+                    let is_plain =
+                        text.split(|b| *b == b'\n').count() <= LONGEST && !text.contains(&0);
+                    let Some(whole) = Said::of(&name, &text).filter(|_| is_plain) else {
+                        continue;
+                    };
+                    let rows = whole.rows();
+                    if rows.is_empty() {
+                        continue;
+                    }
+                    for mutant in mutants(&text, &rows, index, each) {
+                        tried.fetch_add(1, Ordering::Relaxed);
+                        let said = Said::of(&name, &mutant.text);
+                        if said.is_some_and(|said| said.is_silent(&whole)) {
+                            let line = format!("{}: {}", path.display(), mutant.what);
+                            silent.lock().expect("no panic").push(line);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut silent = silent.into_inner().expect("no panic");
+    silent.sort();
+    (tried.into_inner(), silent)
+}
+
+/// None is silent, of at least so many. Of all lines, `known` are at most: half rows of CSV and of scripts' tables, and lines of
+/// which a contradiction is made.
+fn none_is_silent(folders: &[&str], least: usize, known: usize) {
+    let known = if std::env::var_os("STRADDLE_SOAK").is_some() {
+        known
+    } else {
+        0
+    };
+    let (tried, silent) = silent(folders);
+    println!(
+        "{tried} captures with a line changed, {} silent",
+        silent.len()
+    );
+    assert!(tried >= least, "only {tried}");
+    assert!(
+        silent.len() <= known,
+        "{} of {tried}:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
+}
+
+#[test]
+fn of_windows_esxi_and_raid_controllers() {
+    let folders = [
+        "captured/windows",
+        "captured/powershell",
+        "captured/esxi",
+        "captured/raid",
+        "pastes/windows",
+    ];
+    none_is_silent(&folders, 300, 23);
+}

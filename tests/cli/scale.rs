@@ -1,0 +1,313 @@
+//! Readers and rules are linear in their input: four times the text takes at most five times the instructions.
+//!
+//! Instructions are counted by cachegrind (Debian: valgrind), not timed: they are the same on a busy machine. Texts are grown to
+//! 1 MB and to 4 MB: captures of several readers and the forged texts, or with `STRADDLE_SOAK=1` every capture of the corpus,
+//! where 4 MB have to be read in less than 2 s, too. Counted and timed is the release build.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "the figures are for whoever reads the log of a soak"
+)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use support::repository;
+
+/// Most that four times as long a text may cost.
+const MOST: f64 = 5.0;
+/// What is checked, and how.
+const TEXT: &str = "capture.txt";
+const CHECK: [&str; 4] = ["check", "--as", "text", TEXT];
+/// Lengths of the two texts, in bytes.
+const SIZES: [usize; 2] = [1_000_000, 4_000_000];
+/// Longest rows that repeat are looked for up to this many lines.
+const PERIOD: usize = 40;
+/// In a soak, most seconds for 4 MB.
+const SECONDS: Duration = Duration::from_secs(2);
+/// The longest report on 4 MB, in bytes.
+const LONGEST: usize = 16_000_000;
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            files_below(&path, files);
+        } else if path.extension().is_none_or(|extension| extension != "snap") {
+            files.push(path);
+        }
+    }
+    files.sort();
+}
+
+/// A capture as text, whatever it is written in.
+fn text_of(path: &Path) -> String {
+    let bytes = fs::read(path).expect("readable");
+    match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => {
+            let (units, _) = rest.as_chunks::<2>();
+            let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+            String::from_utf16_lossy(&units)
+        }
+        bytes => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// What a line looks like: its words and numbers alike.
+fn shape(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars() {
+        let class = match c {
+            c if c.is_ascii_digit() => '0',
+            c if c.is_alphabetic() => 'a',
+            c if c.is_whitespace() => ' ',
+            c => c,
+        };
+        if !out.ends_with(class) || !matches!(class, '0' | 'a' | ' ') {
+            out.push(class);
+        }
+    }
+    out
+}
+
+/// Where the rows of data are: the longest run of lines that look alike in turns of so many; all but the first line where
+/// none do.
+fn rows(lines: &[&str]) -> (usize, usize) {
+    let shapes: Vec<String> = lines.iter().map(|line| shape(line)).collect();
+    let mut best = (
+        0,
+        usize::from(lines.len() > 1),
+        lines.len().saturating_sub(1).max(1),
+    );
+    for period in 1..=PERIOD.min(lines.len() / 2) {
+        let mut at = 0;
+        while at + period < lines.len() {
+            let alike = (at..lines.len() - period).take_while(|i| shapes[*i] == shapes[i + period]);
+            let run = alike.count();
+            let is_text = lines[at..at + period]
+                .iter()
+                .any(|line| !line.trim().is_empty());
+            if run >= period && is_text && run > best.0 {
+                best = (run, at, period);
+            }
+            at += run.max(1);
+        }
+    }
+    (best.1, best.2)
+}
+
+/// `text` with its rows repeated in place up to `size` bytes; their first number is counted on when `counted`.
+fn grown(text: &str, size: usize, counted: bool) -> String {
+    let broken;
+    let text = if text.lines().count() < 3 {
+        // JSON in one line.
+        broken = text.replace("},", "},\n").replace('[', "[\n");
+        &broken
+    } else {
+        text
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let (at, count) = rows(&lines);
+    let end = (at + count).min(lines.len());
+    let mut out = lines[..end].join("\n") + "\n";
+    let rest: usize = lines[end..].iter().map(|line| line.len() + 1).sum();
+    let mut number = 0_u64;
+    while out.len() + rest < size {
+        number += 1;
+        for line in &lines[at..end] {
+            let digits = line.find(|c: char| c.is_ascii_digit()).filter(|_| counted);
+            match digits {
+                Some(first) => {
+                    let len = line[first..].bytes().take_while(u8::is_ascii_digit).count();
+                    let value: u64 = line[first..first + len].parse().unwrap_or(0);
+                    let value = value.wrapping_add(number) % 1_000_000;
+                    out += &format!("{}{value}{}\n", &line[..first], &line[first + len..]);
+                }
+                None => out += &format!("{line}\n"),
+            }
+        }
+    }
+    out + &lines[end..].join("\n") + "\n"
+}
+
+/// The release build, made where it is not there yet.
+fn program() -> PathBuf {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "--package", "straddle-cli"])
+        .current_dir(repository())
+        .status()
+        .expect("cargo runs");
+    assert!(built.success(), "the release build failed");
+    let here = Path::new(env!("CARGO_BIN_EXE_straddle"));
+    let folder = here.ancestors().nth(2).expect("a target folder");
+    folder.join("release").join("straddle")
+}
+
+/// One check: how much it reported, in bytes, and how often the processor executed an instruction.
+fn counted(program: &Path, folder: &Path) -> (usize, u64) {
+    let counts = folder.join("counts");
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--quiet"])
+        .arg(format!("--cachegrind-out-file={}", counts.display()))
+        .arg(program)
+        .args(CHECK)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("this test needs `valgrind` of the Debian package valgrind: {error}")
+        });
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code().is_some_and(|code| code <= 2),
+        "{stderr}"
+    );
+    let counts = fs::read_to_string(counts).expect("what cachegrind counted");
+    let total = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("summary: "));
+    let total = total.and_then(|n| n.trim().parse().ok());
+    (output.stdout.len(), total.expect("a number"))
+}
+
+/// Text made so that it costs time, and not only rows that repeat.
+fn hostile(size: usize) -> Vec<(&'static str, String)> {
+    let counted = |line: &dyn Fn(usize) -> String| {
+        let mut text = String::new();
+        for number in 0.. {
+            if text.len() >= size {
+                break;
+            }
+            text += &line(number);
+        }
+        text
+    };
+    let detail = "/dev/md0:\n           Version : 1.2\n        Raid Level : raid5\n      Raid Devices : 9\n\n    Number   Major   Minor   RaidDevice State\n";
+    vec![
+        (
+            "mdadm members",
+            detail.to_owned() + &counted(&|n| format!("   {n} 8 {n} {n} active sync /dev/sd{n}\n")),
+        ),
+        (
+            "truncated sfdisk",
+            counted(&|n| {
+                format!(
+                    "{{\"partitiontable\":{{\"device\":\"/dev/sda\",\"partitions\":[{{\"node\":\"/dev/sda{n}\"\n"
+                )
+            }),
+        ),
+        ("objects", counted(&|n| format!("{{\"a{n}\": [\n"))),
+        ("arrays", counted(&|_| "[1,\n".to_owned())),
+        (
+            "serial numbers",
+            "smartctl 7.0 [x]\n=== START OF INFORMATION SECTION ===\n".to_owned()
+                + &counted(&|n| format!("Serial Number: S{n}\n")),
+        ),
+    ]
+}
+
+/// Captures that stand for the others: JSON of ESXi and of sfdisk, a table of PowerShell, a session of DiskPart, LVM, a list of
+/// records of WMI.
+const SAMPLE: [&str; 6] = [
+    "esxi/esxcli-capacity-list.json",
+    "linux/sfdisk-json-extended.txt",
+    "powershell/get-partition-table-properties.txt",
+    "volumes/lvm-json-cut.txt",
+    "windows/diskpart-2003-session.txt",
+    "windows/wmic-logicaldisk-list.txt",
+];
+
+/// A text that can be made as long as one likes.
+enum Case {
+    Capture(PathBuf),
+    Forged(usize),
+}
+
+impl Case {
+    fn of_length(&self, size: usize) -> (String, String) {
+        match self {
+            Case::Capture(path) => (
+                path.display().to_string(),
+                grown(&text_of(path), size, true),
+            ),
+            Case::Forged(index) => {
+                let (name, text) = hostile(size).swap_remove(*index);
+                (name.to_owned(), text)
+            }
+        }
+    }
+}
+
+/// What is wrong with the costs of a case, if anything is; with its seconds, too, where they are `timed`.
+fn costs(case: &Case, program: &Path, timed: bool) -> Option<String> {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let mut counts = [0; 2];
+    let mut said = String::new();
+    let mut report = 0;
+    for (size, count) in SIZES.into_iter().zip(&mut counts) {
+        let (name, text) = case.of_length(size);
+        fs::write(folder.path().join(TEXT), text).expect("a scratch file");
+        (report, *count) = counted(program, folder.path());
+        said = name;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]
+    let ratio = counts[1] as f64 / counts[0] as f64;
+    said += &format!(": {counts:?} instructions, {ratio:.2} times, {report} bytes of report");
+    let mut is_slow = false;
+    if timed {
+        let took = seconds(program, folder.path());
+        said += &format!(", {took:?}");
+        is_slow = took > SECONDS;
+    }
+    eprintln!("{said}");
+    (ratio > MOST || report > LONGEST || is_slow).then_some(said)
+}
+
+/// How long the check of the text in `folder` takes: the shortest of three runs, as others use the machine, too.
+fn seconds(program: &Path, folder: &Path) -> Duration {
+    let runs = (0..3).map(|_| {
+        let start = Instant::now();
+        let mut check = Command::new(program);
+        check.args(CHECK).current_dir(folder).stdin(Stdio::null());
+        check.output().expect("the release build runs");
+        start.elapsed()
+    });
+    runs.min().expect("three runs")
+}
+
+#[test]
+fn four_times_the_text_takes_at_most_five_times_the_instructions() {
+    let soak = std::env::var_os("STRADDLE_SOAK").is_some();
+    let captured = repository().join("tests/captured");
+    let mut files = Vec::new();
+    if soak {
+        files_below(&captured, &mut files);
+        assert!(files.len() > 200, "{}", files.len());
+    } else {
+        files.extend(SAMPLE.map(|name| captured.join(name)));
+    }
+    let forged = (0..hostile(0).len()).map(Case::Forged);
+    let cases: Vec<Case> = files.into_iter().map(Case::Capture).chain(forged).collect();
+    let program = program();
+    let next = AtomicUsize::new(0);
+    let failures: Mutex<Vec<String>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let failure = costs(case, &program, soak);
+                    failures.lock().expect("no panic").extend(failure);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no panic");
+    assert!(failures.is_empty(), "{failures:#?}");
+}

@@ -1,0 +1,213 @@
+//! Named runs of what takes too long for every commit, and the archive of the last run of each.
+
+mod fuzz;
+mod tests;
+
+use anyhow::{Result, bail};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::run::output;
+use fuzz::Group;
+use tests::Test;
+
+/// Where the last runs are kept.
+const ARCHIVE: &str = "tests/soak";
+
+/// A run.
+struct Soak {
+    name: &'static str,
+    what: &'static str,
+    how: How,
+}
+
+/// How a run is made.
+enum How {
+    /// Targets of a group, so many minutes in total unless said otherwise.
+    Fuzz(Group, u64),
+    /// The long form of tests.
+    Test(Test),
+}
+
+/// What a run came to.
+struct Outcome {
+    /// In Markdown.
+    report: String,
+    /// What went wrong, if anything.
+    failure: Option<String>,
+}
+
+/// All runs, in the order in which `all` makes them.
+const SOAKS: &[Soak] = &[
+    Soak {
+        name: "swaps",
+        what: "every kind of swap of test file or journal at every stop of bench, sqlio and diskspd",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "swaps",
+            filter: "",
+        }),
+    },
+    Soak {
+        name: "names",
+        what: "every hostile name with every script of fix that runs here",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "fix_names",
+            filter: "",
+        }),
+    },
+    Soak {
+        name: "scale",
+        what: "every capture at 1 MB and 4 MB: instructions, seconds, length of the report",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "scale",
+            filter: "",
+        }),
+    },
+    Soak {
+        name: "secrets",
+        what: "captures of a host with a secret at every place that a reader touches",
+        how: How::Test(Test {
+            package: "straddle-sources",
+            program: "capture_secrets",
+            filter: "",
+        }),
+    },
+    Soak {
+        name: "fuzz-bench",
+        what: "fuzzes journals and other tools' command lines",
+        how: How::Fuzz(Group::Bench, 8),
+    },
+    Soak {
+        name: "fuzz-captured",
+        what: "fuzzes the readers of captured text",
+        how: How::Fuzz(Group::Captured, 60),
+    },
+    Soak {
+        name: "fuzz-containers",
+        what: "fuzzes virtual disks and what is in them",
+        how: How::Fuzz(Group::Containers, 30),
+    },
+    Soak {
+        name: "fuzz-predict",
+        what: "fuzzes profiles, studies and scenarios",
+        how: How::Fuzz(Group::Predict, 8),
+    },
+    Soak {
+        name: "fuzz-volumes",
+        what: "fuzzes arrays, volume managers and encryption",
+        how: How::Fuzz(Group::Volumes, 60),
+    },
+    Soak {
+        name: "fuzz",
+        what: "fuzzes every target",
+        how: How::Fuzz(Group::All, 120),
+    },
+];
+
+/// Prints the runs, and what their archive says of the last one.
+pub(crate) fn list() -> Result<()> {
+    println!("cargo xtask soak NAME [MINUTES] | all\n");
+    for soak in SOAKS {
+        let last = std::fs::read_to_string(archive(soak.name)).unwrap_or_default();
+        let last = last.lines().find(|line| line.starts_with("Date "));
+        // Machine and length are for readers of the archive.
+        let last = last.map_or_else(
+            || "never".to_owned(),
+            |line| {
+                let begin: Vec<&str> = line.splitn(3, ", ").take(2).collect();
+                let result = line.split_once("Result: ").map_or("", |(_, result)| result);
+                format!("{} {result}", begin.join(", "))
+            },
+        );
+        println!("  {:<16} {}", soak.name, soak.what);
+        println!("  {:<16} {last}", "");
+    }
+    println!("\nMINUTES is for fuzzing: how long all targets of a group take together.");
+    Ok(())
+}
+
+/// Makes one run, or all, and archives what came of it.
+pub(crate) fn run(name: &str, minutes: Option<u64>) -> Result<()> {
+    let soaks: Vec<&Soak> = SOAKS
+        .iter()
+        .filter(|soak| name == "all" || soak.name == name)
+        .collect();
+    if soaks.is_empty() {
+        let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
+        bail!(
+            "there is no run `{name}`; there are all, {}",
+            names.join(", ")
+        );
+    }
+    let mut failures = Vec::new();
+    for soak in soaks {
+        if let Some(failure) = one(soak, minutes)? {
+            failures.push(format!("{}: {failure}", soak.name));
+        }
+    }
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\n"));
+    }
+    Ok(())
+}
+
+fn archive(name: &str) -> PathBuf {
+    PathBuf::from(format!("{ARCHIVE}/{name}.md"))
+}
+
+/// Makes a run; what went wrong in it, if anything.
+fn one(soak: &Soak, minutes: Option<u64>) -> Result<Option<String>> {
+    let commit = command("git", &["describe", "--always", "--dirty"])?;
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() & 0xffff_ffff;
+    let began = Instant::now();
+    let (outcome, seed) = match &soak.how {
+        How::Fuzz(group, usual) => (
+            fuzz::run(*group, minutes.unwrap_or(*usual), seed)?,
+            seed.to_string(),
+        ),
+        How::Test(test) => (
+            tests::run(test)?,
+            "none, it is the same each time".to_owned(),
+        ),
+    };
+    let result = match &outcome.failure {
+        None => "passed".to_owned(),
+        Some(failure) => format!("FAILED: {failure}"),
+    };
+    let mut text = format!("# Last run of `cargo xtask soak {}`\n\n", soak.name);
+    let _ = writeln!(
+        text,
+        "Date {}, commit {commit}, {}; {} s; seed {seed}. Result: {result}.\n\n{}",
+        command("date", &["--utc", "+%Y-%m-%d"])?,
+        machine()?,
+        began.elapsed().as_secs(),
+        outcome.report.trim_end(),
+    );
+    std::fs::create_dir_all(ARCHIVE)?;
+    std::fs::write(archive(soak.name), text)?;
+    println!("soak: {}: {result}", soak.name);
+    Ok(outcome.failure)
+}
+
+fn command(program: &str, args: &[&str]) -> Result<String> {
+    Ok(output(Command::new(program).args(args))?.trim().to_owned())
+}
+
+/// Processor and number of cores.
+fn machine() -> Result<String> {
+    let info = std::fs::read_to_string("/proc/cpuinfo")?;
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism()?;
+    Ok(format!(
+        "{}, {cores} cores",
+        model.trim_start_matches(['\t', ' ', ':'])
+    ))
+}
