@@ -17,8 +17,8 @@ mod verify;
 mod worth;
 
 pub use effort::{Effort, How};
-pub use plan::{Ask, Cost, Cure, Left, Plan, Step, plan};
-pub use situation::Situation;
+pub use plan::{Ask, Cost, Cure, Left, Plan, Step, has_steps, plan};
+pub use situation::{Known, Situation};
 pub use supposed::{Alternative, Question, Unknown, settle};
 pub use survival::{Kept, Reader, Sample, Survival, sha256};
 pub use verify::{Before, Outcome, Unverifiable, Verification, verify};

@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Ratio, Unit};
 use straddle_rules::{Code, Context, Finding, Options, Severity};
@@ -8,6 +7,7 @@ use straddle_stack::{Key, LayerId, OddityKind, Stack};
 
 use crate::change::{Change, KINDS, Proposal};
 use crate::script::{self, Traffic};
+use crate::situation::Known;
 use crate::{Effort, How, Situation, Survival, Worth, supposed};
 
 /// What the user asked for.
@@ -137,19 +137,32 @@ pub struct Left {
 #[must_use]
 pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     let stack = supposed::by_models(stack);
-    let mut plan = draft(&stack, ask);
-    let mut ask = Cow::Borrowed(ask);
+    let mut ask = brief(ask);
+    let mut plan = draft(&stack, &ask);
     let optional = optional(&stack, &ask, &plan);
     if !optional.is_empty() {
         let is_optional = |step: &Step| optional.contains(&(step.layer, step.kind));
         let steps = plan.steps.into_iter().filter(is_optional).collect();
-        ask.to_mut().without = optional.clone();
+        ask.without.clone_from(&optional);
         plan = draft(&stack, &ask);
         plan.optional = steps;
     }
     plan.worth = supposed::judge(&stack, &ask, &plan);
     plan.survival = Survival::of(&stack, &plan.after, &plan.steps);
     plan
+}
+
+/// Whether a plan for this has any step, which is known long before its verdict.
+#[must_use]
+pub fn has_steps(stack: &Stack, ask: &Ask) -> bool {
+    !draft(&supposed::by_models(stack), &brief(ask)).is_empty()
+}
+
+/// The same without what findings say at length: a plan shows none of it.
+fn brief(ask: &Ask) -> Ask {
+    let mut ask = ask.clone();
+    ask.options.in_full = false;
+    ask
 }
 
 /// The steps that move data for nothing that has a price, where others do it for what has one. What STR203 and STR616 say has a
@@ -202,7 +215,7 @@ pub(crate) fn draft(stack: &Stack, ask: &Ask) -> Plan {
             let situation = Situation {
                 stack: &after,
                 context: &context,
-                findings: &found.known,
+                known: &found.known,
                 ask,
             };
             let new = layers
@@ -242,42 +255,39 @@ pub(crate) fn draft(stack: &Stack, ask: &Ask) -> Plan {
 /// What the rules say of the stack as it is, and of the copy.
 struct Found {
     now: Vec<Finding>,
-    /// A change below may put what rests on it off a grid that it was on.
-    then: Vec<Finding>,
+    /// Once a change was made to the copy: one below may put what rests on it off a grid that it was on.
+    then: Option<Vec<Finding>>,
     /// Those of now, and what is new then.
-    known: Vec<Finding>,
+    known: Known,
 }
 
 impl Found {
     fn new(stack: &Stack, ask: &Ask) -> Found {
         let now = straddle_rules::check(&Context::new(stack, &ask.options));
         Found {
-            then: now.clone(),
-            known: now.clone(),
+            known: Known::of(&now),
+            then: None,
             now,
         }
     }
 
     fn again(&mut self, after: &Stack, ask: &Ask) {
-        self.then = straddle_rules::check(&Context::new(after, &ask.options));
-        let now = places(&self.now);
-        let new = self
-            .then
-            .iter()
-            .filter(|then| !now.contains_key(&place(then)));
-        self.known = self.now.iter().chain(new).cloned().collect();
+        let then = straddle_rules::check(&Context::new(after, &ask.options));
+        self.known = Known::of(&self.now);
+        self.known.add_new(&then);
+        self.then = Some(then);
+    }
+
+    fn then(&self) -> &[Finding] {
+        self.then.as_deref().unwrap_or(&self.now)
     }
 
     /// The layers on which, or on what rests directly on them, there are findings that `codes` name.
     fn about(&self, stack: &Stack, codes: &[Code]) -> BTreeSet<LayerId> {
-        let known = self
-            .known
-            .iter()
-            .filter(|finding| codes.contains(&finding.code));
+        let known = self.known.iter().filter(|(_, code)| codes.contains(code));
         known
-            .flat_map(|finding| {
-                std::iter::once(finding.layer)
-                    .chain(stack.layer(finding.layer).below.iter().copied())
+            .flat_map(|(layer, _)| {
+                std::iter::once(layer).chain(stack.layer(layer).below.iter().copied())
             })
             .collect()
     }
@@ -315,7 +325,7 @@ fn levels(stack: &Stack) -> Vec<Vec<LayerId>> {
 
 /// What the steps come to.
 fn outcome(stack: &Stack, after: Stack, found: &Found, steps: Vec<Step>, ask: &Ask) -> Plan {
-    let (before, then) = (places(&found.now), places(&found.then));
+    let (before, then) = (places(&found.now), places(found.then()));
     let gone = found
         .now
         .iter()
@@ -328,7 +338,7 @@ fn outcome(stack: &Stack, after: Stack, found: &Found, steps: Vec<Step>, ask: &A
     let cured: Vec<Cure> = promised.into_iter().map(cure).collect();
     let unpromised = other.into_iter().map(cure).collect();
     let by_hand = by_hand(&steps);
-    let left = found.then.iter().map(|then| {
+    let left = found.then().iter().map(|then| {
         let before = before.get(&place(then)).copied();
         Left {
             finding: Cure::of(&after, before.unwrap_or(then), Some(then)),

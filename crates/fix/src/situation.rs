@@ -1,9 +1,43 @@
+use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Error, Grid};
 use straddle_predict::decision;
-use straddle_rules::{Code, Context, Finding};
+use straddle_rules::{Code, Context, Finding, Severity};
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::{Ask, How};
+
+/// What the rules found, for changes to ask about: the highest severity of each rule about each layer.
+#[derive(Clone, Debug, Default)]
+pub struct Known(BTreeMap<(LayerId, Code), Severity>);
+
+impl Known {
+    pub(crate) fn of(findings: &[Finding]) -> Known {
+        let mut known = Known::default();
+        for Finding {
+            layer,
+            code,
+            severity,
+            ..
+        } in findings
+        {
+            let worst = known.0.entry((*layer, *code)).or_insert(*severity);
+            *worst = (*worst).max(*severity);
+        }
+        known
+    }
+
+    /// Takes up what was found besides; what is known already stays as it is.
+    pub(crate) fn add_new(&mut self, findings: &[Finding]) {
+        for (place, severity) in Known::of(findings).0 {
+            self.0.entry(place).or_insert(severity);
+        }
+    }
+
+    /// What was found, and on which layer.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (LayerId, Code)> {
+        self.0.keys().copied()
+    }
+}
 
 /// What a change is proposed for: the stack with all changes below made already, and what was found on it as it is.
 pub struct Situation<'a> {
@@ -12,22 +46,25 @@ pub struct Situation<'a> {
     /// What the rules see of it.
     pub context: &'a Context<'a>,
     /// What was found on the stack as it is now, and what the steps so far bring about besides.
-    pub findings: &'a [Finding],
+    pub known: &'a Known,
     /// What the user asked for.
     pub ask: &'a Ask,
 }
 
 impl<'a> Situation<'a> {
-    /// The findings about `layer` that have one of these codes.
-    pub fn findings(&self, layer: LayerId, codes: &'a [Code]) -> impl Iterator<Item = &'a Finding> {
-        let findings = self.findings.iter();
-        findings.filter(move |finding| finding.layer == layer && codes.contains(&finding.code))
+    /// The highest severity of what was found on `layer` with one of these codes.
+    #[must_use]
+    pub fn severity(&self, layer: LayerId, codes: &[Code]) -> Option<Severity> {
+        let known = codes
+            .iter()
+            .filter_map(|code| self.known.0.get(&(layer, *code)));
+        known.copied().max()
     }
 
     /// True when one of these codes was found on `layer`.
     #[must_use]
-    pub fn found(&self, layer: LayerId, codes: &'a [Code]) -> bool {
-        self.findings(layer, codes).next().is_some()
+    pub fn found(&self, layer: LayerId, codes: &[Code]) -> bool {
+        self.severity(layer, codes).is_some()
     }
 
     /// Layers that rest directly on `layer`, in the order of the stack.

@@ -105,7 +105,7 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     }
     let mut roots = stack.roots();
     let is_text = roots.any(|root| !platform_of(stack, root).is_empty());
-    let layers = stack.layers();
+    let mut layers = stack.iter().map(|(_, layer)| layer);
     let is_told = |layer: &Layer| layer.below.is_empty() && layer.attributes.is_empty();
     let failed = |layer: &Layer| {
         let unreadable = |kind| matches!(kind, OddityKind::Unreadable | OddityKind::Missing);
@@ -113,9 +113,9 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     };
     let why = if is_text {
         Why::NoStart
-    } else if layers.iter().any(failed) {
+    } else if layers.clone().any(failed) {
         Why::Unreadable
-    } else if layers.iter().all(is_told) {
+    } else if layers.all(is_told) {
         Why::Unrecognised
     } else {
         Why::NoStart

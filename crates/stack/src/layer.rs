@@ -172,7 +172,8 @@ impl Layer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Stack {
-    layers: Vec<Layer>,
+    /// Shared between copies of a stack until one of them changes a layer: plans are made by trying changes on copies.
+    layers: Vec<Arc<Layer>>,
     #[serde(skip)]
     upper: Upper,
 }
@@ -191,22 +192,22 @@ impl Stack {
         let id = LayerId(self.layers.len());
         layer.below.retain(|below| below.0 < id.0);
         self.upper.push(id, &layer);
-        self.layers.push(layer);
+        self.layers.push(Arc::new(layer));
         id
     }
 
     /// All layers, lowest first.
     #[must_use]
-    pub fn layers(&self) -> &[Layer] {
+    pub fn layers(&self) -> &[Arc<Layer>] {
         &self.layers
     }
 
     /// All layers with their names.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (LayerId, &Layer)> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (LayerId, &Layer)> + Clone {
         self.layers
             .iter()
             .enumerate()
-            .map(|(index, layer)| (LayerId(index), layer))
+            .map(|(index, layer)| (LayerId(index), layer.as_ref()))
     }
 
     /// The layer named `id`.
@@ -224,7 +225,7 @@ impl Stack {
     /// When `id` belongs to another stack.
     pub fn layer_mut(&mut self, id: LayerId) -> &mut Layer {
         self.upper.forget();
-        &mut self.layers[id.0]
+        Arc::make_mut(&mut self.layers[id.0])
     }
 
     /// The layers that rest directly on `id`, in order.

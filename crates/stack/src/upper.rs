@@ -1,13 +1,13 @@
 //! What rests on each layer, kept so that nobody looks through all layers for it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Layer, LayerId};
 
 /// For each layer, those that rest directly on it, in order. It is made when it is first asked for, and follows from the
-/// layers: two stacks of the same layers are the same, whether it was made or not.
+/// layers: two stacks of the same layers are the same, whether it was made or not. Copies of a stack share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Upper(OnceLock<Vec<Vec<LayerId>>>);
+pub(crate) struct Upper(OnceLock<Arc<Vec<Vec<LayerId>>>>);
 
 impl PartialEq for Upper {
     fn eq(&self, _: &Upper) -> bool {
@@ -19,13 +19,13 @@ impl Eq for Upper {}
 
 impl Upper {
     /// The layers that rest directly on `id`.
-    pub(crate) fn on(&self, id: LayerId, layers: &[Layer]) -> &[LayerId] {
+    pub(crate) fn on(&self, id: LayerId, layers: &[Arc<Layer>]) -> &[LayerId] {
         let upper = self.0.get_or_init(|| {
             let mut upper = vec![Vec::new(); layers.len()];
             for (index, layer) in layers.iter().enumerate() {
                 enter(&mut upper, LayerId::new(index), layer);
             }
-            upper
+            Arc::new(upper)
         });
         upper.get(id.index()).map_or(&[], Vec::as_slice)
     }
@@ -33,6 +33,7 @@ impl Upper {
     /// Follows a layer that is put on top.
     pub(crate) fn push(&mut self, id: LayerId, layer: &Layer) {
         if let Some(upper) = self.0.get_mut() {
+            let upper = Arc::make_mut(upper);
             upper.push(Vec::new());
             enter(upper, id, layer);
         }

@@ -99,9 +99,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         .zip(&from)
         .any(|(grid, start)| !grid.contains(*start));
     // Offsets that differ cost nothing while each is on every grid below: a note.
-    let differs = situation
-        .findings(id, DIFFER)
-        .any(|finding| finding.severity > Severity::Note);
+    let differs = situation.severity(id, DIFFER) > Some(Severity::Note);
     let movable = !matches!(version.as_str(), "1.0" | "0.90");
     let moves = (is_off || differs) && movable;
     if !moves && unit_from == unit_to {

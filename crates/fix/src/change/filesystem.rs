@@ -114,7 +114,7 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
     let layer = situation.stack.layer(id);
     let family = Family::of(layer).filter(|_| layer.kind == LayerKind::Filesystem)?;
     let device = situation.stack.only_below(id)?;
-    let found = |code: u16| situation.findings(id, CURES).any(|f| f.code == Code(code));
+    let found = |code: u16| situation.found(id, &[Code(code)]);
     if !CURES.iter().any(|code| found(code.0)) {
         return None;
     }
@@ -203,7 +203,7 @@ fn allocation_unit(
             asked.get().is_power_of_two() && (family.limits().0..=65_536).contains(&asked.get());
         return fits.then_some(asked);
     }
-    let found = |code: u16| situation.findings(id, CURES).any(|f| f.code == Code(code));
+    let found = |code: u16| situation.found(id, &[Code(code)]);
     let (least, most) = family.limits();
     let mut wanted = old.get();
     if found(305) {

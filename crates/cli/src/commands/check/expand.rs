@@ -166,7 +166,7 @@ pub(super) fn sets(
     };
     // Of nearly all files there is nothing more to ask.
     let is_member = |layer: &Layer| layer.attribute(Key::MemberOf).is_some();
-    if !stack.layers().iter().any(is_member) {
+    if !stack.iter().any(|(_, layer)| is_member(layer)) {
         return Vec::new();
     }
     let mut sets = Vec::new();

@@ -64,7 +64,7 @@ impl Next {
             .findings
             .iter()
             .filter(|f| f.severity >= Severity::Warning);
-        dear.any(cures) && !fix::plan(&checked.stack, &self.ask).is_empty()
+        dear.any(cures) && fix::has_steps(&checked.stack, &self.ask)
     }
 }
 
