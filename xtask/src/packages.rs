@@ -78,7 +78,6 @@ const TESTS: &[(&str, &str)] = &[
         "strace",
         "proves that targets are opened read-only and how much is read",
     ),
-    ("shellcheck", "lints the scripts of repair plans"),
     (
         "smartmontools",
         "smartctl: a command of the rules' pages, in the lab",

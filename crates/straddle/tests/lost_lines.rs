@@ -221,3 +221,9 @@ fn of_windows_esxi_and_raid_controllers() {
     ];
     none_is_silent(&folders, 300, 23);
 }
+
+#[test]
+fn of_linux() {
+    let folders = ["captured/linux", "captured/volumes", "pastes/linux"];
+    none_is_silent(&folders, 300, 0);
+}
