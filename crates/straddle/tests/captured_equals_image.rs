@@ -772,12 +772,12 @@ fn check_case(case: &Case, folder: &Path) -> Vec<String> {
         report(&name, compare(&image, &stack));
         if tool.filesystems {
             // Parted does not know an ext filesystem again whose blocks are smaller than sectors.
-            let known = |layer: &&Layer| {
+            let known = |(_, layer): &(LayerId, &Layer)| {
                 let block = layer.bytes(Key::BlockSize).map(|block| block.value.get());
                 let small = block.is_some_and(|block| block < case.sector());
                 layer.kind == LayerKind::Filesystem && !small
             };
-            let count = |stack: &Stack| stack.layers().iter().filter(known).count();
+            let count = |stack: &Stack| stack.iter().filter(known).count();
             if count(&image) != count(&stack) {
                 report(&name, vec!["not all filesystems are told".to_owned()]);
             }

@@ -256,7 +256,7 @@ fn left_over_filesystems_are_not_on_members() {
                     let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
                     let is_free = |layer: &Layer| layer.kind != LayerKind::Filesystem;
                     assert!(
-                        !found.is_empty() && stack.layers().iter().all(is_free),
+                        !found.is_empty() && stack.iter().all(|(_, layer)| is_free(layer)),
                         "{} with {what}: {names:?}",
                         path.display()
                     );

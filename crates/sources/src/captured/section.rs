@@ -489,6 +489,7 @@ fn dispatch_records(
 ) -> bool {
     let mut known = false;
     let mut rest = records;
+    records::tell_cut(records, notes);
     while let Some(first) = rest.first() {
         let reader = reader_of(first, found.tools);
         let same = |record: &Record<'_>| match (reader_of(record, found.tools), reader) {

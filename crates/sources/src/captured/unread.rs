@@ -33,12 +33,15 @@ pub(super) fn prints(command: &Command<'_>) -> bool {
     if matches!(program.as_str(), "pvs" | "vgs" | "lvs" | "lsblk") {
         return true;
     }
-    let of_linux = super::TOOLS.iter().filter(|tool| tool.platform == "linux");
-    of_linux.flat_map(|tool| tool.commands).any(|known| {
+    // What Windows' programs print is known by its columns alone.
+    let of_hosts = super::TOOLS
+        .iter()
+        .filter(|tool| matches!(tool.platform, "linux" | "esxi"));
+    of_hosts.flat_map(|tool| tool.commands).any(|known| {
         let mut words = known.split(' ');
         let second = words
             .next()
-            .filter(|first| *first == program)
+            .filter(|first| first.eq_ignore_ascii_case(&program))
             .and(words.next());
         second.is_some_and(|second| {
             !second.starts_with(char::is_uppercase) && command.words.contains(&second)

@@ -57,7 +57,7 @@ fn stack(things: Vec<Thing>) -> Stack {
 }
 
 fn of_kind(stack: &Stack, kind: LayerKind) -> Vec<&Layer> {
-    let layers = stack.layers().iter();
+    let layers = stack.iter().map(|(_, layer)| layer);
     layers.filter(|layer| layer.kind == kind).collect()
 }
 

@@ -145,6 +145,10 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
             _ => {}
         }
     }
+    if segments.is_empty() {
+        let detail = "where its data begin was not captured, or is cut";
+        notes.remark(OddityKind::Missing, detail, first);
+    }
     note(device, Vec::new(), &header, segments, notes);
 }
 

@@ -99,6 +99,21 @@ fn reports(json: &Json<'_>, context: &Context<'_>, notes: &mut Notes<'_>) {
 
 fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
     let rows = lvm_table::rows(section.lines);
+    if let ([], Some(heading)) = (rows.as_slice(), section.lines.first()) {
+        let detail = "no row stands below this heading: what it names was lost";
+        notes.remark(OddityKind::Missing, detail, heading);
+    }
+    // Where its data begin is known of every physical volume.
+    let asked = section
+        .lines
+        .first()
+        .filter(|line| line.text.contains("1st PE"));
+    for row in rows.iter().filter(|row| row.get("pe_start").is_none()) {
+        if let (Some(_), Some(field)) = (asked, row.fields.last()) {
+            let detail = "the row is cut off: where its data begin is not known";
+            notes.remark(OddityKind::Truncated, detail, &field.line);
+        }
+    }
     let units = Units::of(&section.context);
     let is_about = |key: &str| rows.first().is_some_and(|row| row.get(key).is_some());
     let (none, all_of): (&[Record<'_>], &[Record<'_>]) = (&[], &rows);

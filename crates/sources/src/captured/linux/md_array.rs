@@ -1,7 +1,9 @@
 //! What the tools of Linux software RAID say about an array, however they print it.
 
-use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, Interval, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{
+    Fact, GridFact, GridRole, Interval, Key, Layer, LayerKind, Oddity, OddityKind, Value,
+};
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
@@ -130,9 +132,18 @@ impl<'t> Array<'t> {
         }
         let layout = self.layout.map(|(layout, _)| layout);
         let chunk = self.chunk.map(|(chunk, line)| notes.said(&line, chunk));
-        if let Some(chunk) = &chunk
-            && !level.is_empty()
-        {
+        if let (Some(chunk), Some((_, line)), true) = (&chunk, self.chunk, level.is_empty()) {
+            // Only levels with stripes have chunks.
+            let detail = "its level was not captured, or is cut";
+            thing
+                .remarks
+                .push(Oddity::at(OddityKind::Missing, detail, notes.source(&line)));
+            let grid = chunk.clone().map(Grid::new);
+            thing.grids.push(GridFact {
+                role: GridRole::StripeUnit,
+                grid,
+            });
+        } else if let Some(chunk) = &chunk {
             let mut layer = Layer::new(LayerKind::Array, "");
             add_stripes(&mut layer, Shape::of(level, layout, count), chunk, count);
             thing.grids.append(&mut layer.grids);

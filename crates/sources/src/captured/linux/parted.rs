@@ -37,14 +37,14 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     readers: &[
         Reader::Text {
-            // The line of the disk stands for itself where the first one is lost.
-            anchors: &[Anchor::Start("BYT;"), Anchor::Loose("/dev/")],
+            // The line of the disk stands for itself, as the one above it may be lost.
+            anchors: &[Anchor::Start("BYT;"), Anchor::Start("/")],
             begins: |lines| lines[0].text.trim() == "BYT;" || is_disk(&lines[0]),
             read: machine,
         },
         Reader::Text {
             anchors: &[Anchor::Within(": "), Anchor::Within("：")],
-            begins: |lines| heading(lines).is_some(),
+            begins: |lines| heading(lines).is_some() || is_nameless(lines),
             read: people,
         },
         Reader::Json {
@@ -370,14 +370,27 @@ fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
     disk.note(notes);
 }
 
-/// `Disk /dev/sda: 500GB`, with a line soon behind it that ends in two sizes of sectors.
-fn heading<'t>(lines: &[Line<'t>]) -> Option<(&'t str, &'t str, usize)> {
+/// `Disk /dev/sda: 500GB`, with a line soon behind it that ends in two sizes of sectors, or where that was lost, with rows.
+fn heading<'t>(lines: &[Line<'t>]) -> Option<(&'t str, &'t str)> {
     let (path, size) = fdisk::device_line(lines.first()?)?;
     figure(size, 512).filter(|_| path.starts_with('/') && !size.contains(' '))?;
-    let near = lines.iter().take(4).enumerate().skip(1);
-    let sectors = near.filter(|(_, line)| sector_sizes(line).is_some());
-    let (at, _) = sectors.take(1).next()?;
-    Some((path, size, at))
+    let is_followed =
+        sectors_near(lines).is_some() || lines.iter().take(8).any(|l| row(l).is_some());
+    is_followed.then_some((path, size))
+}
+
+/// `Model: … (scsi)` with sizes of sectors behind it, and between them what is left of the line that names the disk.
+fn is_nameless(lines: &[Line<'_>]) -> bool {
+    let is_model = lines[0].text.trim_end().ends_with(')') && value(&lines[0]).is_some();
+    let named = |line: &Line<'_>| fdisk::device_line(line).is_some();
+    is_model && sectors_near(lines).is_some_and(|at| at < 3 && !lines[..at].iter().any(named))
+}
+
+/// Which of the next lines says how long sectors are.
+fn sectors_near(lines: &[Line<'_>]) -> Option<usize> {
+    let mut near = lines.iter().take(4).skip(1);
+    near.position(|line| sector_sizes(line).is_some())
+        .map(|at| at + 1)
 }
 
 /// `Sector size (logical/physical): 512B/4096B`.
@@ -396,14 +409,20 @@ fn value<'t>(line: &Line<'t>) -> Option<&'t str> {
 
 fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
     let lines = section.lines;
-    let Some((path, size, at)) = heading(lines) else {
-        return;
-    };
-    let sectors = sector_sizes(&lines[at]).map(|(l, p)| (l, p, lines[at]));
-    let label = lines.get(at + 1);
+    let at = sectors_near(lines);
+    let sectors = at.and_then(|at| {
+        let (logical, physical) = sector_sizes(&lines[at])?;
+        Some((logical, physical, lines[at]))
+    });
+    let label = lines.get(at.unwrap_or(0) + 1);
+    let (path, size) = heading(lines).unzip();
+    if path.is_none() {
+        let detail = "the line that names the disk was lost";
+        notes.remark(OddityKind::Missing, detail, &lines[0]);
+    }
     let mut disk = Disk {
-        path: path.to_owned(),
-        size: text(size, &lines[0]),
+        path: path.unwrap_or("disk ?").to_owned(),
+        size: size.and_then(|size| text(size, &lines[0])),
         sectors,
         label: label.and_then(|line| text(value(line)?, line)),
         transport: None,
@@ -412,7 +431,11 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
         partitions: Vec::new(),
     };
     // `Model: ATA Samsung SSD 860 (scsi)`.
-    if let Some(line) = section.before.last()
+    let model = match path {
+        Some(_) => section.before.last(),
+        None => lines.first(),
+    };
+    if let Some(line) = model
         && let Some((_, said)) = line.text.split_once([':', '：'])
         && let Some((model, transport)) = said.trim().trim_end_matches(')').rsplit_once('(')
     {

@@ -5,7 +5,7 @@
 //! Source: gptfdisk `gpt.cc`, `DisplayGPTData`.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, Value};
+use straddle_stack::{GridRole, Interval, Key, OddityKind, Value};
 
 use super::{about, device, fdisk};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -73,6 +73,12 @@ fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
         size: number::shown(&size, Prefix::Binary, Rounding::Any),
         rest: rest.to_vec(),
     })
+}
+
+/// The beginning of a row: nothing but whole numbers, its own, its start, and what is left of its end.
+fn is_cut(line: &Line<'_>) -> bool {
+    let words = || line.text.split_whitespace();
+    (1..4).contains(&words().count()) && words().all(|word| word.parse::<u64>().is_ok())
 }
 
 /// A GPT has room for 128; sgdisk makes larger ones.
@@ -158,7 +164,14 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing.set_text(Key::Model, notes.said(line, model.to_owned()));
     }
     notes.add(thing);
-    for (line, row) in below.iter().filter_map(|line| Some((line, row(line)?))) {
+    for line in below {
+        let Some(row) = row(line) else {
+            if is_cut(line) {
+                let detail = "the row of a partition is cut off, and was not read";
+                notes.remark(OddityKind::Truncated, detail, line);
+            }
+            continue;
+        };
         let mut thing = device::numbered_partition(path, row.number, line, notes);
         let figures = row::Row {
             start: row::exact(row.start, bytes),

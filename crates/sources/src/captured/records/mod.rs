@@ -18,8 +18,11 @@ pub(crate) use shape::{by_shape, from_shapes, is_shifted};
 pub(crate) use table::{from_table, lacks_names};
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use straddle_stack::OddityKind;
 
 use super::text::Line;
+use super::tool::Notes;
 
 /// Most objects of one output that are read.
 pub(crate) const MOST_RECORDS: usize = crate::inventory::MOST_THINGS;
@@ -80,6 +83,32 @@ impl<'t> Record<'t> {
     /// True when it has all these fields.
     pub(crate) fn has(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.get(key).is_some())
+    }
+}
+
+/// Says which rows do not tell where something starts, as others with the same columns do.
+pub(crate) fn tell_cut(records: &[Record<'_>], notes: &mut Notes<'_>) {
+    let starts = |record: &Record<'_>| {
+        let mut keys = ["Offset", "StartingOffset"].iter();
+        keys.any(|key| record.filled(key).is_some())
+    };
+    let Some(whole) = records.iter().find(|record| starts(record)) else {
+        return;
+    };
+    let names: BTreeSet<&str> = whole.fields.iter().map(|field| &*field.key).collect();
+    let is_alike = |record: &Record<'_>| record.fields.iter().all(|f| names.contains(&*f.key));
+    // What a group has in common is said once, and a word that a narrow console wrapped is no row.
+    let is_figure = |field: &&Field<'_>| {
+        let is_common = whole
+            .fields
+            .iter()
+            .any(|f| f.line.number == field.line.number);
+        !is_common && field.value.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    let cut = records.iter().filter(|r| !starts(r) && is_alike(r));
+    for field in cut.filter_map(|record| record.fields.iter().find(is_figure)) {
+        let detail = "the row does not say where it starts, as others do: it may be cut off";
+        notes.remark(OddityKind::Truncated, detail, &field.line);
     }
 }
 

@@ -9,7 +9,7 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
 
 use crate::captured::powershell::shown_start;
-use crate::captured::records::{Field, Record};
+use crate::captured::records::{self, Field, Record};
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::captured::windows::{self, unknown::Unknown};
@@ -76,7 +76,7 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Loose("Name="),
             ],
             begins: |lines| output::is_list(lines) || output::is_cells(&lines[0]),
-            read: |section, notes| read(&output::records(section.lines), &section.context, notes),
+            read: text,
         },
         Reader::Text {
             anchors: &[Anchor::LooseShaped(output::is_bare_row)],
@@ -98,10 +98,16 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Within("FileSystem"),
             ],
             begins: |lines| output::is_table(lines),
-            read: |section, notes| read(&output::records(section.lines), &section.context, notes),
+            read: text,
         },
     ],
 };
+
+fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let records = output::records(section.lines);
+    records::tell_cut(&records, notes);
+    read(&records, &section.context, notes);
+}
 
 fn bare_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
     let first = |line: &Line<'_>| line.text.split_whitespace().next().map(str::to_owned);

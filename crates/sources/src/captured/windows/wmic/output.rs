@@ -146,7 +146,7 @@ fn single_spaced<'t>(lines: &[Line<'t>]) -> Vec<Line<'t>> {
         .windows(2)
         .filter(|pair| !pair[0].is_blank() && pair[1].is_blank());
     let filled = lines.iter().filter(|line| !line.is_blank()).count();
-    let spaced = filled > 3 && blank.count() + 1 >= filled;
+    let spaced = filled > 2 && blank.count() + 1 >= filled;
     let lines = lines.iter().filter(|line| !(spaced && line.is_blank()));
     lines.copied().collect()
 }
