@@ -218,7 +218,10 @@ fn lacks_stripe_unit(layer: &Layer) -> bool {
     }
     match layer.text(Key::Level) {
         // In these no two members take turns.
-        Some(level) => !matches!(level, "mirror" | "linear" | "simple"),
+        Some(level) => !matches!(
+            level,
+            "raid1" | "mirror" | "linear" | "simple" | "jbod" | "multipath" | "container"
+        ),
         None => layer.kind == LayerKind::Device && is_array(layer),
     }
 }

@@ -161,9 +161,10 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     array.name(Space::Device, device);
     let (mut used, mut active) = (None, None);
     let mut below = false;
+    let mut members = Vec::new();
     for line in lines {
-        if below && let Some((name, slot)) = member(line) {
-            array.member(name, Some(slot));
+        if below && let Some(found) = member(line) {
+            members.push(found);
             continue;
         }
         below |= line.text.contains("RaidDevice");
@@ -183,6 +184,14 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     // A container holds arrays and is none.
     if array.level.as_ref().is_some_and(|(l, _)| l == "container") {
         return;
+    }
+    // What is filled in the place of another one is not that one yet.
+    members.sort_by_key(|member| !member.is_active);
+    for member in members {
+        let mut others = array.members.iter();
+        if others.all(|other| other.slot != Some(member.slot)) {
+            array.member(member.device, Some(member.slot));
+        }
     }
     for member in &mut array.members {
         member.size = used;
@@ -214,13 +223,25 @@ fn array_name(array: &mut Array<'_>, value: &str) {
 
 /// `   0       8        0        0      active sync   /dev/sda`: number, major, minor, place, state, device. Spares and
 /// faulty members have no place.
-fn member<'t>(line: &Line<'t>) -> Option<(&'t str, usize)> {
+fn member<'t>(line: &Line<'t>) -> Option<MemberRow<'t>> {
     let mut words = line.text.split_whitespace();
     let slot = words.nth(3)?.parse().ok()?;
     let state: Vec<&str> = words.collect();
     let device = state.last().filter(|word| word.starts_with("/dev/"))?;
-    let works = state.contains(&"active") || state.contains(&"rebuilding");
-    (works && !state.contains(&"replacement")).then_some((*device, slot))
+    let is_active = state.contains(&"active");
+    let works = is_active || state.contains(&"rebuilding");
+    (works && !state.contains(&"replacement")).then_some(MemberRow {
+        device,
+        slot,
+        is_active,
+    })
+}
+
+/// A member in its place.
+struct MemberRow<'t> {
+    device: &'t str,
+    slot: usize,
+    is_active: bool,
 }
 
 fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
@@ -232,7 +253,7 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
         // Version 0.90 prints a table, with `this` before its own row.
         if let Some(row) = line.text.trim_start().strip_prefix("this ") {
             let row = Line { text: row, ..*line };
-            slot = slot.or(member(&row).map(|(_, slot)| slot));
+            slot = slot.or(member(&row).map(|member| member.slot));
             says_role = true;
         }
         let Some((key, value)) = pair(line) else {

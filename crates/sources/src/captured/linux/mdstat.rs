@@ -20,6 +20,9 @@ pub(crate) static TOOL: Tool = Tool {
     }],
 };
 
+/// Marks of what is in no place of the array: failed, spare, journal, what is filled to replace another.
+const NO_PLACE: [&str; 4] = ["(F)", "(S)", "(J)", "(R)"];
+
 /// `md5 : active (auto-read-only) raid5 sdg[2] sdf[1] sde[0]`: name, level, members. Inactive ones have no level.
 fn heading<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str, Vec<&'t str>)> {
     let (name, rest) = line.text.split_once(" : ")?;
@@ -56,7 +59,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     // Numbers follow the order in which members came; they are places as long as none was replaced.
     let works: Vec<(&str, Option<usize>)> = members
         .iter()
-        .filter(|word| !word.contains("(F)") && !word.contains("(S)") && !word.contains("(J)"))
+        .filter(|word| !NO_PLACE.iter().any(|mark| word.contains(mark)))
         .filter_map(|word| {
             let (device, rest) = word.split_once('[')?;
             Some((device, rest.split_once(']')?.0.parse().ok()))
