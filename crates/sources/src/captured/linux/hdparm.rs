@@ -3,8 +3,10 @@
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{GridFact, GridRole, Key, Value};
 
+use super::about;
 use super::disk::Disk;
 use crate::captured::number;
+use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Space};
 
@@ -13,27 +15,40 @@ pub(crate) static TOOL: Tool = Tool {
     platform: "linux",
     commands: &["hdparm -I DEVICE"],
     readers: &[Reader::Text {
-        anchors: &[Anchor::Start("/dev/")],
+        anchors: &[
+            Anchor::Start("/dev/"),
+            // Without its first line.
+            Anchor::Loose("ATA device"),
+            Anchor::Loose("CompactFlash ATA"),
+        ],
         begins: |lines| {
-            let ata =
-                |text: &str| text.starts_with("ATA device") || text.starts_with("CompactFlash ATA");
-            lines[0].text.trim_end().ends_with(':')
-                && lines
-                    .iter()
-                    .skip(1)
-                    .take(3)
-                    .any(|line| ata(line.text.trim_start()))
+            let is_named = lines[0].text.trim_end().ends_with(':');
+            is_ata(&lines[0]) || is_named && lines.iter().take(4).any(is_ata)
         },
         read,
     }],
 };
 
+const PROGRAMS: [&str; 1] = ["hdparm"];
+
+/// `ATA device, with non-removable media`.
+fn is_ata(line: &Line<'_>) -> bool {
+    let text = line.text.trim_start();
+    text.starts_with("ATA device") || text.starts_with("CompactFlash ATA")
+}
+
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some(first) = section.lines.first() else {
         return;
     };
-    let path = first.text.trim().trim_end_matches(':').to_owned();
-    let mut disk = Disk::new(Some(Name::new(Space::Device, path)));
+    let device = match is_ata(first) {
+        true => about::of(&section.context, &PROGRAMS),
+        false => {
+            let path = first.text.trim().trim_end_matches(':');
+            Some(Name::new(Space::Device, path.to_owned()))
+        }
+    };
+    let mut disk = Disk::new(device);
     let (mut logical, mut physical, mut offset, mut sectors) = (None, None, 0, None);
     for line in section.lines {
         let Some((key, value)) = line.text.split_once(':') else {
