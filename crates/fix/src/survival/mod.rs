@@ -2,7 +2,6 @@
 //! digests of samples of their bytes. A finding that is absent proves nothing where all is absent.
 
 mod compare;
-mod sha256;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,13 @@ use crate::change::Change;
 use crate::{How, Step, situation};
 
 pub(crate) use compare::compare;
-pub use sha256::sha256;
+
+/// The SHA-256 of some bytes, in hexadecimal digits.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = hmac_sha256::Hash::hash(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// Reads bytes of a layer, all that are asked for; false where they cannot be had.
 pub type Reader<'a> = dyn FnMut(LayerId, Bytes, &mut [u8]) -> bool + 'a;
