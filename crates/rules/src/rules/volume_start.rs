@@ -60,10 +60,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 /// A physical volume whose first extent is off a sector, where no volume is known that would say it.
 fn first_extents(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.stack.iter() {
-        let has_volumes = context
-            .stack
-            .above(id)
-            .any(|above| context.stack.layer(above).kind == LayerKind::Volume);
+        // A striped one is an array.
+        let has_volumes = context.stack.above(id).any(|above| {
+            let kind = context.stack.layer(above).kind;
+            matches!(kind, LayerKind::Volume | LayerKind::Array)
+        });
         let Some(first) = layer.bytes(Key::FirstExtent).filter(|_| !has_volumes) else {
             continue;
         };
@@ -170,6 +171,9 @@ mod tests {
         // The volume says it then, once.
         lab.upper(LayerKind::Volume, "linear", disk, 197_120);
         lab.one(&RULE, Severity::Error, "197,120 = 48 × 4,096 + 512");
+        let (mut lab, disk) = group(197_120);
+        lab.upper(LayerKind::Array, "striped", disk, 197_120);
+        lab.none(&RULE);
         group(196_608).0.none(&RULE);
     }
 
