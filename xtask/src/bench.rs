@@ -32,7 +32,7 @@ pub(crate) use studies::studies;
 pub(crate) use tables::tables;
 
 const OTHER: &str = "straddle check, the other build";
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+const TARGET: &str = crate::dist::MUSL;
 /// Rounds of the whole-process comparison: cheap, so many.
 const ROUNDS_ONE: usize = 60;
 /// Rounds over the directory.
@@ -46,28 +46,24 @@ const SAMPLE: usize = 200;
 /// measured in the same rounds.
 pub(crate) fn check(other: Option<&str>) -> Result<()> {
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
-    // The usual binary, and one that needs no dynamic linker, whose work is a good part of so short a process.
-    run(cargo()
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--package",
-            "straddle-cli",
-            "--target",
-            TARGET,
-        ])
-        .env(
-            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
-            "-Ctarget-feature=+crt-static",
-        ))?;
+    // The usual binary, and the one that is shipped: another libc and allocator, and no dynamic linker, whose work is a good
+    // part of so short a process.
+    run(cargo().args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "straddle-cli",
+        "--target",
+        TARGET,
+    ]))?;
     let straddle = repository().join("target/release/straddle");
     let linked = repository().join(format!("target/{TARGET}/release/straddle"));
     let scratch = Scratch::new()?;
     let images = Images::make(&scratch.0, IMAGES, &straddle)?;
     let mut archive = Archive::new();
     one_image(&straddle, &linked, other, &images, &mut archive)?;
-    many_images(&straddle, other, &images, &mut archive)?;
+    many_images(&straddle, &linked, other, &images, &mut archive)?;
     match other {
         None => archive.write("check", "cargo xtask bench"),
         Some(other) => archive.write(
@@ -92,7 +88,7 @@ fn one_image(
         ("straddle check", vec![&straddle, "check", &image]),
         ("straddle check -q", vec![&straddle, "check", "-q", &image]),
         (
-            "straddle check, statically linked",
+            "straddle check, the static binary",
             vec![&linked, "check", &image],
         ),
         ("sfdisk -J", vec!["sfdisk", "-J", &image]),
@@ -133,14 +129,19 @@ fn one_image(
 /// A directory of small images that are in the page cache.
 fn many_images(
     straddle: &Path,
+    linked: &Path,
     other: Option<&str>,
     images: &Images,
     archive: &mut Archive,
 ) -> Result<()> {
     let directory = images.directory.to_string_lossy();
-    let straddle = straddle.to_string_lossy();
+    let (straddle, linked) = (straddle.to_string_lossy(), linked.to_string_lossy());
     let mut ways = vec![
         ("straddle check DIR", vec![&straddle, "check", &directory]),
+        (
+            "straddle check DIR, the static binary",
+            vec![&linked, "check", &directory],
+        ),
         (
             "straddle check -q DIR",
             vec![&straddle, "check", "-q", &directory],
@@ -154,12 +155,16 @@ fn many_images(
         ways.push((OTHER, vec![other, "check", &directory]));
     }
     let mut times: Vec<Series> = ways.iter().map(|(name, _)| Series::new(name)).collect();
+    let mut memory = times.clone();
     let mut floor = Series::new("floor: open, fstat, the same reads, close, on as many threads");
     let mut sfdisk = Series::new("sfdisk -J, one process an image");
     let each = |us: f64| us / measure::as_f64(IMAGES);
     for round in 0..ROUNDS_MANY {
         for ((_, words), series) in ways.iter().zip(&mut times) {
             series.push(each(measure::wall_us(words)?));
+        }
+        for ((_, words), series) in ways.iter().zip(&mut memory).filter(|_| round % 10 == 0) {
+            series.push(measure::peak_kib(words)?);
         }
         floor.push(each(read_all(images)?));
         let mut spent = 0.0;
@@ -177,6 +182,7 @@ fn many_images(
         images.kinds.len()
     );
     archive.section("Many images, time for each", "µs", &note, &times);
+    archive.section("Many images, peak memory", "KiB", &note, &memory);
     Ok(())
 }
 
@@ -225,6 +231,11 @@ impl Scratch {
         } else {
             repository().join("target")
         };
+        Scratch::at(&base)
+    }
+
+    /// The same below `base`.
+    fn at(base: &Path) -> Result<Scratch> {
         let path = base.join(format!("straddle-bench-{}", std::process::id()));
         std::fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Scratch(path))

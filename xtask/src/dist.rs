@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::packages;
 use crate::run::{cargo, output, run};
 
-const MUSL: &str = "x86_64-unknown-linux-musl";
+pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Builds both; with `smoke`, runs both on an image and on bad input and compares what they print.

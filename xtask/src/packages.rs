@@ -130,7 +130,7 @@ const TESTS: &[(&str, &str)] = &[
 const DIST: &[(&str, &str)] = &[
     ("binutils", "readelf: tells a static binary"),
     ("gcc-mingw-w64-x86-64", "linker for the Windows binary"),
-    ("musl-tools", "linker for the static binary"),
+    ("musl-tools", "compiler and linker for the static binary"),
     ("wine", "runs the Windows binary"),
     ("wine64", "runs the Windows binary"),
 ];

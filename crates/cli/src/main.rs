@@ -9,6 +9,10 @@ use clap::Parser;
 use std::process::ExitCode;
 use straddle::report::escape::terminal;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Nothing at or above `--fail-on` was found.
 const CLEAN: u8 = 0;
 /// At least one finding at or above `--fail-on`.

@@ -3,6 +3,8 @@
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use straddle_geometry::Bytes;
 
 use crate::{OpenError, Target, TargetKind};
@@ -50,9 +52,8 @@ impl Found {
     /// Those of the system.
     pub fn real_path(&self) -> io::Result<PathBuf> {
         #[cfg(target_os = "linux")]
-        if let Ok(path) = std::fs::read_link(own_name(&self.handle)) {
-            return Ok(path);
-        }
+        return real_path(&self.handle, &self.path);
+        #[cfg(not(target_os = "linux"))]
         std::fs::canonicalize(&self.path)
     }
 
@@ -71,17 +72,16 @@ impl Found {
                 });
             }
         };
-        let real = self.real_path();
         let opened = self.reopen().and_then(|file| {
             let size = match kind {
-                TargetKind::File => file.metadata()?.len(),
+                TargetKind::File => self.metadata.len(),
                 // The length of a device is where its end is; metadata says 0.
                 TargetKind::Device => (&file).seek(SeekFrom::End(0))?,
             };
             Ok((file, Bytes::new(size)))
         });
         match opened {
-            Ok((file, size)) => Ok(Target::new(self.path, real.ok(), file, kind, size)),
+            Ok((file, size)) => Ok(Target::new(self.path, file, kind, size)),
             Err(source) => Err(OpenError::Os {
                 path: self.path,
                 source,
@@ -92,17 +92,26 @@ impl Found {
     /// Opens this very file.
     #[cfg(target_os = "linux")]
     fn reopen(&self) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags};
+        use rustix::io::Errno;
         use std::os::unix::fs::OpenOptionsExt;
         // A drive without a medium is not waited for.
-        let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let mut options = std::fs::OpenOptions::new();
-        options.read(true).custom_flags(nonblock);
-        match options.open(own_name(&self.handle)) {
+        let nonblock = OFlags::NONBLOCK;
+        let own = own_folder().map(|folder| {
+            let flags = nonblock | OFlags::CLOEXEC;
+            let name = rustix::path::DecInt::from_fd(&self.handle);
+            rustix::fs::openat(folder, name, flags, Mode::empty()).map(File::from)
+        });
+        match own {
             // Without /proc there is only the name.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            None | Some(Err(Errno::NOENT)) => {
+                let mut options = std::fs::OpenOptions::new();
+                options
+                    .read(true)
+                    .custom_flags(nonblock.bits().cast_signed());
                 same(options.open(&self.path)?, &self.metadata)
             }
-            opened => opened,
+            Some(opened) => Ok(opened?),
         }
     }
 
@@ -151,6 +160,29 @@ fn look(path: &Path) -> io::Result<Found> {
         path: path.to_owned(),
         metadata: std::fs::metadata(path)?,
     })
+}
+
+/// The path without symbolic links of an open file that was at `path`.
+pub(crate) fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    if let Ok(path) = std::fs::read_link(own_name(file)) {
+        return Ok(path);
+    }
+    let _ = file;
+    std::fs::canonicalize(path)
+}
+
+/// The folder in which descriptors are names, open: finding it anew takes as long as opening a file. `None` without /proc.
+#[cfg(target_os = "linux")]
+fn own_folder() -> Option<&'static File> {
+    use rustix::fs::{Mode, OFlags};
+    static FOLDER: OnceLock<Option<File>> = OnceLock::new();
+    let open = || {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty());
+        folder.ok().map(File::from)
+    };
+    FOLDER.get_or_init(open).as_ref()
 }
 
 /// A name that leads to what is open, whatever its own name leads to by now.

@@ -16,6 +16,18 @@ pub trait ReadAt: Send + Sync {
     /// Those of the operating system.
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize>;
 
+    /// Appends up to `len` bytes at `offset` to `buf`, and gives their number; 0 at the end.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn append_at(&self, offset: Bytes, len: usize, buf: &mut Vec<u8>) -> io::Result<usize> {
+        let had = buf.len();
+        buf.resize(had + len, 0);
+        let read = self.read_at(offset, &mut buf[had..]);
+        buf.truncate(had + read.as_ref().map_or(0, |read| *read));
+        read
+    }
+
     /// The first byte from `offset` on that need not be 0x00: where a file that has holes goes on. What knows nothing of
     /// holes answers with `offset`.
     fn data_from(&self, offset: Bytes) -> Bytes {
@@ -197,18 +209,16 @@ impl<'a> Reader<'a> {
         self.spent.set(spent);
         // Bounded by the budget, which is memory the caller allowed.
         let len = usize::try_from(last - first).map_err(|_| Failure::Budget)?;
-        let mut data = vec![0; len];
-        let mut done = 0;
-        while done < len {
-            let at = Bytes::new(first + u64::try_from(done).unwrap_or(0));
-            match self.inner.read_at(at, &mut data[done..]) {
+        let mut data = Vec::with_capacity(len);
+        while data.len() < len {
+            let at = Bytes::new(first + u64::try_from(data.len()).unwrap_or(0));
+            match self.inner.append_at(at, len - data.len(), &mut data) {
                 Ok(0) => break,
-                Ok(n) => done += n,
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Failure::Os(error)),
             }
         }
-        data.truncate(done);
         let run = Run { start: first, data };
         let (from, to) = within(&run).ok_or(Failure::Short)?;
         let out = use_bytes(&run.data[from..to]);

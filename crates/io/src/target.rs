@@ -1,8 +1,10 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use straddle_geometry::Bytes;
 
+use crate::found::real_path;
 use crate::{Found, ReadAt};
 
 /// What a target turned out to be.
@@ -18,11 +20,17 @@ pub enum TargetKind {
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    real: Option<PathBuf>,
+    /// Found out when it is asked for, which it is of few; an open file on Linux can tell at any time.
+    real: OnceLock<Option<PathBuf>>,
     file: File,
     kind: TargetKind,
     size: Bytes,
+    /// What was read by [`Target::head`].
+    head: OnceLock<Vec<u8>>,
 }
+
+/// As much of a target's beginning as [`Target::head`] keeps.
+const HEAD: usize = 8 << 10;
 
 /// Why a target could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -54,20 +62,20 @@ impl Target {
         Found::look(path)?.open()
     }
 
-    pub(crate) fn new(
-        path: PathBuf,
-        real: Option<PathBuf>,
-        file: File,
-        kind: TargetKind,
-        size: Bytes,
-    ) -> Target {
-        Target {
+    pub(crate) fn new(path: PathBuf, file: File, kind: TargetKind, size: Bytes) -> Target {
+        let target = Target {
             path,
-            real,
+            real: OnceLock::new(),
             file,
             kind,
             size,
+            head: OnceLock::new(),
+        };
+        if !cfg!(target_os = "linux") {
+            // Later another file may have its name.
+            let _ = target.real_path();
         }
+        target
     }
 
     /// The path as it was given.
@@ -76,16 +84,45 @@ impl Target {
         &self.path
     }
 
-    /// The path without symbolic links, as it was when it was opened; `None` where it could not be had.
+    /// The path without symbolic links, of this file and not of another one that has taken its name; `None` where it could
+    /// not be had.
     #[must_use]
     pub fn real_path(&self) -> Option<&Path> {
-        self.real.as_deref()
+        let real = || real_path(&self.file, &self.path).ok();
+        self.real.get_or_init(real).as_deref()
     }
 
     /// Regular file or block device.
     #[must_use]
     pub fn kind(&self) -> TargetKind {
         self.kind
+    }
+
+    /// The first 8 KiB, or as much as there is. They are kept: whoever reads them from here on gets them from memory.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn head(&self) -> io::Result<&[u8]> {
+        if let Some(head) = self.head.get() {
+            return Ok(head);
+        }
+        let mut head = Vec::with_capacity(HEAD);
+        while head.len() < HEAD {
+            let at = Bytes::new(u64::try_from(head.len()).unwrap_or(u64::MAX));
+            match self.append_at(at, HEAD - head.len(), &mut head) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.head.get_or_init(|| head))
+    }
+
+    /// What is kept of the `len` bytes at `offset`, when it is all of them.
+    fn kept(&self, offset: Bytes, len: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.get()).ok()?;
+        self.head.get()?.get(start..start.checked_add(len)?)
     }
 
     /// The open file, for whoever holds it from here on.
@@ -108,7 +145,26 @@ impl ReadAt for Target {
 
     #[cfg(unix)]
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
+        if let Some(kept) = self.kept(offset, buf.len()) {
+            buf.copy_from_slice(kept);
+            return Ok(buf.len());
+        }
         std::os::unix::fs::FileExt::read_at(&self.file, buf, offset.get())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn append_at(&self, offset: Bytes, len: usize, buf: &mut Vec<u8>) -> io::Result<usize> {
+        if let Some(kept) = self.kept(offset, len) {
+            buf.extend_from_slice(kept);
+            return Ok(len);
+        }
+        // Into memory that was not filled before.
+        buf.reserve_exact(len);
+        let most = buf.len() + len;
+        let spare = rustix::buffer::spare_capacity(buf);
+        let read = rustix::io::pread(&self.file, spare, offset.get())?;
+        buf.truncate(most);
+        Ok(read.min(len))
     }
 
     #[cfg(target_os = "linux")]
@@ -123,6 +179,10 @@ impl ReadAt for Target {
 
     #[cfg(windows)]
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
+        if let Some(kept) = self.kept(offset, buf.len()) {
+            buf.copy_from_slice(kept);
+            return Ok(buf.len());
+        }
         std::os::windows::fs::FileExt::seek_read(&self.file, buf, offset.get())
     }
 }
@@ -144,6 +204,14 @@ mod tests {
         let mut buf = [0; 4];
         assert_eq!(target.read_at(Bytes::new(8), &mut buf).expect("reads"), 2);
         assert_eq!(&buf[..2], b"89");
+        std::fs::write(&path, b"abcdefghij").expect("write");
+        assert_eq!(target.head().expect("reads"), b"abcdefghij");
+        std::fs::write(&path, b"klmnopqrst").expect("write");
+        assert_eq!(target.read_at(Bytes::new(2), &mut buf).expect("reads"), 4);
+        assert_eq!(&buf, b"cdef", "what is kept is not read again");
+        let mut read = b"..".to_vec();
+        let appended = target.append_at(Bytes::new(8), 4, &mut read);
+        assert_eq!((appended.expect("reads"), &*read), (2, &b"..st"[..]));
     }
 
     #[test]

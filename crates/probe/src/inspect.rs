@@ -135,7 +135,7 @@ fn hold_nothing(children: &mut [Child], types: &[&str]) {
 }
 
 /// Fetches what stands at the end (md 1.0, DDF, Intel Matrix, the copy of a GPT) in one read.
-fn prefetch_tail(window: &Window<'_>) {
+pub(crate) fn prefetch_tail(window: &Window<'_>) {
     window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
 }
 

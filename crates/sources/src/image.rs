@@ -4,7 +4,7 @@ use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_io::{ReadAt, Target, TargetKind};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
-use crate::guest::{Contents, Ground, Guests, Place};
+use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
 
 const ASSUMED_PHYSICAL: &str = "as 512e disks have, 512n not; see --physical-sector";
@@ -19,8 +19,8 @@ const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logica
 /// # Errors
 /// [`SourceError::GuestFile`] when a file that [`Settings::guest_files`] asks for is nowhere in it.
 pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceError> {
-    let (bytes, place, layer) = opened(target);
-    inspect_image(bytes, place, layer, settings)
+    let (bytes, file, layer) = opened(target);
+    inspect_image(bytes, file, layer, settings)
 }
 
 /// As [`image`], when it is no virtual disk. `None` when it is one.
@@ -28,8 +28,8 @@ pub fn image(target: &Arc<Target>, settings: &Settings) -> Result<Stack, SourceE
 /// # Errors
 /// As [`image`].
 pub fn raw_image(target: &Arc<Target>, settings: &Settings) -> Result<Option<Stack>, SourceError> {
-    let (bytes, place, layer) = opened(target);
-    inspect_as(bytes, place, layer, settings, true)
+    let (bytes, file, layer) = opened(target);
+    inspect_as(bytes, file, layer, settings, true)
 }
 
 /// Several images as one stack: members of arrays and volume groups among them are put together. The order does not matter.
@@ -58,8 +58,8 @@ pub fn all_bytes(
     Ok(whole.unwrap_or_default())
 }
 
-/// A target's bytes, its place where it is a file, and its layer.
-type Opened = (Arc<dyn ReadAt>, Option<Place>, Layer);
+/// A target's bytes, itself where it is a file, and its layer.
+type Opened = (Arc<dyn ReadAt>, Option<Arc<Target>>, Layer);
 
 fn opened(target: &Arc<Target>) -> Opened {
     let call = match target.kind() {
@@ -70,12 +70,9 @@ fn opened(target: &Arc<Target>) -> Opened {
     if target.kind() == TargetKind::Device {
         ask_device(target, &mut layer);
     }
-    let place = match target.kind() {
-        TargetKind::File => Some(Place::of(target)),
-        TargetKind::Device => None,
-    };
+    let file = (target.kind() == TargetKind::File).then(|| Arc::clone(target));
     let bytes: Arc<dyn ReadAt> = target.clone();
-    (bytes, place, layer)
+    (bytes, file, layer)
 }
 
 /// An image that is no file: bytes in memory, or whatever else can be read. Files that a virtual disk refers to are not
@@ -125,22 +122,22 @@ fn ask_device(_: &Target, _: &mut Layer) {}
 /// Puts `layer`, which stands for `bytes`, at the bottom of a stack and what is found in them on top.
 fn inspect_image(
     bytes: Arc<dyn ReadAt>,
-    place: Option<Place>,
+    file: Option<Arc<Target>>,
     layer: Layer,
     settings: &Settings,
 ) -> Result<Stack, SourceError> {
-    inspect_as(bytes, place, layer, settings, false).map(Option::unwrap_or_default)
+    inspect_as(bytes, file, layer, settings, false).map(Option::unwrap_or_default)
 }
 
 /// The same; `None` when only a raw image is wanted, and it is none.
 fn inspect_as(
     bytes: Arc<dyn ReadAt>,
-    place: Option<Place>,
+    file: Option<Arc<Target>>,
     layer: Layer,
     settings: &Settings,
     only_raw: bool,
 ) -> Result<Option<Stack>, SourceError> {
-    look_into(vec![(bytes, place, layer)], settings, only_raw)
+    look_into(vec![(bytes, file, layer)], settings, only_raw)
 }
 
 /// Puts every layer at the bottom of one stack, and on top what is found in the bytes that it stands for.
@@ -152,13 +149,9 @@ fn look_into(
     let overrides = &settings.overrides;
     let mut ground = ByItself::default();
     let mut all = Vec::new();
-    for (bytes, place, layer) in opened {
+    for (bytes, file, layer) in opened {
         let layer = ground.stack.push(layer);
-        all.push(Contents {
-            layer,
-            bytes,
-            place,
-        });
+        all.push(Contents { layer, bytes, file });
     }
     let told = overrides.logical_sector.as_ref().map(|fact| fact.value);
     let first = all.first().map(|first| ground.stack.layer(first.layer));

@@ -22,6 +22,13 @@ impl Archive {
         }
     }
 
+    /// Adds a paragraph or a list.
+    pub(super) fn text(&mut self, text: &str) {
+        println!("{text}\n");
+        self.summary.push_str(text);
+        self.summary.push_str("\n\n");
+    }
+
     /// Adds a table. The first series is the one that all are compared with.
     pub(super) fn section(&mut self, title: &str, unit: &str, note: &str, series: &[Series]) {
         let mut table = format!(

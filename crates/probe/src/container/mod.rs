@@ -19,6 +19,7 @@ use straddle_geometry::{BlockTable, Bytes, Extent};
 use straddle_io::{ReadAt, ReadError, Reader};
 use straddle_stack::{Fact, Source};
 
+use crate::inspect::prefetch_tail;
 use crate::registry::CONTAINERS;
 use crate::{Detected, Magic, Window};
 
@@ -172,7 +173,7 @@ impl Format {
 }
 
 /// What is fetched in one read before any format looks.
-const HEAD: Bytes = Bytes::kib(8);
+const HEAD: u64 = 8 << 10;
 
 /// Looks whether a file is a container, and opens it; `reader` reads that file. What its headers refer to is left to the caller: other files may
 /// lie anywhere.
@@ -183,10 +184,22 @@ pub fn recognise(
     reader: &Reader<'_>,
     file: &Arc<dyn ReadAt>,
 ) -> Result<Option<(&'static Format, Container)>, ReadError> {
+    recognise_in(Window::whole(reader, None), file)
+}
+
+/// As [`recognise`], of a part of a target: `file` has the bytes of that part alone.
+///
+/// # Errors
+/// As [`recognise`].
+pub fn recognise_in(
+    window: Window<'_>,
+    file: &Arc<dyn ReadAt>,
+) -> Result<Option<(&'static Format, Container)>, ReadError> {
     // Nearly every file that is looked at is something else: what is read here is what the probers of disks need next.
-    reader.prefetch(Bytes::ZERO, HEAD);
+    window.prefetch(0, HEAD);
+    prefetch_tail(&window);
     let opening = Opening {
-        window: Window::whole(reader, None),
+        window,
         file: Arc::clone(file),
     };
     for format in CONTAINERS {

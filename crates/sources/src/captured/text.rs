@@ -46,13 +46,16 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
     }
     // The letter of a partition without one is a character of number 0 for PowerShell, and printed.
     let zeroes = head.iter().filter(|byte| **byte == 0).count();
+    if zeroes > head.len() / 64 {
+        return false;
+    }
     let printed = head.iter().all(|byte| match byte {
         0 | b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
         byte => *byte >= 0x20 && *byte != 0x7f,
     });
     // Erased flash has no such characters, which every tool prints.
     let speaks = head.iter().any(u8::is_ascii_alphanumeric);
-    printed && speaks && zeroes <= head.len() / 64
+    printed && speaks
 }
 
 /// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.

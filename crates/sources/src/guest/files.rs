@@ -114,7 +114,7 @@ impl Guests<'_> {
         let file = Contents {
             layer,
             bytes,
-            place: None,
+            file: None,
         };
         self.inspect(&file, depth + 1);
     }

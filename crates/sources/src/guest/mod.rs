@@ -15,9 +15,9 @@ use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
 use straddle_io::{ReadAt, ReadError, ReadErrorKind, Reader, Target};
 use straddle_probe::container::{
-    Container, Content, Disk, ExtentOf, Format, OpensAs, Role, recognise,
+    Container, Content, Disk, ExtentOf, Format, OpensAs, Role, recognise, recognise_in,
 };
-use straddle_probe::{Limits, inspect};
+use straddle_probe::{Limits, Window, inspect};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
 };
@@ -29,7 +29,7 @@ use disk::GuestDisk;
 use files::Wanted;
 use mapped::Mapped;
 pub use reach::Outside;
-pub(crate) use reach::Place;
+use reach::Place;
 use volumes::Found;
 
 /// Deepest nesting of virtual disks in virtual disks, parents not counted.
@@ -56,8 +56,8 @@ pub(crate) struct Contents {
     pub(crate) layer: LayerId,
     /// Its bytes.
     pub(crate) bytes: Arc<dyn ReadAt>,
-    /// Where it is on this machine, when it is a file of this machine.
-    pub(crate) place: Option<Place>,
+    /// What is open, when it is a file of this machine.
+    pub(crate) file: Option<Arc<Target>>,
 }
 
 /// Looks into files.
@@ -210,12 +210,15 @@ impl<'a> Guests<'a> {
             .collect();
         for (layer, extent) in parts {
             let whole: Arc<dyn ReadAt> = Arc::new(Mapped::linear(&contents.bytes, extent));
-            let part_reader = Reader::new(&*whole);
-            if matches!(recognise(&part_reader, &whole), Ok(Some(_))) {
+            // What was read to look for filesystems is not read again.
+            let Some(window) = Window::whole(reader, None).part(extent) else {
+                continue;
+            };
+            if matches!(recognise_in(window, &whole), Ok(Some(_))) {
                 let part = Contents {
                     layer,
                     bytes: Arc::clone(&whole),
-                    place: None,
+                    file: None,
                 };
                 self.inspect(&part, depth);
             }
@@ -245,7 +248,7 @@ impl<'a> Guests<'a> {
             return None;
         };
         let depth = chain.len();
-        chain.extend(file.place.clone());
+        chain.extend(file.file.as_deref().map(Place::of));
         let mut targets: Vec<Option<Arc<dyn ReadAt>>> = vec![Some(Arc::clone(&file.bytes))];
         // Where each reference is among the targets: parts that name one flat file share it, and those beyond a limit
         // share what stands for all of them.
@@ -305,7 +308,7 @@ impl<'a> Guests<'a> {
         Some(Contents {
             layer: id,
             bytes,
-            place: None,
+            file: None,
         })
     }
 

@@ -50,14 +50,14 @@ impl Guests<'_> {
         chain: &mut Vec<Place>,
     ) -> Result<Contents, (OddityKind, String)> {
         let missing = |why: String| (OddityKind::Unreadable, why);
-        let Some(here) = &from.place else {
+        let Some(here) = &from.file else {
             return Err(missing(
                 "the file that names it lies inside another disk".to_owned(),
             ));
         };
         let target = match reference.names.as_slice() {
-            [] => self.by_identity(&here.path, reference, chain),
-            names => self.by_name(&here.path, names, chain),
+            [] => self.by_identity(here.path(), reference, chain),
+            names => self.by_name(here.path(), names, chain),
         };
         let target = target.map_err(missing)?;
         let place = Place::of(&target);
@@ -80,8 +80,8 @@ impl Guests<'_> {
         let layer = self.ground.file(&target).map_err(missing)?;
         let file = Contents {
             layer,
-            bytes: target,
-            place: Some(place),
+            bytes: target.clone(),
+            file: Some(target),
         };
         self.open_as(file, reference, chain)
     }
@@ -96,7 +96,7 @@ impl Guests<'_> {
         if reference.opens_as == OpensAs::Raw {
             return Ok(file);
         }
-        let path = file.place.as_ref().map(|place| &*place.path);
+        let path = file.file.as_ref().map(|file| file.path());
         let shown = path.unwrap_or(Path::new("")).display().to_string();
         let reader = Reader::new(&*file.bytes);
         let recognised = recognise(&reader, &file.bytes)

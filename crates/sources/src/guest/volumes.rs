@@ -194,7 +194,7 @@ impl Guests<'_> {
                 to_look_into.push(Contents {
                     layer: id,
                     bytes,
-                    place: None,
+                    file: None,
                 });
             }
         }

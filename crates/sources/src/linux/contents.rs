@@ -13,7 +13,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, Odd
 
 use super::answer::{Question, word};
 use super::host::{Host, MOST_LAYERS};
-use crate::guest::{Contents, Ground, Guests, Place};
+use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
 
 /// `EACCES` and `EPERM` of Linux.
@@ -104,10 +104,11 @@ impl Host<'_> {
         if self.stack.above(id).next().is_some() {
             return Ok(());
         }
+        let target = Arc::new(target);
         let contents = Contents {
             layer: id,
-            place: Some(Place::of(&target)),
-            bytes: Arc::new(target),
+            bytes: target.clone(),
+            file: Some(target),
         };
         Guests::new(self, None)
             .with_files(&settings.guest_files)
@@ -134,8 +135,8 @@ impl Host<'_> {
 
     /// Gives the members that were found, with the device's bytes.
     fn inspect(&mut self, id: LayerId, target: Target) -> Option<(Vec<Member>, Arc<dyn ReadAt>)> {
-        let place = Place::of(&target);
-        let bytes: Arc<dyn ReadAt> = Arc::new(target);
+        let target = Arc::new(target);
+        let bytes: Arc<dyn ReadAt> = target.clone();
         let reader = Reader::new(&*bytes);
         // A virtual disk on a bare volume: the kernel knows nothing of what is in it.
         if self.stack.above(id).next().is_none()
@@ -144,7 +145,7 @@ impl Host<'_> {
             let contents = Contents {
                 layer: id,
                 bytes: Arc::clone(&bytes),
-                place: Some(place),
+                file: Some(target),
             };
             // Only a file that was asked for can be missing.
             let _ = Guests::new(self, None).look_into(&contents);

@@ -28,13 +28,10 @@ pub(super) fn of_target(target: &Target, number: u32) -> Option<Capture> {
     if target.kind() != TargetKind::File {
         return None;
     }
-    let mut bytes = read(target, HEAD).ok()?;
-    if !captured::looks_like_text(&bytes) {
+    if !is_text(target) {
         return None;
     }
-    if bytes.len() == HEAD {
-        bytes = read(target, captured::MOST_BYTES + 1).ok()?;
-    }
+    let bytes = read(target, captured::MOST_BYTES + 1).ok()?;
     known(&target.path().display().to_string(), bytes, number)
 }
 
@@ -130,5 +127,6 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
 
 /// True for what begins as text does.
 pub(super) fn is_text(target: &Target) -> bool {
-    read(target, HEAD).is_ok_and(|head| captured::looks_like_text(&head))
+    let head = target.head().map(|head| &head[..HEAD.min(head.len())]);
+    head.is_ok_and(captured::looks_like_text)
 }
