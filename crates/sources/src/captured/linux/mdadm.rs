@@ -2,6 +2,7 @@
 //!
 //! Units are those of mdadm's `Detail.c`, `super0.c`, `super1.c` and `super-intel.c`.
 
+use std::collections::BTreeSet;
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{Interval, OddityKind};
 
@@ -187,9 +188,9 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     }
     // What is filled in the place of another one is not that one yet.
     members.sort_by_key(|member| !member.is_active);
+    let mut taken = BTreeSet::new();
     for member in members {
-        let mut others = array.members.iter();
-        if others.all(|other| other.slot != Some(member.slot)) {
+        if taken.insert(member.slot) || member.is_active {
             array.member(member.device, Some(member.slot));
         }
     }
