@@ -58,7 +58,10 @@ fn stack(things: Vec<Thing>) -> Stack {
 
 fn of_kind(stack: &Stack, kind: LayerKind) -> Vec<&Layer> {
     let layers = stack.layers().iter();
-    layers.filter(|layer| layer.kind == kind).collect()
+    layers
+        .filter(|layer| layer.kind == kind)
+        .map(AsRef::as_ref)
+        .collect()
 }
 
 fn names(layers: &[&Layer]) -> Vec<String> {
