@@ -120,8 +120,9 @@ pub fn inspect(
 
 /// True when the disk is divided as `table` says, whatever filesystems `volumes` it seems to hold as a whole.
 ///
-/// A filesystem that begins with the sector of an MBR (FAT, NTFS) has code where the table would be. It may pass for
-/// partitions, but not for such that hold something; elsewhere, it is enough that they lie on the disk.
+/// A filesystem that begins with the sector of an MBR (FAT, NTFS) has code where the table would be, and anything may pass
+/// for a table of Atari's. That gives partitions, but not such that hold something; elsewhere, it is enough that they lie on
+/// the disk.
 fn divides(
     window: &Window<'_>,
     table: &Prober,
@@ -129,7 +130,11 @@ fn divides(
     volumes: &[(&'static Prober, Detected)],
 ) -> bool {
     let in_its_sector = |volume: &Prober| volume.magics.iter().any(|magic| magic.offset < 512);
-    let shared = table.name == "mbr" && volumes.iter().any(|(volume, _)| in_its_sector(volume));
+    let shared = match table.name {
+        "mbr" => volumes.iter().any(|(volume, _)| in_its_sector(volume)),
+        // It has no magic.
+        name => name == "atari",
+    };
     let is_real = |child: &Child| {
         let part = window.part(child.placement.value);
         part.is_some_and(|part| !shared || holds_a_filesystem(&part))
