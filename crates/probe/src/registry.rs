@@ -48,6 +48,7 @@ pub static TABLES: &[&Prober] = &[
     &partition::sun::PROBER,
     &partition::sgi::PROBER,
     &partition::apple::PROBER,
+    &partition::dasd::PROBER,
     &partition::atari::PROBER,
 ];
 

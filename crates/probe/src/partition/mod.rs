@@ -8,6 +8,7 @@ use crate::{Child, Nesting, Window};
 pub(crate) mod apple;
 pub(crate) mod atari;
 pub(crate) mod bsd;
+pub(crate) mod dasd;
 pub(crate) mod gpt;
 pub(crate) mod mbr;
 pub(crate) mod sgi;
