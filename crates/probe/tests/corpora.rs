@@ -688,7 +688,6 @@ fn inspected(bytes: &[u8], sector: Option<SectorSize>) -> (Stack, Bytes) {
 fn every_seed_of_every_format_is_inspected_within_bounds() {
     for name in names() {
         for (path, bytes) in corpus(name) {
-            let bytes = sparse::unpacked(&bytes);
             for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
                 let started = Instant::now();
                 let (_, spent) = inspected(&bytes, sector);

@@ -231,7 +231,8 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
         // A partition whose blocks are not those of the reader.
         (true, false) => 8 + 16 + 4 + 32,
     };
-    let limit = Bytes::kib(limit + more.sum::<u64>());
+    // The label of a mainframe disk would stand at 8 KiB.
+    let limit = Bytes::kib(4 + limit + more.sum::<u64>());
     assert!(
         reader.spent() <= limit,
         "{} were read: {stack:#?}",
