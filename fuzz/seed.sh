@@ -138,12 +138,29 @@ put 436 ffffffff; keep sun geometry-max 512
 sgi() { blank 64M; parted -s -a none "$image" mklabel dvh mkpart primary ext4 8M 24M mkpart primary ext4 24M 48M 2>/dev/null; }
 sgi; keep 'sgi inspect' parted 512
 put 312 ffffffffffffffff; keep sgi start-and-length-max 512
+atari() { blank 1M; parted -s -a none "$image" mklabel atari mkpart primary ext2 100s 299s mkpart primary ext2 300s 999s; }
+atari; thin atari parted; thin inspect atari
+put 467 58474d00000800; thin atari chain-without-end
+# "VOL1" twice and a serial number, the VTOC in track 1: formats 4, 5, 7 and 1
+blank 128K; put 8192 e5d6d3f1e5d6d3f1f0e7f0f1f5f0; put 8207 0000000101; put 49196 f4; put 49216 000f; put 53292 f5; put 57388 f7
+put 61484 f1; put 61545 01000000000200000002; thin dasd cdl; thin inspect dasd-cdl
+put 8207 ffffffffff; thin dasd vtoc-beyond-the-end
+blank 32K; put 8192 d3d5e7f1f0e7f0f1f5f0; put 8271 f2ffffffffffffffff; thin dasd ldl-blocks-max
 apple() { blank 1M; parted -s -a none "$image" mklabel mac mkpart one 100s 300s mkpart two 400s 900s 2>/dev/null; }
 apple; keep 'apple inspect' parted 8192
 put 516 ffffffff; keep apple entries-4294967295 8192
 blank 64K; put 24 0100008000000000; put 32 4e58534200100000; put 40 1000000000000000; keep 'apfs inspect' head 4096
 blank 64K; put 1024 482b0004; put 1064 0000100000000010; keep 'hfsplus inspect' head 4096
 blank 8K; put 7680 6b6f6c79; keep 'dmg inspect' trailer
+
+# bcachefs: a superblock of one device without a checksum, by hand, with the magic of its own and that of bcache
+bcachefs() {
+    blank 128K; put 4112 04040404; put 4120 "$1"; put 4200 0800000000000000; put 4216 0800000110000000; put 4848 0800000001000000
+    put 4872 4000000000000000; put 4882 0001
+}
+bcachefs c68573f666ce90a9d96a60cf803df7ef; thin bcachefs own-magic; thin inspect bcachefs
+put 4220 ffffffff; thin bcachefs fields-max
+bcachefs c68573f64e1a45ca8265f57f48ba6d81; thin bcachefs magic-of-bcache; put 4219 ff; thin bcachefs devices-255
 
 # Filesystems and swap: heads of what the tools make
 blank 2M; mkntfs -Fqf -c 4096 -p 63 "$image" >/dev/null 2>&1; keep 'ntfs inspect' mkntfs-4k 8192

@@ -26,6 +26,7 @@ const BUDGET: Bytes = Bytes::mib(2);
 
 /// Runs the probers of one format over `data` as the whole of a target.
 pub fn fuzz_prober(name: &str, data: &[u8]) {
+    let data = &*sparse::unpacked(data);
     for prober in registry::by_name(name) {
         let reader = Reader::with_budget(&data, BUDGET);
         let _ = prober.run(&Window::whole(&reader, None));
@@ -122,6 +123,7 @@ pub fn fuzz_check(data: &[u8]) {
 
 /// Inspects `data` as the whole of a target.
 pub fn fuzz_inspect(data: &[u8]) {
+    let data = &*sparse::unpacked(data);
     let reader = Reader::with_budget(&data, BUDGET);
     let mut stack = Stack::new();
     let base = stack.push(Layer::new(LayerKind::Device, "fuzz"));

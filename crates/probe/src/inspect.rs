@@ -89,14 +89,22 @@ pub fn inspect(
         }
     }
     match tables.into_iter().next() {
-        // An empty table beside a filesystem is the filesystem's own boot sector.
-        Some((table, detected)) if volumes.is_empty() || !detected.children.is_empty() => {
+        Some((table, detected)) if divides(&window, table, &detected.children, &volumes) => {
             for (volume, _) in &volumes {
                 ambiguous(stack, base, table.name, volume.name);
             }
             add_table(stack, base, &window, table, detected, &mut walk, 0);
         }
-        _ if !volumes.is_empty() => add_volume(stack, base, volumes),
+        table if !volumes.is_empty() => {
+            // An empty table beside a filesystem is the filesystem's own boot sector, but for a GPT that it protects.
+            if let (Some((table, found)), Some((volume, _))) = (table, volumes.first()) {
+                if !found.children.is_empty() {
+                    ambiguous(stack, base, volume.name, table.name);
+                }
+                stack.layer_mut(base).oddities.extend(found.oddities);
+            }
+            add_volume(stack, base, volumes);
+        }
         _ if stopped(stack, base) => {}
         _ => {
             let files = try_all(stack, base, &window, DATABASE_FILES);
@@ -108,6 +116,30 @@ pub fn inspect(
         }
     }
     walk.members
+}
+
+/// True when the disk is divided as `table` says, whatever filesystems `volumes` it seems to hold as a whole.
+///
+/// A filesystem that begins with the sector of an MBR (FAT, NTFS) has code where the table would be, and anything may pass
+/// for a table of Atari's. That gives partitions, but not such that hold something; elsewhere, it is enough that they lie on
+/// the disk.
+fn divides(
+    window: &Window<'_>,
+    table: &Prober,
+    children: &[Child],
+    volumes: &[(&'static Prober, Detected)],
+) -> bool {
+    let in_its_sector = |volume: &Prober| volume.magics.iter().any(|magic| magic.offset < 512);
+    let shared = match table.name {
+        "mbr" => volumes.iter().any(|(volume, _)| in_its_sector(volume)),
+        // It has no magic.
+        name => name == "atari",
+    };
+    let is_real = |child: &Child| {
+        let part = window.part(child.placement.value);
+        part.is_some_and(|part| !shared || holds_a_filesystem(&part))
+    };
+    volumes.is_empty() || children.iter().any(is_real)
 }
 
 /// Partitions of these types hold others, in a way that no table describes: they are treated like extended ones.
@@ -210,28 +242,44 @@ fn volume_at(stack: &mut Stack, base: LayerId, window: &Window<'_>, walk: &mut W
     } else {
         Vec::new()
     };
-    let mut volumes = if stopped(stack, base) {
+    let volumes = if stopped(stack, base) {
         Vec::new()
     } else {
         try_all(stack, base, window, FILESYSTEMS)
     };
-    if nested.is_empty() && volumes.is_empty() {
+    let for_slices = is_for_slices(stack.layer(base), volumes.is_empty());
+    match nested.into_iter().next() {
+        // The superblock is that of a slice which starts where the partition does.
+        Some((table, detected)) if for_slices => {
+            add_table(stack, base, window, table, detected, walk, depth);
+            return;
+        }
+        Some((table, detected)) => left_over(stack, base, window, table, &detected),
+        None => {}
+    }
+    if volumes.is_empty() {
         add_fallback(stack, base, window);
     }
-    if let Some((table, detected)) = nested.into_iter().next() {
-        if let Some((volume, _)) = volumes.first() {
-            // With the type of a BSD or of Solaris, the superblock is that of a slice which starts where the partition
-            // does; with another type, the label is what a former owner left: mke2fs, for one, keeps it.
-            if !is_for_slices(stack.layer(base)) {
-                ambiguous(stack, base, volume.name, table.name);
-                add_volume(stack, base, volumes);
-                return;
-            }
-            volumes.clear();
-        }
-        add_table(stack, base, window, table, detected, walk, depth);
-    }
     add_volume(stack, base, volumes);
+}
+
+/// Says of a label in a partition whose type has no slices that it is what a former owner left: mke2fs, for one, keeps it.
+fn left_over(
+    stack: &mut Stack,
+    base: LayerId,
+    window: &Window<'_>,
+    table: &Prober,
+    detected: &Detected,
+) {
+    let kind = stack.layer(base).text(Key::PartitionType).unwrap_or("");
+    let detail = format!(
+        "a {} label of {} partitions in a partition of type {kind}, which has none: left by a former owner, and not used",
+        table.name,
+        detected.children.len()
+    );
+    let source = table_name(window, table, detected).source;
+    let oddity = Oddity::at(OddityKind::Ambiguous, detail, source);
+    stack.layer_mut(base).oddities.push(oddity);
 }
 
 /// Looks for a copy of a superblock, and puts the filesystem it describes on `base`.
@@ -254,8 +302,9 @@ fn add_fallback(stack: &mut Stack, base: LayerId, window: &Window<'_>) {
 }
 
 /// True when the partition's type says that it is divided into slices: FreeBSD, OpenBSD, NetBSD, Solaris. Type 82 is
-/// not one of them: it is Solaris's old type, but far more often Linux swap.
-fn is_for_slices(partition: &Layer) -> bool {
+/// Solaris's old type, but far more often Linux swap: it is believed of a partition that holds nothing else. What has no
+/// type may hold anything.
+fn is_for_slices(partition: &Layer, holds_nothing_else: bool) -> bool {
     let types = [
         "a5",
         "a6",
@@ -264,9 +313,10 @@ fn is_for_slices(partition: &Layer) -> bool {
         "516E7CB4-6ECF-11D6-8FF8-00022D09712B",
         "824CC7A0-36A8-11E3-890A-952519AD3F61",
     ];
-    partition
-        .text(Key::PartitionType)
-        .is_some_and(|kind| types.contains(&kind))
+    match partition.text(Key::PartitionType) {
+        Some("82") | None => holds_nothing_else,
+        Some(kind) => types.contains(&kind),
+    }
 }
 
 /// Runs probers in order; those superseded by an earlier match are left out.

@@ -10,6 +10,7 @@ pub mod registry;
 pub mod container;
 pub mod volume;
 
+mod crc32c;
 mod database;
 mod detected;
 mod filesystem;

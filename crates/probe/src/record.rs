@@ -1,6 +1,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Source, Value};
 
+use crate::volume::uuid;
 use crate::{Detected, Window};
 
 /// Where a field of an on-disk structure lies in it; made by [`place!`].
@@ -48,6 +49,18 @@ pub(crate) fn printable(raw: &[u8]) -> String {
             }
         })
         .collect()
+}
+
+/// An identifier as its own system prints it: the serial numbers of FAT and NTFS are numbers with their low byte first, the
+/// rest are UUIDs.
+fn identifier(raw: &[u8]) -> String {
+    match *raw {
+        [a, b, c, d] => format!("{d:02X}{c:02X}-{b:02X}{a:02X}"),
+        [a, b, c, d, e, f, g, h] => {
+            format!("{:016X}", u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        }
+        _ => uuid(raw),
+    }
 }
 
 /// Collects what one on-disk structure says; every fact names the field it came from.
@@ -140,7 +153,7 @@ impl<'a> Recorder<'a> {
         self.name(Key::Label, raw, place);
     }
 
-    /// The identifier of a filesystem, `N` bytes (at most 16) at byte `offset` of the structure; left out when nothing is
+    /// The identifier of a filesystem, `N` bytes (4, 8 or 16) at byte `offset` of the structure; left out when nothing is
     /// there but zeroes.
     pub(crate) fn volume_id<const N: usize>(&mut self, offset: usize) {
         let place = Place { offset, len: N };
@@ -148,8 +161,18 @@ impl<'a> Recorder<'a> {
         let Some(raw) = raw.filter(|raw| raw.iter().any(|byte| *byte != 0)) else {
             return;
         };
-        let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.text(Key::VolumeId, hex, place);
+        self.text(Key::VolumeId, identifier(&raw), place);
+    }
+
+    /// That a structure records another checksum of itself than its bytes give; nothing when they agree. What else it says
+    /// is used.
+    pub(crate) fn checksum(&mut self, what: &str, recorded: u32, computed: u32, place: Place) {
+        if recorded != computed {
+            let detail = format!(
+                "the checksum of the {what} is {recorded:08x}; its bytes give {computed:08x}: it is read all the same"
+            );
+            self.odd(OddityKind::Damaged, detail, place);
+        }
     }
 
     /// A name, padded with zeroes or blanks; an empty one is left out.
@@ -266,6 +289,15 @@ mod tests {
             .map(|a| a.value.value.to_string())
             .collect();
         assert_eq!(labels, ["a\u{fffd}[2Jb"]);
+    }
+
+    #[test]
+    fn identifiers_read_as_their_systems_print_them() {
+        assert_eq!(identifier(&[0xcd, 0xab, 0x34, 0x12]), "1234-ABCD");
+        let ntfs = [0xef, 0xcd, 0xab, 0x90, 0x78, 0x56, 0x34, 0x02];
+        assert_eq!(identifier(&ntfs), "0234567890ABCDEF");
+        let ext: Vec<u8> = (0..16).collect();
+        assert_eq!(identifier(&ext), "00010203-0405-0607-0809-0a0b0c0d0e0f");
     }
 
     #[test]

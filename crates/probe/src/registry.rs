@@ -41,13 +41,15 @@ pub static VOLUMES: &[&VolumeFormat] = &[
 
 /// Partition tables of whole devices. GPT comes before MBR because every GPT disk also carries a (protective or hybrid)
 /// MBR, which the GPT prober reads and compares itself.
-/// The others have magics where an MBR has none; that of Sun is backed by a checksum.
+/// The others have magics where an MBR has none; that of Sun is backed by a checksum. That of Atari has none and comes last.
 pub static TABLES: &[&Prober] = &[
     &partition::gpt::PROBER,
     &partition::mbr::PROBER,
     &partition::sun::PROBER,
     &partition::sgi::PROBER,
     &partition::apple::PROBER,
+    &partition::dasd::PROBER,
+    &partition::atari::PROBER,
 ];
 
 /// Tables inside a partition of another table, or on a whole device that has no other table. The VTOC comes first: its
@@ -56,8 +58,8 @@ pub static NESTED_TABLES: &[&Prober] = &[&partition::vtoc::PROBER, &partition::b
 
 /// Filesystems and swap. All are tried, and the first that matches is believed when several do, so the order is that of
 /// the signatures' strength: long names in the boot sector first (NTFS, exFAT and ReFS leave no room for each other, the
-/// commonest comes first); then XFS, whose four letters are backed by redundant fields; then ext, with a magic of two
-/// bytes; then what needs bytes that nobody else looks at, swap (a name of ten bytes, but sometimes behind the first
+/// commonest comes first); then XFS, whose four letters are backed by redundant fields; then bcachefs, with a magic of 16
+/// bytes, and ext, with one of two; then what needs bytes that nobody else looks at, swap (a name of ten bytes, but sometimes behind the first
 /// 8 KiB) and btrfs (64 KiB on), so that a search that ends with the first match saves those reads; then what other systems
 /// write. FAT is last: it has
 /// no signature of its own, and its boot sector survives under ext, btrfs and swap, which leave the first sector alone.
@@ -66,6 +68,7 @@ pub static FILESYSTEMS: &[&Prober] = &[
     &filesystem::exfat::PROBER,
     &filesystem::refs::PROBER,
     &filesystem::xfs::PROBER,
+    &filesystem::bcachefs::PROBER,
     &filesystem::ext::PROBER,
     &filesystem::swap::PROBER,
     &filesystem::btrfs::PROBER,

@@ -137,6 +137,7 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
     for name in formats() {
         let mut recognised = 0;
         for (path, bytes) in corpus(name) {
+            let bytes = sparse::unpacked(&bytes);
             for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
                 for prober in registry::by_name(name) {
                     let reader = Reader::new(&bytes);

@@ -537,13 +537,17 @@ fn labels_of_other_machines_are_read_as_libblkid_reads_them() {
     let folder = scratch();
     let image = folder.path().join("label.img");
     let path = image.to_str().expect("UTF-8");
-    for label in ["sun", "dvh", "mac"] {
+    for label in ["sun", "dvh", "mac", "atari"] {
         for (start, len) in [(16_128, 4_096), (32_256, 33_280), (65_536, 128)] {
             let file = File::create(&image).expect("an image");
             file.set_len(100 << 20).expect("a sparse file");
             // Whole cylinders of parted's Sun labels.
             let (second, end) = (start + len + 16_000, start + len + 50_047);
-            let kind = if label == "dvh" { "primary" } else { "" };
+            let kind = if matches!(label, "dvh" | "atari") {
+                "primary"
+            } else {
+                ""
+            };
             let lines = format!(
                 "mklabel {label} mkpart {kind} ext4 {start}s {}s mkpart {kind} ext4 {second}s {end}s",
                 start + len - 1

@@ -284,10 +284,12 @@ keys! {
     Holds = "holds",
     /// Replacement unit of a cache: what is written to the cache device as a whole.
     BucketSize = "bucket size",
-    /// Identifier of a filesystem, byte by byte as it stands there, in hexadecimal: its UUID or its serial number.
+    /// Identifier of a filesystem as its system prints it: a UUID, or a serial number (`1234-ABCD` of FAT and exFAT).
     VolumeId = "volume identifier",
     /// Identifier of a member or of an encrypted volume, as text.
     Uuid = "UUID",
+    /// UUIDs of the devices of a filesystem on several, in the order of their numbers.
+    Devices = "devices",
     /// UUID of an array or another set, on its members and on itself.
     SetUuid = "UUID of the set",
     /// What a member is in its set: its number, `spare`, `journal`.

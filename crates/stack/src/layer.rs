@@ -86,7 +86,8 @@ pub struct Layer {
     pub below: Vec<LayerId>,
     /// How its addresses reach the layers below.
     pub map: Map,
-    /// How `map` is known: for a partition, the table's record of its start. `None` for devices.
+    /// How `map` is known: for a partition, the table's record of its start. `None` for devices. Its length is zero where
+    /// `size` is not known.
     pub placement: Option<Fact<Extent>>,
     /// The grids it contributes, in its own addresses.
     pub grids: Vec<GridFact>,
@@ -301,6 +302,17 @@ impl Stack {
     }
 }
 
+impl Layer {
+    /// How `placement` looks in JSON. Without a size, the length in it stands for none.
+    fn place(&self) -> Option<Fact<Placement>> {
+        let place = |extent: Extent| Placement {
+            start: extent.start(),
+            len: self.size.as_ref().map(|_| extent.len()),
+        };
+        self.placement.clone().map(|fact| fact.map(place))
+    }
+}
+
 impl Serialize for Layer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("Layer", 11)?;
@@ -310,7 +322,7 @@ impl Serialize for Layer {
         object.serialize_field("size", &self.size)?;
         object.serialize_field("below", &self.below)?;
         object.serialize_field("map", &MapDocument::of(&self.map, self.below.is_empty()))?;
-        object.serialize_field("placement", &self.placement)?;
+        object.serialize_field("placement", &self.place())?;
         object.serialize_field("grids", &self.grids)?;
         object.serialize_field("attributes", &self.attributes)?;
         object.serialize_field("oddities", &self.oddities)?;
@@ -337,7 +349,7 @@ impl JsonSchema for Layer {
                 "size": generator.subschema_for::<Option<Fact<Bytes>>>(),
                 "below": generator.subschema_for::<Vec<LayerId>>(),
                 "map": generator.subschema_for::<Option<MapDocument>>(),
-                "placement": generator.subschema_for::<Option<Fact<Extent>>>(),
+                "placement": generator.subschema_for::<Option<Fact<Placement>>>(),
                 "grids": generator.subschema_for::<Vec<GridFact>>(),
                 "attributes": generator.subschema_for::<Vec<Attribute>>(),
                 "oddities": generator.subschema_for::<Vec<Oddity>>(),
@@ -347,6 +359,14 @@ impl JsonSchema for Layer {
             "additionalProperties": false,
         })
     }
+}
+
+/// Where a layer lies on the one below it.
+#[derive(serde::Serialize, JsonSchema)]
+struct Placement {
+    start: Bytes,
+    /// `null` where nothing says how long it is.
+    len: Option<Bytes>,
 }
 
 /// How a [`Map`] looks in JSON. Long lists of segments are cut; `segment_count` says how many there are.
@@ -439,6 +459,22 @@ mod tests {
         layer.below = vec![LayerId(0), LayerId(7)];
         let id = stack.push(layer);
         assert!(stack.layer(id).below.is_empty());
+    }
+
+    #[test]
+    fn a_length_that_nothing_tells_is_null_in_json() {
+        let mut layer = Layer::new(LayerKind::Partition, "p");
+        let extent = Extent::new(Bytes::new(512), Bytes::ZERO).expect("small");
+        layer.placement = Some(Fact::derived(extent, "told"));
+        let place = |layer: &Layer| {
+            serde_json::to_value(layer).expect("writes")["placement"]["value"].clone()
+        };
+        assert_eq!(
+            place(&layer),
+            serde_json::json!({ "start": 512, "len": null })
+        );
+        layer.size = Some(Fact::derived(Bytes::ZERO, "told"));
+        assert_eq!(place(&layer), serde_json::json!({ "start": 512, "len": 0 }));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Virtual disk containers: files that hold a disk, with or without a table of its blocks.
 
-mod crc32c;
 mod head;
 mod names;
 pub(crate) mod qcow2;

@@ -37,7 +37,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::names::{guid, utf16_le};
-use super::{Container, Content, Disk, Format, Opening, crc32c};
+use super::{Container, Content, Disk, Format, Opening};
+use crate::crc32c;
 use crate::record::{Place, Recorder, place};
 use crate::{Detected, Magic, Window};
 

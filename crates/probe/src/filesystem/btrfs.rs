@@ -11,15 +11,17 @@
 //!
 //! The `stripesize` field is not the length of stripes; chunks record that, 64 KiB in every one written so far, and the
 //! first system chunk is in the superblock.
-//! A copy lies at 64 MiB.
+//! A copy lies at 64 MiB. The checksum of a superblock, in its first 32 bytes, is verified when it is of type 0 (CRC-32C) or
+//! 2 (SHA-256); those of types 1 (xxHash) and 3 (BLAKE2b) are not.
 //!
 //! Source: btrfs documentation, "On-disk format", `btrfs_super_block`.
 
 use straddle_io::ReadError;
 use straddle_stack::{GridRole, Key, OddityKind};
-use zerocopy::byteorder::little_endian::{U32, U64};
+use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::crc32c;
 use crate::record::{Place, Recorder, place};
 use crate::{Class, Detected, Magic, Prober, Window};
 
@@ -28,6 +30,8 @@ const COPY_AT: u64 = 64 << 20;
 const MAGIC: &[u8; 8] = b"_BHRfS_M";
 const MAGIC_AT: u64 = 64;
 const LEN: u64 = 4096;
+/// The checksum's own field, which it does not cover.
+const UNSEALED: usize = 32;
 
 pub(crate) static PROBER: Prober = Prober {
     name: "btrfs",
@@ -57,7 +61,8 @@ pub(crate) static BACKUP: Prober = Prober {
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Superblock {
-    unused_1: [u8; 48],
+    checksum: [u8; 32],
+    unused_1: [u8; 16],
     address: U64,
     flags: U64,
     magic: [u8; 8],
@@ -71,7 +76,9 @@ struct Superblock {
     leaf_size: U32,
     stripe_size: U32,
     chunk_array_len: U32,
-    unused_3: [u8; 37],
+    unused_3: [u8; 32],
+    checksum_kind: U16,
+    unused_6: [u8; 3],
     device_id: U64,
     device_bytes: U64,
     unused_4: [u8; 82],
@@ -151,6 +158,22 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
     rec.volume_id::<16>(0x20);
     rec.label(&sb.label, Place::new(start, 16));
     rec.claimed_size(sb.device_bytes.get(), place!(Superblock.device_bytes));
+    let bytes: [u8; 4096 - UNSEALED] = window.get(at + 32)?;
+    let [a, b, c, d, ..] = sb.checksum;
+    match sb.checksum_kind.get() {
+        0 => rec.checksum(
+            "superblock",
+            u32::from_le_bytes([a, b, c, d]),
+            crc32c::of(&bytes),
+            Place::new(0, 4),
+        ),
+        2 if hmac_sha256::Hash::hash(&bytes) != sb.checksum => rec.odd(
+            OddityKind::Damaged,
+            "the SHA-256 checksum of the superblock is wrong: it is read all the same",
+            place!(Superblock.checksum),
+        ),
+        _ => {}
+    }
     Ok(Some(rec.finish()))
 }
 
@@ -176,9 +199,28 @@ mod tests {
             .with(at + 811 + 17 + 16, 65_536_u64.to_le_bytes())
     }
 
+    fn sealed(volume: Volume) -> Volume {
+        let sum = crc32c::of(&volume.0[65_536 + 32..65_536 + 4096]);
+        volume.with(65_536, sum.to_le_bytes())
+    }
+
+    #[test]
+    fn checksums_of_known_kinds_are_verified() {
+        let kind = |kind: u8| sealed(btrfs(1 << 20, 65_536).with(65_536 + 196, [kind]));
+        let oddities = |volume: Volume| volume.probe(&PROBER).expect("btrfs").oddities();
+        assert_eq!(oddities(kind(0)), []);
+        let changed = kind(0).with(65_536 + 299, b"q");
+        assert_eq!(oddities(changed), [OddityKind::Damaged]);
+        assert_eq!(oddities(kind(1)), []);
+        assert_eq!(oddities(kind(2)), [OddityKind::Damaged]);
+        let sum = hmac_sha256::Hash::hash(&kind(2).0[65_536 + 32..65_536 + 4096]);
+        assert_eq!(oddities(kind(2).with(65_536, sum)), []);
+    }
+
     #[test]
     fn the_superblock_and_its_first_chunk_are_read() {
-        let found = btrfs(1 << 20, 65_536).probe(&PROBER).expect("btrfs");
+        let volume = sealed(btrfs(1 << 20, 65_536));
+        let found = volume.probe(&PROBER).expect("btrfs");
         assert_eq!(found.bytes(Key::SectorSize), Some(4096));
         assert_eq!(found.bytes(Key::NodeSize), Some(16_384));
         assert_eq!(found.bytes(Key::LeafSize), Some(16_384));

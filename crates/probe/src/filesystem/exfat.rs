@@ -8,7 +8,7 @@
 //!      88  ClusterHeapOffset (4)         510  55 aa
 //! ```
 //!
-//! The twelve boot sectors are followed by a copy of them.
+//! The twelve boot sectors, the last of which is a checksum of the others over and over, are followed by a copy of them.
 //!
 //! Source: Microsoft, "exFAT file system specification", 3.1.
 
@@ -43,6 +43,9 @@ pub(crate) static BACKUP: Prober = Prober {
     probe: probe_backup,
     find: None,
 };
+
+/// Boot sectors that the checksum in the next one covers.
+const SEALED_SECTORS: usize = 11;
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -132,7 +135,26 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
     }
     rec.claimed_size(size, place!(BootSector.volume_length));
     rec.volume_id::<4>(100);
+    // At most 11 × 4,096 bytes.
+    let mut sealed = vec![0; SEALED_SECTORS << shifts.0];
+    let sum_at = at.saturating_add(u64::try_from(sealed.len()).unwrap_or(u64::MAX));
+    if sum_at.saturating_add(sector) <= window.size().get() {
+        window.fill(at, &mut sealed)?;
+        let recorded: U32 = window.get(sum_at)?;
+        let place = Place::new(sealed.len(), 4);
+        rec.checksum("boot sectors", recorded.get(), sum(&sealed), place);
+    }
     Ok(Some(rec.finish()))
+}
+
+/// The checksum of the boot sectors. Flags and the percentage in use change while the volume is mounted, and do not count.
+fn sum(sectors: &[u8]) -> u32 {
+    let counted = sectors.iter().enumerate();
+    counted
+        .filter(|(at, _)| !matches!(at, 106 | 107 | 112))
+        .fold(0, |sum: u32, (_, byte)| {
+            sum.rotate_right(1).wrapping_add(u32::from(*byte))
+        })
 }
 
 /// The formatter's boundary is not recorded; what can be said is to which power of two the clusters are aligned.
@@ -161,9 +183,29 @@ mod tests {
             .with(at + 510, [0x55, 0xaa])
     }
 
+    fn sealed(volume: Volume, at: usize, sector: usize) -> Volume {
+        let sum = sum(&volume.0[at..at + 11 * sector]);
+        volume.with(at + 11 * sector, sum.to_le_bytes())
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_named_and_what_changes_does_not_count() {
+        let changed = |at: usize| {
+            let volume = sealed(exfat(0, 63, 257), 0, 512).with(at, [7]);
+            volume.probe(&PROBER).expect("exfat").oddities()
+        };
+        for at in [106, 107, 112] {
+            assert_eq!(changed(at), []);
+        }
+        assert_eq!(changed(120), [OddityKind::Damaged]);
+        assert_eq!(changed(11 * 512 - 1), [OddityKind::Damaged]);
+    }
+
     #[test]
     fn the_boot_sector_is_read() {
-        let found = exfat(0, 63, 257).probe(&PROBER).expect("exfat");
+        let found = sealed(exfat(0, 63, 257), 0, 512)
+            .probe(&PROBER)
+            .expect("exfat");
         assert_eq!(found.text(Key::Version).as_deref(), Some("1.0"));
         assert_eq!(found.bytes(Key::SectorSize), Some(512));
         assert_eq!(found.bytes(Key::BlockSize), Some(4096));
@@ -199,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_backup_region_is_found() {
-        let found = exfat(12 * 512, 0, 256).probe(&BACKUP).expect("the copy");
+        let copy = sealed(exfat(12 * 512, 0, 256), 12 * 512, 512);
+        let found = copy.probe(&BACKUP).expect("the copy");
         assert_eq!(found.bytes(Key::ClusterHeapOffset), Some(131_072));
         assert_eq!(found.oddities(), [OddityKind::UnusualPlace]);
         // With sectors of 4 KiB the copy is elsewhere; one at 6,144 that says so is a remnant.

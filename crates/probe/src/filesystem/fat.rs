@@ -90,7 +90,7 @@ struct Geometry {
 impl BootSector {
     /// `None` when this is not a FAT boot sector.
     fn geometry(&self) -> Option<Geometry> {
-        if !matches!(self.jump, [0xeb, _, 0x90] | [0xe9, _, _]) {
+        if !matches!(self.jump, [0xeb | 0xe9, ..]) {
             return None;
         }
         let sector = u64::from(self.bytes_per_sector.get());
@@ -118,10 +118,6 @@ impl BootSector {
         }
         let sectors = match self.small_sectors.get() {
             0 => u64::from(self.large_sectors.get()),
-            n if is_fat32 && self.large_sectors.get() != u32::from(n) => {
-                // FAT32 leaves the small field empty; where it does not, the two must agree.
-                return None;
-            }
             n => u64::from(n),
         };
         let root_sectors = (root_entries * 32).div_ceil(sector);
@@ -271,6 +267,24 @@ mod tests {
         assert_eq!(found.bytes(Key::HiddenSectors), Some(1 << 20));
         assert_eq!(found.bytes(Key::ClaimedSize), Some(SECTORS * 512));
         assert_eq!(found.oddities(), []);
+    }
+
+    #[test]
+    fn a_small_fat32_may_have_its_sectors_in_the_small_field() {
+        let small = |large: u32| {
+            fat32(volume(), 0)
+                .with(19, 40_960_u16.to_le_bytes())
+                .with(32, large.to_le_bytes())
+                .probe(&PROBER)
+                .expect("fat")
+        };
+        // 40,960 sectors are what mkfs.fat -F 32 writes here for 20 MiB; Linux believes the small field.
+        for large in [0, 40_960, 81_920] {
+            let found = small(large);
+            assert_eq!(found.text(Key::Version).as_deref(), Some("FAT32"));
+            assert_eq!(found.bytes(Key::ClaimedSize), Some(20 << 20));
+            assert_eq!(found.evidence(Key::ClaimedSize), Some((19, vec![0, 160])));
+        }
     }
 
     #[test]

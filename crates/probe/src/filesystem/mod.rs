@@ -1,6 +1,7 @@
 //! Filesystems and swap.
 
 pub(crate) mod apfs;
+pub(crate) mod bcachefs;
 pub(crate) mod btrfs;
 mod content;
 pub(crate) mod exfat;

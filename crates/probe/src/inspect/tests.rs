@@ -124,3 +124,78 @@ fn logical_partitions_do_not_overlap_the_extended_one() {
         ]
     );
 }
+
+#[test]
+fn a_disklabel_in_a_partition_of_another_type_is_left_over() {
+    for (kind, is_used) in [(0x83, false), (0x07, false), (0xa5, true), (0xa9, true)] {
+        let mut disk = vec![0; 256 << 10];
+        mbr_entry(&mut disk, 0, 0, kind, 63, 300);
+        disklabel(&mut disk[63 * 512..], [(63, 100), (163, 200)]);
+        let stack = inspected(&disk);
+        assert_eq!(partitions(&stack).len(), if is_used { 3 } else { 1 });
+        let detail = format!(
+            "a bsd label of 2 partitions in a partition of type {kind:02x}, which has none: left by a former owner, and not used"
+        );
+        let want: &[&str] = if is_used { &[] } else { &[&detail] };
+        assert_eq!(oddities(&stack), want);
+    }
+}
+
+/// FAT16 on the whole disk.
+fn fat(disk: &mut [u8]) {
+    put(disk, 0, &[0xeb, 0x3c, 0x90]);
+    put(disk, 11, &[0, 2, 4, 1, 0, 2, 0, 2, 0, 0x50, 0xf8, 20, 0]);
+    put(disk, 510, &[0x55, 0xaa]);
+}
+
+#[test]
+fn what_lies_where_a_boot_sector_s_table_would_be_makes_no_partitions() {
+    let mut disk = vec![0; 20_480 * 512];
+    fat(&mut disk);
+    let formats = |disk: &[u8]| {
+        let stack = inspected(disk);
+        let names = stack.layers().iter().map(|layer| layer.name.clone());
+        (names.skip(1).collect::<Vec<_>>(), oddities(&stack).len())
+    };
+    assert_eq!(formats(&disk), (vec!["fat16".to_owned()], 0));
+    // Code that passes for a partition on the disk, which holds nothing.
+    mbr_entry(&mut disk, 0, 1, 0x83, 2048, 4096);
+    assert_eq!(formats(&disk), (vec!["fat16".to_owned()], 1));
+    // A partition that holds something is one: the boot code is what the disk was before.
+    put(&mut disk, 2048 * 512 + 4096 - 10, b"SWAPSPACE2");
+    put(&mut disk, 2048 * 512 + 1024, &[1]);
+    put(&mut disk, 2048 * 512 + 1028, &[100]);
+    let (names, _) = formats(&disk);
+    assert_eq!(names, ["partition 2", "swap"]);
+}
+
+#[test]
+fn protection_without_a_gpt_is_said_beside_a_filesystem_too() {
+    let mut disk = vec![0; 20_480 * 512];
+    fat(&mut disk);
+    mbr_entry(&mut disk, 0, 0, 0xee, 1, 20_479);
+    let stack = inspected(&disk);
+    assert_eq!(stack.layers()[1].name, "fat16");
+    let [oddity] = oddities(&stack)[..] else {
+        panic!("one")
+    };
+    assert!(oddity.starts_with("the MBR protects a GPT (type ee), but neither"));
+}
+
+#[test]
+fn partitions_beyond_the_disk_do_not_hide_a_filesystem() {
+    let mut disk = vec![0; 1 << 20];
+    put(&mut disk, 4096 - 10, b"SWAPSPACE2");
+    put(&mut disk, 1024, &[1]);
+    put(&mut disk, 1028, &[255]);
+    mbr_entry(&mut disk, 0, 0, 0x83, 40_000, 4096);
+    let stack = inspected(&disk);
+    assert_eq!(stack.layers()[1].name, "swap");
+    assert_eq!(
+        oddities(&stack),
+        ["both swap and mbr match; it is read as swap"]
+    );
+    // On the disk, they do.
+    mbr_entry(&mut disk, 0, 0, 0x83, 64, 512);
+    assert_eq!(inspected(&disk).layers()[1].name, "partition 1");
+}

@@ -10,7 +10,8 @@
 //! partition, relative to its own record; another links to the next record, relative to the extended partition. LBAs
 //! count logical sectors, whose size the table does not record. Numbers are those of Linux and sfdisk: primaries have
 //! that of their entry, logical partitions count from 5 and skip records that hold none. An entry is used when its
-//! length is not zero; its type may be zero. Extended partitions are listed too, as containers.
+//! length is not zero; its type may be zero. Extended partitions are listed too, as containers; an entry that protects a
+//! GPT (ee) is none, whether there is a GPT or not.
 //!
 //! Source: the layout is as described in UEFI 2.10, 5.2.1, and by the behaviour of Linux `block/partitions/msdos.c`
 //! and of sfdisk. Where these two differ (second extended partition, several logical partitions in one record), what
@@ -123,7 +124,8 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     for (index, entry) in (0_u64..).zip(&table) {
         let at = ENTRIES_AT + index * ENTRY_LEN;
         // 32-bit LBAs and counts times any sector size fit in 64 bits.
-        let Some(extent) = placed(sector, 0, entry).filter(|_| entry.is_used()) else {
+        let holds_data = entry.is_used() && entry.kind != PROTECTIVE;
+        let Some(extent) = placed(sector, 0, entry).filter(|_| holds_data) else {
             continue;
         };
         let nesting = if entry.is_extended() {
@@ -150,10 +152,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
 
 /// This prober runs when no GPT is usable, or when the MBR does not yield to it; the remains of one are worth a word.
 fn contradicted_by_gpt(window: &Window<'_>, table: &[Entry; 4], out: &mut Detected) {
-    if let Some(index) = table
-        .iter()
-        .position(|e| e.is_used() && e.kind == PROTECTIVE)
-    {
+    if let Some(index) = table.iter().position(|e| e.kind == PROTECTIVE) {
         let at = ENTRIES_AT + u64::try_from(index).unwrap_or(0) * ENTRY_LEN;
         let detail = "the MBR protects a GPT (type ee), but neither of its copies is found; expected EFI PART at LBA 1 and at the last LBA";
         out.odd(window, OddityKind::Damaged, detail, at + KIND_AT, 1);

@@ -6,7 +6,9 @@ use straddle_stack::{Attribute, Key, LayerKind, Value};
 use crate::{Child, Nesting, Window};
 
 pub(crate) mod apple;
+pub(crate) mod atari;
 pub(crate) mod bsd;
+pub(crate) mod dasd;
 pub(crate) mod gpt;
 pub(crate) mod mbr;
 pub(crate) mod sgi;

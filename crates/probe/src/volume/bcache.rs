@@ -9,11 +9,12 @@ use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
+use crate::filesystem::bcachefs;
 use crate::record::{Recorder, place, printable};
 use crate::{Magic, Window};
 
 const SUPERBLOCK: u64 = 4096;
-const MAGIC: [u8; 16] = [
+pub(crate) const MAGIC: [u8; 16] = [
     0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
 ];
 /// Data of a backing device that does not record where its data start.
@@ -117,7 +118,7 @@ impl Superblock {
 }
 
 /// CRC-64 of ECMA-182, begun and ended with ones.
-fn crc64(bytes: &[u8]) -> u64 {
+pub(crate) fn crc64(bytes: &[u8]) -> u64 {
     const POLYNOMIAL: u64 = 0x42f0_e1eb_a9ea_3693;
     let step = |crc: u64, byte: &u8| {
         (0..8).fold(crc ^ u64::from(*byte) << 56, |crc, _| {
@@ -130,7 +131,7 @@ fn crc64(bytes: &[u8]) -> u64 {
 
 fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
     // The magic stands at the end of a device that is too short for the numbers, too.
-    if window.size().get() < SUPERBLOCK + 4096 {
+    if window.size().get() < SUPERBLOCK + 4096 || bcachefs::is_one(window)? {
         return Ok(None);
     }
     let read: Superblock = window.get(SUPERBLOCK)?;

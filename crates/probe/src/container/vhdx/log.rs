@@ -22,7 +22,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Header;
-use crate::container::crc32c;
+use crate::crc32c;
 
 const SECTOR: usize = 4096;
 /// Longest log that is replayed; Hyper-V and QEMU make them 1 MiB long.

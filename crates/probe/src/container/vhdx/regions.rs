@@ -13,8 +13,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{Header, MIB};
 use crate::Window;
-use crate::container::crc32c;
 use crate::container::names::guid;
+use crate::crc32c;
 use crate::record::{Place, Recorder};
 
 const LEN: u64 = 64 << 10;

@@ -28,7 +28,8 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::record::{Recorder, place};
+use crate::crc32c;
+use crate::record::{Place, Recorder, place};
 use crate::{Class, Detected, Magic, Prober, Window};
 
 const SUPERBLOCK_AT: u64 = 1024;
@@ -108,6 +109,10 @@ const HUGE_FILES: u32 = 0x8;
 const JOURNAL_DEVICE: u32 = 0x8;
 const HIGH_HALVES: u32 = 0x80;
 const BIGALLOC: u32 = 0x200;
+const METADATA_CHECKSUMS: u32 = 0x400;
+/// The checksum of the superblock is its last field.
+const CHECKSUM_AT: u64 = 1020;
+const CHECKSUM: Place = Place::new(1020, 4);
 /// Incompatible features that ext2 and ext3 had: file types, needs recovery, meta block groups.
 const OLD_INCOMPATIBLE: u32 = 0x2 | 0x4 | 0x10;
 /// Read-only compatible features that they had: sparse superblocks, large files, directory B-trees.
@@ -216,6 +221,12 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
     rec.volume_id::<16>(0x68);
     rec.label(&sb.label, place!(Superblock.label));
     rec.claimed_size(size, place!(Superblock.blocks));
+    if sb.read_only.get() & METADATA_CHECKSUMS != 0 {
+        let bytes: [u8; CHECKSUM.offset] = window.get(at)?;
+        let recorded: U32 = window.get(at + CHECKSUM_AT)?;
+        // ext leaves the register as it is at the end.
+        rec.checksum("superblock", recorded.get(), !crc32c::of(&bytes), CHECKSUM);
+    }
     Ok(Some(rec.finish()))
 }
 
@@ -236,7 +247,7 @@ mod tests {
             .with(at + 76, 1_u32.to_le_bytes())
             .with(at + 92, 0x3c_u32.to_le_bytes())
             .with(at + 96, 0x2c2_u32.to_le_bytes())
-            .with(at + 100, 0x46b_u32.to_le_bytes())
+            .with(at + 100, 0x6b_u32.to_le_bytes())
     }
 
     #[test]
@@ -263,6 +274,25 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_checksum_is_named() {
+        let with_checksums = |sum: u32| {
+            ext(1 << 20, 1024, 2, 256)
+                .with(1024 + 100, 0x46b_u32.to_le_bytes())
+                .with(2044, sum.to_le_bytes())
+        };
+        let volume = with_checksums(0);
+        let right = !crc32c::of(&volume.0[1024..2044]);
+        let found = with_checksums(right).probe(&PROBER).expect("ext");
+        assert_eq!(found.oddities(), []);
+        let found = volume.probe(&PROBER).expect("ext");
+        assert_eq!(found.bytes(Key::BlockSize), Some(4096));
+        let detail = format!(
+            "the checksum of the superblock is 00000000; its bytes give {right:08x}: it is read all the same"
+        );
+        assert_eq!(found.oddities[0].detail, detail);
+    }
+
+    #[test]
     fn the_version_is_that_of_the_newest_feature() {
         let version = |compatible: u32, incompatible: u32, read_only: u32| {
             let volume = ext(1 << 20, 1024, 0, 1024)
@@ -280,7 +310,7 @@ mod tests {
 
     #[test]
     fn bigalloc_allocates_in_clusters() {
-        let volume = || ext(1 << 20, 1024, 2, 256).with(1024 + 100, 0x66b_u32.to_le_bytes());
+        let volume = || ext(1 << 20, 1024, 2, 256).with(1024 + 100, 0x26b_u32.to_le_bytes());
         let found = volume()
             .with(1024 + 28, 6_u32.to_le_bytes())
             .probe(&PROBER)

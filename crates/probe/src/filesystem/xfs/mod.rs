@@ -23,8 +23,10 @@ mod volume;
 use straddle_io::ReadError;
 use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
+use zerocopy::byteorder::little_endian;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::crc32c;
 use crate::record::{Recorder, place};
 use crate::{Class, Detected, Magic, Prober, Window};
 
@@ -74,6 +76,9 @@ struct Superblock {
     features: U32,
     unused_6: [u8; 12],
     incompatible: U32,
+    log_incompatible: U32,
+    /// Of the whole sector, from version 5 on; the only number that has its low byte first.
+    checksum: little_endian::U32,
 }
 
 /// The log may use larger sectors than the rest; a flag of the version says that the field is in use.
@@ -138,6 +143,13 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     rec.volume_id::<16>(32);
     rec.label(&sb.label, place!(Superblock.label));
     rec.claimed_size(size, place!(Superblock.data_blocks));
+    if version == 5 && sector <= window.size().get() {
+        let place = place!(Superblock.checksum);
+        let mut bytes = vec![0; usize::from(sb.sector_size.get())];
+        window.fill(0, &mut bytes)?;
+        let computed = crc32c::sealed(&bytes, place.offset);
+        rec.checksum("superblock", sb.checksum.get(), computed, place);
+    }
     Ok(Some(rec.finish()))
 }
 
@@ -175,14 +187,18 @@ mod tests {
             .with(120, [12, 9])
     }
 
+    fn sealed(volume: Volume) -> Volume {
+        let sum = crc32c::sealed(&volume.0[..512], 224);
+        volume.with(224, sum.to_le_bytes())
+    }
+
     #[test]
     fn stripes_are_in_blocks_and_the_log_in_bytes() {
-        let found = xfs()
+        let volume = xfs()
             .with(184, 16_u32.to_be_bytes())
             .with(188, 48_u32.to_be_bytes())
-            .with(196, 65_536_u32.to_be_bytes())
-            .probe(&PROBER)
-            .expect("xfs");
+            .with(196, 65_536_u32.to_be_bytes());
+        let found = sealed(volume).probe(&PROBER).expect("xfs");
         assert_eq!(found.text(Key::Version).as_deref(), Some("v5"));
         assert_eq!(found.text(Key::Label).as_deref(), Some("scratch"));
         assert_eq!(found.bytes(Key::SectorSize), Some(512));
@@ -239,7 +255,16 @@ mod tests {
         let odd = xfs()
             .with(184, 16_u32.to_be_bytes())
             .with(188, 40_u32.to_be_bytes());
-        let found = odd.probe(&PROBER).expect("xfs");
+        let found = sealed(odd).probe(&PROBER).expect("xfs");
         assert_eq!(found.oddities(), [OddityKind::Damaged]);
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_named_from_version_5_on() {
+        let found = sealed(xfs()).with(108, b"S").probe(&PROBER).expect("xfs");
+        assert_eq!(found.oddities(), [OddityKind::Damaged]);
+        assert!(found.oddities[0].detail.contains("checksum"));
+        let old = xfs().with(100, 0xb4a4_u16.to_be_bytes()).probe(&PROBER);
+        assert_eq!(old.expect("xfs").oddities(), []);
     }
 }

@@ -157,6 +157,17 @@ fn protection_without_a_gpt_is_named() {
     entry(&mut disk, 0, 0, 0xee, 1, 127);
     let detected = found(&PROBER, &disk).expect("an MBR");
     assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+    assert_eq!(
+        detected.oddities[0].detail,
+        "the MBR protects a GPT (type ee), but neither of its copies is found; expected EFI PART at LBA 1 and at the last LBA"
+    );
+    assert_eq!(children(&detected), []);
+    // Those of a hybrid MBR stay what they are, and an entry without length protects as well.
+    entry(&mut disk, 0, 0, 0xee, 1, 0);
+    entry(&mut disk, 0, 1, 0x83, 8, 16);
+    let detected = found(&PROBER, &disk).expect("an MBR");
+    assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+    assert_eq!(children(&detected), [(2, 4096, 8192, "83".into())]);
 }
 
 proptest! {
