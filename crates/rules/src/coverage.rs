@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust, Value};
 
 use crate::commands::{self, Lack};
 use crate::context::{is_extended, platform_of};
@@ -153,6 +153,9 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
     if layer.attribute(Key::StartShown).is_some() {
         return true;
     }
+    if is_said_to_be_aligned(stack, layer) {
+        return true;
+    }
     // What a vdev of ZFS takes for a sector says where blocks may begin (STR613).
     let is_said = |layer: &Layer, role| {
         layer
@@ -184,6 +187,18 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
                     .all(|id| is_placed(stack.layer(*id)))
         }
     }
+}
+
+/// Whether its system says of a partition that it starts on a physical sector, whose size is known, without saying where.
+#[must_use]
+pub fn is_said_to_be_aligned(stack: &Stack, layer: &Layer) -> bool {
+    let said = layer.attribute(Key::AlignmentOffset);
+    let disk = layer.below.first().map(|id| stack.layer(*id));
+    let sector = disk.and_then(|disk| disk.grid(GridRole::PhysicalSector));
+    layer.kind == LayerKind::Partition
+        && layer.placement.is_none()
+        && said.is_some_and(|fact| fact.value == Value::SignedBytes(0))
+        && sector.is_some_and(|fact| fact.trust < Trust::Assumed)
 }
 
 /// Whether captured text says where a layer begins, or what disk it is.
@@ -234,6 +249,16 @@ fn next(stack: &Stack, why: Why) -> Vec<String> {
             .into_iter()
             .flat_map(starts_of)
             .collect(),
+        (Some("linux"), _)
+            if stack
+                .iter()
+                .any(|(_, layer)| layer.kind == LayerKind::Array) =>
+        {
+            let members = "mdadm --examine MEMBER (where data begin on each member of an array)";
+            std::iter::once(members.to_owned())
+                .chain(starts_of("linux"))
+                .collect()
+        }
         (Some(platform), _) => starts_of(platform).collect(),
         (None, Why::Unreadable) => vec!["what STR903 or the note of the format says".to_owned()],
         (None, _) => vec![

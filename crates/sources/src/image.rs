@@ -8,6 +8,8 @@ use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
 
 const ASSUMED_PHYSICAL: &str = "as 512e disks have, 512n not; see --physical-sector";
+const ASSUMED_PHYSICAL_OF_4KN: &str =
+    "as long as its logical sector, and no shorter; see --physical-sector";
 const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
 
 /// An image file, raw or a virtual disk, or one readable block device, as a stack of its own: nothing around it is looked
@@ -227,11 +229,15 @@ pub(crate) fn assume_sectors(stack: &mut Stack, base: LayerId) {
         layer.add_grid(GridRole::LogicalSector, logical);
     }
     if layer.grid(GridRole::PhysicalSector).is_none() {
-        let physical = Grid::with_phase(Unit::B4096, Bytes::ZERO);
-        layer.add_grid(
-            GridRole::PhysicalSector,
-            Fact::assumed(physical, ASSUMED_PHYSICAL),
-        );
+        // No physical sector is shorter than a logical one.
+        let logical = layer.grid(GridRole::LogicalSector);
+        let long = logical.filter(|grid| grid.value.unit() >= Unit::B4096);
+        let (unit, reason) = match long.map(|grid| grid.value.unit()) {
+            Some(unit) => (unit, ASSUMED_PHYSICAL_OF_4KN),
+            None => (Unit::B4096, ASSUMED_PHYSICAL),
+        };
+        let physical = Grid::with_phase(unit, Bytes::ZERO);
+        layer.add_grid(GridRole::PhysicalSector, Fact::assumed(physical, reason));
     }
 }
 

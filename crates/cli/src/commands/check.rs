@@ -112,7 +112,10 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
 
 /// What makes a plan for what was checked; `None` where the same words would not mean the same.
 fn next(args: &Check) -> Option<Next> {
-    let is_plain = args.sysroot.is_none()
+    // What came through a pipe is gone.
+    let is_piped = args.targets.iter().any(|path| path.as_os_str() == "-");
+    let is_plain = !is_piped
+        && args.sysroot.is_none()
         && args.take_as == As::Auto
         && args.guest_files.is_empty()
         && args.at.is_empty();

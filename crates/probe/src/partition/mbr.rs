@@ -154,7 +154,19 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
 fn contradicted_by_gpt(window: &Window<'_>, table: &[Entry; 4], out: &mut Detected) {
     if let Some(index) = table.iter().position(|e| e.kind == PROTECTIVE) {
         let at = ENTRIES_AT + u64::try_from(index).unwrap_or(0) * ENTRY_LEN;
-        let detail = "the MBR protects a GPT (type ee), but neither of its copies is found; expected EFI PART at LBA 1 and at the last LBA";
+        let mut detail = "the MBR protects a GPT (type ee), but neither of its copies is found; expected EFI PART at LBA 1 and at the last LBA".to_owned();
+        // Entries of larger disks than 2 TiB have the largest count there is.
+        let protected = table.get(index).filter(|e| e.sectors.get() != u32::MAX);
+        let end = protected
+            .and_then(|entry| placed(SectorSize::B512, 0, entry))
+            .map(Extent::end);
+        if let Some(end) = end.filter(|end| *end > window.size()) {
+            detail += &format!(
+                "; it protects bytes up to {}, and {} are there: the copy is cut off, or the disk is another one",
+                end.grouped(),
+                window.size().grouped()
+            );
+        }
         out.odd(window, OddityKind::Damaged, detail, at + KIND_AT, 1);
         return;
     }

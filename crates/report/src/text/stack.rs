@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Correlation, both_ways, division};
+use straddle_rules::{Correlation, both_ways, division, is_said_to_be_aligned};
 use straddle_stack::{
     Fact, GridFact, GridRole, Interval, Key, Layer, LayerId, LayerKind, NOT_GIVEN, Seen, SeenGrid,
     Source, Trust, Value,
@@ -122,6 +122,8 @@ impl Tree<'_> {
                 parts.push(format!("starts at {}", both_ways(start)));
             } else if let Some((shown, trust)) = between(layer, Key::StartShown) {
                 parts.push(format!("starts at {}", rounded(shown, trust)));
+            } else if is_said_to_be_aligned(&self.checked.stack, layer) {
+                parts.push("starts on a physical sector, as its system says".to_owned());
             }
         }
         if let Some(mounted) = layer.text(Key::MountPoint) {

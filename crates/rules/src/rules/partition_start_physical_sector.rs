@@ -2,7 +2,8 @@ use straddle_geometry::{Bytes, Grid};
 use straddle_stack::{GridRole, Key, Layer, LayerKind, Seen, Value};
 
 use super::start::{off_grid, partition_starts};
-use crate::context::Findings;
+use crate::commands::{Lack, for_fact};
+use crate::context::{Findings, platform_of};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {
@@ -79,6 +80,10 @@ fn said_to_be_off(context: &Context<'_>) -> Vec<Finding> {
         let seen = Seen::Uniform(Grid::with_phase(unit, Bytes::new(distance)));
         let role = GridRole::PhysicalSector;
         let prices = Prices::of(role, unit, &seen, Bytes::ZERO, &context.options.io);
+        let platform = platform_of(context.stack, id);
+        let commands: Vec<&str> = for_fact(Lack::Start, platform)
+            .map(|supply| supply.command)
+            .collect();
         let title = format!(
             "{} starts inside a {}-byte physical sector",
             layer.name,
@@ -96,7 +101,10 @@ fn said_to_be_off(context: &Context<'_>) -> Vec<Finding> {
                 Bytes::new(into).grouped(),
                 Bytes::new(distance).grouped()
             ))
-            .help("capture where it starts, to see where it should: `Get-Partition`");
+            .help(format!(
+                "capture where it starts, to see where it should: {}",
+                commands.join(", or ")
+            ));
         Some(finding)
     });
     found.collect()

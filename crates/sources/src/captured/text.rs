@@ -44,18 +44,17 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
     if utf16(head).is_some() {
         return true;
     }
-    // The letter of a partition without one is a character of number 0 for PowerShell, and printed.
-    let zeroes = head.iter().filter(|byte| **byte == 0).count();
-    if zeroes > head.len() / 64 {
-        return false;
-    }
-    let printed = head.iter().all(|byte| match byte {
-        0 | b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => true,
-        byte => *byte >= 0x20 && *byte != 0x7f,
-    });
-    // Erased flash has no such characters, which every tool prints.
+    // The letter of a partition without one is a character of number 0 for PowerShell, and printed; prompts set the title of
+    // their window between an escape and a bell.
+    let is_control = |byte: &u8| match byte {
+        b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => false,
+        byte => *byte < 0x20 || *byte == 0x7f,
+    };
+    let controls = head.iter().filter(|byte| is_control(byte)).count();
+    // Erased flash has no such characters, which every tool prints; a file of blank lines is a capture of nothing.
     let speaks = head.iter().any(u8::is_ascii_alphanumeric);
-    printed && speaks
+    let is_blank = head.iter().all(u8::is_ascii_whitespace);
+    controls <= head.len() / 32 && (speaks || is_blank)
 }
 
 /// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.
@@ -419,5 +418,8 @@ mod tests {
         assert_eq!(lines(letter)[1].1, "DriveLetter     :");
         assert!(!looks_like_text(&[b'x', 0].repeat(4)));
         assert!(!looks_like_text(b""));
+        let title = b"\x1b]0;root@db1: ~\x07root@db1:~# sfdisk -d /dev/sda\r\n";
+        assert!(looks_like_text(title));
+        assert!(looks_like_text(b"\n \r\n"));
     }
 }

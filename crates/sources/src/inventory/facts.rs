@@ -1,6 +1,6 @@
 //! What is said about one thing twice: the more exact figure stays, and what contradicts it is remarked.
 
-use straddle_geometry::{Grid, SectorSize, Unit};
+use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source,
     Trust, Value,
@@ -247,9 +247,11 @@ fn narrow(
     match old.value.intersect(&new.value) {
         Some(_) if width(&new) < width(old) => *have = Some(new),
         Some(_) => {}
-        // A figure in a unit that was taken for granted contradicts nothing.
-        None if new.trust >= Trust::Assumed => {}
-        None if old.trust >= Trust::Assumed => *have = Some(new),
+        // Counted in sectors that were taken to be of 512 bytes: with those of 4,096 it may be the same.
+        None if is_assumed(&new) && !is_assumed(old) && in_long_sectors(&new, old) => {}
+        None if is_assumed(old) && !is_assumed(&new) && in_long_sectors(old, &new) => {
+            *have = Some(new);
+        }
         None => {
             found.push(contradiction(
                 what,
@@ -257,11 +259,24 @@ fn narrow(
                 (&new.value.to_string(), &new.source),
             ));
             // An exact figure is worth more than a rounded one, whichever came first.
-            if width(&new) < width(old) {
+            let rank = |fact: &Fact<Interval>| (is_assumed(fact), width(fact));
+            if rank(&new) < rank(old) {
                 *have = Some(new);
             }
         }
     }
+}
+
+fn is_assumed(fact: &Fact<Interval>) -> bool {
+    fact.trust >= Trust::Assumed
+}
+
+/// Whether a figure in sectors of 512 bytes is another one when they have 4,096.
+fn in_long_sectors(assumed: &Fact<Interval>, other: &Fact<Interval>) -> bool {
+    let eight = |bytes: Bytes| bytes.checked_mul(8);
+    let long = eight(assumed.value.from()).zip(eight(assumed.value.to()));
+    let long = long.and_then(|(from, to)| Interval::new(from, to));
+    long.is_some_and(|long| long.intersect(&other.value).is_some())
 }
 
 /// Attributes that describe the thing itself, so that two values of one cannot both be right.

@@ -42,12 +42,27 @@ pub(super) fn disk(path: &str) -> Thing {
     };
     let kind = if follows("md").is_some_and(|next| next == b'/' || next.is_ascii_digit()) {
         LayerKind::Array
+    } else if short.strip_prefix("mapper/").is_some_and(is_multipath) {
+        LayerKind::Device
     } else if follows("mapper/").is_some() || follows("dm-").is_some() {
         LayerKind::Volume
     } else {
         LayerKind::Device
     };
     Thing::new(kind, title(path), name(path))
+}
+
+/// The name that multipath gives to a LUN that is reached several ways: `mpathb`, or its identifier, `3600508b400105e21`.
+fn is_multipath(name: &str) -> bool {
+    let letters = name.strip_prefix("mpath").unwrap_or_default();
+    let numbered = !letters.is_empty()
+        && letters
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let hex = name
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    numbered || hex && matches!(name.len(), 17 | 33) && name.starts_with(['1', '2', '3', '8'])
 }
 
 /// A partition by its node, `/dev/sda1`, on the disk at `path`. Its number follows from its node.
