@@ -25,6 +25,7 @@ mod text;
 mod tool;
 mod twins;
 mod unread;
+mod width;
 mod windows;
 
 pub use registry::TOOLS;
