@@ -5,13 +5,100 @@ use std::borrow::Cow;
 /// Without tags and entities, when it is a piece of a page.
 pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     let marks = [
-        "&nbsp;", "&quot;", "&lt;", "<pre", "<code", "<br", "</p>", "&#160;",
+        "&nbsp;",
+        "&quot;",
+        "&lt;",
+        "<pre",
+        "<code",
+        "<br",
+        "</p>",
+        "&#160;",
+        "</b>",
+        "</i>",
+        "</u>",
+        "</em>",
+        "</strong>",
+        "</span>",
+        "</font>",
+        "</mark>",
     ];
-    let page = marks.iter().any(|mark| text.contains(mark)) && !text.contains("<Objs");
+    let text = forum(text);
+    let page = text.contains(['<', '&'])
+        && marks.iter().any(|mark| text.contains(mark))
+        && !text.contains("<Objs");
     match page {
         true => Cow::Owned(entities(&tags(&text))),
         false => text,
     }
+}
+
+/// Tags of forums: `[color=red]63[/color]`.
+const FORUM: [&str; 16] = [
+    "color",
+    "b",
+    "i",
+    "u",
+    "s",
+    "size",
+    "code",
+    "quote",
+    "font",
+    "pre",
+    "highlight",
+    "mark",
+    "bg",
+    "strong",
+    "em",
+    "spoiler",
+];
+
+/// Without the tags of forums. Tools have words in brackets too, but none that are closed.
+fn forum(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains("[/") {
+        return text;
+    }
+    let name = |tag: &str| {
+        let name = tag.split('=').next().unwrap_or(tag);
+        FORUM
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(name))
+    };
+    let tag = |rest: &str| {
+        let end = rest
+            .bytes()
+            .take(LONGEST_TAG)
+            .position(|b| matches!(b, b']' | b'\n'))?;
+        (rest.as_bytes()[end] == b']').then_some(end)
+    };
+    let mut closed = [false; FORUM.len()];
+    for (at, _) in text.match_indices("[/") {
+        let rest = &text[at + 2..];
+        if let Some(known) = tag(rest).and_then(|end| name(&rest[..end])) {
+            closed[known] = true;
+        }
+    }
+    if !closed.contains(&true) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('[') {
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + 1..];
+        let end = tag(inner).filter(|end| {
+            let inner = &inner[..*end];
+            name(inner.strip_prefix('/').unwrap_or(inner)).is_some_and(|known| closed[known])
+        });
+        rest = match end {
+            Some(end) => &inner[end + 1..],
+            None => {
+                out.push('[');
+                inner
+            }
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Longest tag.
@@ -129,7 +216,10 @@ mod tests {
     fn pages_become_text() {
         let page = "<pre>\nDisk &quot;x&quot;&nbsp; 1 &lt; 2<br>a &amp; b</pre>";
         assert_eq!(plain(page.into()), "\nDisk \"x\"  1 < 2\na & b");
-        for text in ["a < b & c", "<none>  x", "1 <2> 3"] {
+        let forum = "[b]sda[/b] [color=red]63[/color] [SWAP] [Color=#f00]x[/COLOR] [u]";
+        assert_eq!(plain(forum.into()), "sda 63 [SWAP] x [u]");
+        assert_eq!(plain("<b>63</b> 4".into()), "63 4");
+        for text in ["a < b & c", "<none>  x", "1 <2> 3", "[b] [/dev/sda]"] {
             assert_eq!(plain(text.into()), text);
         }
     }

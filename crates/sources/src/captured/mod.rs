@@ -4,6 +4,7 @@
 //! [`Inventory`]. Files of one machine are joined there. A tool is one file in `windows/`,
 //! `powershell/`, `linux/`, `raid/` or `esxi/` and one line in the registry.
 
+mod annotation;
 mod beginnings;
 mod codepage;
 mod esxi;
@@ -19,10 +20,12 @@ mod registry;
 mod row;
 mod section;
 mod servers;
+mod spacing;
 mod text;
 mod tool;
 mod twins;
 mod unread;
+mod width;
 mod windows;
 
 pub use registry::TOOLS;

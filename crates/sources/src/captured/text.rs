@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::codepage::{CP437, CP1252};
-use super::{margin, markup};
+use super::{annotation, margin, markup, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -101,8 +101,10 @@ impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
         let decoded = markup::redecoded(markup::plain(decode(bytes)), CP1252, CP437);
+        let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
         margin::taken_off(&mut lines);
+        let added = spacing::added(&lines);
         let mut text = Text {
             body: String::with_capacity(decoded.len()),
             // Lines of tools have some forty characters.
@@ -111,6 +113,9 @@ impl Text {
         };
         for (index, line) in lines.iter().enumerate() {
             let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
+            if added[index] || annotation::is_pointer(line) {
+                continue;
+            }
             let line = line.trim_end_matches('\r');
             // Blanks that a console broke off the end of the line above are no blank line.
             let above = index.checked_sub(1).and_then(|above| lines.get(above));
@@ -169,6 +174,7 @@ impl Text {
             let text = &self.body[line.0..line.1];
             let starts_anew = text.trim().is_empty()
                 || begins_with_label(text)
+                || above.is_some_and(|above| is_heading(above) && is_row(text))
                 || above.is_some_and(|above| beginning(above) == beginning(text));
             if goes_on
                 && !starts_anew
@@ -216,9 +222,22 @@ fn begins_with_label(line: &str) -> bool {
             .all(|c| c.is_alphanumeric() || " _-.()#".contains(c))
 }
 
+/// The names of columns, with two blanks or more between some. A table may be as wide as a console.
+fn is_heading(line: &str) -> bool {
+    let columns = line.trim().split("  ").filter(|part| !part.is_empty());
+    columns.take(3).count() == 3 && !line.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Begins like a row of a table, with figures in three words at least; what a console broke off the names of columns has none.
+fn is_row(line: &str) -> bool {
+    let has_digit = |word: &&str| word.bytes().any(|b| b.is_ascii_digit());
+    matches!(beginning(line).first(), Some('9' | '/' | '├'))
+        && line.split_whitespace().filter(has_digit).take(3).count() == 3
+}
+
 /// The shape of a line's first two words, of a path or a branch of a tree alone: rows of one table have one. Marks of a tree,
 /// digits and letters are all alike.
-fn beginning(line: &str) -> Vec<char> {
+pub(super) fn beginning(line: &str) -> Vec<char> {
     let mut shape: Vec<char> = Vec::new();
     let mut words = 0;
     let mut blank = true;

@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::{HashMap, HashSet};
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
 use super::device;
 use crate::captured::json::Json;
@@ -50,7 +50,14 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Start("PATH "),
             ],
             begins: |lines| table::is_heading(&lines[0]),
-            read: |section, notes| note(table::rows(section.lines), notes),
+            read: |section, notes| {
+                let (rows, unread) = table::rows(section.lines);
+                if let Some(line) = unread {
+                    let detail = "the row of a device could not be read, nor what stands below it";
+                    notes.remark(OddityKind::Truncated, detail, &line);
+                }
+                note(rows, notes);
+            },
         },
     ],
 };

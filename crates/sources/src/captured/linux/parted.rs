@@ -14,6 +14,8 @@
 mod columns;
 mod figures;
 
+use std::collections::BTreeSet;
+
 use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Trust, Value};
 
 use super::{device, fdisk};
@@ -443,44 +445,85 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
         disk.transport = text(transport, line);
     }
     let cylinder = cylinder(lines);
+    let typed = disk
+        .label
+        .as_ref()
+        .is_some_and(|(label, _)| label == "msdos");
+    disk.partitions = rows(lines, typed, notes);
+    for found in &mut disk.partitions {
+        for (text, _) in [&mut found.start, &mut found.end, &mut found.size]
+            .into_iter()
+            .flatten()
+        {
+            if let (Some(unit), true) = (cylinder, text.ends_with("cyl")) {
+                text.push_str(&unit.to_string());
+            }
+        }
+    }
+    disk.note(notes);
+}
+
+/// Most lines between two rows: what was broken off the one above, blanks, free space.
+const MOST_BETWEEN: usize = 4;
+
+/// The rows of the table in these lines. What mail broke off them stands in lines of its own.
+fn rows<'t>(lines: &[Line<'t>], typed: bool, notes: &mut Notes<'_>) -> Vec<Partition<'t>> {
+    let Some(first) = lines.iter().position(|line| row(line).is_some()) else {
+        return Vec::new();
+    };
     // Free space has rows without a number.
     let begins_with_figure = |line: &Line<'_>| {
         line.text
             .trim_start()
             .starts_with(|c: char| c.is_ascii_digit())
     };
-    let first_row = lines.iter().position(|line| row(line).is_some());
-    if let Some(first) = first_row
-        && let Some(columns) = lines[..first]
-            .iter()
-            .rev()
-            .find(|line| !line.is_blank() && !begins_with_figure(line))
-    {
-        let starts = columns_of(columns.text);
-        let typed = disk
-            .label
-            .as_ref()
-            .is_some_and(|(label, _)| label == "msdos");
-        for line in lines[first..].iter().take_while(|line| !line.is_blank()) {
-            let Some(words) = row(line) else {
-                if begins_with_figure(line) {
-                    continue;
-                }
-                break;
-            };
-            let mut found = partition(line, &words, &starts, typed);
-            for (text, _) in [&mut found.start, &mut found.end, &mut found.size]
-                .into_iter()
-                .flatten()
-            {
-                if let (Some(unit), true) = (cylinder, text.ends_with("cyl")) {
-                    text.push_str(&unit.to_string());
-                }
-            }
-            disk.partitions.push(found);
+    let mut above = lines[..first]
+        .iter()
+        .rev()
+        .filter(|line| !line.is_blank() && !begins_with_figure(line));
+    let mut starts = Vec::new();
+    if let Some(names) = above.next() {
+        starts = columns_of(names.text);
+        // The last names were broken off; what stands below them is not told from
+        // what stands below the last one that is left, and neither is read.
+        if starts.len() < 4
+            && let Some(names) = above.next().map(|line| columns_of(line.text))
+            && names.len() >= 4
+        {
+            let last = names.last().copied();
+            starts = names;
+            starts.extend(last.into_iter().chain(last));
         }
     }
-    disk.note(notes);
+    let mut found: Vec<Partition<'t>> = Vec::new();
+    let mut numbers = BTreeSet::new();
+    let mut between = 0;
+    for line in &lines[first..] {
+        let Some(words) = row(line) else {
+            let number = line.text.split_whitespace().next();
+            if number.is_some_and(|word| word.parse::<u64>().is_ok()) {
+                let detail = "the row of a partition could not be read";
+                notes.remark(OddityKind::Truncated, detail, line);
+            } else if !begins_with_figure(line) {
+                between += 1;
+            }
+            if between > MOST_BETWEEN {
+                break;
+            }
+            continue;
+        };
+        if between > 0 && numbers.contains(words[0]) {
+            let detail = "rows of another table, without the lines above them, were not read";
+            notes.remark(OddityKind::Missing, detail, line);
+            break;
+        }
+        between = 0;
+        if found.len() < MOST_PARTITIONS {
+            numbers.insert(words[0]);
+            found.push(partition(line, &words, &starts, typed));
+        }
+    }
+    found
 }
 
 /// Number, start, end and size, where a line begins with these.

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
 use crate::captured::text::Line;
+use crate::captured::width::width;
 
 /// Most lines that names take.
 const HEADER: usize = 4;
@@ -77,8 +78,10 @@ pub(crate) fn from_table<'t>(
     }
     let mut records: Vec<Record<'t>> = Vec::new();
     let mut taken = skip + dashes + 1;
-    for line in rest[dashes + 1..].iter().take_while(|l| !l.is_blank()) {
-        let cells = cells(&columns, line.text);
+    let body = || rest[dashes + 1..].iter().take_while(|l| !l.is_blank());
+    let places = Places::of(&columns, body().map(|line| line.text));
+    for line in body() {
+        let cells = places.cells(&columns, line.text);
         taken += 1;
         let full = records.len() >= MOST_RECORDS;
         match records.last_mut() {
@@ -210,7 +213,76 @@ struct Word<'t> {
     text: &'t str,
 }
 
-fn words(text: &str) -> Vec<Word<'_>> {
+/// Where the words of the rows of a table stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Places {
+    /// Below their names, counted in characters.
+    Characters,
+    /// The same, counted as a terminal shows them: characters of some scripts take two columns.
+    Shown,
+    /// Anywhere: blanks were lost. There are as many words in each row as names.
+    Lost,
+}
+
+impl Places {
+    fn of<'t>(columns: &[Column], rows: impl Iterator<Item = &'t str> + Clone) -> Places {
+        let score = |place: fn(char) -> usize| -> usize {
+            let words = rows.clone().flat_map(|row| words(row, place));
+            let numbers = words.filter(|word| is_digits(word.text));
+            numbers.map(|word| standing(columns, &word)).sum()
+        };
+        // Numbers stand at one end of what is below their name, or below it at least.
+        if rows.clone().any(|row| row.chars().any(|c| width(c) > 1)) {
+            return match score(width) > score(|_| 1) {
+                true => Places::Shown,
+                false => Places::Characters,
+            };
+        }
+        let mut rows = rows.take(MOST_RECORDS).peekable();
+        let mut shifted = rows.peek().is_some();
+        let mut any_shifted = false;
+        for row in rows {
+            if row.split_whitespace().count() != columns.len() {
+                shifted = false;
+                break;
+            }
+            // No cell has two numbers.
+            any_shifted |= cells(columns, row, |_| 1)
+                .iter()
+                .any(|cell| cell.contains(' ') && cell.split(' ').all(is_digits));
+        }
+        match shifted && any_shifted {
+            true => Places::Lost,
+            false => Places::Characters,
+        }
+    }
+
+    /// What stands in each column of a line.
+    fn cells(self, columns: &[Column], text: &str) -> Vec<String> {
+        match self {
+            Places::Characters => cells(columns, text, |_| 1),
+            Places::Shown => cells(columns, text, width),
+            Places::Lost => text.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// How well a number stands below a name.
+fn standing(columns: &[Column], word: &Word<'_>) -> usize {
+    let at = columns.partition_point(|column| column.to <= word.from);
+    columns.get(at).map_or(0, |column| {
+        let below = column.from < word.to;
+        let ends = column.from == word.from || column.to == word.to;
+        usize::from(below) + 4 * usize::from(ends)
+    })
+}
+
+/// The words of a line, each character as wide as `place` says.
+fn words(text: &str, place: impl Fn(char) -> usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut start: Option<(usize, usize)> = None;
     let mut column = 0;
@@ -228,7 +300,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
             (false, None) => start = Some((at, column)),
             _ => {}
         }
-        column += 1;
+        column += place(char);
     }
     if let Some((byte, from)) = start {
         let text = &text[byte..];
@@ -242,8 +314,8 @@ fn words(text: &str) -> Vec<Word<'_>> {
 }
 
 /// What stands in each column of a line.
-fn cells(columns: &[Column], text: &str) -> Vec<String> {
-    let words = words(text);
+fn cells(columns: &[Column], text: &str, place: impl Fn(char) -> usize) -> Vec<String> {
+    let words = words(text, place);
     let mut cells = vec![String::new(); columns.len()];
     let mut last = 0;
     for (index, word) in words.iter().enumerate() {

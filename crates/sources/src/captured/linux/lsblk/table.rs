@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::rows::{Cell, Row};
+use super::rows::{Cell, Row, disk_of};
 use crate::captured::text::Line;
 
 /// Columns that no other tool with a column `NAME` has.
@@ -93,9 +93,11 @@ fn is_branch(c: char) -> bool {
     matches!(c, ' ' | '│' | '├' | '└' | '─' | '|' | '`' | '-')
 }
 
-pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
+/// The rows below the heading in the first line, and the first line that seems to be one of them and could not be read.
+pub(super) fn rows<'t>(lines: &[Line<'t>]) -> (Vec<Row<'t>>, Option<Line<'t>>) {
+    let mut unread = None;
     let Some((heading, lines)) = lines.split_first() else {
-        return Vec::new();
+        return (Vec::new(), None);
     };
     let column = |(from, to, name)| Column { name, from, to };
     let columns: Vec<Column<'t>> = words(heading.text)
@@ -107,11 +109,26 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
     let mut rows: Vec<Row<'t>> = Vec::new();
     // The last row of each depth.
     let mut above: Vec<usize> = Vec::new();
-    let table = lines.iter().take_while(|line| !line.is_blank());
-    for line in table.take(MOST_ROWS) {
+    for (at, line) in lines.iter().enumerate().take(MOST_ROWS) {
+        if line.is_blank() {
+            // A branch has something that it grows from.
+            let grows = |line: &Line<'_>| {
+                let text = line.text.trim_start();
+                text.starts_with(['├', '└', '│'])
+                    || text.starts_with("|-")
+                    || text.starts_with("`-")
+            };
+            match lines.get(at + 1).is_some_and(grows) {
+                true => continue,
+                false => break,
+            }
+        }
         let drawn = line.text.chars().take_while(|c| is_branch(*c)).count();
         let first = line.text.chars().nth(drawn);
         if first.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/') {
+            let figures = |word: &&str| word.bytes().any(|b| b.is_ascii_digit());
+            let is_row = line.text.split_whitespace().filter(figures).take(3).count() == 3;
+            unread = is_row.then_some(*line);
             break;
         }
         let depth = drawn / 2;
@@ -129,11 +146,11 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Row<'t>> {
             cells: match layout {
                 Layout::Aligned => cells(line, drawn, &columns),
                 Layout::Raw => raw(line, &columns),
-                Layout::Squeezed => squeezed(line, drawn, &columns),
+                Layout::Squeezed => squeezed(line, &columns),
             },
         });
     }
-    rows
+    (rows, unread)
 }
 
 /// How rows stand under their heading.
@@ -176,7 +193,17 @@ impl Layout {
         }
         let no_runs = |line: &Line<'_>| !line.text.trim_start_matches(is_branch).contains("  ");
         let short = |line: &Line<'_>| line.text.split_whitespace().count() < columns;
-        match rows().all(no_runs) && rows().any(short) {
+        let places = words(heading.text);
+        // As many words as names, and some not below theirs.
+        let astray = |line: &Line<'_>| {
+            let words = values(line.text);
+            words.len() == columns
+                && words
+                    .iter()
+                    .zip(&places)
+                    .any(|(word, name)| word.0 >= name.1 || name.0 >= word.1)
+        };
+        match rows().all(no_runs) && rows().any(|line| short(line) || astray(line)) {
             true => Layout::Squeezed,
             false => Layout::Aligned,
         }
@@ -200,6 +227,9 @@ fn can_be(column: &str, text: &str) -> bool {
         "PHY-SEC" | "LOG-SEC" => text.len() >= 3 && digits(text),
         "MIN-IO" | "OPT-IO" | "ALIGNMENT" | "DISC-ALN" => digits(text.trim_start_matches('-')),
         "MOUNTPOINT" | "MOUNTPOINTS" => text.starts_with(['/', '[']),
+        "FSTYPE" | "TRAN" | "PTTYPE" | "PKNAME" | "KNAME" | "STATE" => {
+            !digits(text) && !text.contains(':')
+        }
         "TYPE" => text.bytes().all(|b| b.is_ascii_alphanumeric()) && !digits(text),
         _ => true,
     }
@@ -217,27 +247,58 @@ fn raw<'t>(line: &Line<'t>, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
         .collect()
 }
 
-/// Each word goes to the next column that it can be a value of.
-fn squeezed<'t>(line: &Line<'t>, drawn: usize, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
+/// The words of a row without the branches before its name.
+fn values(text: &str) -> Vec<(usize, usize, &str)> {
+    let mut words = words(text);
+    let branches = words
+        .iter()
+        .take_while(|(.., word)| word.chars().all(is_branch))
+        .count();
+    words.drain(..branches);
+    if let Some((_, _, name)) = words.first_mut() {
+        *name = name.trim_start_matches(is_branch);
+    }
+    words
+}
+
+/// Only partitions have a start.
+fn has_start(words: &[(usize, usize, &str)]) -> bool {
+    let types = words.iter().skip(1).rev();
+    let typed = types.map(|(.., word)| *word).find_map(|word| match word {
+        "part" | "md" => Some(true),
+        "disk" | "lvm" | "crypt" | "loop" | "rom" | "mpath" | "dm" | "linear" => Some(false),
+        word if word.starts_with("raid") => Some(false),
+        _ => None,
+    });
+    typed.unwrap_or_else(|| {
+        let name = words.first().map_or("", |(.., name)| name);
+        disk_of(name.strip_prefix("/dev/").unwrap_or(name)).is_some()
+    })
+}
+
+/// Each word goes to the next column that it can be a value of; where there is a word for every name, to that one.
+fn squeezed<'t>(line: &Line<'t>, columns: &[Column<'t>]) -> Vec<Cell<'t>> {
+    let words = values(line.text);
+    let cell = |column: &Column<'t>, word: &'t str| Cell {
+        column: Cow::Owned(column.name.to_lowercase()),
+        text: Cow::Borrowed(word),
+        line: *line,
+    };
+    let pairs = || columns.iter().zip(&words);
+    if words.len() == columns.len() && pairs().all(|(column, word)| can_be(column.name, word.2)) {
+        return pairs().map(|(column, word)| cell(column, word.2)).collect();
+    }
+    let has_start = has_start(&words);
     let mut cells = Vec::new();
     let mut rest = columns;
-    for (_, to, word) in words(line.text) {
-        let word = if cells.is_empty() {
-            word.trim_start_matches(is_branch)
-        } else {
-            word
+    for (_, _, word) in words {
+        let fits = |column: &Column<'_>| {
+            can_be(column.name, word) && (has_start || column.name != "START")
         };
-        if word.is_empty() || to <= drawn {
-            continue;
-        }
-        let Some(at) = rest.iter().position(|column| can_be(column.name, word)) else {
+        let Some(at) = rest.iter().position(fits) else {
             continue;
         };
-        cells.push(Cell {
-            column: Cow::Owned(rest[at].name.to_lowercase()),
-            text: Cow::Borrowed(word),
-            line: *line,
-        });
+        cells.push(cell(&rest[at], word));
         rest = &rest[at + 1..];
     }
     cells
@@ -296,7 +357,8 @@ sdb           8:16   0   1.8T  0 disk
         let text = Text::new(text.as_bytes(), false);
         let lines = text.lines();
         assert!(is_heading(&lines[0]));
-        let rows = rows(&lines);
+        let (rows, unread) = rows(&lines);
+        assert_eq!(unread, None);
         let row = |index: usize| {
             let row: &Row<'_> = &rows[index];
             (

@@ -1,16 +1,6 @@
 //! Columns of a table as a terminal shows them.
 
-/// How many columns of a terminal a character takes.
-fn width(c: char) -> usize {
-    match c {
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{ff00}'..='\u{ff60}' => 2,
-        _ => 1,
-    }
-}
+use crate::captured::width::width;
 
 /// Where the columns of a table begin, two blanks or more between them.
 pub(super) fn columns_of(text: &str) -> Vec<usize> {
