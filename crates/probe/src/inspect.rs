@@ -1,8 +1,10 @@
+mod places;
+
 use std::borrow::Cow;
-use straddle_geometry::{Bytes, Extent, Map, SectorSize};
+use straddle_geometry::{Map, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind, Reader};
 use straddle_stack::{
-    Attribute, Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Value,
+    Attribute, Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
@@ -385,7 +387,7 @@ fn add_table(
     walk: &mut Walk,
     depth: usize,
 ) {
-    check_places(stack, base, window.size(), &detected.children);
+    places::check(stack, base, window.size(), &detected.children);
     // Nested tables hold no tables: looking for one would find the same label again in a slice that starts with it.
     let depth = match table.class {
         Class::NestedTable => walk.limits.depth,
@@ -497,79 +499,6 @@ fn push_upper(
     layer.grids = detected.grids;
     layer.oddities = detected.oddities;
     stack.push(layer);
-}
-
-/// Reports partitions that overlap, reach beyond the end of what holds them, or leave their container.
-fn check_places(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child]) {
-    let mut oddities = Vec::new();
-    let mut report = |child: &Child, detail: String| {
-        let source: Source = child.placement.source.clone();
-        oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
-    };
-    for child in children {
-        let extent = child.placement.value;
-        if !Extent::whole(size).contains(extent) {
-            let detail = format!(
-                "{} ends at byte {}, beyond the end at {}",
-                child.name,
-                extent.end().grouped(),
-                size.grouped()
-            );
-            report(child, detail);
-        }
-        let held = || {
-            children.iter().any(|other| {
-                other.nesting == Nesting::Container && other.placement.value.contains(extent)
-            })
-        };
-        if child.nesting == Nesting::Contained && !held() {
-            let detail = format!(
-                "{}, bytes {} to {}, lies outside of every extended partition",
-                child.name,
-                extent.start().grouped(),
-                extent.end().grouped()
-            );
-            report(child, detail);
-        }
-    }
-    // A container may cover what it contains but nothing else, so the two are compared with the plain ones in turn.
-    for other_kind in [Nesting::Container, Nesting::Contained] {
-        let mut order: Vec<&Child> = children
-            .iter()
-            .filter(|child| !child.placement.value.is_empty())
-            .filter(|child| matches!(child.nesting, n if n == other_kind || n == Nesting::Plain))
-            .collect();
-        if other_kind == Nesting::Contained && !order.iter().any(|c| c.nesting == other_kind) {
-            continue;
-        }
-        // Sorted by start, a partition can only overlap one before it that reaches furthest.
-        order.sort_by_key(|child| child.placement.value.start());
-        let mut furthest: Option<&Child> = None;
-        for child in order {
-            let extent = child.placement.value;
-            if let Some(before) = furthest
-                .filter(|before| before.placement.value.overlaps(extent))
-                // Two plain ones were compared in the first turn.
-                .filter(|before| {
-                    other_kind == Nesting::Container
-                        || [before.nesting, child.nesting].contains(&other_kind)
-                })
-            {
-                let detail = format!(
-                    "{} starts at byte {}, inside {}, which ends at {}",
-                    child.name,
-                    extent.start().grouped(),
-                    before.name,
-                    before.placement.value.end().grouped()
-                );
-                report(child, detail);
-            }
-            if furthest.is_none_or(|before| before.placement.value.end() < extent.end()) {
-                furthest = Some(child);
-            }
-        }
-    }
-    stack.layer_mut(base).oddities.extend(oddities);
 }
 
 /// True when any filesystem prober recognises the window; used to tell which sector size a table was written for.

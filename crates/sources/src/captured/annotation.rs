@@ -107,7 +107,7 @@ fn without_emphasis(line: &str) -> Option<String> {
     }
     let marks = line.matches("**").count();
     let tells = line.bytes().any(|b| b.is_ascii_digit());
-    (marks % 2 == 0 && tells).then(|| line.replace("**", ""))
+    (marks.is_multiple_of(2) && tells).then(|| line.replace("**", ""))
 }
 
 /// `-> /dev/sda2 …`, as it stood below the line above.
