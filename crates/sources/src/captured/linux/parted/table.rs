@@ -1,0 +1,116 @@
+//! The table that parted prints for people.
+
+use std::collections::BTreeSet;
+use straddle_stack::OddityKind;
+
+use super::columns::{columns_of, part};
+use super::figures::figure;
+use super::{MOST_PARTITIONS, Partition, text};
+use crate::captured::text::Line;
+use crate::captured::tool::Notes;
+
+/// Most lines between two rows: what was broken off the one above, blanks, free space.
+const MOST_BETWEEN: usize = 4;
+
+/// The rows of the table in these lines. What mail broke off them stands in lines of its own.
+pub(super) fn rows<'t>(
+    lines: &[Line<'t>],
+    typed: bool,
+    notes: &mut Notes<'_>,
+) -> Vec<Partition<'t>> {
+    let Some(first) = lines.iter().position(|line| row(line).is_some()) else {
+        return Vec::new();
+    };
+    // Free space has rows without a number.
+    let begins_with_figure = |line: &Line<'_>| {
+        line.text
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut above = lines[..first]
+        .iter()
+        .rev()
+        .filter(|line| !line.is_blank() && !begins_with_figure(line));
+    let mut starts = Vec::new();
+    if let Some(names) = above.next() {
+        starts = columns_of(names.text);
+        // The last names were broken off; what stands below them is not told from
+        // what stands below the last one that is left, and neither is read.
+        if starts.len() < 4
+            && let Some(names) = above.next().map(|line| columns_of(line.text))
+            && names.len() >= 4
+        {
+            let last = names.last().copied();
+            starts = names;
+            starts.extend(last.into_iter().chain(last));
+        }
+    }
+    let mut found: Vec<Partition<'t>> = Vec::new();
+    let mut numbers = BTreeSet::new();
+    let mut between = 0;
+    for line in &lines[first..] {
+        let Some(words) = row(line) else {
+            let number = line.text.split_whitespace().next();
+            if number.is_some_and(|word| word.parse::<u64>().is_ok()) {
+                let detail = "the row of a partition could not be read";
+                notes.remark(OddityKind::Truncated, detail, line);
+            } else if !begins_with_figure(line) {
+                between += 1;
+            }
+            if between > MOST_BETWEEN {
+                break;
+            }
+            continue;
+        };
+        if between > 0 && numbers.contains(words[0]) {
+            let detail = "rows of another table, without the lines above them, were not read";
+            notes.remark(OddityKind::Missing, detail, line);
+            break;
+        }
+        between = 0;
+        if found.len() < MOST_PARTITIONS {
+            numbers.insert(words[0]);
+            found.push(partition(line, &words, &starts, typed));
+        }
+    }
+    found
+}
+
+/// Number, start, end and size, where a line begins with these.
+pub(super) fn row<'t>(line: &Line<'t>) -> Option<[&'t str; 4]> {
+    let mut words = line.text.split_whitespace();
+    let row = [words.next()?, words.next()?, words.next()?, words.next()?];
+    let number: Result<u64, _> = row[0].parse();
+    (number.is_ok() && row[1..].iter().all(|word| figure(word, 512).is_some())).then_some(row)
+}
+
+fn partition<'t>(
+    line: &Line<'t>,
+    words: &[&str; 4],
+    starts: &[usize],
+    typed: bool,
+) -> Partition<'t> {
+    let cell = |index: usize| {
+        let from = *starts.get(index)?;
+        let to = starts.get(index + 1).copied().unwrap_or(usize::MAX);
+        text(&part(line.text, from, to), line)
+    };
+    let kind = if typed { cell(4) } else { None };
+    Partition {
+        number: words[0].parse().unwrap_or(0),
+        start: text(words[1], line),
+        end: text(words[2], line),
+        size: text(words[3], line),
+        filesystem: cell(if typed { 5 } else { 4 }),
+        name: if typed { None } else { cell(5) },
+        flags: cell(6),
+        // Translations of parted's three words begin alike.
+        extended: kind.is_some_and(|(kind, _)| {
+            let lower = kind.to_lowercase();
+            ["ext", "erw", "éten", "est", "roz", "拡張", "扩展", "расш"]
+                .iter()
+                .any(|start| lower.starts_with(start))
+        }),
+        ..Partition::default()
+    }
+}
