@@ -397,6 +397,11 @@ fn records_at(
     records::pair(line)?;
     let (record, taken) = records::from_list(rest);
     let Some(read) = reader_of(&record, found.tools) else {
+        if let Some(field) = records::start_of(&record) {
+            let detail =
+                "what starts here was lost: neither its disk nor its number stands beside it";
+            notes.remark(OddityKind::Missing, detail, &field.line);
+        }
         // What looks like a value that goes on may be the beginning of an output that is indented.
         let begins = |at: &usize| found.beginnings.at(&rest[*at..], None).is_some();
         return Some((1..taken).find(begins).unwrap_or(taken));

@@ -86,12 +86,16 @@ impl<'t> Record<'t> {
     }
 }
 
+/// The field that says where something starts, in the words of Windows.
+pub(crate) fn start_of<'r, 't>(record: &'r Record<'t>) -> Option<&'r Field<'t>> {
+    ["Offset", "StartingOffset"]
+        .iter()
+        .find_map(|key| record.filled(key))
+}
+
 /// Says which rows do not tell where something starts, as others with the same columns do.
 pub(crate) fn tell_cut(records: &[Record<'_>], notes: &mut Notes<'_>) {
-    let starts = |record: &Record<'_>| {
-        let mut keys = ["Offset", "StartingOffset"].iter();
-        keys.any(|key| record.filled(key).is_some())
-    };
+    let starts = |record: &Record<'_>| start_of(record).is_some();
     let Some(whole) = records.iter().find(|record| starts(record)) else {
         return;
     };
