@@ -1,9 +1,12 @@
 mod expand;
+mod machines;
 mod parallel;
 mod sink;
+mod sos;
 mod text;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +15,7 @@ use straddle::geometry::{Bytes, SectorSize, Unit};
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::report::{Asked, Checked};
 use straddle::rules::{Options, Why};
-use straddle::sources::captured::{self, Capture, Server};
+use straddle::sources::captured::{self, Capture};
 use straddle::sources::linux::{self, Root};
 use straddle::sources::{self, Outside, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
@@ -46,6 +49,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         },
         host: root.name().to_owned(),
         root: Mutex::new(root),
+        several: Mutex::default(),
         captured,
     };
     let jobs = if !captured && matches!(args.take_as, As::Auto | As::Image) {
@@ -55,7 +59,8 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         jobs
     };
     // A folder of captures may be one machine, which gets its report; that is known when they have been read.
-    let folder = unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..)]);
+    let folder =
+        unlisted.is_empty() && matches!(jobs.as_slice(), [Job::Folder(..) | Job::Machine(..)]);
     let many =
         jobs.len() + unlisted.len() != 1 || args.targets.iter().any(|target| target.is_dir());
     checker.options.in_full = folder
@@ -164,6 +169,7 @@ pub(crate) fn stacks(
         options: Options::default(),
         host: root.name().to_owned(),
         root: Mutex::new(root),
+        several: Mutex::default(),
         captured: capture.is_some(),
     };
     let targets = if capture.is_some() { &[] } else { paths };
@@ -214,6 +220,8 @@ struct Checker {
     asked: Asked,
     options: Options,
     host: String,
+    /// Texts that were looked at and are about several machines.
+    several: Mutex<BTreeMap<PathBuf, Vec<Capture>>>,
     /// Targets that need the host share what is read of it, one at a time; images do not need it.
     root: Mutex<Root>,
     captured: bool,
@@ -227,19 +235,36 @@ impl Checker {
             let outcome = stack.map(|stack| self.judged(name.clone(), stack));
             vec![(name.clone(), outcome)]
         };
+        let or_machines = |path: &Path, stack| match self.machines_of(path) {
+            Some(captures) => self.machines(captures),
+            None => one(stack),
+        };
         match job {
             Job::Host => one(linux::host(&self.root(), &self.settings)
                 .map(Some)
                 .map_err(Into::into)),
             Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
-            Job::Path(path, origin) => one(self.path(path, *origin)),
-            Job::Looked(path, looked) => one(looked
-                .take()
-                .unwrap_or_else(|| self.path(path, Origin::Named))),
-            Job::Input => one(self.input().map(Some)),
+            Job::Path(path, origin) => {
+                let stack = self.path(path, *origin);
+                or_machines(path, stack)
+            }
+            Job::Looked(path, looked) => {
+                let looked = looked.take();
+                let stack = looked.unwrap_or_else(|| self.path(path, Origin::Named));
+                or_machines(path, stack)
+            }
+            Job::Input => match text::from_input().map_err(Into::into) {
+                Ok(captures) if captures.len() > 1 => self.machines(captures),
+                Ok(captures) if captures.is_empty() => {
+                    one(Err(anyhow!("{}", nothing_known("standard input"))))
+                }
+                Ok(captures) => one(Ok(Some(captured::stack(captures, &self.settings)))),
+                Err(error) => one(Err(error)),
+            },
             Job::Images(paths) => one(self.images(paths).map(Some)),
             Job::Together(paths) => self.together(paths),
             Job::Folder(folder, paths) => self.folder(folder, paths),
+            Job::Machine(_, paths) => vec![self.machine(name.clone(), paths)],
         }
     }
 
@@ -261,37 +286,21 @@ impl Checker {
         Ok(sources::images(&targets, &self.settings)?)
     }
 
-    /// Captured text from standard input.
-    fn input(&self) -> anyhow::Result<Stack> {
-        match text::from_input()? {
-            Some(capture) => Ok(captured::stack(vec![capture], &self.settings)),
-            None => bail!("{}", nothing_known("standard input")),
-        }
-    }
-
     /// Files that were named together.
     fn together(&self, paths: &[PathBuf]) -> Vec<Judged> {
         let (mut captures, mut outcomes) = (Vec::new(), Vec::new());
         for (number, path) in (0_u32..).zip(paths) {
-            match text::capture(path, number) {
-                Some(capture) => captures.push(capture),
-                None => {
-                    let name = path.display().to_string();
-                    let stack = self.path(path, Origin::Named);
-                    let outcome = stack.map(|stack| self.judged(name.clone(), stack));
-                    outcomes.push((name, outcome));
-                }
+            let found = text::captures(path, number);
+            if found.is_empty() {
+                let name = path.display().to_string();
+                let stack = self.path(path, Origin::Named);
+                let outcome = stack.map(|stack| self.judged(name.clone(), stack));
+                outcomes.push((name, outcome));
             }
+            captures.extend(found);
         }
         if !captures.is_empty() {
-            let names = |captures: &[Capture]| {
-                let files = captures.iter().map(|capture| capture.file.as_str());
-                files.collect::<Vec<_>>().join(" + ")
-            };
-            for server in captured::of_one(captures) {
-                let name = names(&server.captures);
-                outcomes.push(self.server(name, server));
-            }
+            outcomes.extend(self.machines(captures));
         }
         outcomes
     }
@@ -308,7 +317,7 @@ impl Checker {
         for server in servers {
             let name = match (&server.name, server.captures.as_slice()) {
                 (None, _) => folder.display().to_string(),
-                (Some(_), [only]) => only.file.clone(),
+                (Some(_), [only]) => only.title(),
                 (Some(name), _) => format!("{} ({name})", folder.display()),
             };
             outcomes.push(self.server(name, server));
@@ -363,11 +372,6 @@ impl Checker {
         outcomes
     }
 
-    fn server(&self, name: String, server: Server) -> Judged {
-        let stack = captured::stack(server.captures, &self.settings);
-        (name.clone(), Ok(self.judged(name, Some(stack))))
-    }
-
     fn root(&self) -> MutexGuard<'_, Root> {
         self.root.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -384,8 +388,14 @@ impl Checker {
         origin: Origin,
     ) -> anyhow::Result<Option<Stack>> {
         if let (Ok(target), As::Auto | As::Text) = (&target, self.take_as) {
-            if let Some(capture) = text::of_target(target, 0) {
-                return Ok(Some(captured::stack(vec![capture], &self.settings)));
+            let captures = text::of_target(target, 0);
+            if captures.len() > 1 {
+                let mut several = self.several.lock().unwrap_or_else(PoisonError::into_inner);
+                several.insert(path.to_owned(), captures);
+                return Ok(None);
+            }
+            if !captures.is_empty() {
+                return Ok(Some(captured::stack(captures, &self.settings)));
             }
             if self.take_as == As::Text {
                 bail!("{}", nothing_known(&path.display().to_string()));

@@ -46,6 +46,10 @@ fn blanks(line: &str) -> usize {
 /// A line without what was added to it, below one that begins with `indent` blanks.
 fn plain(line: &str, indent: usize) -> Cow<'_, str> {
     let mut line = Cow::Borrowed(line);
+    // The name of a file, as `tail` prints it above what is in it.
+    if line.starts_with("==> ") && line.trim_end().ends_with(" <==") {
+        return line;
+    }
     if let Some(at) = note(&line) {
         line = Cow::Owned(line[..at].trim_end().to_owned());
     }
@@ -188,6 +192,7 @@ mod tests {
             "lrwxrwxrwx 1 root root 10 Jan 1 sda1 -> ../../sda1",
             "<none>  x <none>",
             "  --- Logical volume ---",
+            "==> /sys/block/sda/sda1/start <==",
             "***",
         ] {
             assert_eq!(taken_off(text.into()), text);

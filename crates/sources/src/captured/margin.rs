@@ -38,6 +38,7 @@ pub(super) fn taken_off(lines: &mut [&str]) {
             *line = margin.off(line, &mut number).unwrap_or(line);
         }
         if margin == Margin::Stamp {
+            stream(lines);
             unit(lines);
         }
     }
@@ -63,8 +64,8 @@ impl Margin {
             Margin::Quote => with * 2 > all,
             // A table with borders is closed on the other side.
             Margin::Bar => with > 2 && with * 10 >= all * 9 && closed * 2 < with,
-            // Rows of a table may be numbered too, and have a figure behind the number.
-            Margin::Number => with > 3 && with == all && bare * 2 > with,
+            // Rows of a table may be numbered too, and have a figure behind the number. What was said around a listing has none.
+            Margin::Number => with > 3 && with * 10 >= all * 7 && bare * 2 > with,
             Margin::Stamp | Margin::Journal => with > 1 && with * 10 >= all * 9,
         }
     }
@@ -190,6 +191,24 @@ fn journal(text: &str) -> Option<&str> {
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
+/// `stdout F ` behind the times of all lines: logs of containers.
+fn stream(lines: &mut [&str]) {
+    let off = |line: &'_ str| -> Option<usize> {
+        let marks = ["stdout F", "stderr F", "stdout P", "stderr P"];
+        let mark = marks.iter().find(|mark| line.starts_with(**mark))?;
+        Some(mark.len() + usize::from(line[mark.len()..].starts_with(' ')))
+    };
+    let is_blank = |line: &&str| line.trim().is_empty();
+    if lines
+        .iter()
+        .all(|line| is_blank(line) || off(line).is_some())
+    {
+        for line in lines.iter_mut() {
+            *line = &line[off(line).unwrap_or(0)..];
+        }
+    }
+}
+
 /// `web7 collect[123]: ` behind the times of all lines.
 fn unit(lines: &mut [&str]) {
     let of = |line: &str| -> Option<usize> {
@@ -236,7 +255,7 @@ mod tests {
                 .collect();
             lines.join("\n")
         };
-        let margins: [&dyn Fn(usize) -> String; 9] = [
+        let margins: [&dyn Fn(usize) -> String; 10] = [
             &|_| "> ".to_owned(),
             &|_| "> > ".to_owned(),
             &|_| "| ".to_owned(),
@@ -246,6 +265,7 @@ mod tests {
             &|at| format!("[2024-01-02 03:04:0{at}] "),
             &|_| "Jan  2 03:04:05 web7 collect[123]: ".to_owned(),
             &|_| "2024-01-02T03:04:05+0100 web7 collect[123]: ".to_owned(),
+            &|_| "2024-01-02T03:04:05.123456789Z stdout F ".to_owned(),
         ];
         for margin in margins {
             let text = with(margin);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 /// Without tags and entities, when it is a piece of a page.
 pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     let marks = [
+        "</td>",
         "&nbsp;",
         "&quot;",
         "&lt;",
@@ -107,8 +108,17 @@ const LONGEST_TAG: usize = 200;
 fn tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    // Cells of the row of a table that is open, and the ends of lines within it.
+    let mut cells: Option<usize> = None;
+    let mut broken = 0;
     while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
+        match cells {
+            Some(_) => {
+                broken += rest[..at].matches('\n').count();
+                out.push_str(&rest[..at].replace(['\n', '\r'], " "));
+            }
+            None => out.push_str(&rest[..at]),
+        }
         let tag = &rest[at + 1..];
         let named = tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
         let near = tag
@@ -117,11 +127,31 @@ fn tags(text: &str) -> String {
             .position(|b| matches!(b, b'>' | b'\n'));
         match near.filter(|end| named && tag.as_bytes()[*end] == b'>') {
             Some(end) => {
-                let name = tag[..end].to_ascii_lowercase();
-                if name.starts_with("br") || name.starts_with("/p") && !name.starts_with("/pre") {
-                    out.push('\n');
-                }
+                let tag_text = tag[..end].to_ascii_lowercase();
+                let name = tag_text.split([' ', '/']).find(|name| !name.is_empty());
+                let closes = tag_text.starts_with('/');
                 rest = &tag[end + 1..];
+                match (name.unwrap_or_default(), closes) {
+                    ("br", _) | ("p", true) => out.push('\n'),
+                    ("tr", false) => cells = Some(0),
+                    ("td" | "th", false) => {
+                        if let Some(cells) = &mut cells {
+                            *cells += 1;
+                            out.push('|');
+                        }
+                    }
+                    // Cells may have lines of their own in the page, and are one line of the table.
+                    ("tr", true) => {
+                        if let Some(1..) = cells.take() {
+                            out.push('|');
+                            if !ends_line(rest) {
+                                out.push('\n');
+                            }
+                        }
+                        out.extend(std::iter::repeat_n('\n', std::mem::take(&mut broken)));
+                    }
+                    _ => {}
+                }
             }
             None => {
                 out.push('<');
@@ -132,6 +162,24 @@ fn tags(text: &str) -> String {
     out.push_str(rest);
     out
 }
+
+/// True when nothing but tags that close something stands before the end of the line.
+fn ends_line(mut rest: &str) -> bool {
+    for _ in 0..MOST_CLOSED {
+        rest = rest.trim_start_matches([' ', '\t']);
+        let Some(tag) = rest.strip_prefix("</") else {
+            break;
+        };
+        let Some(end) = tag.bytes().take(LONGEST_TAG).position(|b| b == b'>') else {
+            break;
+        };
+        rest = &tag[end + 1..];
+    }
+    rest.is_empty() || rest.starts_with(['\r', '\n'])
+}
+
+/// Most tags that are closed behind a row.
+const MOST_CLOSED: usize = 8;
 
 const ENTITIES: [(&str, char); 6] = [
     ("nbsp", ' '),
@@ -206,6 +254,31 @@ pub(super) fn redecoded<'t>(text: Cow<'t, str>, cp1252: &str, cp437: &str) -> Co
         .split('\n')
         .map(|text| line(text).unwrap_or_else(|| text.to_owned()));
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod table_tests {
+    use super::plain;
+
+    #[test]
+    fn rows_of_tables_are_lines_with_bars() {
+        let text = "<table><thead><tr><th>NAME</th><th>START</th></tr></thead>\n<tbody>\n<tr>\n <td>sda1</td>\n <td>63</td>\n</tr>\n<tr><td>sda2</td><td></td></tr><tr><td>a</td></tr></tbody></table>";
+        let lines: Vec<String> = plain(text.into())
+            .split('\n')
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let expected = [
+            "|NAME|START|",
+            "",
+            "|sda1 |63 |",
+            "",
+            "",
+            "",
+            "|sda2||",
+            "|a|",
+        ];
+        assert_eq!(lines, expected);
+    }
 }
 
 #[cfg(test)]

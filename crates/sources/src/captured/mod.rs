@@ -8,6 +8,7 @@ mod annotation;
 mod beginnings;
 mod codepage;
 mod esxi;
+mod hosts;
 mod json;
 mod linux;
 mod margin;
@@ -17,6 +18,7 @@ mod powershell;
 mod raid;
 mod records;
 mod registry;
+mod restore;
 mod row;
 mod section;
 mod servers;
@@ -46,6 +48,8 @@ use tool::Notes;
 pub struct Capture {
     /// The file's name.
     pub file: String,
+    /// The machine that it is about, where the file is about several.
+    pub machine: Option<String>,
     /// Names of the tools whose output was found in it.
     pub tools: Vec<&'static str>,
     /// What they say.
@@ -59,8 +63,19 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     text::looks_like_text(head) && !head.starts_with(b"# Disk DescriptorFile")
 }
 
-/// Reads a file of captured text. `bytes` are its beginning, at most [`MOST_BYTES`]; `cut` says that there is more.
-/// `number` tells the files of one machine apart.
+impl Capture {
+    /// The file's name, with the machine's where the file is about several.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.machine {
+            Some(machine) => format!("{} ({machine})", self.file),
+            None => self.file.clone(),
+        }
+    }
+}
+
+/// Reads a file of captured text as one capture, also when it is about several machines. `bytes` are its beginning, at most
+/// [`MOST_BYTES`]; `cut` says that there is more. `number` tells the files of one machine apart.
 ///
 /// A text in which no tool's output is recognised gives a capture without tools.
 #[must_use]
@@ -77,33 +92,85 @@ pub fn read_with(
     cut: bool,
     number: u32,
 ) -> Capture {
-    let text = Text::new(bytes, cut);
-    let lines = text.lines();
-    let shared: Arc<str> = file.into();
-    let mut notes = Notes {
-        file: &shared,
-        number,
+    let mut found = machines_with(tools, file, bytes, cut, number).into_iter();
+    let mut all = found.next().unwrap_or_else(|| Capture {
+        file: file.to_owned(),
+        machine: None,
+        tools: Vec::new(),
         inventory: Inventory::default(),
-        focus: tool::Focus::default(),
-        twins: twins::Twins::default(),
-    };
+    });
+    for other in found {
+        let new = other.tools.iter().filter(|tool| !all.tools.contains(tool));
+        let new: Vec<_> = new.copied().collect();
+        all.tools.extend(new);
+        all.inventory.append(other.inventory);
+    }
+    all
+}
+
+/// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
+/// machines, those are left out of which no tool's output is recognised.
+#[must_use]
+pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture> {
+    machines_with(TOOLS, file, bytes, cut, number)
+}
+
+fn machines_with(
+    tools: &'static [&'static Tool],
+    file: &str,
+    bytes: &[u8],
+    cut: bool,
+    number: u32,
+) -> Vec<Capture> {
+    let text = Text::new(bytes, cut);
+    let shared: Arc<str> = file.into();
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let tools = section::read(tools, &lines, stem, &mut notes);
-    let mut inventory = notes.inventory;
-    if text.cut {
-        inventory.remarks.push(Oddity::new(
+    // `smartctl_-a_.dev.sda` has no ending.
+    let ending = name
+        .rsplit_once('.')
+        .filter(|(_, ending)| !linux::is_disk(ending));
+    let stem = ending.map_or(name, |(stem, _)| stem);
+    let mut found: Vec<Capture> = Vec::new();
+    let groups = hosts::apart(text.lines());
+    let several = groups.len() > 1;
+    for (host, lines) in groups {
+        let mut notes = Notes {
+            file: &shared,
+            number,
+            inventory: Inventory::default(),
+            focus: tool::Focus::default(),
+            twins: twins::Twins::default(),
+        };
+        let tools = section::read(tools, &lines, stem, &mut notes);
+        let mut inventory = notes.inventory;
+        if several {
+            inventory.host = host.clone();
+        }
+        found.push(Capture {
+            file: file.to_owned(),
+            machine: host.filter(|_| several),
+            tools: tools.into_iter().map(|tool| tool.name).collect(),
+            inventory,
+        });
+    }
+    if found.iter().any(|capture| !capture.tools.is_empty()) {
+        found.retain(|capture| !capture.tools.is_empty());
+    } else {
+        found.truncate(1);
+    }
+    if let ([only], true) = (found.as_mut_slice(), several) {
+        // The others show nothing of theirs.
+        only.machine = None;
+    }
+    if let (Some(first), true) = (found.first_mut(), text.cut) {
+        first.inventory.remarks.push(Oddity::new(
             OddityKind::LimitReached,
             format!(
                 "{file} is longer than {MOST_BYTES} bytes or 200,000 lines; the rest was not read"
             ),
         ));
     }
-    Capture {
-        file: file.to_owned(),
-        tools: tools.into_iter().map(|tool| tool.name).collect(),
-        inventory,
-    }
+    found
 }
 
 /// The stack that captures of one machine describe.

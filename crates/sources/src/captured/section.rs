@@ -190,6 +190,21 @@ fn unix_prompt(text: &str) -> Option<&str> {
     (ends && prompt.len() < 160 && !prompt.contains(" : ")).then(|| &text[at + 1..])
 }
 
+/// The machine whose prompt a line begins with: `web1` of `root@web1:~# …` and `[root@web1 ~]$ …`.
+pub(super) fn host_of_prompt(text: &str) -> Option<&str> {
+    let text = text.trim();
+    if !text.contains('@') {
+        return None;
+    }
+    unix_prompt(text).or_else(|| esxi_prompt(text))?;
+    let (_, rest) = text.split_once('@')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let end = rest.find(|c| !plain(c))?;
+    let host = &rest[..end];
+    let ends = rest[end..].starts_with([':', ' ', ']', '#', '$']);
+    (ends && host.bytes().any(|b| b.is_ascii_alphabetic())).then_some(host)
+}
+
 /// `~ # …`, `/vmfs/volumes # …`, `[root@esx1:~] …`.
 fn esxi_prompt(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("[root@") {

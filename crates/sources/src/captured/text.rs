@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::codepage::{CP437, CP1252};
-use super::{annotation, margin, markup, spacing};
+use super::{annotation, margin, markup, restore, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -111,6 +111,7 @@ impl Text {
             lines: Vec::with_capacity(decoded.len() / 32),
             cut,
         };
+        let mut numbered = Vec::with_capacity(lines.len());
         for (index, line) in lines.iter().enumerate() {
             let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
             if added[index] || annotation::is_pointer(line) {
@@ -123,10 +124,12 @@ impl Text {
                 && line.trim().is_empty()
                 && above
                     .is_some_and(|above| above.trim_end_matches('\r').chars().count() == COLUMNS);
-            if of_above {
-                continue;
+            if !of_above {
+                numbered.push((number, Cow::Borrowed(line)));
             }
-            if is_plain(line) {
+        }
+        for (number, line) in restore::restored(numbered) {
+            if is_plain(&line) {
                 text.add(line.trim_end(), number);
             } else {
                 // A lone carriage return starts the line again, or ends it on old systems.
@@ -170,12 +173,14 @@ impl Text {
         let mut lines: Vec<(usize, usize, u64)> = Vec::with_capacity(self.lines.len());
         let mut goes_on = false;
         let mut above = None;
+        let mut ends: Vec<usize> = Vec::new();
         for (line, full) in self.lines.iter().zip(full) {
             let text = &self.body[line.0..line.1];
             let starts_anew = text.trim().is_empty()
                 || begins_with_label(text)
                 || above.is_some_and(|above| is_heading(above) && is_row(text))
-                || above.is_some_and(|above| beginning(above) == beginning(text));
+                || above.is_some_and(|above| beginning(above) == beginning(text))
+                || ends_below(&ends, text);
             if goes_on
                 && !starts_anew
                 && let Some(last) = lines.last_mut()
@@ -192,6 +197,9 @@ impl Text {
             // The dashes under the heading of a table may be 80 long, and their line ends there.
             goes_on = full && !is_ruler(text);
             above = Some(text);
+            if has_no_figures(text) {
+                ends = word_ends(text);
+            }
         }
         (self.body, self.lines) = (body, lines);
     }
@@ -226,6 +234,33 @@ fn begins_with_label(line: &str) -> bool {
 fn is_heading(line: &str) -> bool {
     let columns = line.trim().split("  ").filter(|part| !part.is_empty());
     columns.take(3).count() == 3 && !line.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// May be the names of columns.
+fn has_no_figures(line: &str) -> bool {
+    !line.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Where the words of a line end, counted in characters.
+fn word_ends(line: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut blank = true;
+    for (at, c) in line.chars().take(COLUMNS).enumerate() {
+        if c == ' ' && !blank {
+            ends.push(at);
+        }
+        blank = c == ' ';
+    }
+    ends
+}
+
+/// A row whose figures end where the names of four columns do: numbers stand at the right of their columns.
+fn ends_below(ends: &[usize], line: &str) -> bool {
+    ends.len() >= 4 && {
+        let below = word_ends(line);
+        let same = below.iter().filter(|end| ends.binary_search(end).is_ok());
+        same.count() >= 4
+    }
 }
 
 /// Begins like a row of a table, with figures in three words at least; what a console broke off the names of columns has none.
@@ -414,6 +449,20 @@ mod tests {
             let found = lines(format!("{first}\n{second}\n").as_bytes());
             assert_eq!(found[1], (2, second.to_owned()));
         }
+    }
+
+    #[test]
+    fn rows_as_wide_as_their_heading_stay_apart() {
+        let table = [
+            "NAME        ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA SCHED RQ-SIZE  RA WSAME",
+            "sda                 0   4096      0    4096     512    1 cfq       128 128    0B",
+            "├─sda1           3584   4096      0    4096     512    1 cfq       128 128    0B",
+            "└─sda2              0   4096      0    4096     512    1 cfq       128 128    0B",
+        ];
+        assert!(table.iter().all(|line| line.chars().count() == 80));
+        let found = lines(table.join("\n").as_bytes());
+        let found: Vec<&str> = found.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(found, table);
     }
 
     #[test]

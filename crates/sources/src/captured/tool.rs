@@ -174,6 +174,10 @@ impl Notes<'_> {
     /// Notes a thing.
     pub(crate) fn add(&mut self, mut thing: Thing) {
         thing.file = self.number;
+        // What nobody is to read tells no two things apart, and makes none of two.
+        if thing.names.iter().any(|name| !name.is_redacted()) {
+            thing.names.retain(|name| !name.is_redacted());
+        }
         self.twins.tell_apart(&mut thing);
         self.inventory.add(thing);
     }

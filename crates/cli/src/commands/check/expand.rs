@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use straddle::sources::captured;
 use straddle::stack::{Key, Layer, Stack};
 
-use super::{Unlisted, parallel, text};
+use super::{Unlisted, parallel, sos, text};
 
 /// One thing to check.
 pub(super) enum Job {
@@ -26,6 +26,8 @@ pub(super) enum Job {
     Together(Vec<PathBuf>),
     /// Files of one folder that can be captured text, of one machine or of several.
     Folder(PathBuf, Vec<PathBuf>),
+    /// A tree that `sos report` collected of one machine, and the files in it that tell of storage.
+    Machine(PathBuf, Vec<PathBuf>),
 }
 
 /// How a path came into the list.
@@ -53,9 +55,10 @@ impl Job {
     pub(super) fn name(&self, host: &str) -> String {
         match self {
             Job::Host => host.to_owned(),
-            Job::Path(path, _) | Job::Looked(path, _) | Job::Folder(path, _) => {
-                path.display().to_string()
-            }
+            Job::Path(path, _)
+            | Job::Looked(path, _)
+            | Job::Folder(path, _)
+            | Job::Machine(path, _) => path.display().to_string(),
             Job::Input => "standard input".to_owned(),
             Job::Together(paths) | Job::Images(paths) => {
                 let names = paths.iter().map(|path| path.display().to_string());
@@ -262,6 +265,14 @@ fn list(
         Err(error) => return unlisted.push((directory.to_owned(), error)),
     };
     entries.sort_by_key(fs::DirEntry::file_name);
+    if texts
+        && entries
+            .iter()
+            .any(|entry| entry.file_name() == sos::COMMANDS)
+    {
+        jobs.push(Job::Machine(directory.to_owned(), sos::files(directory)));
+        return;
+    }
     let few = texts && (2..=MOST_OF_ONE).contains(&entries.len());
     let mut candidates = Vec::new();
     if few {
@@ -299,7 +310,7 @@ fn list(
 }
 
 /// True for a file that is not too long for captured text.
-fn is_small(entry: &fs::DirEntry) -> bool {
+pub(super) fn is_small(entry: &fs::DirEntry) -> bool {
     let most = u64::try_from(captured::MOST_BYTES).unwrap_or(u64::MAX);
     entry
         .metadata()

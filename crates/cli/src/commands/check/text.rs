@@ -18,36 +18,36 @@ pub(super) fn can_be(path: &Path) -> bool {
     Target::open(path).is_ok_and(|target| is_text(&target))
 }
 
-/// The capture that a file is; `None` when it is something else.
-pub(super) fn capture(path: &Path, number: u32) -> Option<Capture> {
-    of_target(&Target::open(path).ok()?, number)
+/// The captures that a file is, one for each machine; none when it is something else.
+pub(super) fn captures(path: &Path, number: u32) -> Vec<Capture> {
+    Target::open(path).map_or_else(|_| Vec::new(), |target| of_target(&target, number))
 }
 
-/// The capture that a file, already open, is.
-pub(super) fn of_target(target: &Target, number: u32) -> Option<Capture> {
-    if target.kind() != TargetKind::File {
-        return None;
+/// The captures that a file, already open, is.
+pub(super) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
+    if target.kind() != TargetKind::File || !is_text(target) {
+        return Vec::new();
     }
-    if !is_text(target) {
-        return None;
+    match read(target, captured::MOST_BYTES + 1) {
+        Ok(bytes) => known(&target.path().display().to_string(), bytes, number),
+        Err(_) => Vec::new(),
     }
-    let bytes = read(target, captured::MOST_BYTES + 1).ok()?;
-    known(&target.path().display().to_string(), bytes, number)
 }
 
-/// The capture on standard input, if it is one.
-pub(super) fn from_input() -> io::Result<Option<Capture>> {
+/// The captures on standard input, if there are some.
+pub(super) fn from_input() -> io::Result<Vec<Capture>> {
     let mut bytes = Vec::new();
     let most = u64::try_from(captured::MOST_BYTES + 1).unwrap_or(u64::MAX);
     io::stdin().lock().take(most).read_to_end(&mut bytes)?;
     Ok(known("standard input", bytes, 0))
 }
 
-fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Option<Capture> {
+fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture> {
     let cut = bytes.len() > captured::MOST_BYTES;
     bytes.truncate(captured::MOST_BYTES);
-    let capture = captured::read(name, &bytes, cut, number);
-    (!capture.tools.is_empty()).then_some(capture)
+    let mut captures = captured::machines(name, &bytes, cut, number);
+    captures.retain(|capture| !capture.tools.is_empty());
+    captures
 }
 
 /// The first `len` bytes of a target, or as many as there are.
@@ -95,13 +95,15 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
             rest.push((path.clone(), target));
             continue;
         }
-        match of_target(&target, number) {
-            Some(capture) => {
-                things += capture.inventory.things().len();
-                captures.push(capture);
+        let found = of_target(&target, number);
+        match found.is_empty() {
+            false => {
+                let count = |capture: &Capture| capture.inventory.things().len();
+                things += found.iter().map(count).sum::<usize>();
+                captures.extend(found);
             }
-            None if size == 0 || is_text(&target) => unknown.push(path.clone()),
-            None => others.push((path.clone(), Ok(target))),
+            true if size == 0 || is_text(&target) => unknown.push(path.clone()),
+            true => others.push((path.clone(), Ok(target))),
         }
     }
     let servers = if captures.is_empty() {

@@ -98,6 +98,13 @@ pub(super) fn numbered_partition(
     numbered(thing, number, line, notes)
 }
 
+/// A partition of the disk at `path` whose number is not said, known by the sector of 512 bytes that it starts at.
+pub(super) fn partition_at(path: &str, sector: u64) -> Thing {
+    let title = format!("{} partition at sector {sector}", title(path));
+    let own = name(&format!("{path} at sector {sector}"));
+    Thing::new(LayerKind::Partition, title, own).on(name(path))
+}
+
 fn number_of(node: &str, path: &str) -> Option<u64> {
     let rest = node.strip_prefix(path)?;
     let digits = rest

@@ -85,7 +85,7 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
         });
     }
     // sgdisk begins with the number of sectors.
-    if !starts_with_figure || rest.split([',', '，']).count() < 2 || numbers.len() < 2 {
+    if !starts_with_figure || rest.split([',', '，']).count() < 2 || numbers.is_empty() {
         return None;
     }
     let unit = words.next()?.split([',', '，']).next()?;
@@ -99,6 +99,14 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
         return None;
     }
     let bytes = *numbers.iter().max()?;
+    // Some do not want to show how large their disks are: `4.0 TB, XXXXXXXXXXXXX bytes`.
+    if bytes < SMALLEST && path.starts_with('/') && says_units() {
+        return Some(Header {
+            path,
+            bytes: None,
+            sectors: None,
+        });
+    }
     let of_sectors = |n: &&u64| {
         bytes
             .checked_div(**n)
@@ -107,12 +115,15 @@ fn begins<'t>(lines: &[Line<'t>]) -> Option<Header<'t>> {
     let last = numbers
         .last()
         .filter(|n| numbers.len() > 2 && of_sectors(n));
-    (bytes >= 1 << 16).then_some(Header {
+    (numbers.len() > 1 && bytes >= SMALLEST).then_some(Header {
         path,
         bytes: Some(bytes),
         sectors: last.copied(),
     })
 }
+
+/// Smallest disk; figures below are what is left of one.
+const SMALLEST: u64 = 1 << 16;
 
 /// `Disk /dev/sda: …`: the path and what follows, whatever the word for a disk is.
 pub(super) fn device_line<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
@@ -365,17 +376,25 @@ fn note(table: Table<'_>, notes: &mut Notes<'_>) {
         thing = device::table_id(thing, id, &line, notes);
     }
     if limits.unit.is_none()
-        && let Some((unit, sure)) = units::deduced(&rows, limits.geometry)
+        && let Some(found) = units::deduced(&rows, limits.geometry)
     {
-        if let (false, Some(row)) = (sure, rows.first()) {
+        if let (Some(geometry), Some(row)) = (found.geometry, rows.first()) {
             let detail = format!(
                 "nothing says what starts are counted in: blocks ÷ (end − start + 1) fits cylinders of {} bytes, which is taken",
-                unit.bytes
+                found.units.bytes
             );
             let oddity = Oddity::at(OddityKind::UnitUnclear, detail, notes.source(&row.line));
             thing.remarks.push(oddity);
+            limits.geometry = Some(geometry);
         }
-        limits.unit = Some(unit);
+        limits.unit = Some(found.units);
+    }
+    if limits.unit.is_none()
+        && limits.sectors.is_none()
+        && let Some((sector, line)) = units::sector_by_size(&rows)
+    {
+        device::grid(&mut thing, GridRole::LogicalSector, sector, 0, &line, notes);
+        limits.unit = Some(Units::sectors(sector));
     }
     notes.add(thing);
     for row in rows

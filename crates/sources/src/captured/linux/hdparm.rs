@@ -1,7 +1,7 @@
 //! `hdparm -I`: what an ATA disk says of itself.
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridFact, GridRole, Key, Value};
+use straddle_stack::{GridFact, GridRole, Key, OddityKind, Value};
 
 use super::about;
 use super::disk::Disk;
@@ -20,10 +20,15 @@ pub(crate) static TOOL: Tool = Tool {
             // Without its first line.
             Anchor::Loose("ATA device"),
             Anchor::Loose("CompactFlash ATA"),
+            // What `grep` leaves of it.
+            Anchor::Loose("Logical "),
+            Anchor::Loose("Logical/Physical Sector"),
+            Anchor::Loose("Physical Sector"),
         ],
         begins: |lines| {
             let is_named = lines[0].text.trim_end().ends_with(':');
-            is_ata(&lines[0]) || is_named && lines.iter().take(4).any(is_ata)
+            let head = |line: &Line<'_>| is_ata(line) || sector_line(line);
+            head(&lines[0]) || is_named && lines.iter().take(4).any(head)
         },
         read,
     }],
@@ -37,12 +42,27 @@ fn is_ata(line: &Line<'_>) -> bool {
     text.starts_with("ATA device") || text.starts_with("CompactFlash ATA")
 }
 
+/// `Physical Sector size:   4096 bytes`.
+fn sector_line(line: &Line<'_>) -> bool {
+    let Some((key, value)) = line.text.split_once(':') else {
+        return false;
+    };
+    let key: Vec<&str> = key.split_whitespace().collect();
+    let known = [
+        &["Logical", "Sector", "size"][..],
+        &["Physical", "Sector", "size"],
+        &["Logical/Physical", "Sector", "size"],
+        &["Logical", "Sector-0", "offset"],
+    ];
+    known.contains(&key.as_slice()) && value.trim_end().ends_with("bytes")
+}
+
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some(first) = section.lines.first() else {
         return;
     };
-    let device = match is_ata(first) {
-        true => about::of(&section.context, &PROGRAMS),
+    let device = match is_ata(first) || sector_line(first) {
+        true => about::of_section(section, &PROGRAMS),
         false => {
             let path = first.text.trim().trim_end_matches(':');
             Some(Name::new(Space::Device, path.to_owned()))
@@ -98,6 +118,10 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             role: GridRole::PhysicalSector,
             grid: notes.said(&line, Grid::with_phase(unit, Bytes::new(phase))),
         });
+    }
+    if !disk.is_named() {
+        let detail = "what these lines say of a disk was not read: nothing says which one it is";
+        notes.remark(OddityKind::Missing, detail, first);
     }
     disk.note(notes);
 }

@@ -1,14 +1,14 @@
 //! `pvs`, `vgs`, `lvs` and `lvm fullreport`, as JSON or as tables.
 //!
-//! Fields and units: lvmreport(7). Units in small letters are powers of 1,024, those in capitals of 1,000, `s` and `S`
-//! sectors of 512 bytes.
+//! Fields and units: lvmreport(7). Units in small letters are powers of 1,024, those in capitals of 1,000 when `--units` asked for
+//! them, `s` and `S` sectors of 512 bytes. Old versions print capitals for powers of 1,024.
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
-use super::lvm_table;
 use super::lvm_volume::volumes;
+use super::{lvm_table, lvm_text};
 use crate::captured::json::{Json, Object};
 use crate::captured::number::{self, Rounding};
 use crate::captured::records::{Field, Record};
@@ -25,6 +25,10 @@ pub(crate) static TOOL: Tool = Tool {
         "lvs -a --reportformat json --units b -o +segtype,stripes,stripe_size,chunk_size,devices,seg_pe_ranges",
         "lvm fullreport --reportformat json",
         "lvs -a -o +devices",
+        "vgcfgbackup -f FILE GROUP",
+        "lvdisplay -m",
+        "vgdisplay",
+        "pvdisplay",
     ],
     readers: &[
         Reader::Json {
@@ -40,8 +44,44 @@ pub(crate) static TOOL: Tool = Tool {
             begins: |lines| lvm_table::is_heading(&lines[0]),
             read: table,
         },
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("contents = \"Text"),
+                Anchor::Shaped(is_section),
+            ],
+            begins: lvm_text::is_backup,
+            read: |section, notes| {
+                let rows = lvm_text::backup(section.lines, notes);
+                for_people(&rows, notes);
+            },
+        },
+        Reader::Text {
+            anchors: &[Anchor::Start("--- ")],
+            begins: |lines| lvm_text::is_display(&lines[0]),
+            read: |section, notes| for_people(&lvm_text::display(section.lines), notes),
+        },
     ],
 };
+
+/// `vg0 {`, at the beginning of a line.
+fn is_section(text: &str) -> bool {
+    let name = text.strip_suffix(" {").unwrap_or_default();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._+-".contains(&b);
+    !name.is_empty() && name.bytes().all(plain)
+}
+
+fn for_people(rows: &lvm_text::Rows<'_>, notes: &mut Notes<'_>) {
+    let units = Units::default();
+    all(
+        &rows.groups,
+        &rows.physical,
+        &rows.logical,
+        &[],
+        None,
+        units,
+        notes,
+    );
+}
 
 const PARTS: [&str; 5] = ["pv", "vg", "lv", "pvseg", "seg"];
 
@@ -194,10 +234,11 @@ impl Units {
             }
             ('B', _) => 1,
             (letter, Some(power)) => {
-                let base: u64 = if letter.is_ascii_uppercase() {
-                    1000
-                } else {
-                    1024
+                // Old versions print capitals for powers of 1,024, and all those of 1,000 only when they are asked for them.
+                let asked = self.letter.is_some_and(|asked| asked.is_ascii_uppercase());
+                let base: u64 = match asked && letter.is_ascii_uppercase() {
+                    true => 1000,
+                    false => 1024,
                 };
                 base.checked_pow(u32::try_from(power).ok()?)?
             }
@@ -351,7 +392,10 @@ mod tests {
         assert_eq!(ends("2048S"), Some((1 << 20, 1 << 20)));
         assert_eq!(ends("0 "), Some((0, 0)));
         assert_eq!(ends("1.00m"), Some((1_043_334, 1_053_818)));
-        assert_eq!(ends("1.00M"), Some((995_000, 1_005_000)));
+        assert_eq!(ends("1.00M"), Some((1_043_334, 1_053_818)));
+        let decimal = Units { letter: Some('M') }.interval("1.00M");
+        let decimal = decimal.map(|found| (found.from().get(), found.to().get()));
+        assert_eq!(decimal, Some((995_000, 1_005_000)));
         assert_eq!(ends("<1.00m"), Some((1_043_334, 1_048_576)));
         assert_eq!(ends(">1.00m"), Some((1_048_576, 1_053_818)));
         assert_eq!(ends("512"), None);

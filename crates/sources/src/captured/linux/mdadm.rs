@@ -35,6 +35,9 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Loose("Version : "),
                 Anchor::Loose("Creation Time : "),
                 Anchor::Loose("Magic : "),
+                Anchor::Loose("Raid Level : "),
+                Anchor::Loose("Raid Devices : "),
+                Anchor::Loose("Chunk Size : "),
             ],
             begins: |lines| kind_below(lines).is_some(),
             read: |section, notes| {
@@ -85,14 +88,24 @@ fn kind(lines: &[Line<'_>]) -> Option<Kind> {
 
 /// What keys follow a heading.
 fn kind_below(lines: &[Line<'_>]) -> Option<Kind> {
-    lines.iter().take(LOOK_AHEAD).find_map(|line| {
-        let (key, value) = pair(line)?;
-        match key {
-            "Magic" if value.starts_with("Intel") => Some(Kind::Imsm),
-            "Magic" => Some(Kind::Examine),
-            "Raid Level" | "Creation Time" | "Container" | "Working Devices" => Some(Kind::Detail),
-            _ => None,
-        }
+    let near = || {
+        let next = |line: &&Line<'_>| !line.text.trim_end().ends_with(':');
+        lines
+            .iter()
+            .take(LOOK_AHEAD)
+            .take_while(next)
+            .filter_map(pair)
+    };
+    // What only a member says; `grep` may leave it alone.
+    let of_member = ["Data Offset", "Device Role", "Super Offset", "Array UUID"];
+    let is_examined = near().any(|(key, _)| of_member.contains(&key));
+    near().find_map(|(key, value)| match key {
+        "Magic" if value.starts_with("Intel") => Some(Kind::Imsm),
+        "Magic" => Some(Kind::Examine),
+        _ if is_examined => Some(Kind::Examine),
+        "Raid Level" | "Creation Time" | "Container" | "Working Devices" | "Raid Devices"
+        | "Chunk Size" => Some(Kind::Detail),
+        _ => None,
     })
 }
 

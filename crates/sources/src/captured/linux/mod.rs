@@ -1,21 +1,28 @@
 //! Tools of Linux.
 
 mod about;
+pub(super) mod ansible;
+pub(super) mod blkid;
+pub(super) mod blockdev;
 pub(super) mod cryptsetup;
 mod device;
 mod disk;
+pub(super) mod dmsetup;
 pub(super) mod ext;
 pub(super) mod fdisk;
 pub(super) mod hdparm;
+pub(super) mod kernel_log;
 pub(super) mod lsblk;
 pub(super) mod lvm;
 mod lvm_table;
+mod lvm_text;
 mod lvm_volume;
 mod md_array;
 pub(super) mod mdadm;
 pub(super) mod mdstat;
 pub(super) mod nvme;
 pub(super) mod parted;
+pub(super) mod partx;
 pub(super) mod sfdisk;
 pub(super) mod sg3_utils;
 pub(super) mod sgdisk;
@@ -24,3 +31,5 @@ pub(super) mod sysfs;
 pub(super) mod xfs_info;
 pub(super) mod zfs;
 pub(super) mod zfs_get;
+
+pub(super) use about::is_disk;

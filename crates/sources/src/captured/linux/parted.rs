@@ -1,4 +1,4 @@
-//! `parted … print`, for people, for machines (`-m`) and as JSON (`-j`), in any unit but that of cylinder, head and sector.
+//! `parted … print`, for people, for machines (`-m`) and as JSON (`-j`), in any unit, and `align-check`.
 //!
 //! ```text
 //! BYT;
@@ -11,6 +11,7 @@
 //!
 //! Source: parted `parted/parted.c`, `libparted/unit.c`.
 
+mod alone;
 mod columns;
 mod figures;
 mod table;
@@ -23,7 +24,7 @@ use crate::captured::row;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Space, Thing};
-use figures::{behind, cylinder, figure, whole_sectors};
+use figures::{behind, figure, whole_sectors};
 use table::{row, rows};
 
 pub(crate) static TOOL: Tool = Tool {
@@ -35,6 +36,7 @@ pub(crate) static TOOL: Tool = Tool {
         "parted -l",
         "parted DEVICE print",
         "parted -j DEVICE print",
+        "parted DEVICE align-check optimal N",
     ],
     readers: &[
         Reader::Text {
@@ -47,6 +49,20 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[Anchor::Within(": "), Anchor::Within("：")],
             begins: |lines| heading(lines).is_some() || is_nameless(lines),
             read: people,
+        },
+        // The table without what stands above it: what `grep -A9 Number` or `grep '^ '` leaves.
+        Reader::Text {
+            anchors: &[
+                Anchor::LooseShaped(alone::is_names),
+                Anchor::LooseShaped(alone::is_row),
+            ],
+            begins: |lines| lines.iter().take(3).any(|line| alone::is_row(line.text)),
+            read: alone::read,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Within(" aligned")],
+            begins: |lines| alone::alignment(&lines[0]).is_some(),
+            read: alone::read_alignment,
         },
         Reader::Json {
             is: |object| {
@@ -352,6 +368,10 @@ fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
         let [number, start, end, size, rest @ ..] = row.as_slice() else {
             break;
         };
+        // `print free` numbers the room between partitions as it does them.
+        if matches!(rest, [free] if free == "free") {
+            continue;
+        }
         let in_bytes = |text: &str| match cylinder {
             Some(unit) if text.ends_with("cyl") => format!("{text}{unit}"),
             _ => text.to_owned(),
@@ -374,7 +394,10 @@ fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
 /// `Disk /dev/sda: 500GB`, with a line soon behind it that ends in two sizes of sectors, or where that was lost, with rows.
 fn heading<'t>(lines: &[Line<'t>]) -> Option<(&'t str, &'t str)> {
     let (path, size) = fdisk::device_line(lines.first()?)?;
-    figure(size, 512).filter(|_| path.starts_with('/') && !size.contains(' '))?;
+    let is_size = figure(size, 512).is_some() || figures::triple(size).is_some();
+    if !is_size || !path.starts_with('/') || size.contains(' ') {
+        return None;
+    }
     let is_followed =
         sectors_near(lines).is_some() || lines.iter().take(8).any(|l| row(l).is_some());
     is_followed.then_some((path, size))
@@ -415,7 +438,9 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
         let (logical, physical) = sector_sizes(&lines[at])?;
         Some((logical, physical, lines[at]))
     });
-    let label = lines.get(at.unwrap_or(0) + 1);
+    // The geometry has a line of its own where places are counted in cylinders.
+    let mut below = lines.iter().skip(at.unwrap_or(0) + 1);
+    let label = below.find(|line| figures::geometry(line).is_none());
     let (path, size) = heading(lines).unzip();
     if path.is_none() {
         let detail = "the line that names the disk was lost";
@@ -443,7 +468,7 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
         disk.model = text(model, line);
         disk.transport = text(transport, line);
     }
-    let cylinder = cylinder(lines);
+    let geometry = lines.iter().find_map(figures::geometry);
     let typed = disk
         .label
         .as_ref()
@@ -454,10 +479,13 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
             .into_iter()
             .flatten()
         {
-            if let (Some(unit), true) = (cylinder, text.ends_with("cyl")) {
-                text.push_str(&unit.to_string());
+            if let Some(geometry) = geometry {
+                geometry.spell_out(text);
             }
         }
+    }
+    if let (Some(geometry), Some((text, _))) = (geometry, &mut disk.size) {
+        geometry.spell_out_length(text);
     }
     disk.note(notes);
 }

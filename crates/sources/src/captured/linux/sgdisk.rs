@@ -1,8 +1,10 @@
-//! `sgdisk -p` and `gdisk -l`: a GPT in sectors.
+//! `sgdisk -p` and `gdisk -l`: a GPT in sectors; `sgdisk -i`: one of its partitions.
 //!
 //! On a disk with an MBR they print the GPT that they would make of it: its GUID and types are on no disk.
 //!
 //! Source: gptfdisk `gpt.cc`, `DisplayGPTData`.
+
+mod info;
 
 use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Interval, Key, OddityKind, Value};
@@ -11,17 +13,33 @@ use super::{about, device, fdisk};
 use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::row;
 use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "sgdisk",
     platform: "linux",
-    commands: &["sgdisk -p DEVICE", "gdisk -l DEVICE"],
-    readers: &[Reader::Text {
-        anchors: &[Anchor::Within(" sectors, "), Anchor::Loose("Number ")],
-        begins: |lines| heading(&lines[0]).is_some() || is_columns(&lines[0]),
-        read,
-    }],
+    commands: &["sgdisk -p DEVICE", "sgdisk -i N DEVICE", "gdisk -l DEVICE"],
+    readers: &[
+        Reader::Text {
+            anchors: &[
+                Anchor::Within(" sectors, "),
+                Anchor::Loose("Number "),
+                Anchor::LooseShaped(stands_alone),
+            ],
+            begins: |lines| {
+                heading(&lines[0]).is_some() || is_columns(&lines[0]) || stands_alone(lines[0].text)
+            },
+            read,
+        },
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("Partition GUID code: "),
+                Anchor::Loose("First sector: "),
+            ],
+            begins: |_| true,
+            read: info::read,
+        },
+    ],
 };
 
 /// `Disk /dev/sda: 976773168 sectors, 465.8 GiB`.
@@ -75,6 +93,19 @@ fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
     })
 }
 
+/// A row that can stand without the lines above it: behind the size it has a type.
+fn stands_alone(text: &str) -> bool {
+    let row = row(&Line { number: 0, text });
+    row.is_some_and(|row| {
+        let code = row.rest.first().copied().unwrap_or_default();
+        row.number > 0
+            && row.start < row.end
+            && row.size.is_some()
+            && code.len() == 4
+            && code.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
 /// The beginning of a row: nothing but whole numbers, its own, its start, and what is left of its end.
 fn is_cut(line: &Line<'_>) -> bool {
     let words = || line.text.split_whitespace();
@@ -96,17 +127,21 @@ fn sizes<'t>(lines: &[Line<'t>], starts: &[&str]) -> Option<(u64, Option<u64>, L
     })
 }
 
+/// Without its first line, the table is that of the disk that the command named, or of one whose name is lost.
+fn named(context: &Context<'_>) -> String {
+    about::path(context, &["sgdisk", "gdisk", "fdisk"])
+}
+
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((first, below)) = section.lines.split_first() else {
         return;
     };
     let header = heading(first);
-    // Without its first line, the table is that of the disk that the command named, or of one whose name is lost.
-    let named = about::of(&section.context, &["sgdisk", "gdisk", "fdisk"]);
-    let named = named.map_or_else(
-        || "/dev/?".to_owned(),
-        |name| format!("/dev/{}", name.text.trim_start_matches("/dev/")),
-    );
+    let below = match header.is_some() || is_columns(first) {
+        true => below,
+        false => section.lines,
+    };
+    let named = named(&section.context);
     let path = header.map_or(named.as_str(), |(path, _)| path);
     let all: Vec<Line<'_>>;
     let lines = match header {

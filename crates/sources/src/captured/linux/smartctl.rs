@@ -1,7 +1,7 @@
 //! `smartctl -i`, and what else begins like it, as text or JSON.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Key, Value};
+use straddle_stack::{GridRole, Key, OddityKind, Value};
 
 use super::about;
 use super::disk::Disk;
@@ -24,10 +24,19 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[
                 Anchor::Start("smartctl "),
                 Anchor::Loose("=== START OF INFORMATION SECTION ==="),
+                // What `grep` leaves of it.
+                Anchor::Loose("Device Model:"),
+                Anchor::Loose("Sector Size:"),
+                Anchor::Loose("Sector Sizes:"),
             ],
             begins: |lines| {
                 let text = lines[0].text.trim_start();
-                text.starts_with("===") || text.split_whitespace().any(|w| w.starts_with('['))
+                // Controllers' tools tell of sectors too.
+                match text.split([' ', ':']).next() {
+                    Some("smartctl") => text.split_whitespace().any(|w| w.starts_with('[')),
+                    Some("Sector") => text.contains(" logical"),
+                    _ => true,
+                }
             },
             read: text,
         },
@@ -151,8 +160,9 @@ fn capacity(text: &str) -> Option<Bytes> {
 fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     let command = section.context.command.as_ref();
     let behind = command.is_some_and(|command| command.words.iter().any(|word| word.contains(',')));
-    let device = about::of(&section.context, &PROGRAMS).filter(|_| !behind);
+    let device = about::of_section(section, &PROGRAMS).filter(|_| !behind);
     let mut disk = disk_of(device);
+    let mut sectors = None;
     for line in section.lines {
         let Some((key, value)) = pair(line) else {
             continue;
@@ -183,6 +193,7 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
             }
             // `512 bytes logical, 4096 bytes physical`, `512 bytes logical/physical`.
             "Sector Size" | "Sector Sizes" => {
+                sectors = Some(*line);
                 let logical = number::leading(value).unwrap_or(0);
                 let physical = match value.split_once(',') {
                     Some((_, rest)) => number::leading(rest).unwrap_or(0),
@@ -202,6 +213,9 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     if disk.is_named() {
         disk.note(notes);
+    } else if let (Some(line), false) = (sectors, behind) {
+        let detail = "what these lines say of a disk was not read: nothing says which one it is";
+        notes.remark(OddityKind::Missing, detail, &line);
     }
 }
 

@@ -30,11 +30,14 @@ pub(crate) static TOOL: Tool = Tool {
                 // The tree without what stands above it.
                 Anchor::Loose("vdev_tree:"),
                 Anchor::Loose("children[0]:"),
+                // What `grep` leaves of it.
+                Anchor::Loose("type: 'root'"),
+                Anchor::Loose("ashift: "),
             ],
             begins: |lines| {
                 let keys = ["name", "pool_guid", "txg", "vdev_tree", "children[0]"];
                 let is_key = |line: &Line<'_>| pair(line).is_some_and(|(k, _)| keys.contains(&k));
-                lines.iter().take(LOOK_AHEAD).any(is_key)
+                lines.iter().take(LOOK_AHEAD).any(is_key) || grepped(lines)
             },
             read: configuration,
         },
@@ -88,17 +91,88 @@ fn indent(line: &Line<'_>) -> usize {
     line.text.len() - line.text.trim_start().len()
 }
 
+/// True for an `ashift` and, further in, the paths of the disks that it holds for.
+fn grepped(lines: &[Line<'_>]) -> bool {
+    let near = || {
+        lines
+            .iter()
+            .take(2 * LOOK_AHEAD)
+            .take_while(|line| !line.is_blank())
+    };
+    let depth = |key: &str| {
+        near().find_map(|line| pair(line).filter(|(k, _)| *k == key).map(|_| indent(line)))
+    };
+    matches!((depth("ashift"), depth("path")), (Some(shift), Some(path)) if shift < path)
+}
+
+/// Where no line opens a vdev, the blanks before the keys tell which of them belong together.
+fn open_by_indent<'t>(
+    (depth, key): (usize, &str),
+    vdevs: &mut Vec<Vdev<'t>>,
+    open: &mut Vec<(usize, usize)>,
+) {
+    while open.last().is_some_and(|(other, _)| *other > depth) {
+        open.pop();
+    }
+    let repeated = open.last().is_some_and(|(other, index)| {
+        let vdev = &vdevs[*index];
+        let has = match key {
+            "type" => !vdev.kind.is_empty(),
+            "path" => vdev.path.is_some(),
+            "ashift" => vdev.ashift.is_some(),
+            _ => false,
+        };
+        *other == depth && has
+    });
+    if repeated {
+        open.pop();
+    }
+    let deeper = open.last().is_none_or(|(other, _)| *other < depth);
+    if deeper && vdevs.len() < MOST_VDEVS && open.len() < DEEPEST {
+        let index = vdevs.len();
+        vdevs.push(Vdev::default());
+        // What stands beside the first one has the same pool above it.
+        let parent = open.last().map_or(0, |(_, parent)| *parent);
+        if index > 0 && parent < index {
+            vdevs[parent].children.push(index);
+        }
+        open.push((depth, index));
+    }
+}
+
 /// A configuration as zdb prints it: `key: value`, deeper ones further in.
 fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
     let mut pool = None;
     let mut vdevs: Vec<Vdev<'_>> = Vec::new();
     // Those that the present line is in, each with the indentation of the line that begins it.
     let mut open: Vec<(usize, usize)> = Vec::new();
+    let opens = |line: &Line<'_>| {
+        pair(line).is_some_and(|(key, _)| key == "vdev_tree" || key.starts_with("children["))
+    };
+    let flat = !section.lines.iter().any(opens);
+    let has_root = section
+        .lines
+        .iter()
+        .any(|line| pair(line) == Some(("type", "root")));
+    if flat && !has_root {
+        vdevs.push(Vdev {
+            kind: "root".to_owned(),
+            ..Vdev::default()
+        });
+    }
     for line in section.lines {
         let Some((key, value)) = pair(line) else {
             continue;
         };
-        while open.last().is_some_and(|(depth, _)| indent(line) <= *depth) {
+        if flat
+            && matches!(
+                key,
+                "type" | "ashift" | "path" | "asize" | "nparity" | "id" | "is_log"
+            )
+        {
+            open_by_indent((indent(line), key), &mut vdevs, &mut open);
+        }
+        while !flat && open.last().is_some_and(|(depth, _)| indent(line) <= *depth) {
             open.pop();
         }
         if value.is_empty() && (key == "vdev_tree" || key.starts_with("children[")) {
@@ -132,6 +206,11 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
             _ => {}
         }
         vdev.line.get_or_insert(*line);
+    }
+    for vdev in vdevs.iter_mut().filter(|vdev| flat && vdev.kind.is_empty()) {
+        if vdev.children.is_empty() {
+            "disk".clone_into(&mut vdev.kind);
+        }
     }
     // The cache has the name in a line of its own above; where it is lost, the command may have it.
     let named = || {

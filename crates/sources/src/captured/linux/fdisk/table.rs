@@ -6,6 +6,8 @@ use crate::captured::text::Line;
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
+    /// The partition's node, where `-o` put it behind something else.
+    Device,
     Boot,
     Start,
     End,
@@ -47,17 +49,20 @@ const COLUMNS: [(&str, Column); 22] = [
 /// Columns whose values may have blanks in them.
 const LOOSE: [Column; 1] = [Column::Type];
 
-/// The columns behind that of the device, when this is a heading in English.
+/// The columns behind that of the device, when this is a heading in English. One that stands elsewhere is among them.
 pub(super) fn columns(line: &Line<'_>) -> Option<Vec<Column>> {
-    let mut words = line.text.split_whitespace();
-    if words.next() != Some("Device") {
-        return None;
-    }
-    let of = |word: &str| {
-        let known = COLUMNS.iter().find(|(name, _)| *name == word);
-        known.map_or(Column::Ignored, |(_, column)| *column)
+    let words = line.text.split_whitespace().take(32);
+    let known = |word: &str| COLUMNS.iter().find(|(name, _)| *name == word);
+    let of = |word: &str| match word {
+        "Device" => Column::Device,
+        word => known(word).map_or(Column::Ignored, |(_, column)| *column),
     };
-    let found: Vec<Column> = words.take(32).map(of).collect();
+    let mut found: Vec<Column> = words.clone().map(of).collect();
+    match found.iter().position(|column| *column == Column::Device)? {
+        0 => drop(found.remove(0)),
+        at if words.take(at).all(|word| known(word).is_some()) => {}
+        _ => return None,
+    }
     found.contains(&Column::Start).then_some(found)
 }
 
@@ -141,7 +146,7 @@ impl<'t> Row<'t> {
             Column::Blocks => self.blocks = figure(word),
             Column::Size => self.size = is_size(word).then_some(word),
             Column::Id => self.id = is_id(word).then_some(word),
-            Column::Boot | Column::Ignored => {}
+            Column::Device | Column::Boot | Column::Ignored => {}
             Column::Type => match &mut self.kind {
                 Some(kind) => {
                     kind.push(' ');
@@ -264,6 +269,9 @@ pub(super) fn row<'t>(
     let text = line.text.trim_start();
     // The screen of cfdisk marks the row that is chosen.
     let text = text.strip_prefix(">>").map_or(text, str::trim_start);
+    if let Some(columns) = columns.filter(|columns| columns.contains(&Column::Device)) {
+        return elsewhere(line, columns).map(|row| (row, 1));
+    }
     if !text.starts_with('/') && path.is_none_or(|path| !text.starts_with(path)) {
         return None;
     }
@@ -308,6 +316,25 @@ pub(super) fn row<'t>(
     (figures > 0 && found.start.is_some() || found.is_empty()).then_some((found, taken))
 }
 
+/// A row in which other columns stand before that of the device.
+fn elsewhere<'t>(line: Line<'t>, columns: &[Column]) -> Option<Row<'t>> {
+    let mut words: Vec<&str> = line.text.split_whitespace().collect();
+    words.retain(|word| !is_mark(word));
+    let at = words.iter().position(|word| word.starts_with('/'))?;
+    let node = words.remove(at);
+    if !node.ends_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let others: Vec<Column> = columns
+        .iter()
+        .copied()
+        .filter(|column| *column != Column::Device)
+        .collect();
+    let mut found = Row::new(line, node);
+    found.by_name(&words, &others);
+    found.start.is_some().then_some(found)
+}
+
 /// True for a row that can stand alone: its figures fit each other, so that no other tool's output is taken for one.
 pub(super) fn stands_alone(row: &Row<'_>) -> bool {
     let Some(span) = row.span().filter(|span| *span > 1) else {
@@ -340,6 +367,13 @@ mod tests {
         let (row, _) = row(&text, None, Some(&named)).expect("a row");
         assert_eq!(row.start.map(|f| f.count), Some(409_641));
         assert_eq!((row.size, row.node), (Some("297.9G"), "/dev/sdb2"));
+        let heading = line("   Start Device    Boot Size");
+        let named = columns(&heading).expect("a heading");
+        let text = [line("  409642 /dev/sdd2 *    7.3T")];
+        let (row, _) = super::row(&text, None, Some(&named)).expect("a row");
+        assert_eq!(row.start.map(|f| f.count), Some(409_642));
+        assert_eq!((row.size, row.node), (Some("7.3T"), "/dev/sdd2"));
+        assert!(columns(&line("The Device Start")).is_none());
     }
 
     #[test]

@@ -5,6 +5,8 @@ use straddle_stack::Interval;
 
 use super::integers;
 use super::table::{Figure, Row};
+use crate::captured::number::{self, Prefix, Rounding};
+use crate::captured::text::Line;
 
 /// A unit, and how figures in it are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +135,12 @@ pub(super) fn units(text: &str) -> Option<Units> {
             within: count > 1,
         });
     }
+    // A model may end in a nought too: `WDC WD5000AAKX-0`.
+    let counts_from_zero = text.contains(',') && text.trim_end().ends_with(" 0");
     match integers(text).as_slice() {
-        [bytes, 0] | [bytes, 1024, 0] if *bytes >= 512 => Some(Units::of(*bytes, false)),
+        [bytes, 0] | [bytes, 1024, 0] if *bytes >= 512 && counts_from_zero => {
+            Some(Units::of(*bytes, false))
+        }
         _ => None,
     }
 }
@@ -150,8 +156,15 @@ const USUAL: [(u64, u64); 7] = [
     (32, 63),
 ];
 
-/// The unit by its arithmetic, when no line says it: blocks ÷ (end − start + 1). Whether it is sure.
-pub(super) fn deduced(rows: &[Row<'_>], said: Option<Geometry>) -> Option<(Units, bool)> {
+/// What a table is counted in by its arithmetic.
+pub(super) struct Deduced {
+    pub(super) units: Units,
+    /// The geometry that the cylinders are of, where it was not said.
+    pub(super) geometry: Option<Geometry>,
+}
+
+/// The unit by its arithmetic, when no line says it: blocks ÷ (end − start + 1).
+pub(super) fn deduced(rows: &[Row<'_>], said: Option<Geometry>) -> Option<Deduced> {
     let pairs: Vec<(u64, u64)> = rows
         .iter()
         .filter(|row| !row.is_empty())
@@ -177,24 +190,49 @@ pub(super) fn deduced(rows: &[Row<'_>], said: Option<Geometry>) -> Option<(Units
             .is_some_and(|start| start.count == 0 || start.mark.is_some())
             && !row.is_empty()
     });
+    let sure = |units| Deduced {
+        units,
+        geometry: None,
+    };
     if all(&|blocks, span| blocks == span || blocks + 1 == span) {
-        return Some((Units::of(1024, false), true));
+        return Some(sure(Units::of(1024, false)));
     }
     let cylinder = |heads: u64, sectors: u64| heads * sectors * 512;
     if let Some(geometry) = said
         && fits(cylinder(geometry.heads, geometry.sectors))
     {
         let bytes = cylinder(geometry.heads, geometry.sectors);
-        return Some((Units::of(bytes, !from_zero), true));
+        return Some(sure(Units::of(bytes, !from_zero)));
     }
     if fits(1 << 20) {
-        return Some((Units::of(1 << 20, false), true));
+        return Some(sure(Units::of(1 << 20, false)));
     }
-    let mut usual = USUAL
-        .iter()
-        .map(|(heads, sectors)| cylinder(*heads, *sectors));
-    let found = usual.find(|bytes| fits(*bytes))?;
-    Some((Units::of(found, !from_zero), false))
+    let mut usual = USUAL.iter();
+    let (heads, sectors) = *usual.find(|(heads, sectors)| fits(cylinder(*heads, *sectors)))?;
+    Some(Deduced {
+        units: Units::of(cylinder(heads, sectors), !from_zero),
+        geometry: Some(Geometry { heads, sectors }),
+    })
+}
+
+/// The length of a sector by the sizes for people, where no line says it and 512 bytes cannot be right, and a row that shows it.
+pub(super) fn sector_by_size<'t>(rows: &[Row<'t>]) -> Option<(u64, Line<'t>)> {
+    let mut found = None;
+    for row in rows.iter().filter(|row| !row.is_empty()) {
+        let (Some(count), Some(size)) = (row.count, row.size) else {
+            continue;
+        };
+        let shown = number::shown(size, Prefix::Binary, Rounding::Any)?;
+        let fits = |sector: u64| {
+            let bytes = count.checked_mul(sector).map(Bytes::new);
+            bytes.is_some_and(|bytes| shown.contains(bytes))
+        };
+        if fits(512) || !fits(4096) {
+            return None;
+        }
+        found.get_or_insert((4096, row.line));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -215,6 +253,11 @@ mod tests {
         assert_eq!(of(old), Some((8_225_280, 512, false)));
         assert_eq!(of("sectors of 512 bytes"), None);
         assert_eq!(of("cylinders of 160"), None);
+        assert_eq!(of("WDC WD5000AAKX-0"), None);
+        assert_eq!(
+            of("sectors of 512 bytes, counting from 0"),
+            Some((512, 512, false))
+        );
     }
 
     #[test]

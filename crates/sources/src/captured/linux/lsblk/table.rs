@@ -88,9 +88,18 @@ fn words(text: &str) -> Vec<(usize, usize, &str)> {
     found
 }
 
-/// What a tree draws before a name.
+/// What a tree draws before a name, and what other code pages make of that: those of DOS, and `?` for what they lack.
 fn is_branch(c: char) -> bool {
-    matches!(c, ' ' | '│' | '├' | '└' | '─' | '|' | '`' | '-')
+    matches!(c, ' ' | '│' | '├' | '└' | '─' | '|' | '`' | '-') || is_lost_branch(c) || is_foreign(c)
+}
+
+/// `ÃÄsda1`: code page 437 taken for Latin-1.
+fn is_foreign(c: char) -> bool {
+    matches!(c, 'Ã' | 'À' | 'Ä' | '³')
+}
+
+fn is_lost_branch(c: char) -> bool {
+    matches!(c, '?' | char::REPLACEMENT_CHARACTER)
 }
 
 /// The rows below the heading in the first line, and the first line that seems to be one of them and could not be read.
@@ -107,14 +116,14 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> (Vec<Row<'t>>, Option<Line<'t>>) {
         .collect();
     let layout = Layout::of(heading, lines, columns.len());
     let mut rows: Vec<Row<'t>> = Vec::new();
-    // The last row of each depth.
-    let mut above: Vec<usize> = Vec::new();
+    // The last row of each depth, and how much is drawn before it.
+    let mut above: Vec<(usize, usize)> = Vec::new();
     for (at, line) in lines.iter().enumerate().take(MOST_ROWS) {
         if line.is_blank() {
             // A branch has something that it grows from.
             let grows = |line: &Line<'_>| {
                 let text = line.text.trim_start();
-                text.starts_with(['├', '└', '│'])
+                text.starts_with(['├', '└', '│', '?'])
                     || text.starts_with("|-")
                     || text.starts_with("`-")
             };
@@ -131,15 +140,15 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> (Vec<Row<'t>>, Option<Line<'t>>) {
             unread = is_row.then_some(*line);
             break;
         }
-        let depth = drawn / 2;
-        above.truncate(depth);
-        let parent = if depth == above.len() && depth > 0 {
-            above.last().copied()
-        } else {
-            None
-        };
-        above.resize(depth, rows.len());
-        above.push(rows.len());
+        while above.last().is_some_and(|(before, _)| *before >= drawn) {
+            above.pop();
+        }
+        // What stands deeper than one branch has lost the row that it hangs on. A branch may have become a sign for each of its bytes.
+        let lost = line.text.trim_start().starts_with(is_lost_branch);
+        let branch = if lost { 6 } else { 2 };
+        let parent = above.last().filter(|(before, _)| drawn - before <= branch);
+        let parent = parent.map(|(_, row)| *row);
+        above.push((drawn, rows.len()));
         rows.push(Row {
             parent,
             line: *line,

@@ -38,19 +38,54 @@ pub(super) fn figure(text: &str, sector: u64) -> Option<Interval> {
 /// 255 heads, 63 sectors on a track.
 const CYLINDER: u64 = 255 * 63 * 512;
 
-/// Longest of `BIOS cylinder,head,sector geometry: 38913,255,63.  Each cylinder is 8225kB.`
-pub(super) fn cylinder(lines: &[Line<'_>]) -> Option<u64> {
-    lines.iter().find_map(|line| {
-        let (_, value) = line.text.split_once("geometry: ")?;
-        let mut numbers = value.split('.').next()?.split(',');
-        numbers.next()?;
-        let heads: u64 = numbers.next()?.trim().parse().ok()?;
-        let sectors: u64 = numbers.next()?.trim().parse().ok()?;
-        heads
-            .checked_mul(sectors)?
-            .checked_mul(512)
-            .filter(|bytes| *bytes > 0)
-    })
+/// Heads, and sectors on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Geometry {
+    heads: u64,
+    sectors: u64,
+}
+
+/// `BIOS cylinder,head,sector geometry: 38913,255,63.  Each cylinder is 8225kB.`, in any language.
+pub(super) fn geometry(line: &Line<'_>) -> Option<Geometry> {
+    let (_, value) = line.text.split_once([':', '：'])?;
+    // A place has nothing behind it.
+    let (value, _) = value.split_once('.')?;
+    let [_, heads, sectors] = triple(value)?;
+    let usual = (1..=256).contains(&heads) && (1..=255).contains(&sectors);
+    usual.then_some(Geometry { heads, sectors })
+}
+
+/// `19457,80,62`: a cylinder, a head and a sector.
+pub(super) fn triple(text: &str) -> Option<[u64; 3]> {
+    let mut parts = text.trim().split(',').map(|part| part.parse().ok());
+    let three = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(three)
+}
+
+impl Geometry {
+    /// Puts a place that only the geometry gives a meaning in other words: cylinders with their length behind them, cylinder, head
+    /// and sector as sectors.
+    pub(super) fn spell_out(self, text: &mut String) {
+        if text.ends_with("cyl") {
+            text.push_str(&(self.heads * self.sectors * 512).to_string());
+        } else if let Some(sector) = triple(text).and_then(|place| self.sector(place)) {
+            *text = format!("{sector}s");
+        }
+    }
+
+    /// The same for the length of a disk: what is shown is its last sector.
+    pub(super) fn spell_out_length(self, text: &mut String) {
+        let last = triple(text).and_then(|place| self.sector(place));
+        match last.and_then(|last| last.checked_add(1)) {
+            Some(count) => *text = format!("{count}s"),
+            None => self.spell_out(text),
+        }
+    }
+
+    fn sector(self, [cylinder, head, sector]: [u64; 3]) -> Option<u64> {
+        let track = cylinder.checked_mul(self.heads)?.checked_add(head)?;
+        track.checked_mul(self.sectors)?.checked_add(sector)
+    }
 }
 
 /// The first byte behind what ends at this figure: parted shows the last sector or byte.
@@ -91,5 +126,26 @@ mod tests {
         assert_eq!(ends("0.00B"), Some((0, 0)));
         assert_eq!(ends("0,1,2"), None);
         assert_eq!(ends("12%"), None);
+    }
+
+    #[test]
+    fn cylinder_head_and_sector_are_sectors_once_the_geometry_is_known() {
+        let line = Line {
+            number: 1,
+            text: "BIOS cylinder,head,sector geometry: 19457,255,63.  Each cylinder is 8225kB.",
+        };
+        let geometry = geometry(&line).expect("a geometry");
+        let spelled = |text: &str| {
+            let mut text = text.to_owned();
+            geometry.spell_out(&mut text);
+            text
+        };
+        assert_eq!(spelled("0,1,0"), "63s");
+        assert_eq!(spelled("1275,0,0"), "20482875s");
+        assert_eq!(spelled("3cyl"), "3cyl8225280");
+        assert_eq!(spelled("2048s"), "2048s");
+        let mut length = "19457,80,62".to_owned();
+        geometry.spell_out_length(&mut length);
+        assert_eq!(length, "312581808s");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use straddle_stack::OddityKind;
 
 use super::columns::{columns_of, part};
-use super::figures::figure;
+use super::figures::{figure, triple};
 use super::{MOST_PARTITIONS, Partition, text};
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
@@ -76,12 +76,20 @@ pub(super) fn rows<'t>(
     found
 }
 
-/// Number, start, end and size, where a line begins with these.
+/// Number, start, end and size, where a line begins with these. The size is empty where none is printed.
 pub(super) fn row<'t>(line: &Line<'t>) -> Option<[&'t str; 4]> {
     let mut words = line.text.split_whitespace();
-    let row = [words.next()?, words.next()?, words.next()?, words.next()?];
-    let number: Result<u64, _> = row[0].parse();
-    (number.is_ok() && row[1..].iter().all(|word| figure(word, 512).is_some())).then_some(row)
+    let [number, start, end] = [words.next()?, words.next()?, words.next()?];
+    let _: u64 = number.parse().ok()?;
+    // Places by cylinder, head and sector have no length behind them.
+    if triple(start).is_some() && triple(end).is_some() {
+        return Some([number, start, end, ""]);
+    }
+    let row = [number, start, end, words.next()?];
+    row[1..]
+        .iter()
+        .all(|word| figure(word, 512).is_some())
+        .then_some(row)
 }
 
 fn partition<'t>(
@@ -90,7 +98,9 @@ fn partition<'t>(
     starts: &[usize],
     typed: bool,
 ) -> Partition<'t> {
+    let no_size = usize::from(words[3].is_empty());
     let cell = |index: usize| {
+        let index = index - no_size;
         let from = *starts.get(index)?;
         let to = starts.get(index + 1).copied().unwrap_or(usize::MAX);
         text(&part(line.text, from, to), line)

@@ -1,0 +1,48 @@
+//! Captured text by the machine that it is about.
+
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use straddle::rules::Why;
+use straddle::sources::captured::{self, Capture, Server};
+
+use super::{Checker, Judged, Outcome, text};
+
+impl Checker {
+    /// One target for each machine of a text.
+    pub(super) fn machines(&self, captures: Vec<Capture>) -> Vec<Judged> {
+        let servers = captured::of_one(captures).into_iter();
+        servers
+            .map(|server| self.server(names(&server.captures), server))
+            .collect()
+    }
+
+    /// The machines of a text that was looked at, when it is about several.
+    pub(super) fn machines_of(&self, path: &Path) -> Option<Vec<Capture>> {
+        let mut several = self.several.lock().unwrap_or_else(PoisonError::into_inner);
+        several.remove(path)
+    }
+
+    /// What was collected of one machine.
+    pub(super) fn machine(&self, name: String, paths: &[PathBuf]) -> Judged {
+        let numbered = (0_u32..).zip(paths);
+        let captures: Vec<Capture> = numbered
+            .flat_map(|(number, path)| text::captures(path, number))
+            .collect();
+        if captures.is_empty() {
+            return (name, Ok(Outcome::Unrecognised(Why::NoOutput)));
+        }
+        let stack = captured::stack(captures, &self.settings);
+        (name.clone(), Ok(self.judged(name, Some(stack))))
+    }
+
+    pub(super) fn server(&self, name: String, server: Server) -> Judged {
+        let stack = captured::stack(server.captures, &self.settings);
+        (name.clone(), Ok(self.judged(name, Some(stack))))
+    }
+}
+
+/// The files of one machine.
+fn names(captures: &[Capture]) -> String {
+    let files: Vec<String> = captures.iter().map(Capture::title).collect();
+    files.join(" + ")
+}
