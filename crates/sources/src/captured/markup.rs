@@ -21,8 +21,10 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         "</span>",
         "</font>",
         "</mark>",
+        "</td>",
+        "</th>",
     ];
-    let text = forum(text);
+    let text = objects(forum(text));
     let page = text.contains(['<', '&'])
         && marks.iter().any(|mark| text.contains(mark))
         && !text.contains("<Objs");
@@ -30,6 +32,65 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         true => Cow::Owned(entities(&tags(&text))),
         false => text,
     }
+}
+
+/// Objects in XML as `Key=value` lines: `wmic … /format:rawxml`, `ConvertTo-Xml`.
+fn objects(text: Cow<'_, str>) -> Cow<'_, str> {
+    let lower = |name: &str| text.contains(name);
+    if !(lower("<PROPERTY ") && lower("<INSTANCE ") || lower("<Property ") && lower("<Object")) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() / 2);
+    let mut rest = &*text;
+    // The line of a property that is open.
+    let mut open = false;
+    while let Some(at) = rest.find('<') {
+        if open {
+            out.push_str(rest[..at].trim());
+        }
+        let inner = &rest[at + 1..];
+        let Some(end) = inner.find('>') else { break };
+        let tag = &inner[..end];
+        rest = &inner[end + 1..];
+        let name = tag.split([' ', '\n', '\t']).next().unwrap_or_default();
+        match name.trim_end_matches('/').to_ascii_lowercase().as_str() {
+            "instance" | "object" => {
+                end_line(&mut out);
+                out.push('\n');
+            }
+            "results" => {
+                if let Some(node) = attribute(tag, "NODE") {
+                    end_line(&mut out);
+                    out.push_str("### host: ");
+                    out.push_str(node);
+                    out.push('\n');
+                }
+            }
+            "property" => {
+                end_line(&mut out);
+                if let Some(key) = attribute(tag, "NAME").or_else(|| attribute(tag, "Name")) {
+                    out.push_str(key);
+                    out.push('=');
+                    open = !tag.ends_with('/');
+                }
+            }
+            "/property" => {
+                open = false;
+                end_line(&mut out);
+            }
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The value of an attribute of a tag.
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    let at = tag.match_indices(name).find(|(at, _)| {
+        tag[..*at].ends_with([' ', '\n', '\t']) && tag[at + name.len()..].starts_with("=\"")
+    });
+    let value = &tag[at?.0 + name.len() + 2..];
+    value.split('"').next()
 }
 
 /// Tags of forums: `[color=red]63[/color]`.
@@ -104,33 +165,77 @@ fn forum(text: Cow<'_, str>) -> Cow<'_, str> {
 /// Longest tag.
 const LONGEST_TAG: usize = 200;
 
+/// Text without tags. Rows of tables become those of Markdown.
 fn tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut in_row = false;
     while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
-        let tag = &rest[at + 1..];
-        let named = tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
-        let near = tag
-            .bytes()
-            .take(LONGEST_TAG)
-            .position(|b| matches!(b, b'>' | b'\n'));
-        match near.filter(|end| named && tag.as_bytes()[*end] == b'>') {
-            Some(end) => {
-                let name = tag[..end].to_ascii_lowercase();
-                if name.starts_with("br") || name.starts_with("/p") && !name.starts_with("/pre") {
-                    out.push('\n');
+        push(&mut out, &rest[..at], in_row);
+        let inner = &rest[at + 1..];
+        let Some(end) = tag_end(inner) else {
+            out.push('<');
+            rest = inner;
+            continue;
+        };
+        let tag = inner[..end].to_ascii_lowercase();
+        rest = &inner[end + 1..];
+        let name = tag.split([' ', '/', '\n', '\t']).find(|part| !part.is_empty());
+        let closes = tag.starts_with('/');
+        match name.unwrap_or_default() {
+            "br" => out.push(if in_row { ' ' } else { '\n' }),
+            "p" if closes => out.push('\n'),
+            "tr" => {
+                if in_row {
+                    out.push_str(" |");
                 }
-                rest = &tag[end + 1..];
+                end_line(&mut out);
+                in_row = !closes;
             }
-            None => {
-                out.push('<');
-                rest = tag;
+            "table" => {
+                in_row = false;
+                end_line(&mut out);
+                out.push('\n');
             }
+            "td" | "th" if !closes && in_row => {
+                let first = out.is_empty() || out.ends_with('\n');
+                out.push_str(if first { "| " } else { " | " });
+            }
+            // `wmic` keeps empty cells open with a dot that nobody sees.
+            "span" if tag.contains("height:1px") => {
+                let close = rest.find("</span>").filter(|at| *at < LONGEST_TAG);
+                rest = close.map_or(rest, |at| &rest[at..]);
+            }
+            _ => {}
         }
     }
-    out.push_str(rest);
+    push(&mut out, rest, false);
     out
+}
+
+/// Where the tag ends that a text begins with behind its `<`.
+fn tag_end(text: &str) -> Option<usize> {
+    let named = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
+    let near = text
+        .bytes()
+        .take(LONGEST_TAG)
+        .position(|b| matches!(b, b'>' | b'\n'))?;
+    (named && text.as_bytes()[near] == b'>').then_some(near)
+}
+
+/// Adds a piece of text; in a row of a table the end of a line is a blank.
+fn push(out: &mut String, text: &str, in_row: bool) {
+    match in_row {
+        true => out.extend(text.chars().map(|c| if c == '\n' { ' ' } else { c })),
+        false => out.push_str(text),
+    }
+}
+
+/// Ends the line, if there is anything in it.
+fn end_line(out: &mut String) {
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
 }
 
 const ENTITIES: [(&str, char); 6] = [
@@ -219,6 +324,11 @@ mod tests {
         let forum = "[b]sda[/b] [color=red]63[/color] [SWAP] [Color=#f00]x[/COLOR] [u]";
         assert_eq!(plain(forum.into()), "sda 63 [SWAP] x [u]");
         assert_eq!(plain("<b>63</b> 4".into()), "63 4");
+        let table = "<table><tr><th>Name</th><th>Size</th></tr>\n<tr><td>a\nb<span style=\"height:1px\">.</span></td><td>5</td></tr></table>x";
+        assert_eq!(plain(table.into()), "\n| Name | Size |\n\n| a b | 5 |\n\nx");
+        let xml = "<RESULTS NODE=\"A\"><CIM><INSTANCE CLASSNAME=\"X\"><PROPERTY NAME=\"Index\" TYPE=\"uint32\"><VALUE>1</VALUE>\
+                   </PROPERTY><PROPERTY NAME=\"Model\"></PROPERTY></INSTANCE></CIM></RESULTS>";
+        assert_eq!(plain(xml.into()), "### host: A\n\nIndex=1\nModel=\n");
         for text in ["a < b & c", "<none>  x", "1 <2> 3", "[b] [/dev/sda]"] {
             assert_eq!(plain(text.into()), text);
         }

@@ -7,7 +7,9 @@
 mod annotation;
 mod beginnings;
 mod codepage;
+mod embedded;
 mod esxi;
+mod heading;
 mod json;
 mod linux;
 mod margin;
@@ -16,6 +18,7 @@ mod number;
 mod powershell;
 mod raid;
 mod records;
+mod redacted;
 mod registry;
 mod row;
 mod section;
@@ -34,7 +37,7 @@ pub use text::MOST_BYTES;
 pub use tool::Tool;
 
 use std::sync::Arc;
-use straddle_stack::{Oddity, OddityKind, Stack};
+use straddle_stack::{Oddity, OddityKind, Source, Stack};
 
 use crate::Settings;
 use crate::inventory::Inventory;
@@ -91,6 +94,15 @@ pub fn read_with(
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let tools = section::read(tools, &lines, stem, &mut notes);
     let mut inventory = notes.inventory;
+    if let (Some(number), false) = (text.left_out, tools.is_empty()) {
+        let source = Source::Captured {
+            file: shared.clone(),
+            line: number,
+            text: "...".into(),
+        };
+        let detail = "lines were left out here by whoever copied the text; what stood in them is not in this report";
+        inventory.remarks.push(Oddity::at(OddityKind::Missing, detail, source));
+    }
     if text.cut {
         inventory.remarks.push(Oddity::new(
             OddityKind::LimitReached,
