@@ -1,7 +1,7 @@
 //! Several machines in one text: what pdsh, clush and Ansible printed of many, or somebody showed of two.
 //!
 //! ```text
-//! node01: /dev/sda1          63 1953520064 …          each line names its machine
+//! ### host: node01                                    what becomes of `node01: …` before each line
 //! ---------------                                     a block of lines for some (clush -b, dshbak)
 //! node[01-03] (3)
 //! ---------------
@@ -12,8 +12,9 @@
 
 use std::collections::BTreeMap;
 
-use super::section::host_of_prompt;
+use super::heading::{Heading, heading, machine_of_prompt};
 use super::text::Line;
+use super::tool::Command;
 
 /// Most machines that are told apart in one text.
 const MOST: usize = 4096;
@@ -25,12 +26,6 @@ pub(super) type Group<'t> = (Option<String>, Vec<Line<'t>>);
 
 /// The lines of each machine that a text is about. A text that names one or none is one group.
 pub(super) fn apart(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
-    if is_prefixed(&lines) {
-        return by(lines, |lines, at| {
-            let (host, rest) = prefix(lines[at].text)?;
-            Some((host.to_owned(), Found::Line(rest)))
-        });
-    }
     let named = |of: fn(&[Line<'_>]) -> Option<(String, usize)>| {
         let mut first: Option<String> = None;
         (0..lines.len()).any(|at| match (of(&lines[at..]), &first) {
@@ -42,30 +37,17 @@ pub(super) fn apart(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
             (None, _) => false,
         })
     };
-    let of: fn(&[Line<'_>]) -> Option<(String, usize)> = if named(heading) {
-        heading
-    } else if named(prompt) {
-        prompt
-    } else {
-        return vec![(None, lines)];
-    };
-    by(lines, move |lines, at| {
-        let (host, taken) = of(&lines[at..])?;
-        Some((host, Found::Block(taken)))
-    })
+    match (named(title), named(prompt)) {
+        (true, _) => by(lines, title),
+        (false, true) => by(lines, prompt),
+        (false, false) => vec![(None, lines)],
+    }
 }
 
-/// What names a machine.
-enum Found<'t> {
-    /// This line alone, of which this is left.
-    Line(&'t str),
-    /// What follows, up to the next name. So many lines say no more than that.
-    Block(usize),
-}
-
+/// What follows a name, up to the next, is that machine's. `named` says how many lines say no more than the name.
 fn by<'t>(
     lines: Vec<Line<'t>>,
-    named: impl Fn(&[Line<'t>], usize) -> Option<(String, Found<'t>)>,
+    named: fn(&[Line<'_>]) -> Option<(String, usize)>,
 ) -> Vec<Group<'t>> {
     let mut groups: Vec<Group<'t>> = Vec::new();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
@@ -74,38 +56,26 @@ fn by<'t>(
     let mut current: Option<usize> = None;
     let mut at = 0;
     while at < lines.len() {
-        let found = named(&lines, at);
-        if let Some((host, _)) = &found {
-            let group = match index.get(host) {
+        let found = named(&lines[at..]);
+        let taken = found.as_ref().map_or(0, |(_, taken)| *taken);
+        if let Some((host, _)) = found {
+            current = Some(match index.get(&host) {
                 Some(group) => *group,
                 None if groups.len() >= MOST => groups.len() - 1,
                 None => {
                     groups.push((Some(host.clone()), std::mem::take(&mut above)));
-                    index.insert(host.clone(), groups.len() - 1);
+                    index.insert(host, groups.len() - 1);
                     groups.len() - 1
                 }
-            };
-            current = Some(group);
+            });
         }
-        let taken = match &found {
-            Some((_, Found::Block(taken))) if *taken > 0 => *taken,
-            _ => {
-                let text = match found {
-                    Some((_, Found::Line(rest))) => rest,
-                    _ => lines[at].text,
-                };
-                let line = Line {
-                    number: lines[at].number,
-                    text,
-                };
-                match current.and_then(|group| groups.get_mut(group)) {
-                    Some((_, lines)) => lines.push(line),
-                    None => above.push(line),
-                }
-                1
+        if taken == 0 {
+            match current.and_then(|group| groups.get_mut(group)) {
+                Some((_, own)) => own.push(lines[at]),
+                None => above.push(lines[at]),
             }
-        };
-        at += taken;
+        }
+        at += taken.max(1);
     }
     if groups.is_empty() {
         groups.push((None, above));
@@ -113,70 +83,21 @@ fn by<'t>(
     groups
 }
 
-/// The name of a machine.
-fn is_host(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 64
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        && text.bytes().any(|b| b.is_ascii_alphabetic())
-}
-
-/// `node01: …`, `[node01] …`.
-fn prefix(line: &str) -> Option<(&str, &str)> {
-    if let Some(rest) = line.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']')?;
-        let rest = rest.strip_prefix(' ').or(rest.is_empty().then_some(rest))?;
-        return is_host(host).then_some((host, rest));
-    }
-    let (host, rest) = line.split_once(':')?;
-    let rest = rest.strip_prefix(' ').or(rest.is_empty().then_some(rest))?;
-    is_host(host).then_some((host, rest))
-}
-
-/// True when nearly every line begins with the name of a machine. Keys of a list stand before colons too, but few values have three
-/// words.
-fn is_prefixed(lines: &[Line<'_>]) -> bool {
-    let filled = || lines.iter().filter(|line| !line.is_blank());
-    let (mut all, mut with, mut long) = (0_usize, 0_usize, 0_usize);
-    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in filled() {
-        all += 1;
-        if let Some((host, rest)) = prefix(line.text) {
-            with += 1;
-            long += usize::from(rest.split_whitespace().take(3).count() == 3);
-            *hosts.entry(host).or_default() += 1;
-        }
-    }
-    let several = hosts.len() * 2 <= with && hosts.values().all(|count| *count > 1);
-    with > 1 && with * 10 >= all * 9 && long * 2 > with && several
-}
-
-/// The machines that the next lines are about, and how many lines say so.
-fn heading(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    let text = lines.first()?.text.trim();
+/// The machines that the next lines are about by a title, and how many lines that takes.
+fn title(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let line = lines.first()?;
+    let text = line.text.trim();
     if is_ruler(text) {
         let names = lines.get(1)?.text.trim();
         let closed = lines.get(2).is_some_and(|line| line.text.trim() == text);
         return (closed && is_hosts(names)).then(|| (names.to_owned(), 3));
     }
-    // `ok: [db1] =>`, `fatal: [db2 -> localhost]: FAILED! =>`.
-    let task = ["ok: [", "changed: [", "fatal: [", "failed: ["]
-        .iter()
-        .find_map(|start| text.strip_prefix(start));
-    if let Some(rest) = task {
-        let (host, _) = rest.split_once(']')?;
-        let host = host.split(' ').next()?;
-        return is_host(host).then(|| (host.to_owned(), 1));
+    match heading(line)? {
+        Heading::Host(host) => Some((host.to_owned(), 1)),
+        // Its result may begin in the same line: `ok: [db1] => {`.
+        Heading::Machine(machine) => Some((machine.to_owned(), 0)),
+        Heading::Command(_) => None,
     }
-    // `db1 | CHANGED | rc=0 >>`, `db1 | SUCCESS =>`.
-    let (host, rest) = text.split_once(" | ")?;
-    let state = ["CHANGED", "SUCCESS", "FAILED", "UNREACHABLE"]
-        .iter()
-        .any(|state| rest.starts_with(state));
-    (state && is_host(host)).then(|| (host.to_owned(), 1))
 }
 
 fn is_ruler(text: &str) -> bool {
@@ -205,9 +126,35 @@ fn is_hosts(text: &str) -> bool {
         && names.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
-/// The machine whose prompt is in the line, which stays what it is.
+/// The machine whose prompt is in the line, which stays what it is, or the one that the command was sent to:
+/// `root@jump:~# ssh root@store1 fdisk -l`.
 fn prompt(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    Some((host_of_prompt(lines.first()?.text)?.to_owned(), 0))
+    let line = lines.first()?;
+    let here = machine_of_prompt(line.text)?;
+    let there = match heading(line) {
+        Some(Heading::Command(command)) => sent_to(&command),
+        _ => None,
+    };
+    Some((there.unwrap_or(here).to_owned(), 0))
+}
+
+/// The host that `ssh` runs a command on.
+fn sent_to<'t>(command: &Command<'t>) -> Option<&'t str> {
+    let ["ssh", rest @ ..] = command.words.as_slice() else {
+        return None;
+    };
+    let mut words = rest.iter();
+    let mut host = words.next()?;
+    while let Some(option) = host.strip_prefix('-') {
+        // These have a value behind them.
+        if matches!(option, "i" | "l" | "o" | "p" | "F" | "J") {
+            words.next()?;
+        }
+        host = words.next()?;
+    }
+    // Without a command, its own prompt follows.
+    words.next()?;
+    Some(host.rsplit('@').next().unwrap_or(host))
 }
 
 #[cfg(test)]
@@ -233,18 +180,6 @@ mod tests {
     }
 
     #[test]
-    fn lines_may_name_their_machine() {
-        assert_eq!(
-            of("n1: a b c\nn2: d e f\nn1:   g h i\nn2: j k l\n"),
-            [
-                named("n1", "1 a b c|3   g h i"),
-                named("n2", "2 d e f|4 j k l|5 ")
-            ]
-        );
-        assert_eq!(of("n1: a b c\nn1: g h i"), [named("n1", "1 a b c|2 g h i")]);
-    }
-
-    #[test]
     fn blocks_may_name_their_machines() {
         assert_eq!(
             of("x\n--------\nn[1-3] (3)\n--------\na\n--------\nn4\n--------\nb"),
@@ -252,11 +187,21 @@ mod tests {
         );
         assert_eq!(
             of("db1 | CHANGED | rc=0 >>\na\ndb2 | FAILED | rc=1 >>\nb"),
-            [named("db1", "2 a"), named("db2", "4 b")]
+            [
+                named("db1", "1 db1 | CHANGED | rc=0 >>|2 a"),
+                named("db2", "3 db2 | FAILED | rc=1 >>|4 b")
+            ]
+        );
+        assert_eq!(
+            of("### host: n1\na\n### host: n2\nb"),
+            [named("n1", "2 a"), named("n2", "4 b")]
         );
         assert_eq!(
             of("ok: [db1] =>\na\nok: [db2 -> h] =>\nb\nok: [db1] =>\nc"),
-            [named("db1", "2 a|6 c"), named("db2", "4 b")]
+            [
+                named("db1", "1 ok: [db1] =>|2 a|5 ok: [db1] =>|6 c"),
+                named("db2", "3 ok: [db2 -> h] =>|4 b")
+            ]
         );
     }
 
@@ -267,6 +212,20 @@ mod tests {
             [
                 named("web1", "1 root@web1:~# x|2 a"),
                 named("web2", "3 [root@web2 ~]# y|4 b")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_sent_to_a_machine_is_said_by_that() {
+        let first = "root@jump:~# ssh -p 22 root@s1 lsblk";
+        let second = "root@jump:~# ssh s2 lsblk";
+        assert_eq!(
+            of(&format!("{first}\na\n{second}\nb\nroot@jump:~# ssh s3")),
+            [
+                named("s1", &format!("1 {first}|2 a")),
+                named("s2", &format!("3 {second}|4 b")),
+                named("jump", "5 root@jump:~# ssh s3"),
             ]
         );
     }

@@ -234,6 +234,17 @@ impl<'t> Object<'t> {
     }
 }
 
+/// Where a document begins in a line: at its first sign, or at its last one behind the name of what it is the result of.
+pub(crate) fn opens(text: &str) -> Option<usize> {
+    let at = text.len() - text.trim_start().len();
+    if text[at..].starts_with(['{', '[']) {
+        return Some(at);
+    }
+    text.find("=> {\"")
+        .map(|at| at + 3)
+        .or_else(|| text.ends_with("=> {").then(|| text.len() - 1))
+}
+
 /// Lines as one text, and where each begins in it.
 pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
     let mut text = String::new();

@@ -1,5 +1,7 @@
 //! What others put before each line of a text: quotes of mail, borders of terminals, numbers of lines, times, names of journals.
 
+use std::collections::HashMap;
+
 /// A sort of margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Margin {
@@ -42,6 +44,72 @@ pub(super) fn taken_off(lines: &mut [&str]) {
             unit(lines);
         }
     }
+}
+
+/// Fewest lines that are behind the name of a host.
+const FEWEST: usize = 4;
+/// Most hosts of one text.
+const MOST_HOSTS: usize = 256;
+
+/// The host whose name and a colon stand before each line, for each of them: what programs print that ask many.
+pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
+    let of = |line: &'t str| -> Option<&'t str> {
+        let text = line.trim_start();
+        let (name, rest) = match text.find([':', '|'])? {
+            at if text[at..].starts_with('|') => (text[..at].trim_end(), &text[at + 1..]),
+            at => (&text[..at], &text[at + 1..]),
+        };
+        let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= 63
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        // Names of properties have neither.
+        let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-');
+        let tells = tells && text[name.len()..].starts_with([':', ' ']);
+        (named && tells && (rest.is_empty() || rest.starts_with(' '))).then_some(name)
+    };
+    let filled = || lines.iter().filter(|line| !line.trim().is_empty());
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut all = 0_usize;
+    for line in filled() {
+        all += 1;
+        let Some(name) = of(line) else {
+            if all <= FEWEST {
+                return None;
+            }
+            continue;
+        };
+        *counts.entry(name).or_default() += 1;
+        if counts.len() > MOST_HOSTS {
+            return None;
+        }
+    }
+    let with: usize = counts.values().sum();
+    let often = counts.values().all(|count| *count > 1);
+    // The figures of a list that was filtered stand behind one name too, but nothing else does.
+    let speaks = filled().any(|line| {
+        let rest = line.split_once([':', '|']).map_or("", |(_, rest)| rest);
+        rest.split_whitespace().nth(1).is_some()
+    });
+    if with < FEWEST || with * 10 < all * 9 || !often || !speaks {
+        return None;
+    }
+    let mut last = "";
+    let each = lines.iter().map(|line| {
+        last = of(line).unwrap_or(last);
+        last
+    });
+    Some(each.collect())
+}
+
+/// A line without the name of its host.
+pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
+    let rest = line
+        .trim_start()
+        .strip_prefix(host)
+        .and_then(|rest| rest.strip_prefix(':'));
+    rest.map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
 impl Margin {
@@ -270,6 +338,25 @@ mod tests {
         for margin in margins {
             let text = with(margin);
             assert_eq!(off(&text), bare, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_stand_before_lines() {
+        let of = |text: &'static str| hosts(&text.split('\n').collect::<Vec<_>>());
+        let text = "db1: a b\ndb2: c d\ndb1:\ndb1: e\ndb2:   f";
+        assert_eq!(of(text), Some(vec!["db1", "db2", "db1", "db1", "db2"]));
+        assert_eq!(without_host("db2:   f", "db2"), "  f");
+        let text = "c_1  | a b\nc_1  | c\nc_1  |\nc_1  | e";
+        assert_eq!(of(text), Some(vec!["c_1"; 4]));
+        assert_eq!(without_host("c_1  | a b", "c_1"), "a b");
+        for text in [
+            "a: 1\nb: 2\na: 3\nb: 4",
+            "sda1: 63\nsda2: 64\nsda3: 65\nsda4: 66",
+            "x1: 5\nx1: 6\nx1: 7\nx1: 8",
+            "sda | 1 2\nsda1 | 63 4\nsda2 | 64 4\nsda3 | 65 4",
+        ] {
+            assert_eq!(of(text), None, "{text}");
         }
     }
 

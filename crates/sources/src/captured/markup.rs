@@ -5,7 +5,6 @@ use std::borrow::Cow;
 /// Without tags and entities, when it is a piece of a page.
 pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     let marks = [
-        "</td>",
         "&nbsp;",
         "&quot;",
         "&lt;",
@@ -22,8 +21,10 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         "</span>",
         "</font>",
         "</mark>",
+        "</td>",
+        "</th>",
     ];
-    let text = forum(text);
+    let text = objects(forum(text));
     let page = text.contains(['<', '&'])
         && marks.iter().any(|mark| text.contains(mark))
         && !text.contains("<Objs");
@@ -31,6 +32,65 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         true => Cow::Owned(entities(&tags(&text))),
         false => text,
     }
+}
+
+/// Objects in XML as `Key=value` lines: `wmic … /format:rawxml`, `ConvertTo-Xml`.
+fn objects(text: Cow<'_, str>) -> Cow<'_, str> {
+    let lower = |name: &str| text.contains(name);
+    if !(lower("<PROPERTY ") && lower("<INSTANCE ") || lower("<Property ") && lower("<Object")) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() / 2);
+    let mut rest = &*text;
+    // The line of a property that is open.
+    let mut open = false;
+    while let Some(at) = rest.find('<') {
+        if open {
+            out.push_str(rest[..at].trim());
+        }
+        let inner = &rest[at + 1..];
+        let Some(end) = inner.find('>') else { break };
+        let tag = &inner[..end];
+        rest = &inner[end + 1..];
+        let name = tag.split([' ', '\n', '\t']).next().unwrap_or_default();
+        match name.trim_end_matches('/').to_ascii_lowercase().as_str() {
+            "instance" | "object" => {
+                end_line(&mut out);
+                out.push('\n');
+            }
+            "results" => {
+                if let Some(node) = attribute(tag, "NODE") {
+                    end_line(&mut out);
+                    out.push_str("### host: ");
+                    out.push_str(node);
+                    out.push('\n');
+                }
+            }
+            "property" => {
+                end_line(&mut out);
+                if let Some(key) = attribute(tag, "NAME").or_else(|| attribute(tag, "Name")) {
+                    out.push_str(key);
+                    out.push('=');
+                    open = !tag.ends_with('/');
+                }
+            }
+            "/property" => {
+                open = false;
+                end_line(&mut out);
+            }
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The value of an attribute of a tag.
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    let at = tag.match_indices(name).find(|(at, _)| {
+        tag[..*at].ends_with([' ', '\n', '\t']) && tag[at + name.len()..].starts_with("=\"")
+    });
+    let value = &tag[at?.0 + name.len() + 2..];
+    value.split('"').next()
 }
 
 /// Tags of forums: `[color=red]63[/color]`.
@@ -105,81 +165,80 @@ fn forum(text: Cow<'_, str>) -> Cow<'_, str> {
 /// Longest tag.
 const LONGEST_TAG: usize = 200;
 
+/// Text without tags. Rows of tables become those of Markdown.
 fn tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // Cells of the row of a table that is open, and the ends of lines within it.
-    let mut cells: Option<usize> = None;
-    let mut broken = 0;
+    let mut in_row = false;
     while let Some(at) = rest.find('<') {
-        match cells {
-            Some(_) => {
-                broken += rest[..at].matches('\n').count();
-                out.push_str(&rest[..at].replace(['\n', '\r'], " "));
-            }
-            None => out.push_str(&rest[..at]),
-        }
-        let tag = &rest[at + 1..];
-        let named = tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
-        let near = tag
-            .bytes()
-            .take(LONGEST_TAG)
-            .position(|b| matches!(b, b'>' | b'\n'));
-        match near.filter(|end| named && tag.as_bytes()[*end] == b'>') {
-            Some(end) => {
-                let tag_text = tag[..end].to_ascii_lowercase();
-                let name = tag_text.split([' ', '/']).find(|name| !name.is_empty());
-                let closes = tag_text.starts_with('/');
-                rest = &tag[end + 1..];
-                match (name.unwrap_or_default(), closes) {
-                    ("br", _) | ("p", true) => out.push('\n'),
-                    ("tr", false) => cells = Some(0),
-                    ("td" | "th", false) => {
-                        if let Some(cells) = &mut cells {
-                            *cells += 1;
-                            out.push('|');
-                        }
-                    }
-                    // Cells may have lines of their own in the page, and are one line of the table.
-                    ("tr", true) => {
-                        if let Some(1..) = cells.take() {
-                            out.push('|');
-                            if !ends_line(rest) {
-                                out.push('\n');
-                            }
-                        }
-                        out.extend(std::iter::repeat_n('\n', std::mem::take(&mut broken)));
-                    }
-                    _ => {}
+        push(&mut out, &rest[..at], in_row);
+        let inner = &rest[at + 1..];
+        let Some(end) = tag_end(inner) else {
+            out.push('<');
+            rest = inner;
+            continue;
+        };
+        let tag = inner[..end].to_ascii_lowercase();
+        rest = &inner[end + 1..];
+        let name = tag
+            .split([' ', '/', '\n', '\t'])
+            .find(|part| !part.is_empty());
+        let closes = tag.starts_with('/');
+        match name.unwrap_or_default() {
+            "br" => out.push(if in_row { ' ' } else { '\n' }),
+            "p" if closes => out.push('\n'),
+            "tr" => {
+                if in_row {
+                    out.push_str(" |");
                 }
+                end_line(&mut out);
+                in_row = !closes;
             }
-            None => {
-                out.push('<');
-                rest = tag;
+            "table" => {
+                in_row = false;
+                end_line(&mut out);
+                out.push('\n');
             }
+            "td" | "th" if !closes && in_row => {
+                let first = out.is_empty() || out.ends_with('\n');
+                out.push_str(if first { "| " } else { " | " });
+            }
+            // `wmic` keeps empty cells open with a dot that nobody sees.
+            "span" if tag.contains("height:1px") => {
+                let close = rest.find("</span>").filter(|at| *at < LONGEST_TAG);
+                rest = close.map_or(rest, |at| &rest[at..]);
+            }
+            _ => {}
         }
     }
-    out.push_str(rest);
+    push(&mut out, rest, false);
     out
 }
 
-/// True when nothing but tags that close something stands before the end of the line.
-fn ends_line(mut rest: &str) -> bool {
-    for _ in 0..MOST_CLOSED {
-        rest = rest.trim_start_matches([' ', '\t']);
-        let Some(tag) = rest.strip_prefix("</") else {
-            break;
-        };
-        let Some(end) = tag.bytes().take(LONGEST_TAG).position(|b| b == b'>') else {
-            break;
-        };
-        rest = &tag[end + 1..];
-    }
-    rest.is_empty() || rest.starts_with(['\r', '\n'])
+/// Where the tag ends that a text begins with behind its `<`.
+fn tag_end(text: &str) -> Option<usize> {
+    let named = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
+    let near = text
+        .bytes()
+        .take(LONGEST_TAG)
+        .position(|b| matches!(b, b'>' | b'\n'))?;
+    (named && text.as_bytes()[near] == b'>').then_some(near)
 }
 
-/// Most tags that are closed behind a row.
-const MOST_CLOSED: usize = 8;
+/// Adds a piece of text; in a row of a table the end of a line is a blank.
+fn push(out: &mut String, text: &str, in_row: bool) {
+    match in_row {
+        true => out.extend(text.chars().map(|c| if c == '\n' { ' ' } else { c })),
+        false => out.push_str(text),
+    }
+}
+
+/// Ends the line, if there is anything in it.
+fn end_line(out: &mut String) {
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+}
 
 const ENTITIES: [(&str, char); 6] = [
     ("nbsp", ' '),
@@ -257,31 +316,6 @@ pub(super) fn redecoded<'t>(text: Cow<'t, str>, cp1252: &str, cp437: &str) -> Co
 }
 
 #[cfg(test)]
-mod table_tests {
-    use super::plain;
-
-    #[test]
-    fn rows_of_tables_are_lines_with_bars() {
-        let text = "<table><thead><tr><th>NAME</th><th>START</th></tr></thead>\n<tbody>\n<tr>\n <td>sda1</td>\n <td>63</td>\n</tr>\n<tr><td>sda2</td><td></td></tr><tr><td>a</td></tr></tbody></table>";
-        let lines: Vec<String> = plain(text.into())
-            .split('\n')
-            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        let expected = [
-            "|NAME|START|",
-            "",
-            "|sda1 |63 |",
-            "",
-            "",
-            "",
-            "|sda2||",
-            "|a|",
-        ];
-        assert_eq!(lines, expected);
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -292,6 +326,11 @@ mod tests {
         let forum = "[b]sda[/b] [color=red]63[/color] [SWAP] [Color=#f00]x[/COLOR] [u]";
         assert_eq!(plain(forum.into()), "sda 63 [SWAP] x [u]");
         assert_eq!(plain("<b>63</b> 4".into()), "63 4");
+        let table = "<table><tr><th>Name</th><th>Size</th></tr>\n<tr><td>a\nb<span style=\"height:1px\">.</span></td><td>5</td></tr></table>x";
+        assert_eq!(plain(table.into()), "\n| Name | Size |\n\n| a b | 5 |\n\nx");
+        let xml = "<RESULTS NODE=\"A\"><CIM><INSTANCE CLASSNAME=\"X\"><PROPERTY NAME=\"Index\" TYPE=\"uint32\"><VALUE>1</VALUE>\
+                   </PROPERTY><PROPERTY NAME=\"Model\"></PROPERTY></INSTANCE></CIM></RESULTS>";
+        assert_eq!(plain(xml.into()), "### host: A\n\nIndex=1\nModel=\n");
         for text in ["a < b & c", "<none>  x", "1 <2> 3", "[b] [/dev/sda]"] {
             assert_eq!(plain(text.into()), text);
         }

@@ -7,7 +7,9 @@
 mod annotation;
 mod beginnings;
 mod codepage;
+mod embedded;
 mod esxi;
+mod heading;
 mod hosts;
 mod json;
 mod linux;
@@ -17,6 +19,7 @@ mod number;
 mod powershell;
 mod raid;
 mod records;
+mod redacted;
 mod registry;
 mod restore;
 mod row;
@@ -36,7 +39,7 @@ pub use text::MOST_BYTES;
 pub use tool::Tool;
 
 use std::sync::Arc;
-use straddle_stack::{Oddity, OddityKind, Stack};
+use straddle_stack::{Oddity, OddityKind, Source, Stack};
 
 use crate::Settings;
 use crate::inventory::Inventory;
@@ -92,85 +95,93 @@ pub fn read_with(
     cut: bool,
     number: u32,
 ) -> Capture {
-    let mut found = machines_with(tools, file, bytes, cut, number).into_iter();
-    let mut all = found.next().unwrap_or_else(|| Capture {
-        file: file.to_owned(),
-        machine: None,
-        tools: Vec::new(),
-        inventory: Inventory::default(),
-    });
-    for other in found {
-        let new = other.tools.iter().filter(|tool| !all.tools.contains(tool));
-        let new: Vec<_> = new.copied().collect();
-        all.tools.extend(new);
-        all.inventory.append(other.inventory);
-    }
-    all
+    let text = Text::new(bytes, cut);
+    let mut capture = one(tools, file, &text.lines(), number);
+    remark(&text, &mut capture);
+    capture
 }
 
 /// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
 /// machines, those are left out of which no tool's output is recognised.
 #[must_use]
 pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture> {
-    machines_with(TOOLS, file, bytes, cut, number)
+    let text = Text::new(bytes, cut);
+    let groups = hosts::apart(text.lines());
+    let several = groups.len() > 1;
+    let mut found: Vec<Capture> = Vec::new();
+    for (host, lines) in groups {
+        let mut capture = one(TOOLS, file, &lines, number);
+        if several {
+            capture.inventory.host = host.clone();
+            capture.machine = host;
+        }
+        found.push(capture);
+    }
+    match found.iter().any(|capture| !capture.tools.is_empty()) {
+        true => found.retain(|capture| !capture.tools.is_empty()),
+        false => found.truncate(1),
+    }
+    // The others show nothing of theirs.
+    if let [only] = found.as_mut_slice() {
+        only.machine = None;
+    }
+    if let Some(first) = found.first_mut() {
+        remark(&text, first);
+    }
+    found
 }
 
-fn machines_with(
+/// What the lines of one machine say.
+fn one(
     tools: &'static [&'static Tool],
     file: &str,
-    bytes: &[u8],
-    cut: bool,
+    lines: &[text::Line<'_>],
     number: u32,
-) -> Vec<Capture> {
-    let text = Text::new(bytes, cut);
+) -> Capture {
     let shared: Arc<str> = file.into();
+    let mut notes = Notes {
+        file: &shared,
+        number,
+        inventory: Inventory::default(),
+        focus: tool::Focus::default(),
+        twins: twins::Twins::default(),
+    };
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     // `smartctl_-a_.dev.sda` has no ending.
     let ending = name
         .rsplit_once('.')
         .filter(|(_, ending)| !linux::is_disk(ending));
     let stem = ending.map_or(name, |(stem, _)| stem);
-    let mut found: Vec<Capture> = Vec::new();
-    let groups = hosts::apart(text.lines());
-    let several = groups.len() > 1;
-    for (host, lines) in groups {
-        let mut notes = Notes {
-            file: &shared,
-            number,
-            inventory: Inventory::default(),
-            focus: tool::Focus::default(),
-            twins: twins::Twins::default(),
+    let tools = section::read(tools, lines, stem, &mut notes);
+    Capture {
+        file: file.to_owned(),
+        machine: None,
+        tools: tools.into_iter().map(|tool| tool.name).collect(),
+        inventory: notes.inventory,
+    }
+}
+
+/// Says what is not in the text.
+fn remark(text: &Text, capture: &mut Capture) {
+    let remarks = &mut capture.inventory.remarks;
+    if let (Some(number), false) = (text.left_out, capture.tools.is_empty()) {
+        let source = Source::Captured {
+            file: capture.file.as_str().into(),
+            line: number,
+            text: "...".into(),
         };
-        let tools = section::read(tools, &lines, stem, &mut notes);
-        let mut inventory = notes.inventory;
-        if several {
-            inventory.host = host.clone();
-        }
-        found.push(Capture {
-            file: file.to_owned(),
-            machine: host.filter(|_| several),
-            tools: tools.into_iter().map(|tool| tool.name).collect(),
-            inventory,
-        });
+        let detail = "lines were left out here by whoever copied the text; what stood in them is not in this report";
+        remarks.push(Oddity::at(OddityKind::Missing, detail, source));
     }
-    if found.iter().any(|capture| !capture.tools.is_empty()) {
-        found.retain(|capture| !capture.tools.is_empty());
-    } else {
-        found.truncate(1);
-    }
-    if let ([only], true) = (found.as_mut_slice(), several) {
-        // The others show nothing of theirs.
-        only.machine = None;
-    }
-    if let (Some(first), true) = (found.first_mut(), text.cut) {
-        first.inventory.remarks.push(Oddity::new(
+    if text.cut {
+        remarks.push(Oddity::new(
             OddityKind::LimitReached,
             format!(
-                "{file} is longer than {MOST_BYTES} bytes or 200,000 lines; the rest was not read"
+                "{} is longer than {MOST_BYTES} bytes or 200,000 lines; the rest was not read",
+                capture.file
             ),
         ));
     }
-    found
 }
 
 /// The stack that captures of one machine describe.

@@ -3,11 +3,13 @@
 use straddle_stack::OddityKind;
 
 use super::beginnings::Beginnings;
+use super::heading::{Heading, heading, machine_of_prompt};
 use super::json::{self, End, Json};
 use super::records::{self, MOST_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
 use super::unread::{Unread, prints};
+use super::{embedded, text};
 
 /// Reads all in `lines` that one of `tools` recognises. The tools whose output it was, each once.
 pub(super) fn read(
@@ -15,6 +17,17 @@ pub(super) fn read(
     lines: &[Line<'_>],
     file_stem: &str,
     notes: &mut Notes<'_>,
+) -> Vec<&'static Tool> {
+    read_inside(tools, lines, file_stem, notes, 0)
+}
+
+/// As [`read`], when so many documents were looked into already.
+fn read_inside(
+    tools: &'static [&'static Tool],
+    lines: &[Line<'_>],
+    file_stem: &str,
+    notes: &mut Notes<'_>,
+    inside: usize,
 ) -> Vec<&'static Tool> {
     let length: usize = lines.iter().map(|line| line.text.len() + 1).sum();
     let mut found = Found {
@@ -25,6 +38,7 @@ pub(super) fn read(
         limit: length.saturating_mul(IN_VAIN),
         beginnings: Beginnings::of(tools),
         outputs: 0,
+        inside,
         seen: Vec::new(),
     };
     let mut unread = Unread::default();
@@ -45,14 +59,24 @@ pub(super) fn read(
             match heading {
                 Heading::Command(command) => {
                     unread.tell(notes);
+                    if let Some(machine) = machine_of_prompt(line.text) {
+                        notes.speaks(machine);
+                    }
                     unread.command = prints(&command).then_some(command.line);
                     typed(tools, &command, notes);
                     context.command = Some(command);
                 }
-                Heading::Host(host) => notes.inventory.host = Some(host.to_owned()),
+                Heading::Host(host) => {
+                    notes.host(host);
+                    context.command = None;
+                }
+                Heading::Machine(machine) => notes.speaks(machine),
             }
-            at += 1;
-            continue;
+            // `ok: [db1] => {` is the beginning of its result too.
+            if json::opens(line.text).is_none() {
+                at += 1;
+                continue;
+            }
         }
         let outputs = found.outputs;
         let taken = json_once((&lines[..at], rest), &context, notes, &mut found)
@@ -100,6 +124,8 @@ struct Found {
     limit: usize,
     /// How many outputs were read.
     outputs: usize,
+    /// How many documents were looked into for what tools printed.
+    inside: usize,
     /// Those whose output was there.
     seen: Vec<&'static Tool>,
 }
@@ -120,142 +146,6 @@ impl Found {
 
 /// How many times the length of a text may be read as JSON that is none.
 const IN_VAIN: usize = 4;
-
-enum Heading<'t> {
-    Command(Command<'t>),
-    Host(&'t str),
-}
-
-/// A prompt with what was typed behind it, or a line of the collection scripts: `### host: db1`, `### command: lsblk -JO`.
-fn heading<'t>(line: &Line<'t>) -> Option<Heading<'t>> {
-    // Every prompt has one of these, and few other lines have.
-    // `❯` and `➜` begin with this byte.
-    let signs = |byte: u8| matches!(byte, b'>' | b'#' | b'$' | b']' | b'%' | 0xe2);
-    if !line.text.bytes().any(signs) {
-        return None;
-    }
-    let text = line.text.trim();
-    if let Some(rest) = text.strip_prefix("### ") {
-        if let Some(host) = rest.strip_prefix("host: ") {
-            return Some(Heading::Host(host.trim()));
-        }
-        let typed = rest.strip_prefix("command: ")?;
-        return Some(Heading::Command(command(line, typed)));
-    }
-    let typed = text
-        .strip_prefix("DISKPART>")
-        .or_else(|| windows_prompt(text))
-        .or_else(|| unix_prompt(text))
-        .or_else(|| esxi_prompt(text))
-        .or_else(|| bare_prompt(text))?;
-    Some(Heading::Command(command(line, typed)))
-}
-
-fn command<'t>(line: &Line<'t>, typed: &'t str) -> Command<'t> {
-    // What it goes through behind a pipe says nothing of what it is about.
-    let ends = |word: &&str| !matches!(*word, "|" | "||" | "&&" | ";" | ">" | ">>" | "2>&1" | "2>");
-    let words = typed
-        .split_whitespace()
-        .take_while(ends)
-        .map(|word| word.trim_matches('"'));
-    Command {
-        line: *line,
-        words: words.collect(),
-    }
-}
-
-/// `C:\Windows>…`, `PS C:\>…`.
-fn windows_prompt(text: &str) -> Option<&str> {
-    let path = text.strip_prefix("PS ").unwrap_or(text);
-    let drive = path.as_bytes();
-    if !(drive.len() > 3 && drive[0].is_ascii_alphabetic() && drive[1] == b':' && drive[2] == b'\\')
-    {
-        return None;
-    }
-    let at = path.find('>')?;
-    Some(&path[at + 1..])
-}
-
-/// `root@db1:~# …`, `[root@db1 ~]$ …`.
-fn unix_prompt(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix('[').unwrap_or(text);
-    let user = inner.split_once('@')?.0;
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-    if user.is_empty() || user.len() > 32 || !user.bytes().all(plain) {
-        return None;
-    }
-    let at = text.find(['#', '$'])?;
-    let prompt = &text[..at];
-    let ends = text[at + 1..].starts_with(' ') || at + 1 == text.len();
-    (ends && prompt.len() < 160 && !prompt.contains(" : ")).then(|| &text[at + 1..])
-}
-
-/// The machine whose prompt a line begins with: `web1` of `root@web1:~# …` and `[root@web1 ~]$ …`.
-pub(super) fn host_of_prompt(text: &str) -> Option<&str> {
-    let text = text.trim();
-    if !text.contains('@') {
-        return None;
-    }
-    unix_prompt(text).or_else(|| esxi_prompt(text))?;
-    let (_, rest) = text.split_once('@')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let end = rest.find(|c| !plain(c))?;
-    let host = &rest[..end];
-    let ends = rest[end..].starts_with([':', ' ', ']', '#', '$']);
-    (ends && host.bytes().any(|b| b.is_ascii_alphabetic())).then_some(host)
-}
-
-/// `~ # …`, `/vmfs/volumes # …`, `[root@esx1:~] …`.
-fn esxi_prompt(text: &str) -> Option<&str> {
-    if let Some(rest) = text.strip_prefix("[root@") {
-        let (place, typed) = rest.split_once("] ")?;
-        // Some show the host alone.
-        let (host, folder) = place.split_once(':').unwrap_or((place, ""));
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-        return (host.bytes().all(plain) && !folder.contains(' ')).then_some(typed);
-    }
-    let (folder, typed) = text.split_once(" # ")?;
-    (folder == "~" || folder.starts_with('/') && !folder.contains(' ')).then_some(typed)
-}
-
-/// `# mdadm --detail /dev/md0`, `$ sudo lvs`, `➜  ~ lsblk`, `db1% sudo fdisk -l`: a sign before a program that is known here,
-/// whatever stands in front. Comments begin with the same sign.
-fn bare_prompt(text: &str) -> Option<&str> {
-    let signs = ['#', '$', '%', '>', '❯', '➜'];
-    let mut from = 0;
-    while let Some(at) = text[from..].find(signs) {
-        let at = from + at;
-        let sign = text[at..].chars().next()?.len_utf8();
-        from = at + sign;
-        if at > LONGEST_PROMPT {
-            return None;
-        }
-        let typed = text[from..].trim_start();
-        // The shell's folder stands behind its arrow.
-        let behind_folder = typed.split_once(' ').map(|(_, rest)| rest.trim_start());
-        let arrow = sign > 1;
-        if is_known(typed) {
-            return Some(typed);
-        }
-        if let Some(rest) = behind_folder.filter(|rest| arrow && is_known(rest)) {
-            return Some(rest);
-        }
-    }
-    None
-}
-
-/// Longest part of a line before a sign that is taken for a prompt.
-const LONGEST_PROMPT: usize = 60;
-
-/// True for a command of a tool that is known here.
-fn is_known(typed: &str) -> bool {
-    let Some(program) = typed.split_whitespace().find(|word| *word != "sudo") else {
-        return false;
-    };
-    let program = program.rsplit('/').next().unwrap_or(program);
-    let mut commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
-    commands.any(|command| command.split_whitespace().next() == Some(program))
-}
 
 /// As [`json_at`], as long as not too much was read of what looked like JSON and was none: each such text may be as long as all
 /// that is left.
@@ -284,16 +174,13 @@ fn json_at(
     found: &mut Found,
 ) -> Option<usize> {
     let first = rest.first()?;
-    if !first.text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
+    let open = json::opens(first.text)?;
     let (text, starts) = found.joined.get_or_insert_with(|| {
         let all = [before, rest].concat();
         json::joined(&all)
     });
-    let from = *starts.get(before.len())?;
-    // Indented as it may be.
-    let value = text.get(from..)?.trim_start();
+    let from = starts.get(before.len())?.saturating_add(open);
+    let value = text.get(from..)?;
     if let Some(read) = json::too_deep(value) {
         found.read_last = read;
         return None;
@@ -306,7 +193,9 @@ fn json_at(
     found.read_last = len;
     let last = starts.partition_point(|start| *start < from + len.max(1));
     let taken = last.saturating_sub(before.len()).clamp(1, rest.len());
-    let lines = &rest[..taken];
+    let mut lines = rest[..taken].to_vec();
+    lines[0].text = first.text.get(open..)?;
+    let lines = &lines[..];
     let (joined, starts) = json::joined(lines);
     let is_whole = matches!(end, End::Whole(_));
     let json_text = match end {
@@ -315,7 +204,7 @@ fn json_at(
         End::Cut => json::mended(&joined)?,
     };
     let json = Json::new(&json_text, lines, &starts)?;
-    if !dispatch_json(&json, context, notes, found) {
+    if !dispatch_json(&json, context, notes, found) && !inside_json(&json, context, notes, found) {
         return None;
     }
     if let (false, Some(last)) = (is_whole, lines.iter().rev().find(|line| !line.is_blank())) {
@@ -327,6 +216,36 @@ fn json_at(
     }
     Some(taken)
 }
+
+/// What tools printed, when it stands in the strings of a document that is none of theirs.
+fn inside_json(
+    json: &Json<'_>,
+    context: &Context<'_>,
+    notes: &mut Notes<'_>,
+    found: &mut Found,
+) -> bool {
+    if found.inside >= MOST_INSIDE {
+        return false;
+    }
+    let Some((printed, numbers)) = embedded::lines(json) else {
+        return false;
+    };
+    found.inside += 1;
+    let printed = text::Text::new(printed.as_bytes(), false);
+    let mut lines = printed.lines();
+    for line in &mut lines {
+        let index = usize::try_from(line.number).unwrap_or(usize::MAX) - 1;
+        line.number = numbers.get(index).or(numbers.last()).copied().unwrap_or(1);
+    }
+    let seen = read_inside(found.tools, &lines, context.file_stem, notes, MOST_INSIDE);
+    for tool in &seen {
+        found.add(tool, notes);
+    }
+    !seen.is_empty()
+}
+
+/// Most documents that are looked into so.
+const MOST_INSIDE: usize = 64;
 
 fn dispatch_json(
     json: &Json<'_>,
@@ -365,6 +284,7 @@ fn text_at(
     while end < rest.len()
         && heading(&rest[end]).is_none()
         && found.beginnings.at(&rest[end..], Some(tool)).is_none()
+        && !(rest[end - 1].is_blank() && objects_begin(&rest[end..], tool, found.tools))
     {
         end += 1;
     }
@@ -377,6 +297,29 @@ fn text_at(
     found.add(tool, notes);
     Some(end)
 }
+
+/// Tools that print objects as others print lines.
+const OF_OBJECTS: [&str; 2] = ["wmic", "wmi-script"];
+
+/// True where objects of another tool begin below the output of one that prints lines. Only the first lines are looked at.
+fn objects_begin(rest: &[Line<'_>], inside: &Tool, tools: &'static [&'static Tool]) -> bool {
+    let Some(first) = rest.first().filter(|_| !OF_OBJECTS.contains(&inside.name)) else {
+        return false;
+    };
+    let known = |names: &Record<'_>| {
+        reader_of(names, tools).is_some_and(|reader| reader.tool.name != inside.name)
+    };
+    let head = &rest[..rest.len().min(HEAD)];
+    if records::pair(first).is_some() {
+        return known(&records::from_list(head).0);
+    }
+    records::is_csv_header(first) && !records::from_csv(head, known).0.is_empty()
+        || records::from_table(&[], head, known).is_some()
+        || records::from_shapes(&[], head, known).is_some()
+}
+
+/// How many lines tell what objects are.
+const HEAD: usize = 48;
 
 /// How many lines a reader can look back.
 const MOST_BEFORE: usize = 16;
@@ -402,7 +345,7 @@ fn records_at(
     }
     let table = records::from_table(before, rest, known);
     let table = table
-        .or_else(|| records::from_markdown(rest, known))
+        .or_else(|| records::from_markdown(before, rest, known))
         .or_else(|| records::from_shapes(before, rest, known));
     if let Some((records, taken)) = table
         && dispatch_records(&records, context, notes, found)
@@ -510,15 +453,20 @@ fn dispatch_records(
     let mut known = false;
     let mut rest = records;
     records::tell_cut(records, notes);
+    let machine = |record: &Record<'_>| records::machine_of(record).map(str::to_owned);
     while let Some(first) = rest.first() {
         let reader = reader_of(first, found.tools);
+        let its = machine(first);
         let same = |record: &Record<'_>| match (reader_of(record, found.tools), reader) {
-            (Some(a), Some(b)) => a.is(b),
+            (Some(a), Some(b)) => a.is(b) && machine(record) == its,
             (a, b) => a.is_none() && b.is_none(),
         };
         let end = rest.iter().position(|record| !same(record));
         let (run, behind) = rest.split_at(end.unwrap_or(rest.len()));
         if let Some(reader) = reader {
+            if let Some(machine) = &its {
+                notes.speaks(machine);
+            }
             (reader.read)(run, context, notes);
             found.add(reader.tool, notes);
             known = true;
@@ -526,45 +474,4 @@ fn dispatch_records(
         rest = behind;
     }
     known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn typed(line: &str) -> Option<Vec<&str>> {
-        let line = Line {
-            number: 1,
-            text: line,
-        };
-        match heading(&line)? {
-            Heading::Command(command) => Some(command.words),
-            Heading::Host(_) => None,
-        }
-    }
-
-    #[test]
-    fn prompts_of_all_systems() {
-        let expected = ["partedUtil", "get", "/dev/x"];
-        for prompt in [
-            "~ # ",
-            "/vmfs/volumes # ",
-            "[root@esx-1:~] ",
-            "[root@esx-1] ",
-            "[root@db1 ~]# ",
-            "root@db1:~# ",
-            "C:\\>",
-        ] {
-            let line = format!("{prompt}partedUtil get /dev/x");
-            assert_eq!(typed(&line).as_deref(), Some(&expected[..]), "{line}");
-        }
-        let lsblk = ["sudo", "lsblk", "-o", "NAME"];
-        for prompt in ["➜  ~ ", "❯ ", "db1% ", "bash-4.2$ ", "#", "db1 /root> "] {
-            let line = format!("{prompt}sudo lsblk -o NAME | grep -i block");
-            assert_eq!(typed(&line).as_deref(), Some(&lsblk[..]), "{line}");
-        }
-        for line in ["a # b", "[root@esx 1:~] x", "no prompt"] {
-            assert_eq!(typed(line), None, "{line}");
-        }
-    }
 }

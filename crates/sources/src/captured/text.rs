@@ -1,6 +1,7 @@
 //! From the bytes of a file to lines: encodings, what mail and terminals did to them.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use super::codepage::{CP437, CP1252};
 use super::{annotation, margin, markup, restore, spacing};
@@ -19,6 +20,8 @@ pub(crate) struct Text {
     lines: Vec<(usize, usize, u64)>,
     /// The file has more bytes or lines than what was read.
     pub(crate) cut: bool,
+    /// The first line that says that others were left out.
+    pub(crate) left_out: Option<u64>,
 }
 
 /// A line of a text.
@@ -97,6 +100,44 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The lines that stand above what each of several hosts says.
+struct Titles<'t>(Vec<(&'t str, String)>);
+
+impl<'t> Titles<'t> {
+    fn of(hosts: &[&'t str]) -> Titles<'t> {
+        let mut titles: Vec<(&str, String)> = Vec::new();
+        let mut known = HashSet::new();
+        for host in hosts {
+            if known.insert(*host) && !host.is_empty() {
+                titles.push((*host, format!("### host: {host}")));
+            }
+        }
+        Titles(titles)
+    }
+
+    /// The lines of one host after the other, and the number of each in the file.
+    fn grouped<'l>(&'l self, lines: &[&'l str], hosts: &[&str]) -> (Vec<&'l str>, Vec<usize>) {
+        let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, host) in hosts.iter().enumerate() {
+            of.entry(*host).or_default().push(index);
+        }
+        let (mut grouped, mut numbers) = (Vec::new(), Vec::new());
+        for (host, title) in &self.0 {
+            let own = of.get(host).map(Vec::as_slice).unwrap_or_default();
+            let first = own.first().copied().unwrap_or_default();
+            grouped.push(title.as_str());
+            numbers.push(first + 1);
+            for index in own {
+                grouped.push(margin::without_host(lines[*index], host));
+                numbers.push(index + 1);
+            }
+            grouped.push("");
+            numbers.push(own.last().copied().unwrap_or(first) + 1);
+        }
+        (grouped, numbers)
+    }
+}
+
 impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
@@ -104,17 +145,30 @@ impl Text {
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
         margin::taken_off(&mut lines);
+        let hosts = margin::hosts(&lines);
+        let mut numbers: Vec<usize> = (1..=lines.len()).collect();
+        let titles;
+        if let Some(hosts) = &hosts {
+            titles = Titles::of(hosts);
+            (lines, numbers) = titles.grouped(&lines, hosts);
+        }
         let added = spacing::added(&lines);
         let mut text = Text {
             body: String::with_capacity(decoded.len()),
             // Lines of tools have some forty characters.
             lines: Vec::with_capacity(decoded.len() / 32),
             cut,
+            left_out: None,
         };
-        let mut numbered = Vec::with_capacity(lines.len());
+        // Most texts have nothing that was taken apart.
+        let mut apart = restore::is_needed(&lines).then(Vec::new);
         for (index, line) in lines.iter().enumerate() {
-            let number = u64::try_from(index).unwrap_or(u64::MAX - 1) + 1;
-            if added[index] || annotation::is_pointer(line) {
+            let number = u64::try_from(numbers[index]).unwrap_or(u64::MAX);
+            if added[index] || annotation::is_pointer(line) || annotation::is_pager(line) {
+                continue;
+            }
+            if annotation::is_left_out(line) {
+                text.left_out = text.left_out.or(Some(number));
                 continue;
             }
             let line = line.trim_end_matches('\r');
@@ -124,22 +178,27 @@ impl Text {
                 && line.trim().is_empty()
                 && above
                     .is_some_and(|above| above.trim_end_matches('\r').chars().count() == COLUMNS);
-            if !of_above {
-                numbered.push((number, Cow::Borrowed(line)));
+            match &mut apart {
+                _ if of_above => {}
+                Some(apart) => apart.push((number, Cow::Borrowed(line))),
+                None => text.add_parts(line, number),
             }
         }
-        for (number, line) in restore::restored(numbered) {
-            if is_plain(&line) {
-                text.add(line.trim_end(), number);
-            } else {
-                // A lone carriage return starts the line again, or ends it on old systems.
-                for part in line.split('\r') {
-                    text.add(clean(part).trim_end(), number);
-                }
-            }
+        for (number, line) in restore::restored(apart.unwrap_or_default()) {
+            text.add_parts(&line, number);
         }
         text.unwrap_console();
         text
+    }
+
+    fn add_parts(&mut self, line: &str, number: u64) {
+        if is_plain(line) {
+            return self.add(line.trim_end(), number);
+        }
+        // A lone carriage return starts the line again, or ends it on old systems.
+        for part in line.split('\r') {
+            self.add(clean(part).trim_end(), number);
+        }
     }
 
     fn add(&mut self, line: &str, number: u64) {
@@ -335,13 +394,34 @@ fn clean(line: &str) -> Cow<'_, str> {
             }
             c if c < ' ' => {}
             c => {
-                let blank = matches!(c, '\u{a0}' | '\u{202f}');
-                out.push(if blank { ' ' } else { c });
+                out.push(match c {
+                    '\u{a0}' | '\u{202f}' => ' ',
+                    // Word processors turn the quotes of JSON.
+                    '“' | '”' | '„' => '"',
+                    c => c,
+                });
                 column += 1;
             }
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(dashed(out))
+}
+
+/// Pages for the web make one dash of two or three hyphens: rulers and titles have hyphens.
+fn dashed(line: String) -> String {
+    let is_dash = |c: char| matches!(c, '-' | '–' | '—');
+    let count = |c: char| match c {
+        '—' => 3,
+        '–' => 2,
+        _ => usize::from(c == '-'),
+    };
+    let text = line.trim_start();
+    let run: usize = text.chars().take_while(|c| is_dash(*c)).map(count).sum();
+    let ruler = run > 0 && text.chars().all(|c| is_dash(c) || c == ' ');
+    if !line.contains(['–', '—']) || !(ruler || run >= 4) {
+        return line;
+    }
+    line.replace('—', "---").replace('–', "--")
 }
 
 #[cfg(test)]
@@ -414,6 +494,25 @@ mod tests {
         let found = lines(format!("{ruler}\n  Volumen 0\n").as_bytes());
         assert_eq!(found[0].1, ruler);
         assert_eq!(found[1].1, "  Volumen 0");
+    }
+
+    #[test]
+    fn dashes_of_pages_are_hyphens_again() {
+        for (page, bare) in [
+            ("—- Drive 1 —-", "---- Drive 1 ----"),
+            (" ——–  ———-  —", " --------  ----------  ---"),
+            ("size – 5", "size – 5"),
+            ("— a note", "— a note"),
+        ] {
+            assert_eq!(only(page.as_bytes()), bare);
+        }
+    }
+
+    #[test]
+    fn lines_that_stand_for_others_are_no_lines() {
+        let text = Text::new("a\n...\nb\n-- More  --\n[…]\nc\n".as_bytes(), false);
+        let found: Vec<u64> = text.lines().iter().map(|line| line.number).collect();
+        assert_eq!((found, text.left_out), (vec![1, 3, 6, 7], Some(2)));
     }
 
     #[test]

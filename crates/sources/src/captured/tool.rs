@@ -5,6 +5,7 @@ use straddle_stack::{Fact, Oddity, OddityKind, Source, Trust};
 
 use super::json::{Json, Object};
 use super::records::Record;
+use super::redacted;
 use super::text::Line;
 use super::twins::Twins;
 use crate::inventory::{Inventory, Thing};
@@ -171,12 +172,28 @@ impl Notes<'_> {
         }
     }
 
+    /// What follows is said by the machine of this name.
+    pub(crate) fn speaks(&mut self, machine: &str) {
+        // Who said nothing is not the first: a session may begin at another machine's prompt.
+        let silent = self.inventory.things().is_empty();
+        if self.twins.speaks(machine, silent) {
+            self.focus = Focus::default();
+        }
+    }
+
+    /// As [`Self::speaks`], where the name is certain enough to tell files of several machines apart.
+    pub(crate) fn host(&mut self, machine: &str) {
+        self.speaks(machine);
+        let machine = || machine.trim().to_owned();
+        self.inventory.host.get_or_insert_with(machine);
+    }
+
     /// Notes a thing.
     pub(crate) fn add(&mut self, mut thing: Thing) {
         thing.file = self.number;
         // What nobody is to read tells no two things apart, and makes none of two.
-        if thing.names.iter().any(|name| !name.is_redacted()) {
-            thing.names.retain(|name| !name.is_redacted());
+        if thing.names.iter().any(|name| !redacted::is(name)) {
+            thing.names.retain(|name| !redacted::is(name));
         }
         self.twins.tell_apart(&mut thing);
         self.inventory.add(thing);

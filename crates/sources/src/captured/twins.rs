@@ -1,5 +1,6 @@
-//! Two machines in one text: a thread in which two people show their `/dev/sda`. A disk that is described again under one name, with
-//! another identity and another length, is another disk, and so is what follows about it.
+//! Two machines in one text: a thread in which two people show their `/dev/sda`, a list of what many servers said. A disk that is
+//! described again under one name, with another identity and another length, is another disk, and so is what follows about it.
+//! Where the text names the machines, what each of them says is kept apart whatever it says.
 
 use std::collections::HashMap;
 use straddle_geometry::Bytes;
@@ -17,11 +18,62 @@ const MOST_DISKS: usize = 256;
 pub(crate) struct Twins {
     disks: HashMap<String, (String, Bytes)>,
     number: HashMap<String, usize>,
+    /// The machine that was named first.
+    first: Option<String>,
+    /// The one that speaks now, when it is another.
+    machine: Option<String>,
 }
 
+/// Longest name of a machine.
+const LONGEST: usize = 64;
+
 impl Twins {
+    /// What follows is said by the machine of this name. True when another one spoke before. `silent` says that none has told
+    /// anything yet.
+    pub(crate) fn speaks(&mut self, machine: &str, silent: bool) -> bool {
+        let short = machine.trim().split('.').next().unwrap_or_default();
+        let name: String = short.chars().take(LONGEST).collect();
+        if name.is_empty() {
+            return false;
+        }
+        let lower = name.to_lowercase();
+        let now = match &self.first {
+            _ if silent => {
+                self.first = Some(lower);
+                None
+            }
+            None => {
+                self.first = Some(lower);
+                None
+            }
+            Some(first) if *first == lower => None,
+            Some(_) => Some(lower),
+        };
+        let changed = now != self.machine;
+        self.machine = now;
+        changed
+    }
+
+    /// The name that is kept for what is called this by the machine that speaks now.
+    pub(crate) fn name(&self, name: Name) -> Name {
+        match &self.machine {
+            Some(machine) if !name.space.is_identity() => Name {
+                text: format!("{machine}:{}", name.text).into(),
+                ..name
+            },
+            _ => name,
+        }
+    }
+
     /// Calls a thing by names that no other machine's thing has.
     pub(crate) fn tell_apart(&mut self, thing: &mut Thing) {
+        if let Some(machine) = &self.machine {
+            thing.title = format!("{} of {machine}", thing.title);
+            for name in thing.names.iter_mut().chain(&mut thing.on) {
+                *name = self.name(name.clone());
+            }
+            return;
+        }
         if self.is_another(thing)
             && let Some(size) = &thing.size
         {
@@ -101,6 +153,25 @@ mod tests {
             .named(Name::new(Space::TableId, id.to_owned()));
         thing.size = Some(Fact::derived(Interval::exact(Bytes::mib(mib)), "said"));
         thing
+    }
+
+    #[test]
+    fn machines_that_are_named_are_kept_apart() {
+        let mut twins = Twins::default();
+        let mut told = |host: &str| {
+            let changed = twins.speaks(host, false);
+            let mut thing = disk("1a", 10);
+            twins.tell_apart(&mut thing);
+            (changed, thing.title, thing.names)
+        };
+        let own = disk("1a", 10).names;
+        assert_eq!(told("DB1.example.org"), (false, "sda".into(), own.clone()));
+        let (changed, title, names) = told("db2");
+        assert_eq!((changed, title.as_str()), (true, "sda of db2"));
+        assert_eq!(names[0].text, "db2:sda");
+        // What it carries in itself tells no machine.
+        assert_eq!(names[1], own[1]);
+        assert_eq!(told("db1"), (true, "sda".into(), own));
     }
 
     #[test]

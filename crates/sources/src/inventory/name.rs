@@ -141,33 +141,6 @@ impl Name {
         }
     }
 
-    /// True for an identity that somebody made unreadable, or that a maker never filled in: `XXXXXXXX`, `WD-****`, `0000000000`,
-    /// `REDACTED`. It tells nothing apart.
-    #[must_use]
-    pub fn is_redacted(&self) -> bool {
-        if !self.space.is_identity() {
-            return false;
-        }
-        let lower = self.text.to_ascii_lowercase();
-        let words = [
-            "redacted", "removed", "hidden", "masked", "snip", "secret", "n/a", "none",
-        ];
-        let bare = lower.trim_matches(['<', '>', '[', ']', '(', ')']);
-        let hidden = |c: char| matches!(c, 'x' | '*' | '#' | '?' | '…' | '█' | '•');
-        let mut run = 0;
-        let mut longest = 0;
-        for c in lower.chars() {
-            run = if hidden(c) { run + 1 } else { 0 };
-            longest = longest.max(run);
-        }
-        words.contains(&bare)
-            || longest >= 4
-            || !lower.is_empty()
-                && lower
-                    .chars()
-                    .all(|c| hidden(c) || matches!(c, '0' | '-' | '.'))
-    }
-
     /// A Windows disk by its number.
     #[must_use]
     pub fn windows_disk(number: u64) -> Name {

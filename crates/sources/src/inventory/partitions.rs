@@ -173,7 +173,7 @@ fn numbered_apart(a: &Thing, b: &Thing) -> bool {
 }
 
 /// WMI counts from 0 where DiskPart counts from 1: two of one size under one number are the same, wherever they are said
-/// to start. That they are said to start in two places is then the contradiction.
+/// to start, and so are two that are largely in one place. What they differ in is then the contradiction.
 fn by_number(groups: &mut Groups, partitions: &[usize]) {
     let mut numbered: BTreeMap<u64, usize> = BTreeMap::new();
     for index in partitions {
@@ -192,10 +192,26 @@ fn by_number(groups: &mut Groups, partitions: &[usize]) {
         let (Some(a), Some(b)) = (&groups.things[*first], &groups.things[*second]) else {
             continue;
         };
-        if !numbered_apart(a, b) && meet(size(a), size(b)) == Some(true) {
+        let one = meet(size(a), size(b)) == Some(true) || largely_one(a, b);
+        if !numbered_apart(a, b) && one {
             groups.unite(*first, *second);
         }
     }
+}
+
+/// True when more than half of each lies in the other.
+fn largely_one(a: &Thing, b: &Thing) -> bool {
+    let place = |thing: &Thing| {
+        let from = start(thing)?.known()?.get();
+        let len = size(thing)?.known()?.get();
+        Some((from, from.checked_add(len)?, len))
+    };
+    let (Some((from, to, len)), Some((other_from, other_to, other_len))) = (place(a), place(b))
+    else {
+        return false;
+    };
+    let common = to.min(other_to).saturating_sub(from.max(other_from));
+    common > len.max(other_len) / 2
 }
 
 fn number(thing: &Thing, space: Space) -> Option<u64> {

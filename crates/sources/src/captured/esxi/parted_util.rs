@@ -113,6 +113,20 @@ fn entry<'t>(line: &Line<'t>) -> Option<Entry<'t>> {
     (1..=256).contains(&entry.number).then_some(entry)
 }
 
+/// What is left of an entry whose first and last sector are whole.
+fn begun<'t>(line: &Line<'t>) -> Option<Entry<'t>> {
+    let words: Vec<&str> = line.text.split_whitespace().take(5).collect();
+    let [number, first, last, _] = words.as_slice() else {
+        return None;
+    };
+    Some(Entry {
+        number: number.parse().ok()?,
+        first: first.parse().ok()?,
+        last: last.parse().ok()?,
+        kind: "",
+    })
+}
+
 /// The device in the command, or in the name of the file.
 fn device_of<'t>(context: &Context<'t>) -> Option<&'t str> {
     let typed = context.command.as_ref();
@@ -169,6 +183,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         } else if below && is_cut(line) {
             let detail = "the row of a partition ends before its type";
             notes.remark(OddityKind::Truncated, detail, line);
+            // Figures before the last one are whole.
+            table
+                .entries
+                .extend(begun(line).map(|entry| (entry, *line)));
+            in_rows = true;
         }
     }
     table.finish(notes);

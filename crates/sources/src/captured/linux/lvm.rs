@@ -13,7 +13,7 @@ use crate::captured::json::{Json, Object};
 use crate::captured::number::{self, Rounding};
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::tool::{Anchor, Command, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
@@ -47,7 +47,7 @@ pub(crate) static TOOL: Tool = Tool {
         Reader::Text {
             anchors: &[
                 Anchor::Start("contents = \"Text"),
-                Anchor::Shaped(is_section),
+                Anchor::LooseShaped(is_section),
             ],
             begins: lvm_text::is_backup,
             read: |section, notes| {
@@ -55,10 +55,21 @@ pub(crate) static TOOL: Tool = Tool {
                 for_people(&rows, notes);
             },
         },
+        // `vgdisplay vg0 | grep 'PE Size'`.
+        Reader::Text {
+            anchors: &[Anchor::Loose("PE Size ")],
+            begins: |_| true,
+            read: |section, notes| {
+                let command = section.context.command.as_ref();
+                let asked = command.filter(|command| command.program() == "vgdisplay");
+                let group = asked.and_then(Command::last);
+                for_people(&lvm_text::display(section.lines, group), notes);
+            },
+        },
         Reader::Text {
             anchors: &[Anchor::Start("--- ")],
             begins: |lines| lvm_text::is_display(&lines[0]),
-            read: |section, notes| for_people(&lvm_text::display(section.lines), notes),
+            read: |section, notes| for_people(&lvm_text::display(section.lines, None), notes),
         },
     ],
 };

@@ -59,7 +59,7 @@ pub(super) fn is_backup(lines: &[Line<'_>]) -> bool {
     }
     let opens = first.ends_with('{') && !first.contains(['=', ':', '"', '(']);
     opens
-        && lines.iter().take(12).any(|line| {
+        && lines.iter().skip(1).take(12).any(|line| {
             let text = line.text.trim();
             text.starts_with("extent_size = ") || text.starts_with("physical_volumes {")
         })
@@ -271,10 +271,10 @@ fn labelled<'t>(text: &'t str, labels: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// The rows of what `lvdisplay -m`, `vgdisplay` or `pvdisplay` print.
-pub(super) fn display<'t>(lines: &[Line<'t>]) -> Rows<'t> {
+/// The rows of what `lvdisplay -m`, `vgdisplay` or `pvdisplay` print, about this group where they do not name it.
+pub(super) fn display<'t>(lines: &[Line<'t>], asked: Option<&'t str>) -> Rows<'t> {
     let mut rows = Rows::default();
-    let (mut volume, mut group) = (None, None);
+    let (mut volume, mut group) = (None, asked);
     let mut segment: Option<(Record<'t>, Vec<String>)> = None;
     let mut physical: Option<&'t str> = None;
     let mut one = Record::default();
@@ -371,7 +371,7 @@ mod tests {
         let text = "  --- Logical volume ---\n  LV Path   /dev/vg0/db\n  LV Name   db\n  VG Name   vg0\n  --- Segments ---\n  Logical extents 0 to 99:\n    Type  striped\n    Stripes  2\n    Stripe size  64.00 KiB\n    Stripe 0:\n      Physical volume  /dev/sdb\n      Physical extents  0 to 49\n    Stripe 1:\n      Physical volume  /dev/sdc\n      Physical extents  10 to 59\n";
         let lines = lines(text);
         assert!(is_display(&lines[0]));
-        let rows = display(&lines);
+        let rows = display(&lines, None);
         assert_eq!(rows.logical.len(), 1);
         let row = &rows.logical[0];
         assert_eq!(value(row, "seg_pe_ranges"), "/dev/sdb:0-49 /dev/sdc:10-59");

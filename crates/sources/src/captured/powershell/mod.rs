@@ -12,7 +12,7 @@ use straddle_geometry::{Bytes, SectorSize, Unit};
 use straddle_stack::{Fact, GridRole, Interval, Key};
 
 use super::number::{self, Prefix, Rounding};
-use super::records::Record;
+use super::records::{Field, Record};
 use super::tool::Notes;
 use crate::inventory::{Name, Space, Thing};
 
@@ -57,6 +57,11 @@ pub(super) fn shown_start(
     let shown = number::shown(&field.value, Prefix::Binary, rounding)?;
     let start = shown.multiples_of(SectorSize::B512.unit())?;
     Some(notes.said(&field.line, start))
+}
+
+/// A size as it is shown, with its unit.
+pub(super) fn shown_size(field: &Field<'_>, notes: &Notes<'_>) -> Option<Fact<Interval>> {
+    Some(notes.said(&field.line, size(&field.value)?))
 }
 
 /// Notes the first of these fields that is a size.

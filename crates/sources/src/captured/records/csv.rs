@@ -67,7 +67,7 @@ pub(crate) fn from_csv<'t>(
         taken += 1;
         let whole = row.len() >= names.len() && !is_open(line.text);
         let count = if whole { row.len() } else { row.len() - 1 };
-        let row = without_loose_commas(row.iter().take(count), names.len());
+        let row = without_loose_commas(row.iter().take(count), &names);
         let fields = names.iter().zip(row).map(|(name, value)| Field {
             key: Cow::Owned(name.clone()),
             value: Cow::Owned(value.trim().to_owned()),
@@ -82,14 +82,22 @@ pub(crate) fn from_csv<'t>(
 }
 
 /// `wmic` does not quote `Disk #0, Partition #1`: where there are more cells than names, one that begins with a blank
-/// belongs to the one before.
-fn without_loose_commas<'r>(row: impl Iterator<Item = &'r str>, names: usize) -> Vec<Cow<'r, str>> {
+/// belongs to the one before, and so does one that is no number in a column of numbers.
+fn without_loose_commas<'r>(
+    row: impl Iterator<Item = &'r str>,
+    names: &[String],
+) -> Vec<Cow<'r, str>> {
     let mut rest: Vec<&str> = row.take(2 * MOST_FIELDS).collect();
-    let mut loose = rest.len().saturating_sub(names);
-    let mut cells: Vec<Cow<'r, str>> = Vec::with_capacity(names);
+    let mut loose = rest.len().saturating_sub(names.len());
+    let mut cells: Vec<Cow<'r, str>> = Vec::with_capacity(names.len());
     for cell in rest.drain(..) {
+        let misplaced = || {
+            let name = names.get(cells.len());
+            name.is_some_and(|name| super::shape::is_misplaced(name, cell))
+        };
+        let belongs = loose > 0 && (cell.starts_with(' ') || misplaced());
         match cells.last_mut() {
-            Some(last) if loose > 0 && cell.starts_with(' ') => {
+            Some(last) if belongs => {
                 let last = last.to_mut();
                 last.push(',');
                 last.push_str(cell);
@@ -141,7 +149,7 @@ mod tests {
     #[test]
     fn a_comma_inside_a_value_is_no_end_of_it() {
         let text = Text::new(
-            b"Node,Name,Size\nDB1,Disk #0, Partition #1,5\nDB1,Disk #0,6\n",
+            b"Node,Name,Size\nDB1,Disk #0, Partition #1,5\nDB1,Disk #0,6\nDB1,Disk #0,Partition #2,7\n",
             false,
         );
         let lines = text.lines();
@@ -150,6 +158,8 @@ mod tests {
         assert_eq!(name(0).as_deref(), Some("Disk #0, Partition #1"));
         assert_eq!(records[0].number("Size").map(|(n, _)| n), Some(5));
         assert_eq!(records[1].number("Size").map(|(n, _)| n), Some(6));
+        assert_eq!(name(2).as_deref(), Some("Disk #0,Partition #2"));
+        assert_eq!(records[2].number("Size").map(|(n, _)| n), Some(7));
     }
 
     #[test]

@@ -93,6 +93,15 @@ pub(crate) fn start_of<'r, 't>(record: &'r Record<'t>) -> Option<&'r Field<'t>> 
         .find_map(|key| record.filled(key))
 }
 
+/// The machine that an object is of, where it says so.
+pub(crate) fn machine_of<'r>(record: &'r Record<'_>) -> Option<&'r str> {
+    let keys = ["PSComputerName", "SystemName", "ComputerName", "Server"];
+    let field = keys.iter().find_map(|key| record.uncut(key))?;
+    let value = field.value.trim();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    (value.bytes().all(plain) && value.len() <= 63).then_some(value)
+}
+
 /// Says which rows do not tell where something starts, as others with the same columns do.
 pub(crate) fn tell_cut(records: &[Record<'_>], notes: &mut Notes<'_>) {
     let starts = |record: &Record<'_>| start_of(record).is_some();

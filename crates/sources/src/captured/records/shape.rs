@@ -167,6 +167,13 @@ pub(crate) fn is_shifted(record: &Record<'_>) -> bool {
     })
 }
 
+/// True for a cell that is no number in a column of numbers.
+pub(super) fn is_misplaced(name: &str, cell: &str) -> bool {
+    let shape = Shape::of(name);
+    let words: Vec<&str> = cell.split_whitespace().take(MOST_IN_CELL).collect();
+    matches!(shape, Shape::Number | Shape::Size) && !words.is_empty() && !shape.fits(&words)
+}
+
 /// A row of these columns, its cells known by what they look like.
 pub(crate) fn by_shape<'t>(names: &[&'t str], line: &Line<'t>) -> Option<Record<'t>> {
     let fields = names.iter().zip(cells(names, line.text)?);

@@ -52,7 +52,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     fits.then_some(cells)
 }
 
-fn is_heading(line: &str) -> bool {
+pub(super) fn is_heading(line: &str) -> bool {
     if !line.trim_start().starts_with('|') {
         return false;
     }

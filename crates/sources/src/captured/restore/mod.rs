@@ -1,19 +1,29 @@
-//! Lines as the tools printed them, where something on their way took them apart: automation put them into strings of JSON or YAML, a
+//! Lines as the tools printed them, where something on their way took them apart: automation put them into a list of YAML, a
 //! page into the cells of a table, `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
 
-mod ansible;
 mod cells;
 mod files;
 mod names;
+mod yaml;
 
 use std::borrow::Cow;
 
 /// A line, and its number in the file. What is restored has the number of the line that it stood in.
 pub(super) type Numbered<'t> = (u64, Cow<'t, str>);
 
+/// True where one of these lines tells of something that was taken apart.
+pub(super) fn is_needed(lines: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        yaml::opens(line).is_some()
+            || cells::is_heading(line)
+            || line.contains("/sys/")
+            || names::is_asked(line)
+    })
+}
+
 /// The lines as they were printed. Those in which nothing was taken apart stay what they are.
 pub(super) fn restored(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
-    let lines = ansible::unwrapped(lines);
+    let lines = yaml::unwrapped(lines);
     let lines = cells::aligned(lines);
     let lines = files::joined(lines);
     names::added(lines)

@@ -93,6 +93,11 @@ struct Asked {
     layout: Layout,
 }
 
+/// True for a command that asked for columns without their names.
+pub(super) fn is_asked(line: &str) -> bool {
+    asked(line).is_some()
+}
+
 /// The columns that a command asked for, if without their names.
 fn asked(line: &str) -> Option<Asked> {
     let words = words_from(line, &PROGRAMS)?;

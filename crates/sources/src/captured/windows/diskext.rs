@@ -113,9 +113,13 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing.kind = LayerKind::Volume;
         thing.placing = Placing::Unknown;
         for extent in &extents {
-            let disk = extent.disk.clone();
-            if thing.on.len() <= MOST_BELOW && !thing.on.contains(&disk) {
-                thing = thing.on(disk);
+            // Where it begins on its disk is the start of a partition, whatever the volume makes of it.
+            let below = match extent.offset {
+                Some((offset, line)) => placed(extent, offset, &line, title, notes),
+                None => extent.disk.clone(),
+            };
+            if thing.on.len() <= MOST_BELOW && !thing.on.contains(&below) {
+                thing = thing.on(below);
             }
         }
         let count = u64::try_from(extents.len()).unwrap_or(u64::MAX);
@@ -129,6 +133,26 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing = thing.named(name);
     }
     notes.add(thing);
+}
+
+/// Notes an extent of a volume that has several, and returns its name.
+fn placed(
+    extent: &Extent<'_>,
+    offset: u64,
+    line: &Line<'_>,
+    volume: &str,
+    notes: &mut Notes<'_>,
+) -> Name {
+    let disk = &extent.disk;
+    let name = Name::new(Space::WmiPartition, format!("{}/@{offset}", disk.text));
+    let title = format!("extent of {volume} on disk {}", disk.text);
+    let mut thing = Thing::new(LayerKind::Partition, title, name.clone()).on(disk.clone());
+    windows::put_at(&mut thing, offset, windows::SECTOR.get(), line, notes);
+    if let Some((length, line)) = extent.length {
+        thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(length))));
+    }
+    notes.add(thing);
+    name
 }
 
 #[cfg(test)]

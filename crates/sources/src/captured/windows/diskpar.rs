@@ -3,30 +3,37 @@
 //! dashes, and the disk with each partition.
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
 use crate::captured::number;
-use crate::captured::records::pair;
+use crate::captured::records::{Record, pair};
 use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
-use crate::captured::windows;
-use crate::inventory::{Name, Thing};
+use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::windows::{self, unknown::Unknown};
+use crate::inventory::{Name, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "diskpar",
     platform: "windows",
     commands: &["diskpar -i N", "dmdiag -v"],
-    readers: &[Reader::Text {
-        anchors: &[Anchor::Start("----")],
-        begins: |lines| heading(&lines[0]).is_some(),
-        read,
-    }],
+    readers: &[
+        Reader::Text {
+            anchors: &[Anchor::Start("----")],
+            begins: |lines| heading(&lines[0]).is_some(),
+            read,
+        },
+        // What a filter left of it.
+        Reader::Records {
+            keys: &["StatringOffset"],
+            read: starts,
+        },
+    ],
 };
 
 enum Heading {
     Disk(u64),
-    /// On this disk, if it says so.
-    Partition(Option<u64>),
+    /// On this disk, if it says so; counted from 0.
+    Partition(Option<u64>, u64),
 }
 
 /// `---- Drive 0 Geometry Infomation ----`, `---- Drive Partition 0 Infomation ----`, `---- Drive 1 Partition 0 …`.
@@ -35,11 +42,11 @@ fn heading(line: &Line<'_>) -> Option<Heading> {
     let rest = text.trim_start_matches('-').strip_prefix(" Drive ")?;
     let words: Vec<&str> = rest.split_whitespace().take(3).collect();
     match words.as_slice() {
-        ["Partition", number, ..] => number
-            .parse::<u64>()
-            .is_ok()
-            .then_some(Heading::Partition(None)),
-        [disk, "Partition", _] => Some(Heading::Partition(Some(disk.parse().ok()?))),
+        ["Partition", number, ..] => Some(Heading::Partition(None, number.parse().ok()?)),
+        [disk, "Partition", number] => {
+            let number = number.parse().ok()?;
+            Some(Heading::Partition(Some(disk.parse().ok()?), number))
+        }
         [disk, what, ..] if what.starts_with("Geometry") => Some(Heading::Disk(disk.parse().ok()?)),
         _ => None,
     }
@@ -53,11 +60,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     };
     match heading(first) {
         Some(Heading::Disk(disk)) => geometry(disk, first, rest, notes),
-        Some(Heading::Partition(disk)) => {
+        Some(Heading::Partition(disk, index)) => {
             if let Some(disk) = disk {
                 notes.focus.disk = Some((disk, first.number));
             }
-            partition(section, rest, notes);
+            partition(section, index, notes);
         }
         None => {}
     }
@@ -99,15 +106,36 @@ fn sector_of(name: &Name, notes: &Notes<'_>) -> u64 {
         .map_or(512, |grid| grid.grid.value.unit().get())
 }
 
-fn partition(section: &Section<'_>, lines: &[Line<'_>], notes: &mut Notes<'_>) {
-    let Some((number, line)) = value(lines, &["PartitionNumber"]) else {
+/// Starts of which nothing else is left.
+fn starts(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
+    let mut unknown = Unknown::default();
+    for record in records {
+        if let Some((start, line)) = record.number("StatringOffset") {
+            let disk = unknown.disk(None, start, &line, notes);
+            let name = Name::new(Space::WmiPartition, format!("{}/@{start}", disk.text));
+            let title = format!("partition at {start} of disk {}", disk.text);
+            let mut thing = Thing::new(LayerKind::Partition, title, name).on(disk);
+            windows::put_at(&mut thing, start, windows::SECTOR.get(), &line, notes);
+            notes.add(thing);
+        }
+    }
+}
+
+fn partition(section: &Section<'_>, index: u64, notes: &mut Notes<'_>) {
+    let [first, lines @ ..] = section.lines else {
         return;
     };
+    let start = value(lines, &["StatringOffset", "StartingOffset"]);
+    let numbered = value(lines, &["PartitionNumber"]);
+    if numbered.is_none() || start.is_none() {
+        let detail = "the description of a partition ends before its start and its number";
+        notes.remark(OddityKind::Truncated, detail, first);
+    }
+    let (number, line) = numbered.unwrap_or((index.saturating_add(1), *first));
     let disk = disk_of(section, notes).map(Name::windows_disk);
     let disk = disk.unwrap_or_else(|| windows::unknown_disk(&line, notes));
-    let sector = sector_of(&disk, notes);
+    let sector = sector_of(&notes.twins.name(disk.clone()), notes);
     let mut thing = windows::partition(&disk, number);
-    let start = value(lines, &["StatringOffset", "StartingOffset"]);
     if let Some((start, line)) = start {
         windows::put_at(&mut thing, start, sector, &line, notes);
     }

@@ -137,23 +137,17 @@ fn forget(notes: &mut Notes<'_>, all: bool) {
     if notes.inventory.things().len() > 2048 {
         return;
     }
-    let on = Name::windows_disk(disk);
+    let on = notes.twins.name(Name::windows_disk(disk));
     let one = notes.focus.partition;
-    let gone = |thing: &Thing| {
-        let number = |thing: &Thing| {
-            let name = Name::new(
-                Space::WindowsPartition,
-                format!("{disk}/{}", one.unwrap_or(0)),
-            );
-            all || one.is_none() || thing.names.contains(&name)
-        };
-        match thing.kind {
-            LayerKind::Device => all && thing.names.contains(&on),
-            LayerKind::Partition => {
-                thing.on.is_empty() || (thing.on.contains(&on) && number(thing))
-            }
-            _ => true,
+    let name = format!("{disk}/{}", one.unwrap_or(0));
+    let name = notes.twins.name(Name::new(Space::WindowsPartition, name));
+    let gone = |thing: &Thing| match thing.kind {
+        LayerKind::Device => all && thing.names.contains(&on),
+        LayerKind::Partition => {
+            let number = all || one.is_none() || thing.names.contains(&name);
+            thing.on.is_empty() || (thing.on.contains(&on) && number)
         }
+        _ => true,
     };
     notes.inventory.retain(|thing| !gone(thing));
 }
@@ -233,6 +227,17 @@ fn selected(line: &Line<'_>) -> Option<Selected> {
     }
 }
 
+/// Most lines of the banner.
+const BANNER: usize = 8;
+
+/// `SQL09` of `On computer: SQL09`, in any language.
+fn computer<'t>(line: &Line<'t>) -> Option<&'t str> {
+    let (_, name) = line.text.rsplit_once([':', '：'])?;
+    let name = name.trim();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
+}
+
 /// 6 of `Microsoft DiskPart version 6.1.7601`.
 fn major(line: &Line<'_>) -> Option<u64> {
     let at = line.text.find(|c: char| c.is_ascii_digit())?;
@@ -242,6 +247,14 @@ fn major(line: &Line<'_>) -> Option<u64> {
 
 fn banner(section: &Section<'_>, notes: &mut Notes<'_>) {
     let major = section.lines.first().and_then(major);
+    let below_rights = |pair: &[Line<'_>]| pair[0].text.contains("(C)");
+    let mut pairs = section.lines.windows(2).take(BANNER);
+    if let Some(computer) = pairs
+        .find(|pair| below_rights(pair))
+        .and_then(|pair| computer(&pair[1]))
+    {
+        notes.speaks(computer);
+    }
     notes.focus = Focus {
         windows_xp: major.map(|major| major < 6),
         ..Focus::default()

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
 
-use crate::captured::powershell::shown_start;
+use crate::captured::powershell::{shown_size, shown_start};
 use crate::captured::records::{self, Field, Record};
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
@@ -131,7 +131,7 @@ fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     let mut unknown = Unknown::default();
     for record in records {
         if let Some(node) = record.filled("Node") {
-            notes.inventory.host = Some(node.value.to_string());
+            notes.host(&node.value);
         }
         let cut = || {
             record
@@ -191,7 +191,7 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
     };
     let (mut thing, mut disk) = match by_fields().or_else(by_name) {
         Some((disk, index)) => (wmi_partition(disk, index), windows::disk(disk)),
-        None => match nameless(record, unknown, notes) {
+        None => match of_volume(record).or_else(|| nameless(record, unknown, notes)) {
             Some(both) => both,
             None => {
                 if let Some(field) = record.get("StartingOffset").filter(|f| f.value.is_empty()) {
@@ -204,6 +204,7 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
     };
     let block = record
         .number("BlockSize")
+        .or_else(|| record.number("PartitionBlockSize"))
         .filter(|(n, _)| n.is_power_of_two());
     let sector = block.map_or(512, |(sector, _)| sector);
     if let Some((sector, line)) = block
@@ -231,6 +232,12 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
         let cut = Oddity::at(OddityKind::Truncated, detail, notes.source(&field.line));
         thing.remarks.push(cut);
     }
+    if let Some(size) = record
+        .filled("PartitionSize")
+        .and_then(|field| shown_size(field, notes))
+    {
+        thing.size = Some(size);
+    }
     if let Some((size, line)) = record.number("Size") {
         thing.size = Some(notes.said(&line, Interval::exact(Bytes::new(size))));
         if let (Some((blocks, at)), Some(_)) = (record.number("NumberOfBlocks"), block)
@@ -255,6 +262,21 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
     }
     notes.add(disk);
     notes.add(thing);
+}
+
+/// A partition of which the volume is said, and nothing else: `Test-DbaDiskAlignment` of dbatools. Its disk is the one below that.
+fn of_volume(record: &Record<'_>) -> Option<(Thing, Thing)> {
+    let letter = record
+        .filled("Name")?
+        .value
+        .trim_end_matches('\\')
+        .to_owned();
+    let lettered = matches!(letter.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
+    record.filled("StartingOffset").filter(|_| lettered)?;
+    let on = Name::new(Space::WindowsVolumeDisk, letter.clone());
+    let disk = Thing::new(LayerKind::Device, format!("disk of {letter}"), on.clone());
+    let name = Name::new(Space::WindowsVolume, letter.clone());
+    Some((Thing::new(LayerKind::Partition, letter, name).on(on), disk))
 }
 
 /// A partition whose number is not said, and its disk, of which the number may be: `Disk #0, Partition...`.

@@ -9,6 +9,7 @@ use crate::captured::records::{
 };
 use crate::captured::text::Line;
 use crate::captured::tool::Command;
+use crate::captured::width::width;
 
 /// Properties that its objects are known by, when they have one of these sets.
 const SETS: [&[&str]; 17] = [
@@ -223,9 +224,44 @@ pub(super) fn bare_rows<'t>(
     rows.map(|line| by_shape(&names, line)).collect()
 }
 
-/// A row of a table, cut where its columns begin; where that cuts words, its cells are known by what they look like.
+/// A row of a table, cut where its columns begin; where that cuts words, its cells are known by what they look like. Columns are
+/// counted in characters or, where some are wider, as a console shows them: as more numbers stand where numbers belong.
 fn row<'t>(line: &Line<'t>, columns: &[(usize, &'t str)]) -> Record<'t> {
     let chars: Vec<char> = line.text.chars().collect();
+    let (record, whole) = cut(line, columns, &chars);
+    let numbers = |record: &Record<'_>| {
+        let fields = record.fields.iter();
+        fields
+            .filter(|field| !field.value.is_empty() && is_number(&field.value))
+            .count()
+    };
+    if chars.iter().any(|c| width(*c) > 1) {
+        // A second place that is taken has no character of its own.
+        let fill = |c: char| std::iter::once(c).chain(std::iter::repeat_n('\0', width(c) - 1));
+        let shown: Vec<char> = chars.iter().flat_map(|c| fill(*c)).collect();
+        let (as_shown, shown_whole) = cut(line, columns, &shown);
+        if shown_whole && (!whole || numbers(&as_shown) > numbers(&record)) {
+            return as_shown;
+        }
+    }
+    if whole {
+        return record;
+    }
+    let names: Vec<&str> = columns.iter().map(|(_, name)| *name).collect();
+    // What is left of a row that was cut is its name.
+    let left = || {
+        let mut record = record;
+        for (at, field) in record.fields.iter_mut().enumerate() {
+            let text = line.text.trim().to_owned();
+            field.value = Cow::Owned(if at == 0 { text } else { String::new() });
+        }
+        record
+    };
+    by_shape(&names, line).unwrap_or_else(left)
+}
+
+/// A row cut where its columns begin, and whether that cut no word and put numbers where numbers belong.
+fn cut<'t>(line: &Line<'t>, columns: &[(usize, &'t str)], chars: &[char]) -> (Record<'t>, bool) {
     let in_word = |at: usize| {
         let is_word = |at: usize| chars.get(at).is_some_and(|c| !c.is_whitespace());
         at > 0 && is_word(at - 1) && is_word(at)
@@ -234,29 +270,18 @@ fn row<'t>(line: &Line<'t>, columns: &[(usize, &'t str)]) -> Record<'t> {
     let ends = ends.chain(std::iter::once(usize::MAX));
     let fields = columns.iter().zip(ends).map(|((from, name), to)| {
         let part = chars.get(*from..to.min(chars.len())).unwrap_or_default();
+        let value: String = part.iter().filter(|c| **c != '\0').collect();
         Field {
             key: Cow::Borrowed(*name),
-            value: Cow::Owned(part.iter().collect::<String>().trim().to_owned()),
+            value: Cow::Owned(value.trim().to_owned()),
             line: *line,
         }
     });
     let record = Record {
         fields: fields.collect(),
     };
-    if columns.iter().any(|(at, _)| in_word(*at)) || is_shifted(&record) {
-        let names: Vec<&str> = columns.iter().map(|(_, name)| *name).collect();
-        // What is left of a row that was cut is its name.
-        let cut = || {
-            let mut record = record;
-            for (at, field) in record.fields.iter_mut().enumerate() {
-                let text = line.text.trim().to_owned();
-                field.value = Cow::Owned(if at == 0 { text } else { String::new() });
-            }
-            record
-        };
-        return by_shape(&names, line).unwrap_or_else(cut);
-    }
-    record
+    let whole = !columns.iter().any(|(at, _)| in_word(*at)) && !is_shifted(&record);
+    (record, whole)
 }
 
 #[cfg(test)]
@@ -287,6 +312,8 @@ mod tests {
         assert_eq!(starts(apart), ["1048576", "32256"]);
         let shifted = "Name    StartingOffset  Size\nDisk #0, Partition #0   32256   73394625024\n";
         assert_eq!(starts(shifted), ["32256"]);
+        let wide = "Name               StartingOffset\n磁盘 #0，分区 #0   1048576\n磁盘 #1，分区 #0   32256\n";
+        assert_eq!(starts(wide), ["1048576", "32256"]);
         let line = |text| Line { number: 1, text };
         let command = Command {
             line: line(""),

@@ -1,0 +1,89 @@
+//! What tools printed, in the strings of JSON that other programs made of it: `"stdout": "Name  Offset\\r\\n…"`, `"msg": ["Name", …]`.
+
+use std::borrow::Cow;
+
+use super::json::Json;
+
+/// Most values that are looked at.
+const MOST_VALUES: usize = 10_000;
+/// Fewest strings of a list that are the lines of a text.
+const FEWEST_LINES: usize = 3;
+
+/// The lines in its strings, as one text, and the number of the line in which each stands.
+pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
+    let mut found = Found::default();
+    let mut open = vec![json.object().map_or_else(
+        || json.items(),
+        |object| object.members().map(|(_, value)| value).collect(),
+    )];
+    let mut seen = 0;
+    // Documents that nest deeper than anything does are no JSON here.
+    while let Some(values) = open.pop() {
+        let strings: Vec<Cow<'_, str>> = values.iter().filter_map(Json::text).collect();
+        let is_text = values.len() >= FEWEST_LINES && strings.len() == values.len();
+        for (value, text) in values.iter().zip(&strings).filter(|_| is_text) {
+            found.add(text, value.line().number);
+        }
+        for value in values.iter().filter(|_| !is_text) {
+            seen += 1;
+            if seen > MOST_VALUES {
+                break;
+            }
+            if let Some(text) = value.text() {
+                if text.contains('\n') {
+                    found.add(&text, value.line().number);
+                }
+            } else if let Some(object) = value.object() {
+                open.push(object.members().map(|(_, value)| value).collect());
+            } else {
+                open.push(value.items());
+            }
+        }
+        found.end();
+    }
+    (!found.numbers.is_empty()).then_some((found.text, found.numbers))
+}
+
+#[derive(Default)]
+struct Found {
+    text: String,
+    numbers: Vec<u64>,
+}
+
+impl Found {
+    fn add(&mut self, text: &str, number: u64) {
+        for line in text.split('\n') {
+            self.text.push_str(line.trim_end_matches('\r'));
+            self.text.push('\n');
+            self.numbers.push(number);
+        }
+    }
+
+    /// A blank line keeps one text apart from the next.
+    fn end(&mut self) {
+        if let Some(last) = self.numbers.last().copied()
+            && !self.text.ends_with("\n\n")
+        {
+            self.text.push('\n');
+            self.numbers.push(last);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stand_in_strings_and_lists_of_strings() {
+        let of = |whole: &str| {
+            let json = Json::new(whole, &[], &[]).expect("sound");
+            lines(&json).map(|(text, _)| text)
+        };
+        let one = r#"{"rc": 0, "stdout": "a\r\nb\n", "list": ["x"]}"#;
+        assert_eq!(of(one).as_deref(), Some("a\nb\n\n"));
+        let many = r#"{"msg": ["a", "", "b"], "n": [1, [2]]}"#;
+        assert_eq!(of(many).as_deref(), Some("a\n\nb\n\n"));
+        assert_eq!(of(r#"{"a": "b", "c": {"d": ["e", "f"]}}"#), None);
+    }
+}
