@@ -222,6 +222,8 @@ fn of_ansible(text: &str) -> Option<&str> {
     let (state, rest) = text.split_once(": [")?;
     let known = matches!(state, "ok" | "changed" | "failed" | "fatal" | "skipping");
     let (name, rest) = rest.split_once(']')?;
+    // `db2 -> localhost`: what was done for it elsewhere.
+    let name = name.split(' ').next().unwrap_or(name);
     (known && rest.contains("=>")).then_some(name)
 }
 

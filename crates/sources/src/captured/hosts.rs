@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 
 use super::heading::{Heading, heading, machine_of_prompt};
 use super::text::Line;
-use super::tool::Command;
 
 /// Most machines that are told apart in one text.
 const MOST: usize = 4096;
@@ -132,29 +131,10 @@ fn prompt(lines: &[Line<'_>]) -> Option<(String, usize)> {
     let line = lines.first()?;
     let here = machine_of_prompt(line.text)?;
     let there = match heading(line) {
-        Some(Heading::Command(command)) => sent_to(&command),
+        Some(Heading::Command(command)) => command.sent().map(|(host, _)| host.to_owned()),
         _ => None,
     };
-    Some((there.unwrap_or(here).to_owned(), 0))
-}
-
-/// The host that `ssh` runs a command on.
-fn sent_to<'t>(command: &Command<'t>) -> Option<&'t str> {
-    let ["ssh", rest @ ..] = command.words.as_slice() else {
-        return None;
-    };
-    let mut words = rest.iter();
-    let mut host = words.next()?;
-    while let Some(option) = host.strip_prefix('-') {
-        // These have a value behind them.
-        if matches!(option, "i" | "l" | "o" | "p" | "F" | "J") {
-            words.next()?;
-        }
-        host = words.next()?;
-    }
-    // Without a command, its own prompt follows.
-    words.next()?;
-    Some(host.rsplit('@').next().unwrap_or(host))
+    Some((there.unwrap_or_else(|| here.to_owned()), 0))
 }
 
 #[cfg(test)]

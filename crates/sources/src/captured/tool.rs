@@ -101,9 +101,26 @@ pub(crate) struct Command<'t> {
 }
 
 impl<'t> Command<'t> {
+    /// The host that `ssh` runs a command on, and that command.
+    pub(crate) fn sent(&self) -> Option<(&'t str, &[&'t str])> {
+        let ["ssh", rest @ ..] = self.words.as_slice() else {
+            return None;
+        };
+        let mut at = 0;
+        while let Some(option) = rest.get(at)?.strip_prefix('-') {
+            // These have a value behind them.
+            at += 1 + usize::from(matches!(option, "i" | "l" | "o" | "p" | "F" | "J"));
+        }
+        let host = rest.get(at)?;
+        // Without a command, its own prompt follows.
+        let sent = rest.get(at + 1..).filter(|sent| !sent.is_empty())?;
+        Some((host.rsplit('@').next().unwrap_or(host), sent))
+    }
+
     /// The program without its folder, `.exe` or `sudo`, in lower case.
     pub(crate) fn program(&self) -> String {
-        let word = self.words.iter().find(|word| **word != "sudo");
+        let words = self.sent().map_or(self.words.as_slice(), |(_, sent)| sent);
+        let word = words.iter().find(|word| **word != "sudo");
         let word = word.copied().unwrap_or_default();
         let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
         name.to_ascii_lowercase()

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, SectorSize, Unit};
-use straddle_stack::{GridRole, Interval, Key, LayerKind};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind};
 
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
@@ -21,7 +21,7 @@ pub(crate) static TOOL: Tool = Tool {
     platform: "linux",
     commands: &["dmsetup table"],
     readers: &[Reader::Text {
-        anchors: &[Anchor::Shaped(|text| row(text).is_some())],
+        anchors: &[Anchor::LooseShaped(|text| row(text).is_some())],
         begins: |_| true,
         read,
     }],
@@ -69,6 +69,14 @@ fn row(text: &str) -> Option<Row<'_>> {
     })
 }
 
+/// The beginning of a line of a table: where a piece starts, how long it is.
+fn is_cut(text: &str) -> bool {
+    let rest = text.trim();
+    let rest = rest.split_once(": ").map_or(rest, |(_, rest)| rest);
+    let mut words = rest.split_whitespace();
+    words.next().is_some_and(|word| word.parse::<u64>().is_ok())
+}
+
 /// The device of a number, `8:2`, or of a path.
 fn below(text: &str) -> Name {
     let by_number = || {
@@ -112,8 +120,16 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     // The pieces of one device follow each other, and so do their lines.
     let mut devices: BTreeMap<&str, Vec<(Row<'_>, Line<'_>)>> = BTreeMap::new();
     for line in section.lines {
-        let Some(row) = row(line.text) else { continue };
+        let Some(row) = row(line.text) else {
+            if is_cut(line.text) {
+                let detail = "a piece of a mapped device is cut off, and was not read";
+                notes.remark(OddityKind::Truncated, detail, line);
+            }
+            continue;
+        };
         let Some(name) = row.name.or(typed) else {
+            let detail = "what this table maps is not named, and was not read";
+            notes.remark(OddityKind::Missing, detail, line);
             continue;
         };
         let pieces = devices.entry(name).or_default();

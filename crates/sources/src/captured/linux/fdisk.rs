@@ -185,9 +185,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
     }
     let mut lines = &section.lines[skip..];
+    // The line above is a row.
+    let mut touches = false;
     while let Some(line) = lines.first() {
         let found = table::row(lines, table.path, table.limits.columns.as_deref());
         let Some((row, taken)) = found else {
+            touches = false;
             lone(line, &table, notes);
             // The first line of the next disk is lost: what it says is about that one.
             let next_disk = !table.rows.is_empty()
@@ -217,6 +220,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             }
             table.path = Some(disk);
         }
+        // The same again, with nothing between: another machine's, or one from another time.
+        if touches && table.rows.iter().any(|other| other.node == row.node) {
+            note(std::mem::replace(&mut table, Table::new(None)), notes);
+            table.path = disk_of(row.node);
+        }
+        touches = true;
         table.rows.push(row);
     }
     note(table, notes);

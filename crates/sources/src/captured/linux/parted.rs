@@ -56,7 +56,7 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::LooseShaped(alone::is_names),
                 Anchor::LooseShaped(alone::is_row),
             ],
-            begins: |lines| lines.iter().take(3).any(|line| alone::is_row(line.text)),
+            begins: |_| true,
             read: alone::read,
         },
         Reader::Text {

@@ -1,7 +1,7 @@
 //! `grep . /sys/block/*/queue/*`: files of sysfs with their names before them.
 
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
 use super::device;
 use super::lsblk::disk_of;
@@ -17,7 +17,7 @@ pub(crate) static TOOL: Tool = Tool {
             Anchor::Start("/sys/block/"),
             Anchor::Start("/sys/class/block/"),
         ],
-        begins: |lines| file(&lines[0]).is_some(),
+        begins: |lines| lines[0].text.contains(':'),
         read,
     }],
 };
@@ -47,7 +47,19 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some(line) = section.lines.first() else {
         return;
     };
+    // What `cat` prints of a file has its name in the command alone.
+    let lone = section.lines[1..]
+        .iter()
+        .find(|line| line.text.trim().parse::<u64>().is_ok());
+    if let Some(line) = lone {
+        let detail = "a number stands here without the name of its file: it was not read";
+        notes.remark(OddityKind::Missing, detail, line);
+    }
     let Some((disk, file, value)) = file(line) else {
+        let name = line.text.trim().split(':').next().unwrap_or_default();
+        let detail =
+            format!("{name} is no file that is known here: what stands behind it was not read");
+        notes.remark(OddityKind::Missing, detail, line);
         return;
     };
     // Below `class`, partitions stand beside their disks.

@@ -50,6 +50,12 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let mut words = line.text.split_whitespace().skip(4);
         words.any(|word| matches!(word, "primary" | "extended" | "logical"))
     });
+    let partitions = rows(section.lines, typed, notes);
+    if partitions.is_empty() {
+        let detail = "no row below these names could be read";
+        notes.remark(OddityKind::Truncated, detail, first);
+        return;
+    }
     let disk = Disk {
         path: disk(&section.context, first, notes),
         size: None,
@@ -58,7 +64,7 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         transport: None,
         model: None,
         id: None,
-        partitions: rows(section.lines, typed, notes),
+        partitions,
     };
     disk.note(notes);
 }
