@@ -150,14 +150,19 @@ pub(super) fn is_left_out(line: &str) -> bool {
     let dots = inner.len() > 1 && inner.chars().all(|c| matches!(c, '.' | '…'));
     let lower = inner.to_ascii_lowercase();
     let lower = lower.trim_matches(['.', '…', ' ']);
-    dots || inner.len() < text.len() && matches!(lower, "snip" | "snipped" | "cut" | "truncated" | "omitted" | "...")
+    dots || inner.len() < text.len()
+        && matches!(
+            lower,
+            "snip" | "snipped" | "cut" | "truncated" | "omitted" | "..."
+        )
 }
 
 /// What a pager prints where a screen ends.
 pub(super) fn is_pager(line: &str) -> bool {
     let text = line.trim().trim_matches('-').trim();
     let more = text.strip_prefix("More").map(str::trim);
-    line.trim().starts_with("--") && more.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+    line.trim().starts_with("--")
+        && more.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
 }
 
 #[cfg(test)]

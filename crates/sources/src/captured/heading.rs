@@ -170,12 +170,15 @@ fn decorated(text: &str) -> Option<&str> {
     }
     // Disks, files and parts of a post are called so too.
     const OTHERS: [&str; 27] = [
-        "disk", "drive", "vol", "part", "raid", "lun", "sd", "hd", "vd", "xvd", "md", "dm", "nvme", "mmc", "array", "step", "test",
-        "example", "option", "case", "fig", "table", "vg", "lv", "zpool", "pool", "slot",
+        "disk", "drive", "vol", "part", "raid", "lun", "sd", "hd", "vd", "xvd", "md", "dm", "nvme",
+        "mmc", "array", "step", "test", "example", "option", "case", "fig", "table", "vg", "lv",
+        "zpool", "pool", "slot",
     ];
     let lower = inner.to_ascii_lowercase();
     let other = OTHERS.iter().any(|word| lower.starts_with(word));
-    let file = [".txt", ".log", ".csv", ".json", ".out"].iter().any(|end| lower.ends_with(end));
+    let file = [".txt", ".log", ".csv", ".json", ".out"]
+        .iter()
+        .any(|end| lower.ends_with(end));
     let numbered = inner.bytes().any(|b| b.is_ascii_digit());
     (numbered && !other && !file && inner.len() > 2 && is_name(inner)).then_some(inner)
 }
@@ -183,14 +186,25 @@ fn decorated(text: &str) -> Option<&str> {
 /// `Server: sql1`, `Computer=WEB2`, `Machine B:`.
 fn named(text: &str) -> Option<&str> {
     const WORDS: [&str; 9] = [
-        "host", "hostname", "host name", "server", "servername", "server name", "computer", "machine", "node",
+        "host",
+        "hostname",
+        "host name",
+        "server",
+        "servername",
+        "server name",
+        "computer",
+        "machine",
+        "node",
     ];
     let is_word = |word: &str| WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
     let (word, name) = text.split_once([':', '='])?;
     let name = name.trim();
     if name.is_empty() {
         let (word, short) = word.rsplit_once(' ')?;
-        let counted = short.len() <= 2 && short.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        let counted = short.len() <= 2
+            && short
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
         return (counted && !short.is_empty() && is_word(word)).then_some(short);
     }
     (is_word(word) && is_name(name)).then_some(name)
@@ -200,7 +214,10 @@ fn named(text: &str) -> Option<&str> {
 fn of_ansible(text: &str) -> Option<&str> {
     if let Some((name, rest)) = text.split_once(" | ") {
         let states = ["SUCCESS", "CHANGED", "FAILED", "UNREACHABLE"];
-        return states.iter().any(|state| rest.starts_with(state)).then_some(name);
+        return states
+            .iter()
+            .any(|state| rest.starts_with(state))
+            .then_some(name);
     }
     let (state, rest) = text.split_once(": [")?;
     let known = matches!(state, "ok" | "changed" | "failed" | "fatal" | "skipping");
@@ -211,7 +228,9 @@ fn of_ansible(text: &str) -> Option<&str> {
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.len() <= 63
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 /// Longest part of a line before a sign that is taken for a prompt.

@@ -101,7 +101,9 @@ pub fn read_with(
             text: "...".into(),
         };
         let detail = "lines were left out here by whoever copied the text; what stood in them is not in this report";
-        inventory.remarks.push(Oddity::at(OddityKind::Missing, detail, source));
+        inventory
+            .remarks
+            .push(Oddity::at(OddityKind::Missing, detail, source));
     }
     if text.cut {
         inventory.remarks.push(Oddity::new(

@@ -39,7 +39,11 @@ pub(super) fn is(name: &Name) -> bool {
     let text: String = bare.iter().collect();
     let counted = text.len() >= 8 && "0123456789abcdef".starts_with(&text)
         || text.len() >= 8 && "123456789abcdef".starts_with(&text);
-    alike || crossed || counted || NONE.contains(&&*text) || WORDS.iter().any(|word| lower.contains(word))
+    alike
+        || crossed
+        || counted
+        || NONE.contains(&&*text)
+        || WORDS.iter().any(|word| lower.contains(word))
 }
 
 #[cfg(test)]
@@ -65,7 +69,13 @@ mod tests {
         ] {
             assert!(of(text), "{text}");
         }
-        for text in ["WD-WCVXA1662LC0", "PACCRCN8112ABC", "12345", "xx1", "1c2d3e4f"] {
+        for text in [
+            "WD-WCVXA1662LC0",
+            "PACCRCN8112ABC",
+            "12345",
+            "xx1",
+            "1c2d3e4f",
+        ] {
             assert!(!of(text), "{text}");
         }
         assert!(!is(&Name::new(Space::WindowsDisk, "0")));

@@ -8,8 +8,8 @@ use super::json::{self, End, Json};
 use super::records::{self, MOST_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
-use super::{embedded, text};
 use super::unread::{Unread, prints};
+use super::{embedded, text};
 
 /// Reads all in `lines` that one of `tools` recognises. The tools whose output it was, each once.
 pub(super) fn read(

@@ -206,7 +206,8 @@ fn largely_one(a: &Thing, b: &Thing) -> bool {
         let len = size(thing)?.known()?.get();
         Some((from, from.checked_add(len)?, len))
     };
-    let (Some((from, to, len)), Some((other_from, other_to, other_len))) = (place(a), place(b)) else {
+    let (Some((from, to, len)), Some((other_from, other_to, other_len))) = (place(a), place(b))
+    else {
         return false;
     };
     let common = to.min(other_to).saturating_sub(from.max(other_from));
@@ -379,7 +380,7 @@ pub(super) fn disks_of_volumes(groups: &mut Groups) {
             Some(disk) => groups.unite(disk, below),
             // Nothing else describes it.
             None => {
-                let title = format!("disk {}", disk.text);
+                let title = format!("disk {}", disk.and_machine().0);
                 groups.call(below, disk, title);
             }
         }

@@ -184,7 +184,9 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             let detail = "the row of a partition ends before its type";
             notes.remark(OddityKind::Truncated, detail, line);
             // Figures before the last one are whole.
-            table.entries.extend(begun(line).map(|entry| (entry, *line)));
+            table
+                .entries
+                .extend(begun(line).map(|entry| (entry, *line)));
             in_rows = true;
         }
     }

@@ -83,7 +83,10 @@ pub(crate) fn from_csv<'t>(
 
 /// `wmic` does not quote `Disk #0, Partition #1`: where there are more cells than names, one that begins with a blank
 /// belongs to the one before, and so does one that is no number in a column of numbers.
-fn without_loose_commas<'r>(row: impl Iterator<Item = &'r str>, names: &[String]) -> Vec<Cow<'r, str>> {
+fn without_loose_commas<'r>(
+    row: impl Iterator<Item = &'r str>,
+    names: &[String],
+) -> Vec<Cow<'r, str>> {
     let mut rest: Vec<&str> = row.take(2 * MOST_FIELDS).collect();
     let mut loose = rest.len().saturating_sub(names.len());
     let mut cells: Vec<Cow<'r, str>> = Vec::with_capacity(names.len());

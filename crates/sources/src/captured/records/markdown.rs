@@ -63,7 +63,9 @@ pub(crate) fn from_markdown<'t>(
     if !known(&record(&names, header)) {
         // Inside such a table, its first row has been asked already.
         let mut above = before.iter().rev().take(2).filter(|line| !line.is_blank());
-        let inside = above.next().is_some_and(|line| is_framed(line) && cells(line).count() == 2);
+        let inside = above
+            .next()
+            .is_some_and(|line| is_framed(line) && cells(line).count() == 2);
         return (names.len() == 2 && !inside).then(|| pairs(lines, known))?;
     }
     let mut records = Vec::new();

@@ -249,7 +249,10 @@ fn banner(section: &Section<'_>, notes: &mut Notes<'_>) {
     let major = section.lines.first().and_then(major);
     let below_rights = |pair: &[Line<'_>]| pair[0].text.contains("(C)");
     let mut pairs = section.lines.windows(2).take(BANNER);
-    if let Some(computer) = pairs.find(|pair| below_rights(pair)).and_then(|pair| computer(&pair[1])) {
+    if let Some(computer) = pairs
+        .find(|pair| below_rights(pair))
+        .and_then(|pair| computer(&pair[1]))
+    {
         notes.speaks(computer);
     }
     notes.focus = Focus {

@@ -232,7 +232,10 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
         let cut = Oddity::at(OddityKind::Truncated, detail, notes.source(&field.line));
         thing.remarks.push(cut);
     }
-    if let Some(size) = record.filled("PartitionSize").and_then(|field| shown_size(field, notes)) {
+    if let Some(size) = record
+        .filled("PartitionSize")
+        .and_then(|field| shown_size(field, notes))
+    {
         thing.size = Some(size);
     }
     if let Some((size, line)) = record.number("Size") {
@@ -263,7 +266,11 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
 
 /// A partition of which the volume is said, and nothing else: `Test-DbaDiskAlignment` of dbatools. Its disk is the one below that.
 fn of_volume(record: &Record<'_>) -> Option<(Thing, Thing)> {
-    let letter = record.filled("Name")?.value.trim_end_matches('\\').to_owned();
+    let letter = record
+        .filled("Name")?
+        .value
+        .trim_end_matches('\\')
+        .to_owned();
     let lettered = matches!(letter.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
     record.filled("StartingOffset").filter(|_| lettered)?;
     let on = Name::new(Space::WindowsVolumeDisk, letter.clone());
