@@ -9,6 +9,8 @@ enum Margin {
     Quote,
     /// `| `, `│`.
     Bar,
+    /// Each line between backticks.
+    Ticks,
     /// `  12  `: each one more than the last.
     Number,
     /// `2024-01-02T03:04:05.123Z `, `[12:34:56] `, `[    1.234567] `.
@@ -17,9 +19,10 @@ enum Margin {
     Journal,
 }
 
-const ALL: [Margin; 5] = [
+const ALL: [Margin; 6] = [
     Margin::Quote,
     Margin::Bar,
+    Margin::Ticks,
     Margin::Number,
     Margin::Stamp,
     Margin::Journal,
@@ -46,6 +49,38 @@ pub(super) fn taken_off(lines: &mut [&str]) {
     }
 }
 
+/// Fewest lines of a list that are the lines of a text.
+const FEWEST_ITEMS: usize = 3;
+
+/// Takes the marks off lists of YAML whose items are the lines of a text: `- 'Name  Offset'`.
+pub(super) fn items_taken_off(lines: &mut [&str]) {
+    let depth = |line: &str| {
+        let text = line.trim_start();
+        let item = text.strip_prefix("- ")?;
+        (!item.starts_with(' ') && !item.is_empty()).then_some(line.len() - text.len())
+    };
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(of_first) = depth(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        let run = lines[at..]
+            .iter()
+            .take_while(|line| depth(line) == Some(of_first))
+            .count();
+        if run >= FEWEST_ITEMS {
+            for line in &mut lines[at..at + run] {
+                let item = &line[of_first + 2..];
+                let item = item.trim_end();
+                let quoted = |sign: char| item.strip_prefix(sign)?.strip_suffix(sign);
+                *line = quoted('\'').or_else(|| quoted('"')).unwrap_or(item);
+            }
+        }
+        at += run;
+    }
+}
+
 /// Fewest lines that are behind the name of a host.
 const FEWEST: usize = 4;
 /// Most hosts of one text.
@@ -53,12 +88,15 @@ const MOST_HOSTS: usize = 256;
 
 /// The host whose name and a colon stand before each line, for each of them: what programs print that ask many.
 pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
-    let of = |line: &'t str| -> Option<&'t str> {
+    let parts = |line: &'t str| -> Option<(&'t str, &'t str)> {
         let text = line.trim_start();
-        let (name, rest) = match text.find([':', '|'])? {
-            at if text[at..].starts_with('|') => (text[..at].trim_end(), &text[at + 1..]),
-            at => (&text[..at], &text[at + 1..]),
+        let colon = text.split_once(':');
+        // Logs of containers have a bar.
+        let bar = || {
+            let (name, rest) = text.split_once(" |")?;
+            Some((name.trim_end(), rest))
         };
+        let (name, rest) = colon.filter(|(name, _)| !name.contains('|')).or_else(bar)?;
         let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.len() <= 63
             && name
@@ -66,9 +104,9 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
                 .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
         // Names of properties have neither.
         let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-');
-        let tells = tells && text[name.len()..].starts_with([':', ' ']);
-        (named && tells && (rest.is_empty() || rest.starts_with(' '))).then_some(name)
+        (named && tells && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest))
     };
+    let of = |line: &'t str| parts(line).map(|(name, _)| name);
     let filled = || lines.iter().filter(|line| !line.trim().is_empty());
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut all = 0_usize;
@@ -89,7 +127,7 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     let often = counts.values().all(|count| *count > 1);
     // The figures of a list that was filtered stand behind one name too, but nothing else does.
     let speaks = filled().any(|line| {
-        let rest = line.split_once([':', '|']).map_or("", |(_, rest)| rest);
+        let rest = parts(line).map_or("", |(_, rest)| rest);
         rest.split_whitespace().nth(1).is_some()
     });
     if with < FEWEST || with * 10 < all * 9 || !often || !speaks {
@@ -105,10 +143,11 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
 
 /// A line without the name of its host.
 pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
-    let rest = line
-        .trim_start()
-        .strip_prefix(host)
-        .and_then(|rest| rest.strip_prefix(':'));
+    let rest = line.trim_start().strip_prefix(host);
+    let rest = rest.and_then(|rest| {
+        rest.strip_prefix(':')
+            .or_else(|| rest.trim_start().strip_prefix('|'))
+    });
     rest.map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
@@ -132,6 +171,7 @@ impl Margin {
             Margin::Quote => with * 2 > all,
             // A table with borders is closed on the other side.
             Margin::Bar => with > 2 && with * 10 >= all * 9 && closed * 2 < with,
+            Margin::Ticks => with > 2 && with * 10 >= all * 9,
             // Rows of a table may be numbered too, and have a figure behind the number. What was said around a listing has none.
             Margin::Number => with > 3 && with * 10 >= all * 7 && bare * 2 > with,
             Margin::Stamp | Margin::Journal => with > 1 && with * 10 >= all * 9,
@@ -159,6 +199,7 @@ impl Margin {
                     _ => rest.strip_prefix(' '),
                 }
             }
+            Margin::Ticks => text.trim_end().strip_prefix('`')?.strip_suffix('`'),
             Margin::Number => {
                 let end = text
                     .find(|c: char| !c.is_ascii_digit())
@@ -323,7 +364,9 @@ mod tests {
                 .collect();
             lines.join("\n")
         };
-        let margins: [&dyn Fn(usize) -> String; 10] = [
+        let ticks: Vec<String> = bare.iter().map(|line| format!("`{line}`")).collect();
+        assert_eq!(off(&ticks.join("\n")), bare);
+        let margins: [&dyn Fn(usize) -> String; 9] = [
             &|_| "> ".to_owned(),
             &|_| "> > ".to_owned(),
             &|_| "| ".to_owned(),
@@ -342,14 +385,28 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_text_stand_in_lists() {
+        let mut lines = vec![
+            "  msg:",
+            "  - a  b",
+            "  - '---  -'",
+            "  - \"c  d\"",
+            "- x",
+            "- y",
+        ];
+        items_taken_off(&mut lines);
+        assert_eq!(lines, ["  msg:", "a  b", "---  -", "c  d", "- x", "- y"]);
+    }
+
+    #[test]
     fn hosts_stand_before_lines() {
         let of = |text: &'static str| hosts(&text.split('\n').collect::<Vec<_>>());
         let text = "db1: a b\ndb2: c d\ndb1:\ndb1: e\ndb2:   f";
         assert_eq!(of(text), Some(vec!["db1", "db2", "db1", "db1", "db2"]));
         assert_eq!(without_host("db2:   f", "db2"), "  f");
-        let text = "c_1  | a b\nc_1  | c\nc_1  |\nc_1  | e";
-        assert_eq!(of(text), Some(vec!["c_1"; 4]));
-        assert_eq!(without_host("c_1  | a b", "c_1"), "a b");
+        let logs = "web_1  | a b\nweb_1  | c\nweb_1  | d\nweb_1  |";
+        assert_eq!(of(logs), Some(vec!["web_1"; 4]));
+        assert_eq!(without_host("web_1  | a b", "web_1"), "a b");
         for text in [
             "a: 1\nb: 2\na: 3\nb: 4",
             "sda1: 63\nsda2: 64\nsda3: 65\nsda4: 66",

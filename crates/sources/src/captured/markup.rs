@@ -36,8 +36,11 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Objects in XML as `Key=value` lines: `wmic … /format:rawxml`, `ConvertTo-Xml`.
 fn objects(text: Cow<'_, str>) -> Cow<'_, str> {
-    let lower = |name: &str| text.contains(name);
-    if !(lower("<PROPERTY ") && lower("<INSTANCE ") || lower("<Property ") && lower("<Object")) {
+    let has = |name: &str| text.contains(name);
+    if has("<MsInfo>") {
+        return Cow::Owned(items(&text));
+    }
+    if !(has("<PROPERTY ") && has("<INSTANCE ") || has("<Property ") && has("<Object")) {
         return text;
     }
     let mut out = String::with_capacity(text.len() / 2);
@@ -82,6 +85,29 @@ fn objects(text: Cow<'_, str>) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// The file that `msinfo32` saves, as its report has it: `Item`, a tab, `Value`.
+fn items(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() / 2);
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let inner = &rest[at + 1..];
+        if let Some(data) = inner.strip_prefix("![CDATA[") {
+            let end = data.find("]]>").unwrap_or(data.len());
+            out.extend(data[..end].chars().filter(|c| *c != '\n'));
+            rest = &data[end..];
+            continue;
+        }
+        let Some(end) = inner.find('>') else { break };
+        match &inner[..end] {
+            "/Item" => out.push('\t'),
+            "/Data" => end_line(&mut out),
+            _ => {}
+        }
+        rest = &inner[end + 1..];
+    }
+    out
 }
 
 /// The value of an attribute of a tag.
@@ -330,6 +356,8 @@ mod tests {
         assert_eq!(plain(table.into()), "\n| Name | Size |\n\n| a b | 5 |\n\nx");
         let xml = "<RESULTS NODE=\"A\"><CIM><INSTANCE CLASSNAME=\"X\"><PROPERTY NAME=\"Index\" TYPE=\"uint32\"><VALUE>1</VALUE>\
                    </PROPERTY><PROPERTY NAME=\"Model\"></PROPERTY></INSTANCE></CIM></RESULTS>";
+        let nfo = "<MsInfo><Data>\n<Item><![CDATA[Size]]></Item>\n<Value><![CDATA[5 bytes]]></Value>\n</Data></MsInfo>";
+        assert_eq!(plain(nfo.into()), "Size\t5 bytes\n");
         assert_eq!(plain(xml.into()), "### host: A\n\nIndex=1\nModel=\n");
         for text in ["a < b & c", "<none>  x", "1 <2> 3", "[b] [/dev/sda]"] {
             assert_eq!(plain(text.into()), text);

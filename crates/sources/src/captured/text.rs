@@ -145,6 +145,7 @@ impl Text {
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
         margin::taken_off(&mut lines);
+        margin::items_taken_off(&mut lines);
         let hosts = margin::hosts(&lines);
         let mut numbers: Vec<usize> = (1..=lines.len()).collect();
         let titles;

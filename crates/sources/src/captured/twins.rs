@@ -57,11 +57,8 @@ impl Twins {
     /// The name that is kept for what is called this by the machine that speaks now.
     pub(crate) fn name(&self, name: Name) -> Name {
         match &self.machine {
-            Some(machine) if !name.space.is_identity() => Name {
-                text: format!("{machine}:{}", name.text).into(),
-                ..name
-            },
-            _ => name,
+            Some(machine) => name.of_machine(machine),
+            None => name,
         }
     }
 
@@ -168,7 +165,7 @@ mod tests {
         assert_eq!(told("DB1.example.org"), (false, "sda".into(), own.clone()));
         let (changed, title, names) = told("db2");
         assert_eq!((changed, title.as_str()), (true, "sda of db2"));
-        assert_eq!(names[0].text, "db2:sda");
+        assert_eq!(names[0].and_machine(), ("sda", Some("db2")));
         // What it carries in itself tells no machine.
         assert_eq!(names[1], own[1]);
         assert_eq!(told("db1"), (true, "sda".into(), own));

@@ -85,15 +85,18 @@ impl Builder<'_> {
         if let Some(id) = self.strangers.get(name) {
             return *id;
         }
-        let title = match name.space {
-            Space::WindowsDisk => format!("disk {}", name.text),
-            Space::EsxiDevice => name.text.to_string(),
+        let (text, machine) = name.and_machine();
+        let mut title = match name.space {
+            Space::WindowsDisk => format!("disk {text}"),
+            Space::EsxiDevice => text.to_owned(),
             // A drive letter.
-            Space::WindowsVolume if name.text.len() == 2 => {
-                format!("volume {}", name.text.to_uppercase())
-            }
-            space => format!("{} {}", space.word(), name.text),
+            Space::WindowsVolume if text.len() == 2 => format!("volume {}", text.to_uppercase()),
+            space => format!("{} {text}", space.word()),
         };
+        if let Some(machine) = machine {
+            title.push_str(" of ");
+            title.push_str(machine);
+        }
         // These start somewhere on a disk that is not even named, not at the beginning of one.
         let kind = match name.space {
             Space::WindowsVolume | Space::WindowsPartition | Space::WmiPartition => {

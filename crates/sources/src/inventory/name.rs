@@ -60,6 +60,9 @@ pub enum Space {
     Uuid,
 }
 
+/// What stands between a machine and the name of its thing.
+const MACHINE: &str = " › ";
+
 impl Space {
     /// True for names that a thing carries in itself. The others say where it is plugged in, so that another thing can
     /// come to bear them.
@@ -138,6 +141,27 @@ impl Name {
         Name {
             space,
             text: Cow::Owned(spelt),
+        }
+    }
+
+    /// The same name of a thing of another machine. Identities tell no machine.
+    #[must_use]
+    pub fn of_machine(self, machine: &str) -> Name {
+        if self.space.is_identity() {
+            return self;
+        }
+        Name {
+            text: Cow::Owned(format!("{machine}{MACHINE}{}", self.text)),
+            ..self
+        }
+    }
+
+    /// The name without its machine, and the machine.
+    #[must_use]
+    pub fn and_machine(&self) -> (&str, Option<&str>) {
+        match self.text.split_once(MACHINE) {
+            Some((machine, text)) => (text, Some(machine)),
+            None => (&self.text, None),
         }
     }
 

@@ -380,7 +380,7 @@ pub(super) fn disks_of_volumes(groups: &mut Groups) {
             Some(disk) => groups.unite(disk, below),
             // Nothing else describes it.
             None => {
-                let title = format!("disk {}", disk.text);
+                let title = format!("disk {}", disk.and_machine().0);
                 groups.call(below, disk, title);
             }
         }

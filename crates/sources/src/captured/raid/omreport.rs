@@ -19,6 +19,7 @@ pub(crate) static TOOL: Tool = Tool {
     platform: "raid",
     commands: &[
         "omreport storage vdisk controller=N",
+        "omreport storage vdisk controller=N -fmt ssv",
         "racadm storage get vdisks -o",
         "racadm get -t json -f FILE (server configuration profile)",
     ],
@@ -42,6 +43,7 @@ pub(crate) static TOOL: Tool = Tool {
             begins: |lines| {
                 let text = lines[0].text.trim();
                 is_excerpt(lines)
+                    || columns(text).is_some()
                     || text.starts_with("List of")
                     || text.contains(" on Controller ")
                     || idrac_disk(text).is_some()
@@ -112,7 +114,16 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let controller = word.and_then(|word| number::leading(word.get(11..)?));
     let controller = controller.unwrap_or(0);
     let mut volume: Option<Volume<'_>> = None;
+    let mut names: Vec<&str> = Vec::new();
     for line in section.lines {
+        if let Some(columns) = columns(line.text) {
+            names = columns;
+            continue;
+        }
+        if !names.is_empty() && line.text.contains(';') {
+            row(&names, line, controller, notes);
+            continue;
+        }
         let begun = idrac_disk(line.text).or_else(|| match field(line) {
             Some(("ID", value)) => value.parse().ok(),
             _ => None,
@@ -135,6 +146,34 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     if let Some(volume) = volume {
         volume.finish(notes);
     }
+}
+
+/// The names in the first line of `-fmt ssv`.
+fn columns(text: &str) -> Option<Vec<&str>> {
+    let names = text.split(';').take(MOST_COLUMNS).map(str::trim);
+    (text.starts_with("ID;") && text.contains("Stripe Element Size")).then(|| names.collect())
+}
+
+/// Most columns of such a table.
+const MOST_COLUMNS: usize = 64;
+
+/// One virtual disk of it.
+fn row<'t>(names: &[&str], line: &Line<'t>, controller: u64, notes: &mut Notes<'_>) {
+    let values: Vec<&str> = line
+        .text
+        .split(';')
+        .take(MOST_COLUMNS)
+        .map(str::trim)
+        .collect();
+    let Some(number) = values.first().and_then(|id| id.parse::<u64>().ok()) else {
+        return;
+    };
+    let name = format!("c{controller}/v{number}");
+    let mut volume = Volume::new(name.clone(), name);
+    for (key, value) in names.iter().zip(values).skip(1) {
+        property(&mut volume, key, value, line, notes);
+    }
+    volume.finish(notes);
 }
 
 fn property<'t>(

@@ -1,10 +1,8 @@
-//! Lines as the tools printed them, where something on their way took them apart: automation put them into a list of YAML, a
-//! page into the cells of a table, `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
+//! Lines as the tools printed them, where something on their way took them apart: a page put them into the cells of a table, `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
 
 mod cells;
 mod files;
 mod names;
-mod yaml;
 
 use std::borrow::Cow;
 
@@ -13,17 +11,13 @@ pub(super) type Numbered<'t> = (u64, Cow<'t, str>);
 
 /// True where one of these lines tells of something that was taken apart.
 pub(super) fn is_needed(lines: &[&str]) -> bool {
-    lines.iter().any(|line| {
-        yaml::opens(line).is_some()
-            || cells::is_heading(line)
-            || line.contains("/sys/")
-            || names::is_asked(line)
-    })
+    lines
+        .iter()
+        .any(|line| cells::is_heading(line) || line.contains("/sys/") || names::is_asked(line))
 }
 
 /// The lines as they were printed. Those in which nothing was taken apart stay what they are.
 pub(super) fn restored(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
-    let lines = yaml::unwrapped(lines);
     let lines = cells::aligned(lines);
     let lines = files::joined(lines);
     names::added(lines)

@@ -262,7 +262,9 @@ fn filesystem(section: &Section<'_>, format: &'static str, notes: &mut Notes<'_>
             Key::SectorSize,
             notes.said(&line, Value::Bytes(sector.bytes())),
         );
+        // They stand above it; where they were left out, something else is there.
         let sectors = fields.get(1 + versions.len());
+        let sectors = sectors.filter(|field| field.line.number < line.number);
         let sectors = sectors.and_then(|field| Some((field.count()?, field.line)));
         if let Some((count, line)) = sectors
             && let Some(size) = sector.bytes().checked_mul(count)
@@ -271,8 +273,13 @@ fn filesystem(section: &Section<'_>, format: &'static str, notes: &mut Notes<'_>
             thing.set(Key::ClaimedSize, notes.said(&line, Value::Bytes(size)));
         }
     }
-    if let (Some((sector, _)), Some((cluster, line))) = (unit(sizes.sector), unit(sizes.cluster)) {
-        let count = |index: usize| fields.get(1 + versions.len() + index)?.count();
+    if let (Some((sector, below)), Some((cluster, line))) =
+        (unit(sizes.sector), unit(sizes.cluster))
+    {
+        let count = |index: usize| {
+            let field = fields.get(1 + versions.len() + index)?;
+            (field.line.number < below.number).then(|| field.count())?
+        };
         let clusters = fields.get(2 + versions.len()).map(|field| field.line);
         // Less than a cluster is left over at the end.
         if let (Some(sectors), Some(claimed)) = (count(0), count(1))

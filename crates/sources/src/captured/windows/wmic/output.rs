@@ -160,6 +160,7 @@ fn rows<'t>(
     found: &mut Vec<Record<'t>>,
 ) -> usize {
     let mut after_blank = false;
+    let mut last: Option<&Line<'_>> = None;
     for (index, line) in lines.iter().enumerate().skip(1) {
         if line.is_blank() {
             if after_blank {
@@ -172,15 +173,21 @@ fn rows<'t>(
             return index;
         }
         let record = row(line, columns);
-        // What follows after a blank line is a row only if it looks like one.
+        // What follows after a blank line is a row only if it looks like one, and what begins as no row above it does is none.
         let has_number = || line.text.split_whitespace().any(is_number);
-        if after_blank && (is_shifted(&record) || !has_number()) {
+        let other = || last.is_some_and(|last| first_word(last) != first_word(line));
+        if (after_blank || other()) && (is_shifted(&record) || !has_number()) {
             return index;
         }
         found.push(record);
+        last = Some(line);
         after_blank = false;
     }
     lines.len()
+}
+
+fn first_word<'t>(line: &Line<'t>) -> Option<&'t str> {
+    line.text.split_whitespace().next()
 }
 
 fn is_number(word: &str) -> bool {
@@ -312,6 +319,10 @@ mod tests {
         assert_eq!(starts(apart), ["1048576", "32256"]);
         let shifted = "Name    StartingOffset  Size\nDisk #0, Partition #0   32256   73394625024\n";
         assert_eq!(starts(shifted), ["32256"]);
+        let prose = "Name                   StartingOffset\nDisk #0, Partition #0  1048576\nlooks good to me\n";
+        assert_eq!(starts(prose), ["1048576"]);
+        let text = Text::new(prose.as_bytes(), false);
+        assert_eq!(records(&text.lines()).len(), 1);
         let wide = "Name               StartingOffset\n磁盘 #0，分区 #0   1048576\n磁盘 #1，分区 #0   32256\n";
         assert_eq!(starts(wide), ["1048576", "32256"]);
         let line = |text| Line { number: 1, text };
