@@ -1,6 +1,9 @@
 //! `straddle fix` on filesystems, LUKS and ZFS: what is made on the wrong grid by the real tools is put right by the script, and
 //! `--verify` and `check` find every promise kept.
 
+#[path = "fix_in_use/ways.rs"]
+#[allow(dead_code, reason = "the ways of devices are tried in another program")]
+mod in_use;
 #[path = "fix_formats/luks.rs"]
 mod luks;
 #[path = "fix_formats/pools.rs"]

@@ -1,4 +1,5 @@
-//! Scripts for what is in use, by every name and in every namespace: each refuses, and not one byte is written.
+//! Scripts for what is in use, by every name and in every namespace: each refuses, and not one byte is written. So does `bench`, of a
+//! device.
 //!
 //! Arrays, device-mapper and what else needs another kernel are in the lab (`tests/lab/cases/fix-in-use.sh`).
 
@@ -10,33 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::straddle;
-use ways::{Of, WAYS, Way};
-
-/// What ways call; what is given to `later` is done at the end, the last first.
-const FUNCTIONS: &str = r#"
-set -eu
-ends=:
-later() { ends="$*; $ends"; }
-attach() { DEVICE=$(losetup --find --show "$@"); later losetup --detach "$DEVICE"; }
-node() { mknod "$2" b $(stat -L -c '0x%t 0x%T' "$1"); }
-# hold HOW FILE: a process that has it open
-hold() { eval "sleep 600 $1 \"\$2\" &"; later kill $!; until [ "$(readlink "/proc/$!/exe")" = "$(readlink -f "$(command -v sleep)")" ]; do sleep 0.02; done; }
-# elsewhere LINES [HOW FILE]: in a mount namespace of its own
-elsewhere() {
-    touch "$T/file"
-    unshare --mount --propagation private sh -c "$1; touch $T/there; exec sleep 600 ${2:-} ${3:-}" &
-    later "kill $!; wait $! || :"
-    until [ -e "$T/there" ] && [ "$(readlink "/proc/$!/exe")" = "$(readlink -f "$(command -v sleep)")" ]; do sleep 0.02; done
-}
-# What must not change.
-bytes() { cat "$IMG"; }
-# swap_to DEVICE: the fifth partition. A kernel short of memory does write to it, behind the page of its header.
-swap_to() {
-    swapon "$1"
-    bytes() { head -c $(((190034 + 8) * 512)) "$IMG"; tail -c +$(((190034 + 100000) * 512 + 1)) "$IMG"; }
-}
-mkdir "$T/m" "$T/m2"
-"#;
+use ways::{Of, WAYS, Way, tried};
 
 /// Partitions off the boundary: 1 ext4, 2 LUKS, 3 XFS, 4 ext4 in small blocks, 5 empty.
 const DISK: &str = r"
@@ -72,6 +47,7 @@ const KINDS: &[Kind] = &[
 fn shell(folder: &Path, lines: &str) -> Output {
     let mut command = Command::new("bash");
     command.args(["-c", lines]).current_dir(folder);
+    command.env("STRADDLE", env!("CARGO_BIN_EXE_straddle"));
     command.output().expect("bash")
 }
 
@@ -94,24 +70,6 @@ fn script(folder: &Path, kind: &Kind, target: &str) -> String {
     let name = format!("{}.sh", kind.tool);
     fs::write(folder.join(&name), run.stdout).expect("writable");
     name
-}
-
-/// Lines that run scripts while the way is on, each with what it said and whether the disk's bytes are what they were.
-fn tried(way: &Way, scripts: &[String], set_up: &str) -> String {
-    let scripts = scripts.join(" ");
-    format!(
-        "{set_up}
-{FUNCTIONS}
-         trap 'set +e; eval \"$ends\" > /dev/null 2>&1' EXIT
-         {make}
-         sync; before=$(bytes | sha256sum)
-         for script in {scripts}; do
-             status=0; LUKS_KEY_FILE=key dash $script --yes > said 2>&1 || status=$?
-             [ $status = 2 ] && grep -q '^refused, nothing was written: .*\\(mounted\\|open\\|attached\\|part of\\|used for\\|holds\\|stands on\\|a device of\\|Device or resource busy\\)' said || {{ echo \"$script: $status\"; cat said; }}
-         done
-         sync; [ \"$(bytes | sha256sum)\" = \"$before\" ] || echo 'it was written to'",
-        make = way.make,
-    )
 }
 
 /// Loop devices over the disk of a way, and another one; given back however the test ends.
@@ -139,8 +97,36 @@ impl Drop for Loops {
     }
 }
 
-/// Scripts for one disk, tried against every way: none of them writes, so that each finds it as the one before.
-fn run_all(of: Of, least: usize) {
+/// Scripts tried against the ways of an image or of a device that `fit`: none of them writes, so that each finds it as the one before.
+/// Gives how often one was tried.
+#[track_caller]
+fn try_all(
+    folder: &Path,
+    set_up: &str,
+    scripts: &[(u32, String)],
+    fit: impl Fn(&Way) -> bool,
+) -> usize {
+    let mut failed = Vec::new();
+    let mut tries = 0;
+    for (index, way) in WAYS.iter().filter(|way| fit(way)).enumerate() {
+        let concerned = scripts
+            .iter()
+            .filter(|(partition, _)| *partition == 0 || way.partitions.contains(partition));
+        let concerned: Vec<String> = concerned.map(|(_, name)| name.clone()).collect();
+        tries += concerned.len();
+        let set_up = format!("{set_up}; T=$PWD/t{index}; mkdir $T");
+        let output = shell(folder, &tried(way, &concerned, &set_up));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() || !said.is_empty() {
+            failed.push(format!("{}\n{said}{errors}{:?}", way.make, output.status));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n---\n"));
+    tries
+}
+
+fn partitions_of(of: Of) -> usize {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
     sh(folder, &format!("set -eu\n{DISK}"));
@@ -160,30 +146,39 @@ fn run_all(of: Of, least: usize) {
             (kind.partition, script(folder, kind, &target))
         })
         .collect();
-    let mut failed = Vec::new();
-    let mut tries = 0;
-    for (index, way) in WAYS.iter().filter(|way| way.of == of).enumerate() {
-        let concerned = scripts
-            .iter()
-            .filter(|(partition, _)| *partition == 0 || way.partitions.contains(partition));
-        let concerned: Vec<String> = concerned.map(|(_, name)| name.clone()).collect();
-        tries += concerned.len();
-        let set_up = format!("{set_up}; T=$PWD/t{index}; mkdir $T");
-        let output = shell(folder, &tried(way, &concerned, &set_up));
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        if !output.status.success() || !said.is_empty() {
-            failed.push(format!("{}\n{said}{errors}{:?}", way.make, output.status));
-        }
-    }
-    assert!(tries >= least, "{tries}");
-    assert!(failed.is_empty(), "{}", failed.join("\n---\n"));
+    try_all(folder, &set_up, &scripts, |way| way.of == of)
 }
 
-/// One after the other: both take the next free loop device.
+/// A script that writes another file is for a disk at rest, too: what a running guest has written by halves would be in the new one.
+fn virtual_disks() -> usize {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    let lines = "truncate -s 64M raw.img; printf 'label: dos\\nstart=63,type=83\\n' | sfdisk -q raw.img; qemu-img convert -f raw -O vdi raw.img disk.img";
+    sh(folder, lines);
+    let kind = Kind {
+        tool: "qemu-img",
+        partition: 0,
+        flags: &[],
+    };
+    let scripts = [(0, script(folder, &kind, "disk.img"))];
+    // There is no filesystem at a place of this file.
+    let fits = |way: &Way| way.of == Of::Image && !way.make.contains("noload");
+    let tries = try_all(folder, "IMG=$PWD/disk.img", &scripts, fits);
+    let left = sh(folder, "ls -A | grep -v -E '^(t[0-9]+|said)$'");
+    assert_eq!(left, "disk.img\nqemu-img.sh\nraw.img\n");
+    tries
+}
+
+/// One after the other: all take the next free loop device.
 #[test]
 fn what_is_in_use_is_refused() {
     assert!(WAYS.len() >= 45);
-    run_all(Of::Image, 20 * KINDS.len());
-    run_all(Of::Device, 25 * 4);
+    let tries = [
+        partitions_of(Of::Image),
+        partitions_of(Of::Device),
+        virtual_disks(),
+    ];
+    assert!(tries[0] >= 20 * KINDS.len(), "{tries:?}");
+    assert!(tries[1] >= 25 * 4, "{tries:?}");
+    assert!(tries[2] >= 18, "{tries:?}");
 }

@@ -191,6 +191,8 @@ fn standard_input_is_read_as_captured_text() {
         "{}",
         said(&output)
     );
+    // What came through a pipe is gone: no command could read it again.
+    assert!(!said(&output).contains("straddle fix"), "{}", said(&output));
     let output = straddle(folder.path(), &["check", "-"], "hello\n");
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);

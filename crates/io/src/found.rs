@@ -28,10 +28,15 @@ impl Found {
     /// # Errors
     /// [`OpenError::Os`] when there is nothing, or the way to it is barred.
     pub fn look(path: &Path) -> Result<Found, OpenError> {
-        look(path).map_err(|source| OpenError::Os {
-            path: path.to_owned(),
-            source,
-        })
+        found(path, Links::Followed)
+    }
+
+    /// Looks at what is at `path` itself: a symbolic link is only that.
+    ///
+    /// # Errors
+    /// [`OpenError::Os`] when there is nothing, or the way to it is barred.
+    pub fn look_no_further(path: &Path) -> Result<Found, OpenError> {
+        found(path, Links::Kept)
     }
 
     /// The path as it was given.
@@ -127,12 +132,26 @@ impl Found {
     }
 }
 
+/// What becomes of a symbolic link at the end of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Kept,
+}
+
+fn found(path: &Path, links: Links) -> Result<Found, OpenError> {
+    look(path, links).map_err(|source| OpenError::Os {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// Opens the regular file at `path` for reading.
 ///
 /// # Errors
 /// Those of the system; [`io::ErrorKind::InvalidInput`] for what is no regular file, which is not opened.
 pub fn regular(path: &Path) -> io::Result<File> {
-    let found = look(path)?;
+    let found = look(path, Links::Followed)?;
     if !found.metadata.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -143,9 +162,11 @@ pub fn regular(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(target_os = "linux")]
-fn look(path: &Path) -> io::Result<Found> {
+fn look(path: &Path, links: Links) -> io::Result<Found> {
     use rustix::fs::{Mode, OFlags};
-    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+    flags.set(OFlags::NOFOLLOW, links == Links::Kept);
+    let handle = rustix::fs::open(path, flags, Mode::empty())?;
     let handle = File::from(handle);
     Ok(Found {
         path: path.to_owned(),
@@ -155,10 +176,13 @@ fn look(path: &Path) -> io::Result<Found> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn look(path: &Path) -> io::Result<Found> {
+fn look(path: &Path, links: Links) -> io::Result<Found> {
     Ok(Found {
         path: path.to_owned(),
-        metadata: std::fs::metadata(path)?,
+        metadata: match links {
+            Links::Followed => std::fs::metadata(path)?,
+            Links::Kept => std::fs::symlink_metadata(path)?,
+        },
     })
 }
 
@@ -245,6 +269,8 @@ pub(crate) fn describe(file_type: FileType) -> &'static str {
 pub(crate) fn describe(file_type: FileType) -> &'static str {
     if file_type.is_dir() {
         "a directory"
+    } else if file_type.is_symlink() {
+        "a symbolic link"
     } else {
         "not a regular file"
     }
@@ -253,6 +279,7 @@ pub(crate) fn describe(file_type: FileType) -> &'static str {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::ReadAt;
 
     #[test]
     fn what_was_looked_at_is_opened_whatever_has_its_name() {
@@ -266,8 +293,23 @@ mod tests {
         assert_eq!(target.path(), path);
         assert_eq!(target.real_path(), Some(&*dir.path().join("moved")));
         let mut bytes = [0; 9];
-        let read = crate::ReadAt::read_at(&target, Bytes::ZERO, &mut bytes).expect("reads");
+        let read = target.read_at(Bytes::ZERO, &mut bytes).expect("reads");
         assert_eq!(&bytes[..read], b"looked at");
+    }
+
+    #[test]
+    fn a_link_that_has_taken_the_place_of_what_was_listed_is_not_followed() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (path, secret) = (dir.path().join("listed"), dir.path().join("secret"));
+        std::fs::write(&secret, b"of somebody else").expect("write");
+        std::os::unix::fs::symlink(&secret, &path).expect("a link");
+        let error = Target::open_listed(&path).expect_err("a link");
+        assert!(error.to_string().contains("is a symbolic link"), "{error}");
+        assert_eq!(Target::open(&path).expect("it was named").size().get(), 16);
+        assert_eq!(
+            Target::open_listed(&secret).expect("a file").size().get(),
+            16
+        );
     }
 
     #[test]

@@ -62,6 +62,15 @@ impl Target {
         Found::look(path)?.open()
     }
 
+    /// The same for what was found in a listed folder, where symbolic links are left alone: one that has taken the place of what was listed
+    /// is not followed.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`]; [`OpenError::WrongType`] for a symbolic link.
+    pub fn open_listed(path: &Path) -> Result<Target, OpenError> {
+        Found::look_no_further(path)?.open()
+    }
+
     pub(crate) fn new(path: PathBuf, file: File, kind: TargetKind, size: Bytes) -> Target {
         let target = Target {
             path,

@@ -266,6 +266,32 @@ mod tests {
     }
 
     #[test]
+    fn no_physical_sector_is_assumed_to_be_shorter_than_a_logical_one() {
+        for (logical, physical, reason) in [
+            (512, 4096, ASSUMED_PHYSICAL),
+            (4096, 4096, ASSUMED_PHYSICAL_OF_4KN),
+            (8192, 8192, ASSUMED_PHYSICAL_OF_4KN),
+        ] {
+            let mut layer = Layer::new(LayerKind::Device, "sda");
+            let unit = Unit::new(logical).expect("a sector");
+            layer.add_grid(
+                GridRole::LogicalSector,
+                Fact::derived(Grid::new(unit), "said"),
+            );
+            let mut stack = Stack::new();
+            let id = stack.push(layer);
+            assume_sectors(&mut stack, id);
+            let grid = stack
+                .layer(id)
+                .grid(GridRole::PhysicalSector)
+                .expect("assumed");
+            assert_eq!(grid.value.unit().get(), physical);
+            let expected = Fact::assumed((), reason).source;
+            assert_eq!(grid.source, expected);
+        }
+    }
+
+    #[test]
     fn a_flag_wins_over_an_assumption_and_overrides_nothing() {
         let overrides = Overrides {
             physical_sector: Unit::new(512)

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ways::way;
-use super::{kept, looks_like, planned, run, sh, shown, words};
+use super::{in_use, kept, looks_like, planned, run, sh, shown, words};
 
 /// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
 struct Daemon {
@@ -209,5 +209,38 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
     let (_, snapshots) = zfs(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name"]);
     assert!(!snapshots.contains(name), "{snapshots}");
+    destroy(name);
+}
+
+/// The ways to be in use that are no matter of what the image holds.
+#[test]
+fn a_pool_whose_member_is_in_use_is_left_alone() {
+    let _daemon = Daemon::start();
+    let name = "straddlefix6";
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    pool(folder, name, "$PWD/disk.img", &["disk.img"]);
+    planned(folder, &way("a pool", &[], "zpool", &[]), &["disk.img"]);
+    let fit = |way: &&in_use::Way| way.of == in_use::Of::Image && !way.make.contains("noload");
+    let ways: Vec<_> = in_use::WAYS.iter().filter(fit).collect();
+    assert!(ways.len() >= 18, "{}", ways.len());
+    for (index, way) in ways.into_iter().enumerate() {
+        let set_up = format!("IMG=$PWD/disk.img; T=$PWD/t{index}; mkdir $T");
+        let lines = in_use::tried(way, &["fix.sh".to_owned()], &set_up);
+        let output = Command::new("bash")
+            .args(["-c", &lines])
+            .current_dir(folder)
+            .output()
+            .expect("bash");
+        let said = format!("{}{}", words(&output), output.status);
+        assert!(
+            output.status.success() && output.stdout.is_empty(),
+            "{}: {said}",
+            way.make
+        );
+        assert!(!zfs(&["zpool", "list", name]).0, "{}: imported", way.make);
+    }
+    let sum = sh(folder, "seq 1 99999 | cksum");
+    assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
     destroy(name);
 }

@@ -17,6 +17,59 @@ pub(crate) struct Way {
     pub(crate) partitions: &'static [u32],
 }
 
+/// What ways call; what is given to `later` is done at the end, the last first.
+const FUNCTIONS: &str = r#"
+set -eu
+ends=:
+later() { ends="$*; $ends"; }
+attach() { DEVICE=$(losetup --find --show "$@"); later losetup --detach "$DEVICE"; }
+node() { mknod "$2" b $(stat -L -c '0x%t 0x%T' "$1"); }
+# hold HOW FILE: a process that has it open
+hold() { eval "sleep 600 $1 \"\$2\" &"; later kill $!; until [ "$(readlink "/proc/$!/exe")" = "$(readlink -f "$(command -v sleep)")" ]; do sleep 0.02; done; }
+# elsewhere LINES [HOW FILE]: in a mount namespace of its own
+elsewhere() {
+    touch "$T/file"
+    unshare --mount --propagation private sh -c "$1; touch $T/there; exec sleep 600 ${2:-} ${3:-}" &
+    later "kill $!; wait $! || :"
+    until [ -e "$T/there" ] && [ "$(readlink "/proc/$!/exe")" = "$(readlink -f "$(command -v sleep)")" ]; do sleep 0.02; done
+}
+# What must not change.
+bytes() { cat "$IMG"; }
+# swap_to DEVICE: the fifth partition. A kernel short of memory does write to it, behind the page of its header.
+swap_to() {
+    swapon "$1"
+    bytes() { head -c $(((190034 + 8) * 512)) "$IMG"; tail -c +$(((190034 + 100000) * 512 + 1)) "$IMG"; }
+}
+mkdir "$T/m" "$T/m2"
+"#;
+
+/// Lines that run scripts while the way is on, each with what it said and whether the disk's bytes are what they were. With `$D`, a
+/// device, `bench` is given all of it, whatever is on it.
+pub(crate) fn tried(way: &Way, scripts: &[String], set_up: &str) -> String {
+    let scripts = scripts.join(" ");
+    let bench = match way.of {
+        Of::Image => "",
+        Of::Device => {
+            "status=0; \"$STRADDLE\" bench --destroy-data $D --yes-destroy ${D##*/} --overwrite-signatures --rw write --size 1M > said 2>&1 || status=$?
+             [ $status = 2 ] && grep -q ' is in use: .*nothing was written' said || { echo \"bench: $status\"; cat said; }"
+        }
+    };
+    format!(
+        "{set_up}
+{FUNCTIONS}
+         trap 'set +e; eval \"$ends\" > /dev/null 2>&1' EXIT
+         {make}
+         sync; before=$(bytes | sha256sum)
+         for script in {scripts}; do
+             status=0; LUKS_KEY_FILE=key dash $script --yes > said 2>&1 || status=$?
+             [ $status = 2 ] && grep -q '^refused, nothing was written: .*\\(mounted\\|open\\|attached\\|part of\\|used for\\|holds\\|stands on\\|a device of\\|Device or resource busy\\)' said || {{ echo \"$script: $status\"; cat said; }}
+         done
+         {bench}
+         sync; [ \"$(bytes | sha256sum)\" = \"$before\" ] || echo 'it was written to'",
+        make = way.make,
+    )
+}
+
 const ALL: &[u32] = &[1, 2, 3, 4];
 const FIRST: &[u32] = &[1];
 const NONE: &[u32] = &[];

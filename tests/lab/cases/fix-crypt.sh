@@ -29,8 +29,9 @@ put_right() {
     quiet wipefs -a "$2"
 }
 
-disks 4 dev_size_mb=24 physblk_exp=3
-put_right "sectors of 512 bytes on one of 4,096" "${DISKS[3]}" 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 512
+# Long enough that what cryptsetup reads and writes of headers is little beside it.
+disks 4 dev_size_mb=48 physblk_exp=3
+put_right "sectors of 512 bytes on one of 4,096" "${DISKS[3]}" $((32 << 20)) --type luks2 --pbkdf pbkdf2 --sector-size 512
 quiet mdadm --create /dev/md0 --run --level=5 --raid-devices=3 --chunk=64 --assume-clean --bitmap=none --data-offset=1024K "${DISKS[@]:0:3}"
 put_right "a payload inside a stripe unit" /dev/md0 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 4096 --offset 32776
 put_right "LUKS1, a payload inside a stripe unit" /dev/md0 8388608 --type luks1 --align-payload 4104

@@ -96,7 +96,9 @@ quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 1k /dev/sda
 quiet pvcreate -q --dataalignment 1m /dev/sdb /dev/sdc
 quiet vgcreate -q -s 1m vg /dev/sd[abc]
 lv a -l 2; lv s -i 3 -I 64k -l 6
+stands_on=/dev/sda
 set_right /dev/mapper/vg-s
+stands_on=
 gone /dev/sd[abc]
 
 echo "== a disk: 1 MiB and 1 KiB, moved to another disk while a volume is open"

@@ -1,6 +1,6 @@
 # What the cases about `straddle fix` share: `. "$LAB/fix.sh"` after the library.
 
-need jq=jq cmp=diffutils
+need jq=jq cmp=diffutils strace=strace
 ways=0
 # Filesystems on what is made again are not in question.
 only=partitions,array,volume-group
@@ -9,7 +9,7 @@ only=partitions,array,volume-group
 fill() {
     quiet dd if=/tmp/noise of="$1" bs=64K iflag=count_bytes count="$2" conv=fsync
 }
-head -c 32M /dev/urandom > /tmp/noise
+head -c 33M /dev/urandom > /tmp/noise
 
 # sum DEVICE BYTES: of what it holds.
 sum() {
@@ -28,8 +28,33 @@ planned() {
 carried_out() {
     straddle fix --only "$only" --script "$1" "$2" > /tmp/fix.script
     quiet sh /tmp/fix.script
-    quiet sh /tmp/fix.script --yes
-    rm -rf straddle-fix.*
+    mkdir /tmp/calls
+    quiet strace -f -ff -y -s 0 -e trace=read,pread64,write,pwrite64,copy_file_range -o /tmp/calls/of sh /tmp/fix.script --yes
+    priced "$2"
+    rm -rf straddle-fix.* /tmp/calls
+}
+
+# priced TARGET: what was read and written of it, or of what it stands on where that is `stands_on`, and of the script's folder, in the calls
+# that were recorded, is what the plan says, but for a twentieth.
+stands_on=
+priced() {
+    awk -v target="$(readlink -f "${stands_on:-$1}")" -v said="$(jq -r '"\(.effort.read) \(.effort.written)"' /tmp/plan.json)" '
+        {
+            call = $0; sub(/\(.*/, "", call)
+            file = $0; sub(/^[^<]*</, "", file); sub(/>.*/, "", file)
+            bytes = $0; if (!sub(/.*\) += /, "", bytes) || bytes + 0 <= 0) next
+            # Programs that look at all disks read a little of the target.
+            if (file != target && index(file, "/tmp/straddle-fix.") != 1) next
+            if (call != "write" && call != "pwrite64") read += bytes
+            if (call != "read" && call != "pread64") written += bytes
+        }
+        END {
+            split(said, plan, " ")
+            off = read / plan[1]; if (off < 0.95 || off > 1.05) bad = bad " read " read " for " plan[1]
+            off = written / plan[2]; if (off < 0.95 || off > 1.05) bad = bad " written " written " for " plan[2]
+            print "read and written:", bad ? bad : "as the plan says"
+            exit bad != ""
+        }' /tmp/calls/*
 }
 
 # kept TARGET: the plan's promises, by `fix --verify` and by `check`.

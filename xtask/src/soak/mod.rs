@@ -60,6 +60,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "lab",
+        what: "every case under a kernel with arrays and device-mapper, those that take too long for every commit, too",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "lab",
+            filter: "every_case_holds",
+        }),
+    },
+    Soak {
         name: "scale",
         what: "every capture at 1 MB and 4 MB: instructions, seconds, length of the report",
         how: How::Test(Test {

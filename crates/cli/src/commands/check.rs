@@ -377,7 +377,11 @@ impl Checker {
     }
 
     fn path(&self, path: &Path, origin: Origin) -> anyhow::Result<Option<Stack>> {
-        self.looked_at(path, Target::open(path), origin)
+        let target = match origin {
+            Origin::Named => Target::open(path),
+            Origin::Listed => Target::open_listed(path),
+        };
+        self.looked_at(path, target, origin)
     }
 
     /// Whatever it is: captured text, or [`Self::opened`].

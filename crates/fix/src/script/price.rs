@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, Map};
 use straddle_stack::{LayerKind, Stack};
 
 use super::Tool;
@@ -87,12 +87,28 @@ pub(crate) fn of(stack: &Stack, change: &Change, how: How) -> Traffic {
         }
         // Converted, and compared with the old one.
         (How::Copy { .. }, _) => Traffic::times(bytes, 3, 1).in_room(bytes),
+        (How::Move { .. }, Change::EncryptionSector(sector)) => {
+            let map = &stack.layer(sector.layer).map;
+            let start = match map {
+                Map::Linear { start } => *start,
+                _ => Bytes::ZERO,
+            };
+            Traffic::times(bytes, 1, 1).and(luks_header(start))
+        }
         (How::Move { .. }, _) => Traffic::times(bytes, 1, 1),
         // As a stream, made twice to compare it.
         (How::Restore { .. }, Change::Pool(_)) => Traffic::times(bytes, 4, 2).in_room(bytes),
-        // Copied and compared, away and back.
+        // Copied and compared, away and back, as all that is restored.
+        (How::Restore { .. }, Change::Payload(payload)) => Traffic::times(bytes, 6, 2)
+            .in_room(bytes)
+            .and(luks_header(payload.from.start())),
         (How::Restore { .. }, _) => Traffic::times(bytes, 6, 2).in_room(bytes),
     }
+}
+
+/// A LUKS header that is kept in a file; cryptsetup then writes over all of it, or, for old and new keys, over its key slots.
+fn luks_header(len: Bytes) -> Traffic {
+    Traffic::times(len, 1, 2).in_room(len)
 }
 
 fn doubled(bytes: Bytes) -> Bytes {

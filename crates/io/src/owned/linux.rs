@@ -89,8 +89,7 @@ impl Place {
             Ok(folder) => folder,
             Err(error) => return self.empty(file, mark, error),
         };
-        let moved = move_without_replacing(&self.directory, &self.name, &folder.fd, ASIDE);
-        let removal = match moved {
+        let removal = match self.move_into(&folder) {
             Ok(()) => self.judge(file, mark, &folder),
             Err(Errno::NOENT) => Removal::Gone,
             Err(error) => self.empty(file, mark, error.into()),
@@ -100,8 +99,12 @@ impl Place {
         removal
     }
 
+    pub(super) fn move_into(&self, folder: &Folder) -> Result<(), Errno> {
+        move_without_replacing(&self.directory, &self.name, &folder.fd, ASIDE)
+    }
+
     /// A fresh folder beside the name that nobody else may enter.
-    fn private_folder(&self) -> io::Result<Folder> {
+    pub(super) fn private_folder(&self) -> io::Result<Folder> {
         let name = OsString::from(format!(".straddle-{}", Token::random()?));
         rustix::fs::mkdirat(&self.directory, &name, PRIVATE)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -122,7 +125,7 @@ impl Place {
     }
 
     /// What was moved into the folder is deleted when it is ours, and moved back when it is not.
-    fn judge(&self, file: &File, mark: &Mark, folder: &Folder) -> Removal {
+    pub(super) fn judge(&self, file: &File, mark: &Mark, folder: &Folder) -> Removal {
         let is_ours = leads_to(&folder.fd, OsStr::new(ASIDE), file);
         let has_mark = mark.is_in(file);
         let (why, error) = match (is_ours, has_mark) {
@@ -160,7 +163,7 @@ impl Place {
 }
 
 /// The folder in which names are compared.
-struct Folder {
+pub(super) struct Folder {
     fd: OwnedFd,
     name: OsString,
 }

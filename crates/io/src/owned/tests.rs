@@ -223,4 +223,26 @@ mod on_linux {
         assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
         assert_eq!(names(directory.path()), ["aside", "file"]);
     }
+
+    #[test]
+    fn a_stranger_whose_name_was_taken_meanwhile_is_kept_and_named() {
+        let (directory, path, mark, owned) = made();
+        fs::rename(&path, directory.path().join("aside")).expect("renames");
+        fs::write(&path, "a stranger's").expect("writes");
+        let place = linux::Place::of(&path).expect("there");
+        let folder = place.private_folder().expect("a folder");
+        place.move_into(&folder).expect("moves");
+        fs::write(&path, "of a second one").expect("writes");
+        let removal = place.judge(owned.file(), &mark, &folder);
+        let Removal::Stranded(kept) = &removal else {
+            panic!("{removal}");
+        };
+        assert!(!removal.is_done());
+        assert!(
+            removal.to_string().contains(&kept.display().to_string()),
+            "{removal}"
+        );
+        assert_eq!(fs::read(kept).expect("reads"), b"a stranger's");
+        assert_eq!(fs::read(&path).expect("reads"), b"of a second one");
+    }
 }

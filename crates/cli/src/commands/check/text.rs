@@ -82,7 +82,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     let (mut captures, mut unknown, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let (mut rest, mut things, mut bytes) = (Vec::new(), 0, 0);
     for (number, path) in (0_u32..).zip(paths) {
-        let target = match Target::open(path) {
+        let target = match Target::open_listed(path) {
             Ok(target) if target.kind() == TargetKind::File => target,
             other => {
                 others.push((path.clone(), other));
@@ -114,7 +114,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     // Without any capture, text may be anything: a database file, a file to follow.
     if servers.is_empty() {
         let texts = unknown.drain(..).map(|path| {
-            let target = Target::open(&path);
+            let target = Target::open_listed(&path);
             (path, target)
         });
         others.extend(texts);

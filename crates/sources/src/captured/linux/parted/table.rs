@@ -57,12 +57,9 @@ pub(super) fn rows<'t>(
             } else if !begins_with_figure(line) {
                 between += 1;
             }
-            if between > MOST_BETWEEN {
-                break;
-            }
             continue;
         };
-        if between > 0 && numbers.contains(words[0]) {
+        if between > MOST_BETWEEN || between > 0 && numbers.contains(words[0]) {
             let detail = "rows of another table, without the lines above them, were not read";
             notes.remark(OddityKind::Missing, detail, line);
             break;
