@@ -27,6 +27,9 @@ use crate::inventory::{Name, Space, Thing};
 use figures::{behind, figure, whole_sectors};
 use table::{row, rows};
 
+/// Names of columns may be of any table; parted's have a row of its own so few lines below.
+const ROWS_WITHIN: usize = 4;
+
 pub(crate) static TOOL: Tool = Tool {
     name: "parted",
     platform: "linux",
@@ -56,7 +59,7 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::LooseShaped(alone::is_names),
                 Anchor::LooseShaped(alone::is_row),
             ],
-            begins: |_| true,
+            begins: |lines| lines.iter().take(ROWS_WITHIN).any(|line| alone::is_row(line.text)),
             read: alone::read,
         },
         Reader::Text {
