@@ -366,7 +366,7 @@ mod tests {
         };
         let ticks: Vec<String> = bare.iter().map(|line| format!("`{line}`")).collect();
         assert_eq!(off(&ticks.join("\n")), bare);
-        let margins: [&dyn Fn(usize) -> String; 9] = [
+        let margins: [&dyn Fn(usize) -> String; 10] = [
             &|_| "> ".to_owned(),
             &|_| "> > ".to_owned(),
             &|_| "| ".to_owned(),

@@ -1,4 +1,5 @@
-//! Lines as the tools printed them, where something on their way took them apart: a page put them into the cells of a table, `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
+//! Lines as the tools printed them, where something on their way took them apart: a page put them into the cells of a table,
+//! `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
 
 mod cells;
 mod files;
