@@ -132,12 +132,33 @@ pub(super) fn machine_of_prompt(text: &str) -> Option<&str> {
     if let Some((machine, _)) = remote(text) {
         return Some(machine);
     }
-    if unix_prompt(text).or_else(|| esxi_prompt(text)).is_none() {
-        return None;
-    }
+    unix_prompt(text).or_else(|| esxi_prompt(text))?;
     let (_, behind) = text.split_once('@')?;
     let end = behind.find([':', ' ', ']', '#', '$'])?;
     Some(&behind[..end]).filter(|name| is_name(name))
+}
+
+/// The machine that a command asks from afar: `wmic /node:db1 …`, `winrs -r:db1 …`, `Get-Disk -CimSession db1`, `psexec \\db1 …`.
+pub(super) fn asked<'t>(command: &Command<'t>) -> Option<&'t str> {
+    let mut words = command.words.iter().copied();
+    let program = command.program();
+    while let Some(word) = words.next() {
+        let lower = word.to_ascii_lowercase();
+        let behind = ["/node:", "-r:", "-remote:", "/r:"]
+            .iter()
+            .find(|sign| lower.starts_with(**sign));
+        let name = match lower.as_str() {
+            "-computername" | "-cimsession" | "-cn" | "-session" => words.next()?,
+            _ if program.starts_with("psexec") && lower.starts_with("\\\\") => &word[2..],
+            _ => match behind {
+                Some(sign) => &word[sign.len()..],
+                None => continue,
+            },
+        };
+        let name = name.trim_matches(['"', '\'']);
+        return is_name(name).then_some(name);
+    }
+    None
 }
 
 /// Most characters of a title.
@@ -283,6 +304,24 @@ mod tests {
         }
         for line in ["a # b", "[root@esx 1:~] x", "no prompt"] {
             assert_eq!(typed(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_name_the_machines_that_they_ask() {
+        let of = |text: &'static str| {
+            let line = Line { number: 1, text };
+            asked(&command(&line, text))
+        };
+        for (text, name) in [
+            ("wmic /node:WEB1 partition get Name", Some("WEB1")),
+            ("winrs -r:SQL2 wmic partition", Some("SQL2")),
+            ("Get-Partition -CimSession db1 -DiskNumber 2", Some("db1")),
+            ("psexec.exe \\\\db9 wmic partition", Some("db9")),
+            ("wmic /node:@list.txt partition", None),
+            ("diskpar -i 0", None),
+        ] {
+            assert_eq!(of(text), name, "{text}");
         }
     }
 
