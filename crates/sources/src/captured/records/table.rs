@@ -80,8 +80,16 @@ pub(crate) fn from_table<'t>(
     let mut taken = skip + dashes + 1;
     let body = || rest[dashes + 1..].iter().take_while(|l| !l.is_blank());
     let places = Places::of(&columns, body().map(|line| line.text));
+    let mut last: Option<&str> = None;
     for line in body() {
         let cells = places.cells(&columns, line.text);
+        // People write below what they show.
+        if super::shape::is_prose(&columns[0].name, &cells[0], line.text)
+            || last.is_some_and(|last| are_words(&columns, last, line.text))
+        {
+            break;
+        }
+        last = Some(line.text);
         taken += 1;
         let full = records.len() >= MOST_RECORDS;
         match records.last_mut() {
@@ -367,6 +375,17 @@ fn between(columns: &[Column], words: &[Word<'_>], index: usize, last: usize) ->
     }
 }
 
+/// True for a line without any figure below a row of figures that it does not begin as.
+fn are_words(columns: &[Column], last: &str, text: &str) -> bool {
+    let first = |text: &str| text.split_whitespace().next().map(str::to_owned);
+    !text.starts_with(' ')
+        && !text.bytes().any(|b| b.is_ascii_digit())
+        && last.bytes().any(|b| b.is_ascii_digit())
+        && first(text) != first(last)
+        && columns.iter().any(|c| super::shape::is_of_numbers(&c.name))
+        && text.split_whitespace().nth(2).is_some()
+}
+
 pub(super) fn is_unit(text: &str) -> bool {
     matches!(
         text,
@@ -543,6 +562,16 @@ mod tests {
         let lines = text.lines();
         let (records, _) = from_table(&lines[..2], &lines[2..], |_| true).expect("a table");
         assert_eq!(records[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn prose_below_a_table_is_no_row() {
+        let text = "Number  Size\n------  ----\n     0   512\nso all is at 1 MiB?\n";
+        let (first, taken) = rows(text);
+        assert_eq!((first.len(), taken), (1, 3));
+        let text = "Name     StartingOffset\n----     --------------\nDisk #0            512\nAny idea why?\n";
+        let (second, taken) = rows(text);
+        assert_eq!((second.len(), taken), (1, 3));
     }
 
     #[test]
