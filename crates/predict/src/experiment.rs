@@ -12,7 +12,7 @@
 //! (K. P. White, Simulation 69, 1997) how many requests at the beginning are unlike the rest. The longest such cut of all
 //! scenarios, doubled, is left out of every run; at least two requests for each that is under way at once.
 
-mod trial;
+pub(crate) mod trial;
 mod warm_up;
 
 use std::sync::{Mutex, PoisonError};
