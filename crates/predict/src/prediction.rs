@@ -13,6 +13,7 @@ use crate::profile::{Profile, Refusal};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
 use crate::sensitivity::{self, Sensitivity};
+use crate::system::Length;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -163,25 +164,28 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         && let Some(gain) = gain(case, quantity)
     {
         let pair = [baseline.clone(), scenario.clone()];
-        let effort = look(question.effort);
+        let effort = look(question.effort, trials.length);
         let of = |case: &Case| self::gain(case, quantity);
         sensitivity = sensitivity::vary(&pair, of, effort, question.sensitivities, |path| {
             step(path);
         })?;
+        anchor(&mut sensitivity, gain.mean);
         let evidence = Evidence {
             quantity,
             gain,
-            ends: sensitivity.ends().map(|ends| {
-                // What was looked at shortly says how far the gain moves, not where it is.
-                let moved = |end: f64| gain.mean * end / sensitivity.nominal;
-                (moved(ends.0), moved(ends.1))
-            }),
+            ends: sensitivity.ends(),
         };
         let cause = trials
             .cases
             .first()
             .map(|first| cause(first, case, &question.workload));
-        found = Some((decision::decide(evidence, question.work), cause));
+        let mut decision = decision::decide(evidence, question.work);
+        let ends = trials.cases.first().into_iter().chain([case]);
+        if ends.into_iter().any(|case| case.unsettled.is_some()) {
+            // Nothing is known of what it settles to.
+            decision.call = Call::Undecided;
+        }
+        found = Some((decision, cause));
     }
     let (decision, cause) = found.unzip();
     Ok(Prediction {
@@ -214,7 +218,7 @@ fn kept_up(question: &Question, scenarios: &[Scenario]) -> Vec<bool> {
     let Some(rate) = question.workload.rate else {
         return vec![true; scenarios.len()];
     };
-    let length = crate::system::Length {
+    let length = Length {
         warm_up: 0,
         measured: question.effort.requests,
     };
@@ -321,12 +325,24 @@ fn best(trials: &Trials, quantity: Quantity) -> usize {
     as_good.next().map_or(0, |(index, _)| index)
 }
 
-/// As much as shows how far a gain moves.
-fn look(effort: Effort) -> Effort {
+/// As much as shows how far a gain moves: fewer replicates, each as long as those that said where it is.
+fn look(effort: Effort, length: Length) -> Effort {
     Effort {
-        requests: (effort.requests / 2).max(5_000),
+        requests: length.measured,
         least: 4,
         most: 4,
         ..effort
+    }
+}
+
+/// Few replicates say how far a gain moves; where it is, all of them say. What moves is on that.
+fn anchor(sensitivity: &mut Sensitivity, gain: f64) {
+    if sensitivity.nominal > 0.0 {
+        let by = gain / sensitivity.nominal;
+        let ends = sensitivity.varied.iter_mut().flat_map(|v| &mut v.ends);
+        for end in ends.filter_map(|end| end.gain.as_mut().ok()) {
+            *end *= by;
+        }
+        sensitivity.nominal = gain;
     }
 }
