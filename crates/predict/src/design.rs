@@ -195,6 +195,11 @@ impl Variant {
 /// A value as it is typed on a command line: a number where it is one.
 #[must_use]
 pub fn plain(text: &str) -> toml::Value {
+    // What begins with a zero is a name: RAID 01.
+    let is_name = text.len() > 1 && text.starts_with('0') && !text.contains(['.', 'x']);
+    if is_name {
+        return toml::Value::String(text.to_owned());
+    }
     if let Ok(whole) = text.parse() {
         return toml::Value::Integer(whole);
     }

@@ -19,7 +19,7 @@
 //! has the figures of the first. A case for which neither helps says so ([`Case::unsettled`]).
 
 mod steady;
-mod trial;
+pub(crate) mod trial;
 mod warm_up;
 
 use std::sync::{Mutex, PoisonError};

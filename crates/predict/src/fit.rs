@@ -10,7 +10,7 @@
 use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
 
-use crate::profile::{Figure, Kind, Origin, Profile, Refusal, Value, value};
+use crate::profile::{Figure, Kind, Origin, Profile, Range, Refusal, Value, value};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
 use crate::system::Length;
@@ -303,7 +303,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
 
 fn chosen(profile: &Profile, names: &[String]) -> Result<Vec<Parameter>, Refusal> {
     let parameter = |path: String, key: &'static crate::profile::Key, figure: &Figure| {
-        let (Value::Number(before), Some(range)) = (&figure.value, figure.range) else {
+        let (Value::Number(before), Some(range)) = (&figure.value, figure.ends()) else {
             return None;
         };
         // The search is in logarithms, and a range of nothing needs none.
@@ -429,7 +429,7 @@ fn said(
         };
         profile = profile.with(path, &toml::Value::Float(number), origin)?;
         if !parameter.is_identified() {
-            profile = profile.ranged(path, parameter.range);
+            profile = profile.ranged(path, Range::Numbers(parameter.range.0, parameter.range.1));
         }
     }
     Ok(profile)

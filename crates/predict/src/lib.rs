@@ -4,6 +4,7 @@
 //! from it and works through the requests of a workload in simulated time: integers, seeded random numbers and the
 //! pure-Rust `libm`, so that a run is the same to the bit everywhere.
 
+pub mod compose;
 mod count;
 pub mod decision;
 pub mod design;

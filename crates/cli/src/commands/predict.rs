@@ -10,6 +10,7 @@ use straddle::bench::place::Offset;
 use straddle::bench::workload::{Percent, Workload};
 use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
+use straddle::predict::compose::{Array, compose};
 use straddle::predict::decision::{AWAY_AND_BACK, Work};
 use straddle::predict::design::compare_variants;
 use straddle::predict::experiment::Effort;
@@ -34,10 +35,12 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     let outline = |path| place::outline(path, args.follow_outside);
     let outline = args.stack.as_deref().map(outline).transpose()?;
     let places = places(args, outline.as_ref())?;
-    let Some(name) = &args.profile else {
-        bail!(place::without_profile(places.first().copied()));
+    let Some((name, profile)) = system(args)? else {
+        bail!(place::without_profile(
+            places.first().copied(),
+            args.stack.as_deref()
+        ));
     };
-    let profile = load(name)?;
     let mut asked: Vec<Asked> = Vec::new();
     if places.is_empty() {
         asked.push((question(args, profile, None)?, None));
@@ -95,6 +98,24 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// The system that was named, by a profile or by its parts, and the profile to look its parameters up in.
+fn system(args: &Predict) -> anyhow::Result<Option<(&str, Profile)>> {
+    let Some(name) = args.profile.as_deref().or(args.disk.as_deref()) else {
+        return Ok(None);
+    };
+    let profile = load(name)?;
+    let (Some(level), Some(members)) = (&args.raid, args.disks) else {
+        return Ok(Some((name, profile)));
+    };
+    let array = Array {
+        level: level.clone(),
+        members,
+        stripe_unit: args.stripe_unit,
+        cache: args.cache,
+    };
+    Ok(Some((name, compose(profile, &array)?)))
+}
+
 /// What is predicted of one partition of a stack, the one that begins at `start` of what it lies on.
 pub(crate) fn of_partition(
     args: &Predict,
@@ -110,10 +131,10 @@ pub(crate) fn of_partition(
             "the partition at {start} is not one that can be simulated: `straddle predict --stack` says more"
         );
     };
-    let Some(name) = &args.profile else {
-        bail!(place::without_profile(Some(place)));
+    let Some((_, profile)) = system(args)? else {
+        bail!(place::without_profile(Some(place), args.stack.as_deref()));
     };
-    let (profile, _) = place.apply(load(name)?);
+    let (profile, _) = place.apply(profile);
     let screen = Screen::new();
     let question = question(args, profile, Some(place))?;
     let made = predicted(args, question, |what| screen.step(what));
@@ -169,7 +190,7 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     let profile = with(profile, &args.set)?;
     let asked = &args.workload;
     let capacity = prediction::capacity(&profile)?;
-    let offsets = offsets(args, place, capacity)?;
+    let offsets = offsets(args, place, capacity, prediction::unaligned(&profile)?)?;
     let length = place
         .and_then(|place| place.length.as_ref())
         .map(|l| l.value);
@@ -219,7 +240,12 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
 const MOST_OFFSETS: usize = 256;
 
 /// The offsets to compare, the baseline first.
-fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Result<Vec<Offset>> {
+fn offsets(
+    args: &Predict,
+    place: Option<&Place>,
+    capacity: Bytes,
+    unaligned: Bytes,
+) -> anyhow::Result<Vec<Offset>> {
     let given = |name: &str| name.parse().map(At::Given);
     let asked = match (args.simulation.offsets.as_slice(), place) {
         ([], Some(_)) => vec![At::Current, given("64K")?, given("1M")?],
@@ -237,6 +263,11 @@ fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Re
     let mut offsets: Vec<Offset> = Vec::new();
     for at in asked {
         let offset = match (at, place) {
+            // Sector 63 lies where the disk's own sectors put it.
+            (At::Given(offset), _) if offset.name.eq_ignore_ascii_case("unaligned") => Offset {
+                bytes: unaligned,
+                ..offset
+            },
             (At::Given(offset), _) => offset,
             (At::Current, Some(place)) => place::current(place, capacity),
             (At::Current, None) => {

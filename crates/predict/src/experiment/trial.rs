@@ -81,7 +81,7 @@ impl Trial {
 }
 
 /// What tasks 0 to `count` return, in their order, worked through on so many threads.
-pub(super) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send>(
     threads: usize,
     count: usize,
     task: impl Fn(usize) -> T + Sync,

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, positive};
 use super::metric::{self, Metric};
-use super::{Cell, Mark, Published, Study, workload};
+use super::{Band, Cell, Mark, Published, Study, workload};
 use crate::model;
 use crate::profile::Refusal;
 
@@ -160,6 +160,8 @@ fn cell(
     set.extend(settings(&fields)?);
     let mut without = common.without.clone();
     without.extend(sections(&fields)?);
+    let published = published(&fields)?;
+    let is_validation = mark == Mark::Validation;
     let cell = Cell {
         id: fields.text("id")?,
         mark,
@@ -175,11 +177,15 @@ fn cell(
         span: asked.span,
         metric,
         against: against(&fields, metric, ids)?,
-        published: published(&fields)?,
-        within: fields
+        published,
+        band: match fields
             .number("within")?
-            .or(common.within)
-            .ok_or_else(|| fields.refuse("within", "percent that it may be off"))?,
+            .or(common.within.filter(|_| !is_validation))
+        {
+            Some(percent) => Band::Percent(percent),
+            None if is_validation => Band::fixed(metric, published),
+            None => return Err(fields.refuse("within", "percent that it may be off")),
+        },
         fitted: fields.truth("fitted")?,
         assumed: fields.optional_text("assumed")?,
         note: fields.optional_text("note")?,
@@ -216,21 +222,39 @@ fn against(
 }
 
 fn published(fields: &Fields<'_>) -> Result<Published, Refusal> {
-    let expected = "a number above zero, or [least, largest]";
+    let expected = "a number above zero, [least, largest], or a bound: \">9\", \"<1\", or of an order \">=1\", \"<=1\"";
     let found = fields.with("published", expected, |value| match value {
         toml::Value::Array(ends) => {
             let [least, most] = ends.as_slice() else {
                 return None;
             };
             let (least, most) = (positive(least)?, positive(most)?);
-            (least <= most).then_some(Published { least, most })
+            (least <= most).then_some(Published {
+                least,
+                most,
+                is_order: false,
+            })
         }
-        one => positive(one).map(|value| Published {
-            least: value,
-            most: value,
-        }),
+        toml::Value::String(text) => bound(text),
+        one => positive(one).map(Published::exactly),
     })?;
     found.ok_or_else(|| fields.refuse("published", expected))
+}
+
+/// `>9`, `<=1`.
+fn bound(text: &str) -> Option<Published> {
+    let (is_above, rest) = match text.trim().split_at_checked(1)? {
+        (">", rest) => (true, rest),
+        ("<", rest) => (false, rest),
+        _ => return None,
+    };
+    let number = rest.strip_prefix('=').unwrap_or(rest).trim();
+    let number = positive(&toml::Value::Float(number.parse().ok()?))?;
+    Some(Published {
+        least: if is_above { number } else { 0.0 },
+        most: if is_above { f64::INFINITY } else { number },
+        is_order: rest.starts_with('='),
+    })
 }
 
 fn sub<'a>(
@@ -308,12 +332,43 @@ within = 0.5
         let [a, b] = study.cells.as_slice() else {
             panic!("two cells");
         };
-        assert_eq!((a.within, b.within), (4.0, 0.5));
+        assert_eq!((a.band, b.band), (Band::Percent(4.0), Band::Percent(0.5)));
         assert_eq!((a.offset.get(), b.offset.get()), (65_536, 32_256));
         assert_eq!((a.set.len(), b.set.len()), (1, 2));
         assert_eq!(b.against, Some(0));
         assert_eq!((b.published.least, b.published.most), (1.0, 1.5));
         study.scenario(b).expect("its profile is there");
+    }
+
+    #[test]
+    fn bounds_are_read_and_validation_has_the_fixed_bands() {
+        for (written, least, most, is_order, band) in [
+            ("\">9\"", 9.0, f64::INFINITY, false, "0.9 of it"),
+            ("\"<= 1\"", 0.0, 1.0, true, "exact"),
+            ("1.01", 1.01, 1.01, false, "1 point"),
+        ] {
+            let text = STUDY.replacen(
+                "published = [1, 1.5]\nwithin = 0.5",
+                &format!("published = {written}"),
+                1,
+            );
+            let cell = Study::read("test", &text)
+                .expect("it is one")
+                .cells
+                .remove(1);
+            let expected = Published {
+                least,
+                most,
+                is_order,
+            };
+            assert_eq!(cell.published, expected, "{written}");
+            // The tolerance that holds for the whole study is of calibration cells.
+            assert_eq!(cell.band.to_string(), band, "{written}");
+        }
+        for wrong in ["\"9\"", "\">\"", "\">-1\"", "\">nan\""] {
+            let text = STUDY.replacen("published = 100", &format!("published = {wrong}"), 1);
+            Study::read("test", &text).expect_err(wrong);
+        }
     }
 
     #[test]

@@ -101,6 +101,21 @@ pub(crate) fn capacity(profile: &Profile) -> Result<u64, Refusal> {
     with_device(profile, Capacity)
 }
 
+/// Bytes of the logical sector of the members of a complete profile.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn sector(profile: &Profile) -> Result<u64, Refusal> {
+    struct Sector;
+    impl WithDevice for Sector {
+        type Output = u64;
+        fn run<D: Device>(self, profile: &Profile) -> Result<u64, Refusal> {
+            System::<D>::build(profile, 0).map(|system| system.sector())
+        }
+    }
+    with_device(profile, Sector)
+}
+
 /// Something to do with a system whose members are of one kind.
 pub(crate) trait WithDevice {
     type Output;

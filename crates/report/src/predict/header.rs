@@ -48,6 +48,16 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         stack(&mut lines, taken);
     }
     system(&mut lines, &question.profile);
+    for missed in &prediction.missed {
+        let text = format!(
+            "out of tolerance in {} of study {} ({}): {}",
+            count(missed.cells.len(), "cell"),
+            missed.study,
+            few(&missed.cells),
+            missed.why.join("; ")
+        );
+        lines.line("beware", &text);
+    }
     lines.line("workload", &explained(question, workload(question)));
     lines.line("offsets", &offsets(question));
     if let Some(span) = question.span {
@@ -99,6 +109,14 @@ pub(super) fn compared(
         lines.line("span", &text);
     }
     lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+/// `A, B and C`, or `A to Z`.
+fn few(names: &[String]) -> String {
+    match names {
+        [first, .., last] if names.len() > 4 => format!("{first} to {last}"),
+        few => list(few),
+    }
 }
 
 /// Says what `8 × 32` is, once.
