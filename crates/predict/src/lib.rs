@@ -27,4 +27,4 @@ pub use count::{count, count_requests};
 pub use kernel::Time;
 pub use requests::{Arrivals, Next, Requests};
 pub use scenario::{Scenario, replay};
-pub use system::{Counts, Length, MARKS, Mark, Outcome, Resource, check};
+pub use system::{Counts, LEVEL, Length, MARKS, Mark, Outcome, Resource, Store, check};

@@ -200,6 +200,8 @@ mod tests {
                     most: mean,
                 },
             ],
+            stores: Vec::new(),
+            unsettled: None,
             gain: None,
             latency_ratio: None,
         }

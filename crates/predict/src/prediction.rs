@@ -16,6 +16,7 @@ use crate::scenario::Scenario;
 use crate::script::Script;
 use crate::sensitivity::{self, Look, Sensitivity};
 use crate::study::{self, Missed};
+use crate::system::Length;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -189,7 +190,13 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
             .cases
             .first()
             .map(|first| cause(first, case, &question.workload));
-        found = Some((decision::decide(evidence, question.work), cause));
+        let mut decision = decision::decide(evidence, question.work);
+        let ends = trials.cases.first().into_iter().chain([case]);
+        if ends.into_iter().any(|case| case.unsettled.is_some()) {
+            // Nothing is known of what it settles to.
+            decision.call = Call::Undecided;
+        }
+        found = Some((decision, cause));
     }
     let (decision, cause) = found.unzip();
     let missed = study::missed(&question.profile.name);
@@ -224,7 +231,7 @@ fn kept_up(question: &Question, scenarios: &[Scenario]) -> Vec<bool> {
     let Some(rate) = question.workload.rate else {
         return vec![true; scenarios.len()];
     };
-    let length = crate::system::Length {
+    let length = Length {
         warm_up: 0,
         measured: question.effort.requests,
     };

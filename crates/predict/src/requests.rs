@@ -37,9 +37,9 @@ pub trait Requests {
     /// True when requests come at their time, whether earlier ones have been answered or not.
     fn is_open(&self) -> bool;
 
-    /// True when requests may be drawn before time begins, to fill caches with.
-    fn may_warm(&self) -> bool {
-        false
+    /// A request of a stream as it was made before time began, to fill caches with; `None` where nothing was.
+    fn before(&mut self, _stream: u32) -> Option<Next> {
+        None
     }
 
     /// Streams that had no next request and want to be asked again.
@@ -134,6 +134,19 @@ impl<'a> Synthetic<'a> {
     }
 }
 
+impl Synthetic<'_> {
+    #[inline]
+    fn draw(&mut self, due: Time, worker: u32) -> Option<Next> {
+        let drawn = self.generators.get_mut(worker as usize)?.draw();
+        Some(Next {
+            due,
+            access: drawn.access,
+            start: drawn.offset,
+            len: drawn.len,
+        })
+    }
+}
+
 impl Requests for Synthetic<'_> {
     fn streams(&self) -> u32 {
         let workers = u32::try_from(self.generators.len()).unwrap_or(u32::MAX);
@@ -155,20 +168,18 @@ impl Requests for Synthetic<'_> {
             None if now == Time::ZERO => (stream / self.outstanding, now),
             None => (stream / self.outstanding, now + self.think),
         };
-        let drawn = self.generators.get_mut(worker as usize)?.draw();
-        Some(Next {
-            due,
-            access: drawn.access,
-            start: drawn.offset,
-            len: drawn.len,
-        })
+        self.draw(due, worker)
     }
 
     fn is_open(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    fn may_warm(&self) -> bool {
-        self.arrivals.is_none()
+    fn before(&mut self, stream: u32) -> Option<Next> {
+        let worker = match self.arrivals {
+            Some(_) => stream,
+            None => stream / self.outstanding,
+        };
+        self.draw(Time::ZERO, worker)
     }
 }

@@ -3,11 +3,12 @@
 use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Extent};
 
+use crate::experiment;
 use crate::model::Device;
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Arrivals, Ground, Requests, Synthetic};
 use crate::script::{Grounds, Kind, Script, Source};
-use crate::system::{Length, Outcome, System, WithDevice, with_device};
+use crate::system::{Length, Outcome, Start, System, WithDevice, with_device};
 
 /// What one run simulates.
 #[derive(Clone, Debug)]
@@ -27,15 +28,27 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// One run. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
+    /// One run, which begins with a write-back cache as full as it stays. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
     /// the workload's lattice in the same order on platters that stand the same.
     ///
     /// # Errors
     /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
     pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
+        let fill = experiment::fill(self)?;
+        self.simulate_from(Start { fill, drawn: fill }, seed, length)
+    }
+
+    /// The same with stores of work that are as full as said when time begins.
+    pub(crate) fn simulate_from(
+        &self,
+        start: Start,
+        seed: u64,
+        length: Length,
+    ) -> Result<Outcome, Refusal> {
         let profile = self.profile.complete()?;
         let run = Run {
             scenario: self,
+            start,
             seed,
             length,
         };
@@ -108,6 +121,7 @@ impl Scenario {
 
 struct Run<'a> {
     scenario: &'a Scenario,
+    start: Start,
     seed: u64,
     length: Length,
 }
@@ -126,11 +140,11 @@ impl WithDevice for Run<'_> {
             let grounds = Grounds::new(script, region)?;
             let outstanding = workload.concurrency();
             let mut source = Source::new(script, &grounds, region, outstanding, self.seed);
-            return system.run(&mut source, self.length);
+            return system.run(&mut source, self.length, self.start);
         }
         let ground = self.scenario.ground(system.capacity())?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
-        system.run(&mut requests, self.length)
+        system.run(&mut requests, self.length, self.start)
     }
 }
 
@@ -148,7 +162,7 @@ pub fn replay(
     impl<R: Requests> WithDevice for Replay<'_, R> {
         type Output = Outcome;
         fn run<D: Device>(self, profile: &Profile) -> Result<Outcome, Refusal> {
-            System::<D>::build(profile, self.1)?.run(self.0, self.2)
+            System::<D>::build(profile, self.1)?.run(self.0, self.2, Start::default())
         }
     }
     with_device(&profile.complete()?, Replay(requests, seed, length))

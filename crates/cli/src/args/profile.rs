@@ -70,7 +70,7 @@ pub(crate) struct Fit {
     pub(crate) ranges: bool,
 
     /// Sets of values that are tried with --ranges
-    #[arg(long, value_name = "N", default_value = "400", requires = "ranges", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    #[arg(long, value_name = "N", default_value = "600", requires = "ranges", value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) sets: u32,
 
     /// Write the fitted profile to this file, which must not exist yet

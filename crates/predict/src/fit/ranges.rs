@@ -20,10 +20,12 @@ const MOST: usize = 8;
 /// A rate that moves by less than this share does not depend on an assumption.
 const FLAT: f64 = 0.005;
 /// Waves of sets.
-const WAVES: u32 = 4;
+const WAVES: u32 = 6;
 /// The next wave covers what so many of the nearest sets lie in, and this share of each range around it.
-const NEAREST: usize = 20;
+const NEAREST: usize = 10;
 const MARGIN: f64 = 0.05;
+/// Times the difference between two seeds that is put down to chance.
+const NOISE: f64 = 2.0;
 /// Fewest sets that have to be kept before anything is ruled out.
 const FEWEST: usize = 5;
 
@@ -108,6 +110,8 @@ pub fn narrow(
     }
     step("what rates depend on");
     let now = bench.rates(&profile, effort.seed)?;
+    let again = bench.rates(&profile, effort.seed.wrapping_add(1))?;
+    let noise = NOISE * super::difference(&now, &again);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let moved = in_order(threads, all.len(), |at| {
         let assumption = &all[at];
@@ -169,7 +173,7 @@ pub fn narrow(
             // What does not go together is no set.
             if let Ok(rates) = rates {
                 set.off = worst(measured, &rates);
-                set.agrees = agrees(measured, &rates);
+                set.agrees = agrees(measured, &rates, noise);
                 tried.push(set.clone());
             }
         }
@@ -358,19 +362,23 @@ fn said(kind: Kind, range: &Range) -> Vec<String> {
 }
 
 /// True when every rate and every gain over the first offset of its workload is within the bands of published ones.
-fn agrees(measured: &Measured, rates: &[f64]) -> bool {
+fn agrees(measured: &Measured, rates: &[f64], noise: f64) -> bool {
+    // What random numbers move is no disagreement.
+    let holds = |metric, published: f64, value: f64| {
+        let near = published.clamp(value * (1.0 - noise), value * (1.0 + noise));
+        let published = Published::exactly(published);
+        Band::fixed(metric, published).holds(published, near)
+    };
     let observations = measured.observations.iter().zip(rates);
     let mut first: Option<(&super::Observation, f64)> = None;
     for (observation, rate) in observations {
-        let published = Published::exactly(observation.rate);
-        if !Band::fixed(Metric::Iops, published).holds(published, *rate) {
+        if !holds(Metric::Iops, observation.rate, *rate) {
             return false;
         }
         match first {
             Some((base, its)) if base.workload == observation.workload => {
-                let published = Published::exactly(observation.rate / base.rate);
-                let metric = Metric::IOPS_RATIO;
-                if !Band::fixed(metric, published).holds(published, rate / its) {
+                let gain = observation.rate / base.rate;
+                if !holds(Metric::IOPS_RATIO, gain, rate / its) {
                     return false;
                 }
             }

@@ -173,7 +173,7 @@ fn a_measurement_rules_out_values_and_never_the_true_ones() {
     );
     let measured = Measured::read("bench.json", &bench(&truth)).expect("it is one");
     let effort = ranges::Ranges {
-        sets: 240,
+        sets: 480,
         requests: 1_500,
         seed: 5,
     };

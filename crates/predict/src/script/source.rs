@@ -152,8 +152,11 @@ impl Requests for Source<'_> {
         false
     }
 
-    fn may_warm(&self) -> bool {
-        true
+    fn before(&mut self, stream: u32) -> Option<Next> {
+        match self {
+            Source::Phases(phases) => phases.before(stream),
+            Source::Recorded(recorded) => Some(recorded.next(Time::ZERO)),
+        }
     }
 
     fn wake(&mut self, ready: &mut Vec<u32>) {
@@ -166,18 +169,37 @@ impl Requests for Source<'_> {
 }
 
 impl Phases<'_> {
-    fn next(&mut self, now: Time, slot: u32) -> Option<Next> {
-        if self.left == 0 {
-            self.now = (self.now + 1) % self.phases.len().max(1);
-            self.left = self.phases.get(self.now)?.requests;
-            self.woken = true;
+    /// A request of the phases as they went before: every slot has a part in each.
+    fn before(&mut self, slot: u32) -> Option<Next> {
+        self.turn();
+        let slots = self.phases.get(self.now)?.slots.len();
+        self.draw(Time::ZERO, slot as usize % slots.max(1))
+    }
+
+    /// The next phase, when the one that is going on has had its requests.
+    fn turn(&mut self) {
+        if self.left > 0 {
+            return;
         }
-        let turn = self.phases.get_mut(self.now)?;
-        let Some((generator, think)) = turn.slots.get(slot as usize).copied() else {
+        self.now = (self.now + 1) % self.phases.len().max(1);
+        self.left = self.phases.get(self.now).map_or(0, |turn| turn.requests);
+        self.woken = true;
+    }
+
+    fn next(&mut self, now: Time, slot: u32) -> Option<Next> {
+        self.turn();
+        let next = self.draw(now, slot as usize);
+        if next.is_none() {
             // It has no part in this phase, and waits for one in which it has.
             self.parked.push(slot);
-            return None;
-        };
+        }
+        next
+    }
+
+    /// A request of a slot, where it has a part in the phase.
+    fn draw(&mut self, now: Time, slot: usize) -> Option<Next> {
+        let turn = self.phases.get_mut(self.now)?;
+        let (generator, think) = turn.slots.get(slot).copied()?;
         self.left -= 1;
         let drawn = turn.generators.get_mut(generator)?.draw();
         Some(Next {

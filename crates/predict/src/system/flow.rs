@@ -324,6 +324,10 @@ impl<D: Device> System<D> {
             if let Some(controller) = &mut self.controller {
                 controller.forget(now);
             }
+            if let Some(cached) = &mut self.cached {
+                cached.forget(now);
+            }
+            self.stores = self.stores();
         }
     }
 }

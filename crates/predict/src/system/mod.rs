@@ -14,6 +14,7 @@
 mod cached;
 mod flow;
 mod measure;
+mod store;
 
 use slab::Slab;
 use std::cmp::{Ordering, Reverse};
@@ -33,6 +34,8 @@ use cached::Cached;
 use flow::{Command, Group, Visit};
 use measure::Measure;
 pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
+pub(crate) use store::{DIRTY, REQUESTS, Start};
+pub use store::{LEVEL, Store};
 
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
 const MOST_WAITING: usize = 1 << 20;
@@ -156,6 +159,8 @@ pub(crate) struct System<D> {
     commands: Slab<Command>,
     groups: Slab<Group>,
     measure: Measure,
+    /// As they were when the count began.
+    stores: Vec<Store>,
     capacity: u64,
     /// Streams that are to make their next request now.
     ready: Vec<u32>,
@@ -186,7 +191,9 @@ impl<D: Device> System<D> {
         devices.insert(0, first);
         let calendar = Calendar::new(devices.len() + 4);
         Ok(System {
-            port: profile.section("port").map(Port::build),
+            port: profile
+                .section("port")
+                .map(|section| Port::build(section, !seed)),
             controller: profile.section("controller").map(Controller::build),
             cached: match profile.section("cache") {
                 Some(section) => {
@@ -204,6 +211,7 @@ impl<D: Device> System<D> {
             commands: Slab::new(),
             groups: Slab::new(),
             measure: Measure::default(),
+            stores: Vec::new(),
             ready: Vec::new(),
             later: BinaryHeap::new(),
             is_open: false,
@@ -246,13 +254,15 @@ impl<D: Device> System<D> {
         mut self,
         requests: &mut impl Requests,
         length: Length,
+        start: Start,
     ) -> Result<Outcome, Refusal> {
         self.measure = Measure::new(length);
         self.is_open = requests.is_open();
         self.ready.extend((0..requests.streams()).rev());
         let mut at_once = 0_u64;
         let mut now = Time::ZERO;
-        self.warm(requests);
+        self.warm(requests, start);
+        self.stores = self.stores();
         self.begin(now, requests)?;
         while !self.measure.is_complete() {
             let (time, station) = self.calendar.first();
@@ -354,28 +364,34 @@ impl<D: Device> System<D> {
     }
 
     fn finish(self, now: Time) -> Outcome {
+        let stores = store::between(&self.stores, self.stores());
         let mut tally = Tally::default();
         let mut resources = measure::Resources::default();
+        let use_of = |resource, count: usize, busy| Use {
+            resource,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            busy,
+        };
+        // Places are taken for as long as what lies below takes: they are the limit where that is not, so they come first.
+        if let Some((count, busy)) = self.port.as_ref().and_then(|port| port.places(now)) {
+            resources.add(use_of("places inside (port.depth)", count, busy));
+        }
+        if let Some(cached) = self.cached.as_ref().filter(|cached| cached.is_write_back()) {
+            let (count, busy) = cached.slots(now);
+            resources.add(use_of("destages at once (cache.destages)", count, busy));
+        }
         for device in &self.devices {
             tally += device.tally();
             device.uses(now, &mut |used| resources.add(used));
         }
-        let mut add = |resource, count: usize, busy| {
-            let count = u32::try_from(count).unwrap_or(1);
-            resources.add(Use {
-                resource,
-                count,
-                busy,
-            });
-        };
         if let Some(port) = &self.port {
-            add("ports", port.count(), port.busy_until(now));
+            resources.add(use_of("ports", port.count(), port.busy_until(now)));
         }
         if let Some(controller) = &self.controller {
             let busy = controller.busy_until(now);
-            add("controller processors", controller.count(), busy);
+            resources.add(use_of("controller processors", controller.count(), busy));
         }
-        self.measure.finish(now, tally, resources)
+        self.measure.finish(now, tally, resources, stores)
     }
 }
 

@@ -49,6 +49,11 @@ impl Cache {
             && self.dirty.len() + self.under_way.len() < self.most
     }
 
+    /// Bytes that are not on the platter yet.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes + self.bytes_under_way
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.dirty.is_empty()
     }

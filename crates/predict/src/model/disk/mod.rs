@@ -395,6 +395,7 @@ impl Device for Disk {
         self.tally.granules += sectors.count;
         let is_done = if is_write {
             self.tally.writes += 1;
+            self.tally.written += operation.len;
             self.ahead
                 .write(sectors.first, sectors.first + sectors.count);
             self.write(now, ticket, operation)
@@ -448,6 +449,10 @@ impl Device for Disk {
         let waiting = self.queue.len() + self.arriving.len() + self.outside.len();
         let cached = self.blocked.len() + self.answers.len();
         u32::try_from(working + waiting + cached).unwrap_or(u32::MAX)
+    }
+
+    fn stored(&self) -> Option<(&'static str, u64)> {
+        Some(("drive caches", self.cache.bytes()))
     }
 
     fn tally(&self) -> Tally {

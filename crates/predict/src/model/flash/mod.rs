@@ -222,6 +222,7 @@ impl Device for Flash {
             [(operation.start, operation.end()), (0, 0)]
         } else {
             self.tally.writes += 1;
+            self.tally.written += operation.len;
             let count = partial.iter().filter(|(start, end)| start < end).count();
             self.tally.granules_read += count as u64;
             partial
@@ -261,6 +262,10 @@ impl Device for Flash {
 
     fn queued(&self) -> u32 {
         self.queued
+    }
+
+    fn stored(&self) -> Option<(&'static str, u64)> {
+        Some(("flash buffers", self.buffer.used()))
     }
 
     fn tally(&self) -> Tally {
