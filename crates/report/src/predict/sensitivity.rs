@@ -26,7 +26,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         out,
         width,
         "How far it rests on assumptions",
-        &format!(": the gain of {name}, each assumption at the other values that it may have"),
+        &format!(": the gain of {name}, each assumption at its other values"),
     );
     let nominal = sensitivity.nominal;
     let shown: Vec<&Varied> = sensitivity
