@@ -479,6 +479,7 @@ mod tests {
                 think: Duration::ZERO,
                 rate: None,
             },
+            script: None,
             arrivals: Arrivals::Even,
             offset: Bytes::new(offset),
             span: None,

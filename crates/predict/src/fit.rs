@@ -17,6 +17,7 @@ use crate::system::Length;
 
 mod document;
 mod minimise;
+pub mod ranges;
 mod write;
 
 pub use write::toml_of;
@@ -155,7 +156,7 @@ pub fn fit(
 ) -> Result<Fitted, Refusal> {
     let profile = profile.complete()?;
     let mut parameters = chosen(&profile, names)?;
-    let bench = Bench::new(&profile, measured, search)?;
+    let bench = Bench::of(&profile, measured, search.requests)?;
     let logs = |of: &dyn Fn(&Parameter) -> f64| -> Vec<f64> {
         parameters.iter().map(|p| libm::log(of(p))).collect()
     };
@@ -215,10 +216,10 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn new<'a>(
+    fn of<'a>(
         profile: &Profile,
         measured: &'a Measured,
-        search: Search,
+        requests: u64,
     ) -> Result<Bench<'a>, Refusal> {
         let capacity = crate::system::capacity(profile)?;
         let offsets = measured.observations.iter().map(|o| o.at.get());
@@ -227,7 +228,7 @@ impl Bench<'_> {
             measured,
             // What was measured on more than the model holds is simulated on all that it does.
             span: Bytes::new(room.min(measured.span.get())),
-            requests: search.requests,
+            requests,
         })
     }
 
@@ -236,6 +237,7 @@ impl Bench<'_> {
             let scenario = Scenario {
                 profile: profile.clone(),
                 workload: observation.workload.clone(),
+                script: None,
                 arrivals: Arrivals::Even,
                 offset: observation.at,
                 span: Some(self.span),

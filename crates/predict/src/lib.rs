@@ -18,6 +18,7 @@ pub mod prediction;
 pub mod profile;
 mod requests;
 mod scenario;
+pub mod script;
 pub mod sensitivity;
 pub mod study;
 mod system;

@@ -13,6 +13,7 @@ use crate::outline::{Place, Taken};
 use crate::profile::{Profile, Refusal};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
+use crate::script::Script;
 use crate::sensitivity::{self, Look, Sensitivity};
 use crate::study::{self, Missed};
 use crate::system::Length;
@@ -22,8 +23,10 @@ use crate::system::Length;
 pub struct Question {
     /// The system.
     pub profile: Profile,
-    /// What is asked of it.
+    /// What is asked of it; of a script, its summary.
     pub workload: Workload,
+    /// What is asked in place of the workload, where it is more than that.
+    pub script: Option<Script>,
     /// How requests of an open loop arrive.
     pub arrivals: Arrivals,
     /// Offsets to compare, the baseline first.
@@ -263,6 +266,7 @@ pub(crate) fn scenarios(question: &Question) -> Vec<Scenario> {
     let scenario = |offset: &Offset| Scenario {
         profile: question.profile.clone(),
         workload: question.workload.clone(),
+        script: question.script.clone(),
         arrivals: question.arrivals,
         offset: offset.bytes,
         span: question.span,

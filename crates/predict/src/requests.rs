@@ -41,6 +41,10 @@ pub trait Requests {
     fn before(&mut self, _stream: u32) -> Option<Next> {
         None
     }
+
+    /// Streams that had no next request and want to be asked again.
+    #[inline]
+    fn wake(&mut self, _ready: &mut Vec<u32>) {}
 }
 
 /// How requests of an open loop arrive.
@@ -68,6 +72,16 @@ impl Ground {
             .map(|worker| places.cursor(worker))
             .collect();
         Ok(Ground { places, cursors })
+    }
+
+    /// One for each worker, each with random numbers of its own.
+    pub(crate) fn generators<'a>(
+        &'a self,
+        random: &mut impl Iterator<Item = Xoshiro256PlusPlus>,
+    ) -> Vec<Generator<'a>> {
+        let pairs = self.cursors.iter().zip(random);
+        let generators = pairs.map(|(cursor, random)| Generator::new(&self.places, cursor, random));
+        generators.collect()
     }
 }
 
@@ -99,10 +113,7 @@ impl<'a> Synthetic<'a> {
         seed: u64,
     ) -> Synthetic<'a> {
         let mut random = streams(seed);
-        let pairs = ground.cursors.iter().zip(random.by_ref());
-        let generators = pairs
-            .map(|(cursor, random)| Generator::new(&ground.places, cursor, random))
-            .collect();
+        let generators = ground.generators(random.by_ref());
         let pace = workload.rate.map(|rate| {
             let workers = f64::from(workload.workers);
             let interval = workers / rate;

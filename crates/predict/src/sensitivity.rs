@@ -6,7 +6,7 @@
 //! replicates, so what is known closely is by how much the gain moves; the gain shown is the headline's, moved by that. So
 //! the same setting has one figure everywhere.
 
-mod assumptions;
+pub(crate) mod assumptions;
 mod look;
 mod tells;
 

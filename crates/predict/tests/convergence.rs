@@ -96,6 +96,7 @@ fn setting(profile: &str, level: usize, cache: usize, access: usize) -> Setting 
     let at = |offset| Scenario {
         profile: of.clone(),
         workload: workload.clone(),
+        script: None,
         arrivals: Arrivals::Even,
         offset: Bytes::new(offset),
         span: Some(span),

@@ -107,6 +107,15 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "MIX", value_parser = mix)]
     pub(crate) rw: Option<Percent>,
 
+    /// Several streams and phases in place of one workload: oltp, file-system, backup, log-structured, or a file of one's own
+    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["io", "rw", "pattern", "workers", "outstanding", "think", "rate", "trace"])]
+    pub(crate) scenario: Option<String>,
+
+    /// Requests as they were recorded, as many at once as --threads and --outstanding say: an iolog of fio, or a table with the columns
+    /// offset, size and type
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["io", "rw", "pattern", "think", "rate"])]
+    pub(crate) trace: Option<PathBuf>,
+
     /// Order of addresses: random, sequential, or strided:SIZE, one request every so many bytes
     #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]
     pub(crate) pattern: Pattern,

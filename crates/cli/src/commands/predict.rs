@@ -5,6 +5,7 @@ mod place;
 use anyhow::bail;
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 use straddle::bench::place::Offset;
 use straddle::bench::workload::{Percent, Workload};
@@ -17,19 +18,22 @@ use straddle::predict::experiment::Effort;
 use straddle::predict::outline::{Outline, Place, Taken};
 use straddle::predict::prediction::{self, Prediction, Question};
 use straddle::predict::profile::{Profile, Refusal};
+use straddle::predict::script::{Script, registry as scripts};
 use straddle::report::escape::terminal;
 use straddle::report::json::pretty;
 use straddle::report::predict::{self as forms, text};
 
-use super::profile::{load, with};
-use crate::args::predict::{ArrivalsArg, At, Predict, PredictFormat};
+use super::profile::{load, read, with};
+use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
 use crate::{CLEAN, output};
 
+/// Longest scenario that is read.
+const LONGEST_SCENARIO: u64 = 1 << 20;
 /// Most partitions that are predicted in one go.
 const MOST_PLACES: usize = 16;
 
 /// What is asked of a partition, and what of its stack took the profile's place; without a stack, of the profile.
-type Asked = (Question, Option<(Place, Vec<Taken>)>);
+type Predicted = (Question, Option<(Place, Vec<Taken>)>);
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     let outline = |path| place::outline(path, args.follow_outside);
@@ -41,7 +45,7 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
             args.stack.as_deref()
         ));
     };
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<Predicted> = Vec::new();
     if places.is_empty() {
         asked.push((question(args, profile, None)?, None));
     } else {
@@ -148,9 +152,10 @@ fn predicted(
     question: Question,
     step: impl FnMut(&str),
 ) -> Result<Prediction, Refusal> {
-    match args.workload.rw {
-        Some(_) => prediction::predict(question, step),
-        None => prediction::predict_mixes(question, step),
+    // A script is a mix of its own.
+    match args.workload.rw.is_some() || question.script.is_some() {
+        true => prediction::predict(question, step),
+        false => prediction::predict_mixes(question, step),
     }
 }
 
@@ -200,17 +205,23 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
         .unwrap_or(Bytes::ZERO);
     let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
+    let workload = Workload {
+        reads: asked.rw.unwrap_or(Percent::ALL),
+        pattern: asked.pattern,
+        sizes: asked.io.0.clone(),
+        workers: asked.workers,
+        outstanding: asked.outstanding,
+        think: asked.think,
+        rate: asked.rate,
+    };
+    let script = script(asked)?;
+    let outstanding = asked.workers.saturating_mul(asked.outstanding);
     Ok(Question {
         profile,
-        workload: Workload {
-            reads: asked.rw.unwrap_or(Percent::ALL),
-            pattern: asked.pattern,
-            sizes: asked.io.0.clone(),
-            workers: asked.workers,
-            outstanding: asked.outstanding,
-            think: asked.think,
-            rate: asked.rate,
-        },
+        workload: script
+            .as_ref()
+            .map_or(workload, |script| script.summary(outstanding)),
+        script,
         arrivals: match asked.arrivals {
             ArrivalsArg::Even => Arrivals::Even,
             ArrivalsArg::Random => Arrivals::Random,
@@ -234,6 +245,27 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
             },
         },
     })
+}
+
+/// Longest recording that is read.
+const LONGEST_TRACE: u64 = 256 << 20;
+
+/// What is asked in place of one workload: a scenario of ours, a file, or a recording.
+fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
+    if let Some(path) = &asked.trace {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        return Ok(Some(Script::recorded(&name, &read(path, LONGEST_TRACE)?)?));
+    }
+    let Some(name) = asked.scenario.as_deref() else {
+        return Ok(None);
+    };
+    if name.ends_with(".toml") {
+        return Ok(Some(Script::read(
+            name,
+            &read(Path::new(name), LONGEST_SCENARIO)?,
+        )?));
+    }
+    Ok(Some(scripts::load(name)?))
 }
 
 /// Most offsets that are compared. Each is a simulation of its own.

@@ -5,11 +5,11 @@ use straddle_bench::statistics::ratio::LogRatio;
 
 use super::{Moved, with};
 use crate::decision::Quantity;
-use crate::experiment::trial::in_order;
+use crate::experiment::{self, trial::in_order};
 use crate::kernel::Time;
 use crate::profile::{Refusal, Value};
 use crate::scenario::Scenario;
-use crate::system::Length;
+use crate::system::{Length, Start};
 
 /// Replicates at each setting. The headline has more; these are its first.
 const REPLICATES: u32 = 3;
@@ -38,18 +38,24 @@ pub(super) struct Glance {
     took: [Time; 2],
 }
 
+/// A pair of scenarios at a setting, and where their runs begin.
+struct Prepared([(Scenario, Start); 2]);
+
 type Setting<'a> = Vec<(&'a str, &'a Value)>;
 
 impl Look<'_> {
     /// Replicates with the profile as it is.
     pub(super) fn nominal(&self) -> Result<Vec<Glance>, Refusal> {
-        let glances = in_order(threads(), REPLICATES as usize, |at| self.glance(&[], at));
+        let prepared = self.prepare(&[])?;
+        let glances = in_order(threads(), REPLICATES as usize, |at| {
+            self.glance(&prepared, at)
+        });
         glances.into_iter().collect()
     }
 
-    /// One replicate with other values of some parameters.
-    fn glance(&self, values: &[(&str, &Value)], replicate: usize) -> Result<Glance, Refusal> {
-        let run = |scenario: &Scenario| {
+    /// The pair with other values of some parameters, and where its runs begin.
+    fn prepare(&self, values: &[(&str, &Value)]) -> Result<Prepared, Refusal> {
+        let changed = |scenario: &Scenario| {
             let mut profile = scenario.profile.clone();
             for (path, value) in values {
                 profile = with(profile, path, value)?;
@@ -58,10 +64,23 @@ impl Look<'_> {
                 profile,
                 ..scenario.clone()
             };
-            let seed = self.seed.wrapping_add(replicate as u64);
-            scenario.simulate(seed, self.length)
+            let fill = experiment::fill(&scenario)?;
+            Ok((scenario, fill))
         };
-        let [baseline, other] = self.pair;
+        let [(baseline, first), (other, second)] =
+            [changed(&self.pair[0])?, changed(&self.pair[1])?];
+        let drawn = f64::max(first, second);
+        let start = |fill: f64| Start { fill, drawn };
+        Ok(Prepared([(baseline, start(first)), (other, start(second))]))
+    }
+
+    /// One replicate.
+    fn glance(&self, prepared: &Prepared, replicate: usize) -> Result<Glance, Refusal> {
+        let run = |(scenario, start): &(Scenario, Start)| {
+            let seed = self.seed.wrapping_add(replicate as u64);
+            scenario.simulate_from(*start, seed, self.length)
+        };
+        let [baseline, other] = &prepared.0;
         let (baseline, other) = (run(baseline)?, run(other)?);
         let gain = match self.quantity {
             Quantity::Rate => other.rate() / baseline.rate(),
@@ -86,29 +105,26 @@ impl Look<'_> {
         settings: &[Setting<'_>],
         nominal: &[Glance],
     ) -> Vec<Result<Moved, Refusal>> {
-        let at = |setting: usize, replicate| match settings.get(setting) {
-            Some(values) => self.glance(values, replicate),
-            None => self.glance(&[], replicate),
-        };
-        let first = in_order(threads(), settings.len(), |setting| at(setting, 0));
+        let first = in_order(threads(), settings.len(), |at| {
+            let prepared = self.prepare(settings.get(at).map_or(&[], Vec::as_slice))?;
+            let glance = self.glance(&prepared, 0)?;
+            Ok((prepared, glance))
+        });
         // Runs that took the same time to the nanosecond are the same run: what was changed has no part in it.
         let is_same = |glance: &Glance| nominal.first().is_some_and(|n| n.took == glance.took);
-        let differs = |(at, first): (usize, &Result<Glance, Refusal>)| {
-            first
-                .as_ref()
-                .is_ok_and(|first| !is_same(first))
-                .then_some(at)
-        };
-        let open: Vec<usize> = first.iter().enumerate().filter_map(differs).collect();
+        let open = first
+            .iter()
+            .filter_map(|first: &Result<_, Refusal>| first.as_ref().ok());
+        let open = open.filter(|(_, first)| !is_same(first));
+        let open: Vec<&Prepared> = open.map(|(prepared, _)| prepared).collect();
         let more = REPLICATES as usize - 1;
         let tasks = open.len() * more;
         let others = in_order(threads(), tasks, |task| {
-            let setting = open.get(task / more).copied().unwrap_or(usize::MAX);
-            at(setting, 1 + task % more)
+            self.glance(open[task / more], 1 + task % more)
         });
         let mut others = others.into_iter();
         let moved = first.into_iter().map(|first| {
-            let first = first?;
+            let (_, first) = first?;
             if is_same(&first) {
                 return Ok(self.moved(None));
             }

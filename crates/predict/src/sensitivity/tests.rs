@@ -139,6 +139,7 @@ fn the_same_setting_has_the_gain_of_the_headline_and_others_move_it() {
     let scenario = |offset| Scenario {
         profile: profile("fixed-service"),
         workload: workload.clone(),
+        script: None,
         arrivals: crate::requests::Arrivals::Even,
         offset: straddle_geometry::Bytes::new(offset),
         span: Some(straddle_geometry::Bytes::new(256 << 20)),

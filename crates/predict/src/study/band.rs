@@ -34,7 +34,7 @@ impl Band {
     /// The band of a cell that states none: fixed by what was measured, before anything was simulated.
     #[must_use]
     pub fn fixed(metric: Metric, published: Published) -> Band {
-        let is_near = |end: f64| (end - 1.0).abs() <= NEAR;
+        let is_near = |end: f64| (end - 1.0).abs() <= NEAR + 1e-9;
         match () {
             () if published.is_order => Band::Exact,
             () if published.is_open() => Band::Share(SHARE),

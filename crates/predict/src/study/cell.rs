@@ -5,6 +5,7 @@ use straddle_geometry::Bytes;
 
 use super::{Band, Metric};
 use crate::requests::Arrivals;
+use crate::script::Script;
 
 /// A cell of a published table.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +20,10 @@ pub struct Cell {
     pub set: Vec<(String, toml::Value)>,
     /// Sections of the profile that take no part.
     pub without: Vec<String>,
-    /// What was asked of the storage.
+    /// What was asked of the storage; of phases, their summary.
     pub workload: Workload,
+    /// Phases, where it was more than one workload.
+    pub script: Option<Script>,
     /// How requests of an open loop arrive.
     pub arrivals: Arrivals,
     /// The offset as it was written.

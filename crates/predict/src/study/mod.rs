@@ -6,13 +6,13 @@
 
 mod band;
 mod cell;
-mod fields;
+pub(crate) mod fields;
 mod metric;
 mod read;
 pub mod registry;
 mod run;
 mod score;
-mod workload;
+pub(crate) mod workload;
 
 pub use band::Band;
 pub use cell::{Cell, Mark, Published};
@@ -80,6 +80,7 @@ impl Study {
         Ok(Scenario {
             profile,
             workload: cell.workload.clone(),
+            script: cell.script.clone(),
             arrivals: cell.arrivals,
             offset: cell.offset,
             span: cell.span,

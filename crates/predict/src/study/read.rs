@@ -5,6 +5,7 @@ use super::metric::{self, Metric};
 use super::{Band, Cell, Mark, Published, Study, workload};
 use crate::model;
 use crate::profile::Refusal;
+use crate::script::{self, Kind, Phase, Script};
 
 /// Longest study that is read, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -23,6 +24,7 @@ const STUDY: &[&str] = &[
     "set",
     "without",
     "workload",
+    "phase",
     "cell",
 ];
 /// Keys of a cell besides those of the workload.
@@ -34,6 +36,7 @@ const CELL: &[&str] = &[
     "without",
     "metric",
     "operations",
+    "phase",
     "against",
     "published",
     "within",
@@ -74,6 +77,7 @@ fn read(name: &str, text: &str) -> Result<Study, Refusal> {
         set: settings(&fields)?,
         without: sections(&fields)?,
         workload,
+        phases: script::phases(&fields)?,
     };
     let cells = fields
         .with("cell", "tables, each [[cell]]", |value| {
@@ -126,6 +130,7 @@ struct Common<'a> {
     set: Vec<(String, toml::Value)>,
     without: Vec<String>,
     workload: &'a toml::Table,
+    phases: Option<Vec<Phase>>,
 }
 
 fn cell(
@@ -140,7 +145,20 @@ fn cell(
         .iter()
         .filter(|(key, _)| workload::KEYS.contains(&key.as_str()));
     all.extend(own.map(|(key, value)| (key.clone(), value.clone())));
-    let asked = workload::read(&Fields::new(path, &all, &[workload::KEYS])?)?;
+    let script = script::phases(&fields)?.or_else(|| common.phases.clone());
+    let script = script.map(|phases| Script {
+        title: path.to_owned(),
+        kind: Kind::Phases(phases),
+    });
+    if script.is_some() {
+        // What streams do, they say themselves; where they lie is the cell's.
+        all.entry("io").or_insert("4K".into());
+        all.entry("rw").or_insert("read".into());
+    }
+    let mut asked = workload::read(&Fields::new(path, &all, &[workload::KEYS])?)?;
+    if let Some(script) = &script {
+        asked.workload = script.summary(1);
+    }
     let mark = fields
         .with("mark", "calibration or validation", |value| {
             match value.as_str()? {
@@ -171,6 +189,7 @@ fn cell(
         set,
         without,
         workload: asked.workload,
+        script,
         arrivals: asked.arrivals,
         offset_name: asked.offset_name,
         offset: asked.offset,
@@ -338,6 +357,22 @@ within = 0.5
         assert_eq!(b.against, Some(0));
         assert_eq!((b.published.least, b.published.most), (1.0, 1.5));
         study.scenario(b).expect("its profile is there");
+    }
+
+    #[test]
+    fn phases_stand_for_a_workload() {
+        let phases = "[[phase]]\nio = \"4K\"\nrw = \"write\"\noutstanding = 5\n[[cell]]";
+        let text = STUDY.replacen("[[cell]]", phases, 1);
+        let study = Study::read("test", &text).expect("it is one");
+        for cell in &study.cells {
+            let script = cell.script.as_ref().expect("the study's phases");
+            assert!(matches!(&script.kind, Kind::Phases(phases) if phases.len() == 1));
+            assert_eq!(cell.workload.outstanding, 5);
+        }
+        let scenario = study
+            .scenario(&study.cells[0])
+            .expect("its profile is there");
+        assert_eq!(scenario.script, study.cells[0].script);
     }
 
     #[test]

@@ -131,6 +131,7 @@ impl Study {
 /// True when they differ in nothing but the offset.
 fn is_kin(one: &Scenario, other: &Scenario) -> bool {
     one.workload == other.workload
+        && one.script == other.script
         && one.arrivals == other.arrivals
         && one.span == other.span
         && one.profile == other.profile

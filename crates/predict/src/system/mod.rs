@@ -315,6 +315,7 @@ impl<D: Device> System<D> {
     fn begin(&mut self, now: Time, requests: &mut impl Requests) -> Result<(), Refusal> {
         while let Some(stream) = self.ready.pop() {
             let Some(next) = requests.next(now, stream) else {
+                requests.wake(&mut self.ready);
                 continue;
             };
             admit(next, self.capacity)?;
@@ -333,6 +334,7 @@ impl<D: Device> System<D> {
             } else {
                 self.arrive(now, due)?;
             }
+            requests.wake(&mut self.ready);
         }
         Ok(())
     }

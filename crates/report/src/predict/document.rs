@@ -113,8 +113,10 @@ struct TakenOut<'a> {
 struct AskedOut {
     /// The system, with every parameter as it was simulated.
     profile: ProfileOut,
-    /// What is asked of it.
+    /// What is asked of it; of a scenario or a recording, its summary.
     workload: WorkloadOut,
+    /// The scenario or recording that is asked in its place.
+    scenario: Option<String>,
     /// Bytes that requests are spread over.
     span_bytes: Option<Bytes>,
     /// Replicates of each scenario.
@@ -432,6 +434,7 @@ fn asked(question: &Question, trials: &Trials) -> AskedOut {
     AskedOut {
         profile: ProfileOut::new(&question.profile),
         workload: workload(&question.workload),
+        scenario: question.script.as_ref().map(|script| script.title.clone()),
         span_bytes: question.span,
         replicates: trials.replicates,
         requests: trials.length.measured,

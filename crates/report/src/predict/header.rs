@@ -122,6 +122,7 @@ fn few(names: &[String]) -> String {
 /// Says what `8 × 32` is, once.
 fn explained(question: &Question, text: String) -> String {
     match question.workload.rate {
+        _ if question.script.is_some() => text,
         Some(_) => text,
         None => text + " (threads × requests that each keeps under way)",
     }
