@@ -142,10 +142,7 @@ fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<
         scenarios,
         starts: begun
             .iter()
-            .map(|begun| Start {
-                fill: begun.fill,
-                drawn: fullest,
-            })
+            .map(|begun| Start::at(begun.fill, fullest))
             .collect(),
         effort,
     };

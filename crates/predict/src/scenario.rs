@@ -35,7 +35,7 @@ impl Scenario {
     /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
     pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
         let fill = experiment::fill(self)?;
-        self.simulate_from(Start { fill, drawn: fill }, seed, length)
+        self.simulate_from(Start::at(fill, fill), seed, length)
     }
 
     /// The same with stores of work that are as full as said when time begins.
@@ -144,7 +144,13 @@ impl WithDevice for Run<'_> {
         }
         let ground = self.scenario.ground(system.capacity())?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
-        system.run(&mut requests, self.length, self.start)
+        let room = system.capacity() - self.scenario.offset.get();
+        let span = self.scenario.span.map_or(room, Bytes::get);
+        let start = Start {
+            span: (workload.pattern == Pattern::Random).then_some(span),
+            ..self.start
+        };
+        system.run(&mut requests, self.length, start)
     }
 }
 

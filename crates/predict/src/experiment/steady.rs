@@ -59,11 +59,8 @@ pub enum Unsettled {
 
 /// How full the cache of a scenario stays, by a short look: where a run begins that stands for itself.
 pub(crate) fn fill(scenario: &Scenario) -> Result<f64, Refusal> {
-    let glance = |fill: f64| run(scenario, fill, 0, GLANCE);
-    if destages(&scenario.profile) == 0 || !fills(&glance(0.0)?, FILLS) {
-        return Ok(0.0);
-    }
-    level(glance).map(|(fill, _)| fill)
+    let is_full = destages(&scenario.profile) > 0 && fills(&run(scenario, 0.0, 0, GLANCE)?, FILLS);
+    Ok(if is_full { 1.0 } else { 0.0 })
 }
 
 /// Finds where runs of a scenario begin; `requests` is how many each counts.
@@ -102,8 +99,7 @@ pub(super) fn beginning(
 
 /// A pilot.
 fn run(scenario: &Scenario, fill: f64, seed: u64, made: u64) -> Result<Outcome, Refusal> {
-    let start = Start { fill, drawn: fill };
-    scenario.simulate_from(start, seed, warm_up::pilot(made))
+    scenario.simulate_from(Start::at(fill, fill), seed, warm_up::pilot(made))
 }
 
 /// True where more than such a share of what comes to the cache stays there.

@@ -98,6 +98,13 @@ impl<D: Device> System<D> {
     /// Fills the cache as it is after a long time of work, before time begins: requests are drawn and only their places
     /// matter. As many are drawn at every offset, so that common random numbers stay common.
     pub(super) fn warm(&mut self, requests: &mut impl Requests, start: Start) {
+        self.fill(requests, start);
+        if let Some(cached) = &mut self.cached {
+            cached.cache.leave_out(start.fill, start.span);
+        }
+    }
+
+    fn fill(&mut self, requests: &mut impl Requests, start: Start) {
         let System {
             cached: Some(Cached { cache, .. }),
             soft,
@@ -109,8 +116,8 @@ impl<D: Device> System<D> {
             return;
         };
         let streams = requests.streams();
-        let target = cache.between_marks(start.fill);
-        let (enough_written, enough) = cache.warm_after(start.drawn);
+        let made = cache.made(start.fill, start.span);
+        let (enough_written, enough) = cache.warm_after(start.drawn, start.span);
         let (mut written, mut all) = (0, 0);
         for (drawn, stream) in (0_u64..).zip((0..streams).cycle()) {
             let is_written = written >= enough_written || (written == 0 && drawn > FEW);
@@ -136,7 +143,7 @@ impl<D: Device> System<D> {
             soft.translate(Time::ZERO, operation, fragments);
             for Fragment { operation, to, .. } in fragments.drain(..) {
                 if to == To::Array {
-                    cache.warm(operation, target);
+                    cache.warm(operation, made);
                 }
             }
         }

@@ -21,7 +21,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use straddle_geometry::Bytes;
 
-use crate::kernel::{Calendar, Time};
+use crate::kernel::{Calendar, Servers, Time};
 use crate::model::array::{Layout, Piece, Split};
 use crate::model::cache::Cache;
 use crate::model::controller::Controller;
@@ -153,6 +153,8 @@ pub(crate) struct System<D> {
     controller: Option<Controller>,
     cached: Option<Cached>,
     layout: Layout,
+    /// Works parity out, where that takes time.
+    thread: Option<Servers<u32>>,
     devices: Vec<D>,
     calendar: Calendar,
     visits: Slab<Visit>,
@@ -189,7 +191,7 @@ impl<D: Device> System<D> {
             devices.push(first.another(profile, random)?);
         }
         devices.insert(0, first);
-        let calendar = Calendar::new(devices.len() + 4);
+        let calendar = Calendar::new(devices.len() + 5);
         Ok(System {
             port: profile
                 .section("port")
@@ -204,6 +206,7 @@ impl<D: Device> System<D> {
             },
             capacity: soft.capacity(),
             soft,
+            thread: layout.has_thread().then(|| Servers::new(1)),
             layout,
             devices,
             calendar,
@@ -249,6 +252,10 @@ impl<D: Device> System<D> {
         self.devices.len() + 3
     }
 
+    fn thread_station(&self) -> usize {
+        self.devices.len() + 4
+    }
+
     /// Works until so many requests have been answered, or until there are no more.
     pub(crate) fn run(
         mut self,
@@ -292,6 +299,8 @@ impl<D: Device> System<D> {
                 self.leave_port(now);
             } else if station == self.controller_station() {
                 self.leave_controller(now);
+            } else if station == self.thread_station() {
+                self.leave_thread(now);
             } else if station == self.cache_station() {
                 self.wake_cache(now);
             } else {
@@ -383,6 +392,10 @@ impl<D: Device> System<D> {
         for device in &self.devices {
             tally += device.tally();
             device.uses(now, &mut |used| resources.add(used));
+        }
+        if let Some(thread) = &self.thread {
+            let busy = thread.busy_until(now);
+            resources.add(use_of("parity threads", thread.count(), busy));
         }
         if let Some(port) = &self.port {
             resources.add(use_of("ports", port.count(), port.busy_until(now)));

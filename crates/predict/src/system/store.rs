@@ -17,6 +17,18 @@ pub(crate) struct Start {
     pub(crate) fill: f64,
     /// The largest fill of all scenarios that are compared: requests are drawn for that one, so that as many are drawn for each.
     pub(crate) drawn: f64,
+    /// Bytes that random requests are spread over. Of a cache that holds a small part of them, few pages are made.
+    pub(crate) span: Option<u64>,
+}
+
+impl Start {
+    pub(crate) fn at(fill: f64, drawn: f64) -> Start {
+        Start {
+            fill,
+            drawn,
+            span: None,
+        }
+    }
 }
 
 /// A store of work while requests are counted.

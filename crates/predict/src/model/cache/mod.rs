@@ -40,6 +40,10 @@ pub(crate) static MODEL: Model = Model {
     ],
 };
 
+/// Most pages that are made before time begins where few would be met again, ...
+const MADE: usize = 1 << 15;
+/// ... which is where they are at most this part of what requests are spread over.
+const SMALL: u64 = 100;
 /// A stream's piece is at most this part of what may be dirty.
 const PIECES: u64 = 16;
 
@@ -74,6 +78,8 @@ pub(crate) struct Cache {
     gather: Gather,
     /// Pages that became dirty, since the beginning.
     dirtied: u64,
+    /// Dirty pages that are not made.
+    left_out: usize,
     /// A buffer for what happens before time begins.
     backfills: Vec<Operation>,
     /// Writes are answered from here.
@@ -153,6 +159,7 @@ impl Cache {
                 gathered(page, row.clamp(1, LONGEST_RUN), share(high).max(1)),
             ),
             dirtied: 0,
+            left_out: 0,
             backfills: Vec::new(),
             ahead: Ahead::new(count(&STREAMS), section.whole(&READ_AHEAD), capacity),
             is_write_back: section.word(&WRITE) == "back",
@@ -163,7 +170,7 @@ impl Cache {
 
     /// Pages that hold what the array does not know yet, or is being told.
     pub(crate) fn used(&self) -> usize {
-        self.pages.len(List::Dirty) + self.pages.len(List::Neither)
+        self.pages.len(List::Dirty) + self.pages.len(List::Neither) + self.left_out
     }
 
     /// What is in it, and what came in.
@@ -200,15 +207,35 @@ impl Cache {
         self.low + above
     }
 
+    /// How many of the pages between the marks are made before time begins. Of pages that are a small part of what random
+    /// requests are spread over, none is met again: only those are made that come to be destaged.
+    pub(crate) fn made(&self, share: f64, span: Option<u64>) -> usize {
+        let pages = self.between_marks(share);
+        let is_small = |span: u64| (pages as u64 * self.page).saturating_mul(SMALL) <= span;
+        match span.is_some_and(is_small) {
+            true => pages.min(MADE),
+            false => pages,
+        }
+    }
+
+    /// Pages that were not made are there nevertheless: the ones written last.
+    pub(crate) fn leave_out(&mut self, share: f64, span: Option<u64>) {
+        let made = self.made(share, span);
+        // Where writes are few, fewer were made.
+        if self.used() >= made {
+            self.left_out = self.between_marks(share) - made;
+        }
+    }
+
     /// Pages of writes, and of all requests, after which the cache is as after a long time of work with so much between its
     /// marks: half as many again as it may hold. A request has as many as it would touch if it were aligned, wherever it is.
-    pub(crate) fn warm_after(&self, share: f64) -> (u64, u64) {
+    pub(crate) fn warm_after(&self, share: f64, span: Option<u64>) -> (u64, u64) {
         let some = |pages: usize| {
             let pages = pages as u64;
             pages + pages / 2
         };
         let written = if self.is_write_back {
-            self.between_marks(share)
+            self.made(share, span)
         } else {
             0
         };

@@ -19,7 +19,7 @@ use crate::kernel::Time;
 use crate::profile::{Profile, Refusal};
 use ahead::Ahead;
 use arm::{Mechanics, Motion};
-use cache::Cache;
+use cache::{Batch, Cache};
 pub(crate) use keys::MODEL;
 use queue::{Entry, Queue, Sectors};
 use zones::Place;
@@ -47,8 +47,8 @@ pub(crate) struct Disk {
     overhead: Time,
     /// Commands that it holds.
     depth: usize,
-    /// Sectors of a pass.
-    batch: u64,
+    /// Runs of a pass.
+    batch: Batch,
     /// Steps to prepare a pass.
     gap: u64,
     is_sorted: bool,
@@ -332,7 +332,7 @@ fn write_back(
     cache: &mut Cache,
     pass: &mut Vec<Sectors>,
     motion: &mut Motion<'_>,
-    (batch, gap, is_sorted, bits): (u64, u64, bool, u32),
+    (batch, gap, is_sorted, bits): (Batch, u64, bool, u32),
     mechanics: &Mechanics,
 ) -> u64 {
     let from = motion.place();

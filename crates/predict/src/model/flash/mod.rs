@@ -138,7 +138,7 @@ impl Device for Flash {
             let expected = "absent beside open_blocks: block-mapped devices collect no garbage";
             return Err(section.refuse(&keys::OVER_PROVISION, expected));
         }
-        if is_block_mapped && section.word(&keys::LAYOUT) == "scattered" {
+        if is_block_mapped && section.word(&keys::LAYOUT) != "striped" {
             let expected = "striped beside open_blocks: blocks are mapped as a whole";
             return Err(section.refuse(&keys::LAYOUT, expected));
         }
