@@ -1,7 +1,7 @@
 //! Pages that are written from the program itself: rules, beliefs, formats, models, profiles, studies, the command line.
 
 mod models;
-mod studies;
+pub(crate) mod studies;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;

@@ -132,7 +132,7 @@ fn wrong(text: &mut String, studies: &[Value]) {
 }
 
 /// How many cells of each kind are within their tolerance, a line each: what is a test of the model first.
-pub(super) fn kinds(score: &Value) -> String {
+pub(crate) fn kinds(score: &Value) -> String {
     let mut text = String::from(
         "| cells | within their tolerance | share | median error | worst error | ratios the wrong way |\n|---|---|---|---|---|---|\n",
     );
