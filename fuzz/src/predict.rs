@@ -26,6 +26,7 @@ pub fn profile(data: &[u8]) {
             think: Duration::ZERO,
             rate: None,
         },
+        script: None,
         arrivals: Arrivals::Even,
         offset: Bytes::new(32_256),
         span: None,

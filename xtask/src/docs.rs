@@ -1,7 +1,7 @@
 //! Pages that are written from the program itself: rules, beliefs, formats, models, profiles, studies, the command line.
 
 mod models;
-mod studies;
+pub(crate) mod studies;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -93,7 +93,24 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     pages.extend(models::pages()?);
     pages.insert(PathBuf::from("docs/profiles.md"), models::profiles()?);
     pages.insert(PathBuf::from("docs/studies.md"), studies::page()?);
+    pages.insert(PathBuf::from(TRUST), trust()?);
     Ok(pages)
+}
+
+/// The page on how far predictions can be trusted: written by hand, but for its scoreboard.
+const TRUST: &str = "docs/trusting-predictions.md";
+
+fn trust() -> Result<String> {
+    let text = std::fs::read_to_string(TRUST).context(TRUST)?;
+    let board = match studies::newest_document()? {
+        Some((folder, document)) => format!(
+            "{}\nFrom [{1}](../{1}/summary.md).\n",
+            studies::kinds(&document["score"]),
+            folder.display()
+        ),
+        None => "No run is archived yet.\n".to_owned(),
+    };
+    models::replaced(&text, "<!-- scoreboard -->", &board)
 }
 
 fn rule_page(rule: &Rule) -> String {

@@ -133,6 +133,11 @@ impl Worth {
             because.push("the same for reads, for writes and for 70% reads".to_owned());
         }
         let call = by_simulation(evidence, effort);
+        if call == Call::FindOut {
+            because.push(
+                "assumptions of the profile decide: straddle predict with the same options says which, and what tells them".to_owned(),
+            );
+        }
         Worth::new(call, because, figures.worst)
     }
 
@@ -195,6 +200,7 @@ fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
         decision::Call::NotWorthIt => Call::NotWorthIt,
         decision::Call::Undecided => Call::Undecided,
         decision::Call::OutageUnknown => Call::OutageUnknown,
+        decision::Call::ItDepends => Call::FindOut,
     }
 }
 

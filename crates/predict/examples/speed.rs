@@ -56,6 +56,7 @@ fn main() {
             think: Duration::ZERO,
             rate: None,
         },
+        script: None,
         arrivals: Arrivals::Even,
         offset: Bytes::new(offset),
         span: None,

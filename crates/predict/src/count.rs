@@ -14,6 +14,7 @@ use crate::model::{Device, Granules, Operation};
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Next, Requests, Synthetic};
 use crate::scenario::Scenario;
+use crate::script::{Grounds, Source};
 use crate::system::{Counts, WithDevice, admit, with_device};
 
 /// What so many requests of a scenario, of all its threads in turn, become. The same seed draws the same places as in
@@ -28,6 +29,13 @@ pub fn count(scenario: &Scenario, seed: u64, requests: u64) -> Result<Counts, Re
         fn run<D: Device>(self, profile: &Profile) -> Result<Counts, Refusal> {
             let Run(scenario, seed, requests) = self;
             let counter = Counter::<D>::build(profile)?;
+            if let Some(script) = &scenario.script {
+                let region = scenario.region(counter.layout.capacity())?;
+                let grounds = Grounds::new(script, region)?;
+                let outstanding = scenario.workload.concurrency();
+                let mut source = Source::new(script, &grounds, region, outstanding, seed);
+                return counter.run(&mut source, requests);
+            }
             let ground = scenario.ground(counter.layout.capacity())?;
             let Scenario {
                 workload, arrivals, ..

@@ -8,6 +8,8 @@ use std::time::Duration;
 use straddle_bench::results::{Interval, Verdict};
 use straddle_geometry::Bytes;
 
+use crate::sensitivity::Sensitivity;
+
 /// Least gain that justifies an outage of its own.
 pub const LARGE: f64 = 0.10;
 /// What the interval's lower end has to exceed for that.
@@ -43,6 +45,8 @@ pub enum Call {
     Undecided,
     /// The gain would justify an outage, and nobody says how long that is.
     OutageUnknown,
+    /// Assumptions decide: at other values that they may have, it would be another call.
+    ItDepends,
 }
 
 /// What moving the data takes.
@@ -80,7 +84,7 @@ pub struct Evidence {
     pub quantity: Quantity,
     /// As a multiple of what the baseline does, with its interval; of latencies, the baseline's through the other's.
     pub gain: Interval,
-    /// The least and the largest of it when assumptions are varied one at a time; `None` when none was.
+    /// The least and the largest of it when assumptions are varied; `None` when none was.
     pub ends: Option<(f64, f64)>,
 }
 
@@ -89,6 +93,8 @@ pub struct Evidence {
 pub struct Decision {
     /// What is to be done.
     pub call: Call,
+    /// What the call would be if every assumption held.
+    pub as_assumed: Call,
     /// What it rests on.
     pub evidence: Evidence,
     /// Bytes to move.
@@ -115,27 +121,81 @@ pub fn decide(evidence: Evidence, work: Work) -> Decision {
         let seconds = data.get() as f64 * work.passes as f64 / work.rate;
         Duration::try_from_secs_f64(seconds).ok()
     });
-    let call = call(evidence.gain, outage);
-    let moved = |end: f64| {
-        let by = end / evidence.gain.mean;
-        let gain = Interval {
-            mean: end,
-            low: evidence.gain.low * by,
-            high: evidence.gain.high * by,
-        };
-        Some(self::call(gain, outage)).filter(|other| *other != call)
-    };
+    let as_assumed = call(evidence.gain, outage);
+    let moved =
+        |end: f64| Some(call_at(evidence.gain, end, outage)).filter(|other| *other != as_assumed);
+    let at_worst = evidence.ends.and_then(|(worst, _)| moved(worst));
+    let at_best = evidence.ends.and_then(|(_, best)| moved(best));
+    let depends = as_assumed != Call::Undecided && (at_worst.is_some() || at_best.is_some());
     Decision {
-        call,
+        call: if depends { Call::ItDepends } else { as_assumed },
+        as_assumed,
         evidence,
         data: work.data,
         passes: work.passes,
         move_rate: work.rate,
         outage,
         paid_back: outage.and_then(|outage| paid_back(outage, evidence.gain.mean)),
-        at_worst: evidence.ends.and_then(|(worst, _)| moved(worst)),
-        at_best: evidence.ends.and_then(|(_, best)| moved(best)),
+        at_worst,
+        at_best,
     }
+}
+
+/// Another value of an assumption, or several together, at which the call would be another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// Each parameter, and its value there.
+    pub values: Vec<(String, String)>,
+    /// The gain there.
+    pub gain: f64,
+    /// The call there.
+    pub call: Call,
+}
+
+impl Decision {
+    /// What turns the call: each assumption that does so alone, at the value that moves the gain furthest; where none
+    /// does, the fewest that do together. Empty where the call stands whatever the assumptions are.
+    #[must_use]
+    pub fn turns(&self, sensitivity: &Sensitivity) -> Vec<Turn> {
+        if self.call != Call::ItDepends {
+            return Vec::new();
+        }
+        let turn = |values: Vec<(String, String)>, by: f64| {
+            let gain = sensitivity.nominal + by;
+            let call = call_at(self.evidence.gain, gain, self.outage);
+            (call != self.as_assumed).then_some(Turn { values, gain, call })
+        };
+        let far = |turn: &Turn| (turn.gain - sensitivity.nominal).abs();
+        let mut turns: Vec<Turn> = Vec::new();
+        for varied in &sensitivity.varied {
+            let ends = varied.ends.iter().filter_map(|end| {
+                let values = vec![(varied.path.clone(), end.value.clone())];
+                turn(values, end.gain.as_ref().ok()?.by)
+            });
+            turns.extend(ends.max_by(|a, b| far(a).total_cmp(&far(b))));
+        }
+        if turns.is_empty() {
+            let corners = sensitivity.corners.iter();
+            let corners = corners.filter_map(|corner| turn(corner.values.clone(), corner.gain.by));
+            let fewest = corners.min_by(|a, b| {
+                let by_count = a.values.len().cmp(&b.values.len());
+                by_count.then(far(b).total_cmp(&far(a)))
+            });
+            turns.extend(fewest);
+        }
+        turns
+    }
+}
+
+/// The call if the gain were another, and its interval as wide in proportion.
+fn call_at(gain: Interval, other: f64, outage: Option<Duration>) -> Call {
+    let by = other / gain.mean;
+    let moved = Interval {
+        mean: other,
+        low: gain.low * by,
+        high: gain.high * by,
+    };
+    call(moved, outage)
 }
 
 fn call(gain: Interval, outage: Option<Duration>) -> Call {
@@ -176,6 +236,7 @@ pub fn verdict(ratio: Interval, precision: f64) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sensitivity::{Corner, End, Moved, Varied};
 
     fn interval(low: f64, mean: f64, high: f64) -> Interval {
         Interval { mean, low, high }
@@ -258,12 +319,82 @@ mod tests {
     }
 
     #[test]
-    fn assumptions_that_would_change_the_call_are_said() {
+    fn a_call_that_an_assumption_turns_is_none() {
         let gain = interval(1.12, 1.125, 1.13);
         let stands = decided(gain, Some(100), Some((1.11, 1.3)));
         assert_eq!((stands.at_worst, stands.at_best), (None, None));
+        assert_eq!(stands.call, Call::FixNow);
         let depends = decided(gain, Some(100), Some((1.005, 1.3)));
         assert_eq!(depends.at_worst, Some(Call::NotWorthIt));
+        assert_eq!(
+            (depends.call, depends.as_assumed),
+            (Call::ItDepends, Call::FixNow)
+        );
+        // Too wide to decide on stays so, whatever is assumed.
+        let wide = decided(interval(0.8, 1.01, 1.25), Some(100), Some((0.9, 1.3)));
+        assert_eq!(wide.call, Call::Undecided);
+    }
+
+    fn moved(gain: f64) -> Moved {
+        let by = gain - 1.125;
+        Moved {
+            gain,
+            half_width: 0.002,
+            by: if by.abs() > 0.002 { by } else { 0.0 },
+        }
+    }
+
+    fn varied(path: &str, gains: &[f64]) -> Varied {
+        let end = |gain: &f64| End {
+            value: format!("{gain}"),
+            gain: Ok(moved(*gain)),
+        };
+        Varied {
+            path: path.to_owned(),
+            meaning: "",
+            value: "as it is".to_owned(),
+            ends: gains.iter().map(end).collect(),
+        }
+    }
+
+    #[test]
+    fn what_turns_a_call_is_named_alone_or_the_fewest_together() {
+        let gain = interval(1.12, 1.125, 1.13);
+        let mut sensitivity = Sensitivity {
+            nominal: 1.125,
+            varied: vec![varied("a.b", &[1.01, 1.0]), varied("c.d", &[1.12, 1.2])],
+            ..Sensitivity::default()
+        };
+        let turns = |sensitivity: &Sensitivity| {
+            let decision = decided(gain, Some(100), sensitivity.ends());
+            let turns = decision.turns(sensitivity);
+            turns
+                .into_iter()
+                .map(|t| (t.values, t.call))
+                .collect::<Vec<_>>()
+        };
+        let at = |path: &str, value: &str| (path.to_owned(), value.to_owned());
+        assert_eq!(
+            turns(&sensitivity),
+            [(vec![at("a.b", "1")], Call::NotWorthIt)]
+        );
+        sensitivity.varied = vec![varied("a.b", &[1.11]), varied("c.d", &[1.11])];
+        assert_eq!(turns(&sensitivity), []);
+        let corner = |paths: &[&str], gain| Corner {
+            values: paths.iter().map(|path| at(path, "x")).collect(),
+            gain: moved(gain),
+        };
+        sensitivity.corners = vec![
+            corner(&["a.b", "c.d", "e.f"], 1.0),
+            corner(&["a.b", "c.d"], 1.05),
+        ];
+        assert_eq!(
+            turns(&sensitivity),
+            [(vec![at("a.b", "x"), at("c.d", "x")], Call::NextRebuild)]
+        );
+        // A movement that may be chance turns nothing.
+        sensitivity.corners = vec![corner(&["a.b", "c.d"], 1.126)];
+        assert_eq!(turns(&sensitivity), []);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use straddle_bench::place::Offset;
 use straddle_bench::results::Verdict;
 use straddle_bench::workload::Workload;
-use straddle_geometry::Unit;
+use straddle_geometry::{Bytes, Unit};
 
 use crate::decision;
 use crate::experiment::{Case, Trials, compare};
@@ -88,6 +88,8 @@ pub struct Comparison {
     pub variants: Vec<Variant>,
     /// The offsets.
     pub offsets: Vec<Offset>,
+    /// Bytes that requests are spread over, of each variant: all that it holds unless asked otherwise.
+    pub spans: Vec<Bytes>,
     /// Variant after variant, in each offset after offset; the first of all is the baseline of every gain.
     pub trials: Trials,
     /// What is worth saying.
@@ -179,7 +181,7 @@ impl Variant {
         variant.values.push(value.to_owned());
         if axis.key == "io" {
             let refuse = || Refusal::new("io", value, "a size above zero, such as 64K");
-            let size: straddle_geometry::Bytes = value.parse().map_err(|_| refuse())?;
+            let size: Bytes = value.parse().map_err(|_| refuse())?;
             let size = Unit::try_from(size).map_err(|_| refuse())?;
             variant.workload.sizes = vec![(size, 1)];
         } else {
@@ -193,6 +195,11 @@ impl Variant {
 /// A value as it is typed on a command line: a number where it is one.
 #[must_use]
 pub fn plain(text: &str) -> toml::Value {
+    // What begins with a zero is a name: RAID 01.
+    let is_name = text.len() > 1 && text.starts_with('0') && !text.contains(['.', 'x']);
+    if is_name {
+        return toml::Value::String(text.to_owned());
+    }
     if let Ok(whole) = text.parse() {
         return toml::Value::Integer(whole);
     }
@@ -208,21 +215,17 @@ pub fn plain(text: &str) -> toml::Value {
 /// A variant that cannot be simulated.
 pub fn compare_variants(axes: Vec<Axis>, question: &Question) -> Result<Comparison, Refusal> {
     let variants = variants(&axes, question)?;
-    let mut all = Vec::new();
-    // Seeks depend on the span, so it is the same for all: what fits the smallest.
-    let mut asked: Vec<Question> = Vec::new();
+    let (mut all, mut spans) = (Vec::new(), Vec::new());
+    // Each is asked what it would be asked alone, so that it answers the same.
     for variant in &variants {
         let mut question = Question {
             profile: variant.profile.clone(),
             workload: variant.workload.clone(),
             ..question.clone()
         };
-        question.span = Some(span(&question).map_err(|refusal| refusal.of(variant.name(&axes)))?);
-        asked.push(question);
-    }
-    let least = asked.iter().filter_map(|question| question.span).min();
-    for mut question in asked {
-        question.span = least;
+        let span = span(&question).map_err(|refusal| refusal.of(variant.name(&axes)))?;
+        question.span = Some(span);
+        spans.push(span);
         all.extend(scenarios(&question));
     }
     let trials = compare(&all, question.effort)?;
@@ -230,6 +233,7 @@ pub fn compare_variants(axes: Vec<Axis>, question: &Question) -> Result<Comparis
         axes,
         variants,
         offsets: question.offsets.clone(),
+        spans,
         trials,
         remarks: Vec::new(),
     };

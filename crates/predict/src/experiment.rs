@@ -11,8 +11,15 @@
 //! A pilot of each scenario, as long as a replicate and up to 16 times as long where it does not settle, shows by MSER-5
 //! (K. P. White, Simulation 69, 1997) how many requests at the beginning are unlike the rest. The longest such cut of all
 //! scenarios, doubled, is left out of every run; at least two requests for each that is under way at once.
+//!
+//! # Steady state
+//!
+//! Write-back caches begin as full as they stay. Replicates are made again, longer and later, until every store of work holds
+//! as much at the end of the count as at its beginning, within 1% of what passed through it, and the second half of the count
+//! has the figures of the first. A case for which neither helps says so ([`Case::unsettled`]).
 
-mod trial;
+mod steady;
+pub(crate) mod trial;
 mod warm_up;
 
 use std::sync::{Mutex, PoisonError};
@@ -21,11 +28,15 @@ use straddle_bench::statistics::interval::Estimate;
 use straddle_bench::statistics::ratio::LogRatio;
 use straddle_bench::statistics::summary;
 
+use crate::model::cache::destages;
 use crate::profile::Refusal;
 use crate::scenario::Scenario;
-use crate::system::{Counts, Length, Resource};
+use crate::system::{Counts, Length, Resource, Start, Store};
+use steady::{Beginning, Halves};
 use trial::{Sums, Trial, in_order};
-use warm_up::Cut;
+
+pub use steady::Unsettled;
+pub(crate) use steady::fill;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +71,8 @@ impl Default for Effort {
 pub struct Trials {
     /// One for each scenario, the baseline first.
     pub cases: Vec<Case>,
-    /// How long each replicate was; the warm-up is what the rule said for the slowest scenario.
+    /// How long each replicate was: the warm-up is what the rule said for the slowest scenario, and more is counted than was
+    /// asked for where that was no steady state.
     pub length: Length,
     /// Replicates of each scenario.
     pub replicates: u32,
@@ -91,6 +103,10 @@ pub struct Case {
     pub counts: Counts,
     /// How busy each kind of resource was, averaged over replicates.
     pub resources: Vec<Resource>,
+    /// What was in each store of work at the beginnings of the counts and at their ends, all replicates together.
+    pub stores: Vec<Store>,
+    /// Why what was counted is no steady state; `None` where it is one.
+    pub unsettled: Option<Unsettled>,
     /// Rate as a multiple of the baseline's: geometric mean of the replicates' ratios, and 95% interval. `None` for the baseline.
     pub gain: Option<Interval>,
     /// Mean latency as a multiple of the baseline's, likewise.
@@ -119,55 +135,96 @@ fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<
     if scenarios.is_empty() {
         return Err(Refusal::new("scenarios", "none", "at least one"));
     }
-    let length = Length {
-        warm_up: find_warm_up(threads, scenarios, effort)?,
+    let begun = begin(threads, scenarios, effort)?;
+    let fullest = begun.iter().map(|begun| begun.fill).fold(0.0, f64::max);
+    let plan = Plan {
+        threads,
+        scenarios,
+        starts: begun
+            .iter()
+            .map(|begun| Start::at(begun.fill, fullest))
+            .collect(),
+        effort,
+    };
+    let mut length = Length {
+        warm_up: warm_up(scenarios, &begun),
         measured: effort.requests,
     };
-    let mut runs = Runs::new(scenarios.len(), effort);
-    while runs.made < runs.wanted {
-        let (made, new) = (runs.made, runs.wanted - runs.made);
-        let trials = in_order(threads, new as usize * scenarios.len(), |task| {
-            let (replicate, index) = (task / scenarios.len(), task % scenarios.len());
-            let seed = effort.seed.wrapping_add(u64::from(made));
-            let seed = seed.wrapping_add(replicate as u64);
-            let outcome = scenarios[index].simulate(seed, length)?;
-            Trial::new(outcome, &runs.cases[index].sums)
-        });
-        let mut trials = trials.into_iter();
-        for _ in 0..new {
-            runs.add(&mut trials)?;
+    let longest = effort.requests.saturating_mul(steady::LONGEST);
+    loop {
+        let longer = Length {
+            warm_up: length.warm_up.saturating_add(length.measured),
+            measured: length.measured.saturating_mul(2),
+        };
+        let is_last = longer.measured > longest;
+        let runs = plan.replicates(length, is_last)?;
+        if is_last || !runs.is_unsettled(&plan) {
+            return Ok(runs.finish(length, &plan));
         }
-        runs.decide(effort);
+        length = longer;
     }
-    Ok(Trials {
-        replicates: runs.made,
-        cases: runs.cases.into_iter().map(Running::finish).collect(),
-        length,
-    })
 }
 
-/// Requests that every run leaves out.
-fn find_warm_up(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<u64, Refusal> {
+/// What does not change while a comparison is made.
+struct Plan<'a> {
+    threads: usize,
+    scenarios: &'a [Scenario],
+    starts: Vec<Start>,
+    effort: Effort,
+}
+
+impl Plan<'_> {
+    /// Replicates of a length, as many as are wanted; those of the first round only where they are no steady state, unless
+    /// they are the last.
+    fn replicates(&self, length: Length, is_last: bool) -> Result<Runs, Refusal> {
+        let (scenarios, effort) = (self.scenarios, self.effort);
+        let mut runs = Runs::new(scenarios.len(), effort);
+        while runs.made < runs.wanted {
+            let (made, new) = (runs.made, runs.wanted - runs.made);
+            let trials = in_order(self.threads, new as usize * scenarios.len(), |task| {
+                let (replicate, index) = (task / scenarios.len(), task % scenarios.len());
+                let seed = effort.seed.wrapping_add(u64::from(made));
+                let seed = seed.wrapping_add(replicate as u64);
+                let scenario = &scenarios[index];
+                let outcome = scenario.simulate_from(self.starts[index], seed, length)?;
+                let is_open = scenario.workload.rate.is_some();
+                let halves = Halves::of(&outcome, length.warm_up, is_open);
+                Trial::new(outcome, halves, &runs.cases[index].sums)
+            });
+            let mut trials = trials.into_iter();
+            for _ in 0..new {
+                runs.add(&mut trials)?;
+            }
+            if !is_last && runs.is_unsettled(self) {
+                break;
+            }
+            runs.decide(effort);
+        }
+        Ok(runs)
+    }
+}
+
+/// Where runs of each scenario begin.
+fn begin(
+    threads: usize,
+    scenarios: &[Scenario],
+    effort: Effort,
+) -> Result<Vec<Beginning>, Refusal> {
     // None of the replicates' seeds.
     let seed = effort.seed.wrapping_sub(1);
-    let cuts = in_order(threads, scenarios.len(), |index| {
-        let mut made = effort.requests;
-        loop {
-            let outcome = scenarios[index].simulate(seed, warm_up::pilot(made))?;
-            match warm_up::read(&outcome, made, effort.requests) {
-                Cut::At(requests) => return Ok(requests),
-                Cut::Longer(requests) => made = requests,
-            }
-        }
+    let begun = in_order(threads, scenarios.len(), |index| {
+        steady::beginning(&scenarios[index], seed, effort.requests)
     });
+    begun.into_iter().collect()
+}
+
+/// Requests that every run leaves out: all that is under way at the beginning, destages included, has ended twice.
+fn warm_up(scenarios: &[Scenario], begun: &[Beginning]) -> u64 {
     let under_way = scenarios
         .iter()
-        .map(|scenario| scenario.workload.concurrency());
-    let mut longest = under_way.max().unwrap_or(0);
-    for cut in cuts {
-        longest = longest.max(cut?);
-    }
-    Ok(longest.saturating_mul(2))
+        .map(|scenario| scenario.workload.concurrency() + destages(&scenario.profile));
+    let cuts = begun.iter().map(|begun| begun.cut);
+    cuts.chain(under_way).max().unwrap_or(0).saturating_mul(2)
 }
 
 /// All replicates so far.
@@ -185,6 +242,9 @@ struct Running {
     /// Logarithms: of the ratios to the baseline; the baseline's own, of its figures.
     gain: Estimate,
     latency_ratio: Estimate,
+    /// Logarithms: second halves through first halves, of the rate and of the gain.
+    halves: Estimate,
+    gain_halves: Estimate,
     is_baseline: bool,
     totals: Totals,
 }
@@ -209,6 +269,8 @@ impl Runs {
             latency: estimate(),
             gain: estimate(),
             latency_ratio: estimate(),
+            halves: estimate(),
+            gain_halves: estimate(),
             is_baseline: index == 0,
             totals: Totals::default(),
         };
@@ -231,20 +293,45 @@ impl Runs {
             // A run's end is known to one request: it counts a whole number of them.
             let requests = as_float(trial.requests);
             let counting = 1.0 / (12.0 * requests * requests);
-            let (of, counting) = match baseline {
-                None => ((0.0, 0.0), counting),
-                Some((of, its)) => (of, counting + its),
+            let halves = trial.halves.map(Halves::log);
+            let (of, counting, of_halves) = match baseline {
+                None => ((0.0, 0.0), counting, None),
+                Some((of, its, halves)) => (of, counting + its, halves),
             };
+            if let Some(halves) = halves {
+                case.halves.push(steady::plain(halves));
+                let of = of_halves.unwrap_or(halves);
+                case.gain_halves.push(steady::plain(halves - of));
+            }
             let ratio = |value| LogRatio { value, counting };
             case.gain.push(ratio(figures.0 - of.0));
             case.latency_ratio.push(ratio(figures.1 - of.1));
             case.add(trial);
             if baseline.is_none() {
-                baseline = Some((figures, counting));
+                baseline = Some((figures, counting, halves));
             }
         }
         self.made += 1;
         Ok(())
+    }
+
+    /// True where some case is in no steady state.
+    fn is_unsettled(&self, plan: &Plan<'_>) -> bool {
+        let mut pairs = self.cases.iter().zip(plan.scenarios);
+        pairs.any(|(case, scenario)| case.unsettled(scenario, plan.effort).is_some())
+    }
+
+    fn finish(self, length: Length, plan: &Plan<'_>) -> Trials {
+        let pairs = self.cases.into_iter().zip(plan.scenarios);
+        let finished = pairs.map(|(case, scenario)| {
+            let unsettled = case.unsettled(scenario, plan.effort);
+            case.finish(unsettled)
+        });
+        Trials {
+            replicates: self.made,
+            cases: finished.collect(),
+            length,
+        }
     }
 
     /// How many replicates there should be: as many as there are when that is enough.
@@ -271,12 +358,8 @@ impl Runs {
 
 impl Running {
     fn add(&mut self, trial: Trial) {
-        let plain = |value| LogRatio {
-            value,
-            counting: 0.0,
-        };
-        self.rate.push(plain(trial.rate));
-        self.latency.push(plain(trial.latency));
+        self.rate.push(steady::plain(trial.rate));
+        self.latency.push(steady::plain(trial.latency));
         let totals = &mut self.totals;
         totals.runs += 1.0;
         totals.reads_per_second += as_float(trial.reads) / trial.seconds;
@@ -296,7 +379,14 @@ impl Running {
         }
     }
 
-    fn finish(self) -> Case {
+    fn unsettled(&self, scenario: &Scenario, effort: Effort) -> Option<Unsettled> {
+        let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let halves = [&self.halves, &self.gain_halves];
+        let is_open = scenario.workload.rate.is_some();
+        steady::unsettled(&sums.stores, halves, effort.precision, is_open)
+    }
+
+    fn finish(self, unsettled: Option<Unsettled>) -> Case {
         let sums = self
             .sums
             .into_inner()
@@ -311,8 +401,18 @@ impl Running {
             most: used.most / totals.runs,
             ..used
         };
+        // What still moves may be anywhere between its halves, and go on.
+        let halves = &self.gain_halves;
+        let by = match unsettled {
+            Some(_) => libm::exp(halves.mean().abs() + halves.half_width().unwrap_or(0.0)),
+            None => 1.0,
+        };
         let ratio = |estimate: Estimate| {
-            let interval = estimate.interval();
+            let interval = estimate.interval().map(|interval| Interval {
+                low: interval.low / by,
+                high: interval.high * by,
+                ..interval
+            });
             interval.filter(|_| !self.is_baseline)
         };
         Case {
@@ -327,6 +427,8 @@ impl Running {
             requests: totals.requests,
             counts: sums.counts,
             resources: totals.resources.into_iter().map(average).collect(),
+            stores: sums.stores,
+            unsettled,
             gain: ratio(self.gain),
             latency_ratio: ratio(self.latency_ratio),
         }
@@ -377,6 +479,7 @@ mod tests {
                 think: Duration::ZERO,
                 rate: None,
             },
+            script: None,
             arrivals: Arrivals::Even,
             offset: Bytes::new(offset),
             span: None,

@@ -10,13 +10,14 @@
 use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
 
-use crate::profile::{Figure, Kind, Origin, Profile, Refusal, Value, value};
+use crate::profile::{Figure, Kind, Origin, Profile, Range, Refusal, Value, value};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
 use crate::system::Length;
 
 mod document;
 mod minimise;
+pub mod ranges;
 mod write;
 
 pub use write::toml_of;
@@ -155,7 +156,7 @@ pub fn fit(
 ) -> Result<Fitted, Refusal> {
     let profile = profile.complete()?;
     let mut parameters = chosen(&profile, names)?;
-    let bench = Bench::new(&profile, measured, search)?;
+    let bench = Bench::of(&profile, measured, search.requests)?;
     let logs = |of: &dyn Fn(&Parameter) -> f64| -> Vec<f64> {
         parameters.iter().map(|p| libm::log(of(p))).collect()
     };
@@ -215,10 +216,10 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn new<'a>(
+    fn of<'a>(
         profile: &Profile,
         measured: &'a Measured,
-        search: Search,
+        requests: u64,
     ) -> Result<Bench<'a>, Refusal> {
         let capacity = crate::system::capacity(profile)?;
         let offsets = measured.observations.iter().map(|o| o.at.get());
@@ -227,7 +228,7 @@ impl Bench<'_> {
             measured,
             // What was measured on more than the model holds is simulated on all that it does.
             span: Bytes::new(room.min(measured.span.get())),
-            requests: search.requests,
+            requests,
         })
     }
 
@@ -236,6 +237,7 @@ impl Bench<'_> {
             let scenario = Scenario {
                 profile: profile.clone(),
                 workload: observation.workload.clone(),
+                script: None,
                 arrivals: Arrivals::Even,
                 offset: observation.at,
                 span: Some(self.span),
@@ -303,7 +305,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
 
 fn chosen(profile: &Profile, names: &[String]) -> Result<Vec<Parameter>, Refusal> {
     let parameter = |path: String, key: &'static crate::profile::Key, figure: &Figure| {
-        let (Value::Number(before), Some(range)) = (&figure.value, figure.range) else {
+        let (Value::Number(before), Some(range)) = (&figure.value, figure.ends()) else {
             return None;
         };
         // The search is in logarithms, and a range of nothing needs none.
@@ -429,7 +431,7 @@ fn said(
         };
         profile = profile.with(path, &toml::Value::Float(number), origin)?;
         if !parameter.is_identified() {
-            profile = profile.ranged(path, parameter.range);
+            profile = profile.ranged(path, Range::Numbers(parameter.range.0, parameter.range.1));
         }
     }
     Ok(profile)

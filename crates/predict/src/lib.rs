@@ -4,6 +4,7 @@
 //! from it and works through the requests of a workload in simulated time: integers, seeded random numbers and the
 //! pure-Rust `libm`, so that a run is the same to the bit everywhere.
 
+pub mod compose;
 mod count;
 pub mod decision;
 pub mod design;
@@ -17,6 +18,7 @@ pub mod prediction;
 pub mod profile;
 mod requests;
 mod scenario;
+pub mod script;
 pub mod sensitivity;
 pub mod study;
 mod system;
@@ -25,4 +27,4 @@ pub use count::{count, count_requests};
 pub use kernel::Time;
 pub use requests::{Arrivals, Next, Requests};
 pub use scenario::{Scenario, replay};
-pub use system::{Counts, Length, MARKS, Mark, Outcome, Resource, check};
+pub use system::{Counts, LEVEL, Length, MARKS, Mark, Outcome, Resource, Store, check};

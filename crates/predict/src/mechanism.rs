@@ -28,6 +28,8 @@ pub struct Mechanism {
     pub granules_read: f64,
     /// The resource that was busiest on average; `None` where nothing was.
     pub busiest: Option<Busiest>,
+    /// Every resource that was full, in a request's order: each of them limits.
+    pub full: Vec<&'static str>,
 }
 
 /// The busiest resource.
@@ -49,8 +51,12 @@ impl Busiest {
     /// True when nothing more fits in.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
-        self.mean >= SATURATED || self.most >= 0.95
+        is_full(self.mean, self.most)
     }
+}
+
+fn is_full(mean: f64, most: f64) -> bool {
+    mean >= SATURATED || most >= 0.95
 }
 
 impl Mechanism {
@@ -96,6 +102,12 @@ impl Mechanism {
             reads_before_writes: each(counts.reads_before_writes),
             granules_read: each(counts.granules_read),
             busiest,
+            full: case
+                .resources
+                .iter()
+                .filter(|resource| is_full(resource.mean, resource.most))
+                .map(|resource| resource.name)
+                .collect(),
         }
     }
 
@@ -200,6 +212,8 @@ mod tests {
                     most: mean,
                 },
             ],
+            stores: Vec::new(),
+            unsettled: None,
             gain: None,
             latency_ratio: None,
         }
@@ -241,6 +255,21 @@ mod tests {
             panic!("90% is full");
         };
         assert_eq!(resource, "disks");
+        assert_eq!(mechanism.full, ["disks"]);
+        let both = Case {
+            resources: vec![
+                Resource {
+                    mean: 0.9,
+                    ..baseline.resources[0].clone()
+                },
+                baseline.resources[1].clone(),
+            ],
+            ..baseline
+        };
+        assert_eq!(
+            Mechanism::of(&both, &workload(None)).full,
+            ["ports", "disks"]
+        );
         assert!((baseline_seconds / seconds - 1.125).abs() < 1e-9);
     }
 

@@ -11,8 +11,10 @@ use crate::decision::{self, Work};
 use crate::profile::{Kind, Origin, Profile, Refusal, value};
 
 mod document;
+mod propose;
 
 use document::{Fact, Layer, Map};
+pub use propose::Proposal;
 
 /// Longest document that is read, in bytes.
 pub const LONGEST: u64 = 64 << 20;
@@ -54,6 +56,10 @@ pub struct Place {
     pub stripe_unit: Option<Known<Bytes>>,
     /// Spinning disks or not.
     pub rotational: Option<bool>,
+    /// The model of the device.
+    pub model: Option<String>,
+    /// How it is attached: `sata`, `nvme`.
+    pub transport: Option<String>,
     /// The block of the virtual disk that it lies in.
     pub container_block: Option<Known<Bytes>>,
     /// The system that all of it was captured on, where that is known.
@@ -175,21 +181,6 @@ impl Place {
         let at = self.offset.value.get();
         at.is_multiple_of(unit(&self.stripe_unit, 64 << 10))
             && at.is_multiple_of(unit(&self.physical_sector, 4096))
-    }
-
-    /// False for a profile of something else than what the stack shows: of a disk where it has flash, of a single device
-    /// where it has an array.
-    #[must_use]
-    pub fn may_be(&self, profile: &Profile) -> bool {
-        let has = |section: &str| profile.section(section).is_some();
-        let array = !self.settings.iter().any(|s| s.path == "array.members") || has("array");
-        let medium = match self.rotational {
-            Some(true) => !has("flash"),
-            // What stands before disks says so too.
-            Some(false) => !has("disk") || has("controller"),
-            None => true,
-        };
-        array && medium
     }
 
     /// What moving it takes: `data` where that is given, else the partition or the virtual disk that it lies in.
@@ -382,6 +373,12 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
         base.flag(name)
             .or_else(|| member.and_then(|m| m.flag(name)))
     };
+    let text = |name: &str| {
+        let found = base
+            .text(name)
+            .or_else(|| member.and_then(|m| m.text(name)));
+        found.map(|(text, _)| text)
+    };
     let container_block = match &base.map {
         Some(Map::Blocks { block }) => Some(Known {
             value: Bytes::new(*block),
@@ -409,6 +406,8 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
             .as_ref()
             .map(bytes),
         rotational: flag("rotational"),
+        model: text("model"),
+        transport: text("transport"),
         platform: layers
             .iter()
             .find_map(|layer| layer.text("platform"))

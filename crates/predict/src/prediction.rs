@@ -5,6 +5,7 @@ use straddle_bench::results::Interval;
 use straddle_bench::workload::{Percent, Workload};
 use straddle_geometry::Bytes;
 
+use crate::compose;
 use crate::decision::{self, Call, Decision, Evidence, Quantity, Work};
 use crate::experiment::{Case, Effort, Trials, compare};
 use crate::mechanism::{Cause, Mechanism, cause};
@@ -12,15 +13,20 @@ use crate::outline::{Place, Taken};
 use crate::profile::{Profile, Refusal};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
-use crate::sensitivity::{self, Sensitivity};
+use crate::script::Script;
+use crate::sensitivity::{self, Look, Sensitivity};
+use crate::study::{self, Missed};
+use crate::system::Length;
 
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The system.
     pub profile: Profile,
-    /// What is asked of it.
+    /// What is asked of it; of a script, its summary.
     pub workload: Workload,
+    /// What is asked in place of the workload, where it is more than that.
+    pub script: Option<Script>,
     /// How requests of an open loop arrive.
     pub arrivals: Arrivals,
     /// Offsets to compare, the baseline first.
@@ -56,6 +62,8 @@ pub struct Prediction {
     pub decision: Option<Decision>,
     /// The decision for each mix of reads and writes that was tried because none was given; empty where one was.
     pub mixes: Vec<Mix>,
+    /// Studies in which the profile is known to be out of tolerance.
+    pub missed: Vec<Missed>,
     /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
     pub overloaded: Vec<usize>,
 }
@@ -76,12 +84,13 @@ pub const MIXES: [Percent; 3] = match (Percent::new(100), Percent::new(0), Perce
 };
 
 impl Prediction {
-    /// The call that all mixes come to; `None` where it depends on the mix.
+    /// The call that all mixes come to; `None` where it depends on the mix. Assumptions are varied for the first of them only.
     #[must_use]
     pub fn call(&self) -> Option<Call> {
-        let call = self.decision.as_ref()?.call;
+        let decision = self.decision.as_ref()?;
         let mut mixes = self.mixes.iter();
-        mixes.all(|mix| mix.decision.call == call).then_some(call)
+        let is_same = |mix: &Mix| mix.decision.as_assumed == decision.as_assumed;
+        mixes.all(is_same).then_some(decision.call)
     }
 }
 
@@ -163,27 +172,34 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         && let Some(gain) = gain(case, quantity)
     {
         let pair = [baseline.clone(), scenario.clone()];
-        let effort = look(question.effort);
-        let of = |case: &Case| self::gain(case, quantity);
-        sensitivity = sensitivity::vary(&pair, of, effort, question.sensitivities, |path| {
-            step(path);
-        })?;
+        let look = Look {
+            pair: &pair,
+            quantity,
+            headline: gain.mean,
+            length: trials.length,
+            seed: question.effort.seed,
+            most: question.sensitivities,
+        };
+        sensitivity = sensitivity::vary(look, &mut step)?;
         let evidence = Evidence {
             quantity,
             gain,
-            ends: sensitivity.ends().map(|ends| {
-                // What was looked at shortly says how far the gain moves, not where it is.
-                let moved = |end: f64| gain.mean * end / sensitivity.nominal;
-                (moved(ends.0), moved(ends.1))
-            }),
+            ends: sensitivity.ends(),
         };
         let cause = trials
             .cases
             .first()
             .map(|first| cause(first, case, &question.workload));
-        found = Some((decision::decide(evidence, question.work), cause));
+        let mut decision = decision::decide(evidence, question.work);
+        let ends = trials.cases.first().into_iter().chain([case]);
+        if ends.into_iter().any(|case| case.unsettled.is_some()) {
+            // Nothing is known of what it settles to.
+            decision.call = Call::Undecided;
+        }
+        found = Some((decision, cause));
     }
     let (decision, cause) = found.unzip();
+    let missed = study::missed(&question.profile.name);
     Ok(Prediction {
         place: None,
         mechanisms: trials
@@ -198,6 +214,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         sensitivity,
         decision,
         mixes: Vec::new(),
+        missed,
         overloaded,
     })
 }
@@ -214,7 +231,7 @@ fn kept_up(question: &Question, scenarios: &[Scenario]) -> Vec<bool> {
     let Some(rate) = question.workload.rate else {
         return vec![true; scenarios.len()];
     };
-    let length = crate::system::Length {
+    let length = Length {
         warm_up: 0,
         measured: question.effort.requests,
     };
@@ -249,6 +266,7 @@ pub(crate) fn scenarios(question: &Question) -> Vec<Scenario> {
     let scenario = |offset: &Offset| Scenario {
         profile: question.profile.clone(),
         workload: question.workload.clone(),
+        script: question.script.clone(),
         arrivals: question.arrivals,
         offset: offset.bytes,
         span: question.span,
@@ -264,8 +282,22 @@ pub fn capacity(profile: &Profile) -> Result<Bytes, Refusal> {
     crate::system::capacity(&profile.complete()?).map(Bytes::new)
 }
 
+/// The first sector of a partition that was made without regard to any grid: sector 63, as tools of the 1980s and 1990s
+/// counted a track.
+const TRACK: u64 = 63;
+
+/// Where a partition at sector 63 begins: 31.5 KiB, or on disks with logical sectors of 4 KiB, 252 KiB.
+///
+/// # Errors
+/// A parameter that makes no sense.
+pub fn unaligned(profile: &Profile) -> Result<Bytes, Refusal> {
+    let sector = crate::system::sector(&profile.complete()?)?;
+    Ok(Bytes::new(TRACK * sector.max(512)))
+}
+
 /// Bytes that requests are spread over: the same at every offset, or places could not be.
 pub(crate) fn span(question: &Question) -> Result<Bytes, Refusal> {
+    compose::possible(&question.profile)?;
     let capacity = capacity(&question.profile)?;
     let farthest = question.offsets.iter().map(|offset| offset.bytes).max();
     let farthest = farthest.unwrap_or(Bytes::ZERO);
@@ -319,14 +351,4 @@ fn best(trials: &Trials, quantity: Quantity) -> usize {
     let most = gains().map(|(_, gain)| gain.mean).fold(0.0, f64::max);
     let mut as_good = gains().filter(|(_, gain)| gain.high >= most);
     as_good.next().map_or(0, |(index, _)| index)
-}
-
-/// As much as shows how far a gain moves.
-fn look(effort: Effort) -> Effort {
-    Effort {
-        requests: (effort.requests / 2).max(5_000),
-        least: 4,
-        most: 4,
-        ..effort
-    }
 }

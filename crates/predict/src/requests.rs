@@ -37,10 +37,14 @@ pub trait Requests {
     /// True when requests come at their time, whether earlier ones have been answered or not.
     fn is_open(&self) -> bool;
 
-    /// True when requests may be drawn before time begins, to fill caches with.
-    fn may_warm(&self) -> bool {
-        false
+    /// A request of a stream as it was made before time began, to fill caches with; `None` where nothing was.
+    fn before(&mut self, _stream: u32) -> Option<Next> {
+        None
     }
+
+    /// Streams that had no next request and want to be asked again.
+    #[inline]
+    fn wake(&mut self, _ready: &mut Vec<u32>) {}
 }
 
 /// How requests of an open loop arrive.
@@ -68,6 +72,16 @@ impl Ground {
             .map(|worker| places.cursor(worker))
             .collect();
         Ok(Ground { places, cursors })
+    }
+
+    /// One for each worker, each with random numbers of its own.
+    pub(crate) fn generators<'a>(
+        &'a self,
+        random: &mut impl Iterator<Item = Xoshiro256PlusPlus>,
+    ) -> Vec<Generator<'a>> {
+        let pairs = self.cursors.iter().zip(random);
+        let generators = pairs.map(|(cursor, random)| Generator::new(&self.places, cursor, random));
+        generators.collect()
     }
 }
 
@@ -99,10 +113,7 @@ impl<'a> Synthetic<'a> {
         seed: u64,
     ) -> Synthetic<'a> {
         let mut random = streams(seed);
-        let pairs = ground.cursors.iter().zip(random.by_ref());
-        let generators = pairs
-            .map(|(cursor, random)| Generator::new(&ground.places, cursor, random))
-            .collect();
+        let generators = ground.generators(random.by_ref());
         let pace = workload.rate.map(|rate| {
             let workers = f64::from(workload.workers);
             let interval = workers / rate;
@@ -120,6 +131,19 @@ impl<'a> Synthetic<'a> {
             think: Time::seconds(workload.think.as_secs_f64()),
             arrivals: pace,
         }
+    }
+}
+
+impl Synthetic<'_> {
+    #[inline]
+    fn draw(&mut self, due: Time, worker: u32) -> Option<Next> {
+        let drawn = self.generators.get_mut(worker as usize)?.draw();
+        Some(Next {
+            due,
+            access: drawn.access,
+            start: drawn.offset,
+            len: drawn.len,
+        })
     }
 }
 
@@ -144,20 +168,18 @@ impl Requests for Synthetic<'_> {
             None if now == Time::ZERO => (stream / self.outstanding, now),
             None => (stream / self.outstanding, now + self.think),
         };
-        let drawn = self.generators.get_mut(worker as usize)?.draw();
-        Some(Next {
-            due,
-            access: drawn.access,
-            start: drawn.offset,
-            len: drawn.len,
-        })
+        self.draw(due, worker)
     }
 
     fn is_open(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    fn may_warm(&self) -> bool {
-        self.arrivals.is_none()
+    fn before(&mut self, stream: u32) -> Option<Next> {
+        let worker = match self.arrivals {
+            Some(_) => stream,
+            None => stream / self.outstanding,
+        };
+        self.draw(Time::ZERO, worker)
     }
 }

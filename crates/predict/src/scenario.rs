@@ -3,18 +3,22 @@
 use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Extent};
 
+use crate::experiment;
 use crate::model::Device;
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Arrivals, Ground, Requests, Synthetic};
-use crate::system::{Length, Outcome, System, WithDevice, with_device};
+use crate::script::{Grounds, Kind, Script, Source};
+use crate::system::{Length, Outcome, Start, System, WithDevice, with_device};
 
 /// What one run simulates.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The system. Defaults need not be in their place yet.
     pub profile: Profile,
-    /// What is asked of it.
+    /// What is asked of it; of a script, its summary.
     pub workload: Workload,
+    /// What is asked in place of the workload, where it is more than that.
+    pub script: Option<Script>,
     /// How requests of an open loop arrive.
     pub arrivals: Arrivals,
     /// Where the region that requests go to begins: in the addresses of the array, which begin on all of its grids.
@@ -24,15 +28,27 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// One run. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
+    /// One run, which begins with a write-back cache as full as it stays. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
     /// the workload's lattice in the same order on platters that stand the same.
     ///
     /// # Errors
     /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
     pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
+        let fill = experiment::fill(self)?;
+        self.simulate_from(Start::at(fill, fill), seed, length)
+    }
+
+    /// The same with stores of work that are as full as said when time begins.
+    pub(crate) fn simulate_from(
+        &self,
+        start: Start,
+        seed: u64,
+        length: Length,
+    ) -> Result<Outcome, Refusal> {
         let profile = self.profile.complete()?;
         let run = Run {
             scenario: self,
+            start,
             seed,
             length,
         };
@@ -41,9 +57,24 @@ impl Scenario {
 
     /// Refuses requests that are not whole logical sectors of so many bytes: such a device does not serve them.
     fn check(&self, sector: u64) -> Result<(), Refusal> {
-        let sizes = self.workload.sizes.iter();
+        let mut asked: Vec<&Workload> = vec![&self.workload];
+        if let Some(Script {
+            kind: Kind::Phases(phases),
+            ..
+        }) = &self.script
+        {
+            let streams = phases.iter().flat_map(|phase| &phase.streams);
+            asked = streams.map(|stream| &stream.workload).collect();
+        }
+        asked
+            .into_iter()
+            .try_for_each(|workload| self.check_one(workload, sector))
+    }
+
+    fn check_one(&self, workload: &Workload, sector: u64) -> Result<(), Refusal> {
+        let sizes = workload.sizes.iter();
         let sizes = sizes.map(|(size, _)| ("workload.io", size.bytes()));
-        let stride = match self.workload.pattern {
+        let stride = match workload.pattern {
             Pattern::RandomEvery(step) | Pattern::Strided(step) => {
                 Some(("workload.pattern", step.bytes()))
             }
@@ -68,10 +99,15 @@ impl Scenario {
 
     /// Where the workload's requests lie in a system of so many bytes.
     pub(crate) fn ground(&self, capacity: u64) -> Result<Ground, Refusal> {
+        Ground::new(&self.workload, self.region(capacity)?)
+    }
+
+    /// The region that requests go to in a system of so many bytes.
+    pub(crate) fn region(&self, capacity: u64) -> Result<Extent, Refusal> {
         let capacity = Bytes::new(capacity);
         let room = capacity.checked_sub(self.offset).unwrap_or(Bytes::ZERO);
         let span = self.span.unwrap_or(room);
-        let extent = Extent::new(self.offset, span)
+        Extent::new(self.offset, span)
             .filter(|_| span <= room && span > Bytes::ZERO)
             .ok_or_else(|| {
                 Refusal::new(
@@ -79,13 +115,13 @@ impl Scenario {
                     format!("{} from byte {}", span, self.offset.grouped()),
                     format!("to end within the system's {capacity}"),
                 )
-            })?;
-        Ground::new(&self.workload, extent)
+            })
     }
 }
 
 struct Run<'a> {
     scenario: &'a Scenario,
+    start: Start,
     seed: u64,
     length: Length,
 }
@@ -99,9 +135,22 @@ impl WithDevice for Run<'_> {
         } = self.scenario;
         let system = System::<D>::build(profile, self.seed)?;
         self.scenario.check(system.sector())?;
+        if let Some(script) = &self.scenario.script {
+            let region = self.scenario.region(system.capacity())?;
+            let grounds = Grounds::new(script, region)?;
+            let outstanding = workload.concurrency();
+            let mut source = Source::new(script, &grounds, region, outstanding, self.seed);
+            return system.run(&mut source, self.length, self.start);
+        }
         let ground = self.scenario.ground(system.capacity())?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
-        system.run(&mut requests, self.length)
+        let room = system.capacity() - self.scenario.offset.get();
+        let span = self.scenario.span.map_or(room, Bytes::get);
+        let start = Start {
+            span: (workload.pattern == Pattern::Random).then_some(span),
+            ..self.start
+        };
+        system.run(&mut requests, self.length, start)
     }
 }
 
@@ -119,7 +168,7 @@ pub fn replay(
     impl<R: Requests> WithDevice for Replay<'_, R> {
         type Output = Outcome;
         fn run<D: Device>(self, profile: &Profile) -> Result<Outcome, Refusal> {
-            System::<D>::build(profile, self.1)?.run(self.0, self.2)
+            System::<D>::build(profile, self.1)?.run(self.0, self.2, Start::default())
         }
     }
     with_device(&profile.complete()?, Replay(requests, seed, length))
@@ -145,6 +194,7 @@ mod tests {
                 think: Duration::ZERO,
                 rate: None,
             },
+            script: None,
             arrivals: Arrivals::Even,
             offset: Bytes::new(offset),
             span: None,

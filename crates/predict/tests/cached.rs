@@ -4,6 +4,7 @@ mod common;
 
 use straddle_bench::workload::{Pattern, Percent};
 use straddle_geometry::{Bytes, Grid, Lattice, Unit};
+use straddle_predict::experiment::{Effort, compare};
 use straddle_predict::profile::{Origin, Profile};
 use straddle_predict::{Length, Outcome, Scenario};
 
@@ -185,5 +186,61 @@ fn offsets_on_all_grids_are_equal_on_the_eva() {
         }
         let ratio = aligned / rate(reads, 32_256);
         assert!((1.01..1.04).contains(&ratio), "{ratio}");
+    }
+}
+
+/// Full, nearly idle, and in between: what members did in the counted part is what the counted requests brought, and no store of
+/// work filled or emptied.
+#[test]
+fn members_do_what_the_counted_requests_bring() {
+    for (level, copies) in [("raid10", 2), ("raid0", 1)] {
+        for (offset, controller) in [
+            (0, "10 us"),
+            (32_256, "10 us"),
+            (0, "20 ms"),
+            (32_256, "3 ms"),
+        ] {
+            let settings = [
+                ("array.level", level),
+                ("array.stripe_unit", "64 KiB"),
+                ("cache.size", "16 MiB"),
+                ("controller.read", "1 ms"),
+                ("controller.write", controller),
+            ];
+            let profile = cached(4, &settings);
+            let scenario = workload(profile, 8192, 0, Pattern::Random, offset);
+            let effort = Effort {
+                requests: 4_000,
+                ..Effort::default()
+            };
+            let trials = compare(&[scenario], effort).expect("it runs");
+            let case = &trials.cases[0];
+            let name = format!("{level} at {offset}, {controller}");
+            assert_eq!(case.unsettled, None, "{name}");
+            for store in &case.stores {
+                assert!(store.is_level(), "{name}: {store:?}");
+            }
+            let unit = |bytes| Unit::new(bytes).expect("not zero");
+            let lattice = Lattice::new(Bytes::new(offset), unit(8192), unit(8192));
+            let crossed = lattice.mean_crossings(Grid::new(unit(65_536)));
+            #[expect(clippy::cast_precision_loss, reason = "a share")]
+            let (brought, did) = {
+                let crossed = crossed.numerator() as f64 / crossed.denominator() as f64;
+                let did = case.counts.member_writes as f64 / case.requests as f64;
+                (f64::from(copies) * (1.0 + crossed), did)
+            };
+            // A write to a page that is dirty already, or beside one on either side, is no operation of its own: 1,638 of the
+            // span's 65,536 are.
+            let joined = if controller == "10 us" {
+                3.0 * 1_638.0 / 65_536.0
+            } else {
+                0.0
+            };
+            let ratio = did / brought;
+            assert!(
+                ratio < 1.01 && ratio > 0.99 - joined,
+                "{name}: {did} {brought}"
+            );
+        }
     }
 }

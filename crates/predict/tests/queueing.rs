@@ -2,13 +2,15 @@
 //!
 //! L. Kleinrock, *Queueing Systems* 1 (1975): M/M/c by Erlang's second formula, M/D/1 by Pollaczek and Khinchine. M. Reiser
 //! and S. S. Lavenberg, *Mean-value analysis of closed multichain queuing networks*, Journal of the ACM 27 (1980): closed
-//! networks of exponential servers.
+//! networks of exponential servers. A write-back cache of k pages in front of c servers is M/M/c of which only the part beyond k is waited for.
 
 mod common;
 
 use common::{SERVICE, closed, open, stations};
+use straddle_bench::workload::Percent;
 use straddle_predict::Scenario;
 use straddle_predict::experiment::{Case, Effort, compare};
+use straddle_predict::profile::{Origin, Profile};
 
 /// Experiments of each system, each with its own random numbers.
 const SEEDS: u64 = 20;
@@ -77,6 +79,54 @@ fn several_exponential_servers_behind_one_queue() {
         let wait = erlang(servers, load) * SERVICE / (f64::from(servers) * (1.0 - load));
         let truth = SERVICE + wait;
         assert_holds("M/M/c", &scenario, 10_000, truth, 0.18, |case| case.latency);
+    }
+}
+
+/// Mean time for which a write waits for one of `room` pages in front of servers that are each busy for a share `load`: Σ over
+/// n ≥ room of P(n)·(n − room + 1) services of all servers together.
+fn wait_for_room(servers: u32, load: f64, room: u32) -> f64 {
+    let offered = f64::from(servers) * load;
+    let (mut term, mut sum) = (1.0, 1.0);
+    for n in 1..servers {
+        term *= offered / f64::from(n);
+        sum += term;
+    }
+    let full = term * offered / f64::from(servers);
+    let at_room = full * load.powf(f64::from(room - servers)) / (sum + full / (1.0 - load));
+    at_room * SERVICE / (f64::from(servers) * (1.0 - load).powf(2.0))
+}
+
+#[test]
+fn waiting_for_room_in_front_of_one_server_is_a_geometric_sum() {
+    // P(n) = (1 − load)·loadⁿ.
+    let (load, room) = (0.6_f64, 3_u32);
+    let mut sum = 0.0;
+    for n in room..200 {
+        let chance = (1.0 - load) * load.powf(f64::from(n));
+        sum += chance * f64::from(n - room + 1) * SERVICE;
+    }
+    assert!((wait_for_room(1, load, room) / sum - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn several_exponential_servers_behind_a_finite_write_buffer() {
+    for (servers, load, room) in [(1, 0.7, 4), (2, 0.8, 8)] {
+        let set = |profile: Profile, path: &str, value: toml::Value| {
+            profile
+                .with(path, &value, Origin::Flag)
+                .expect("it is allowed")
+        };
+        let mut profile = stations(1, servers, "exponential");
+        profile = set(profile, "cache.size", "128 KiB".into());
+        profile = set(profile, "cache.page", "8 KiB".into());
+        profile = set(profile, "cache.high", (f64::from(room) / 16.0).into());
+        profile = set(profile, "cache.destages", i64::from(room).into());
+        let mut scenario = open(profile, load * f64::from(servers) / SERVICE);
+        scenario.workload.reads = Percent::new(0).expect("a share");
+        let truth = wait_for_room(servers, load, room);
+        assert_holds("a write buffer", &scenario, 40_000, truth, 0.4, |case| {
+            case.latency
+        });
     }
 }
 

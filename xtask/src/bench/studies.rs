@@ -4,31 +4,31 @@ use anyhow::{Result, bail};
 use std::process::Command;
 
 use super::archive::{directory, heading};
+use crate::docs::studies::kinds;
 use crate::run::{cargo, run};
 
 /// Archives `benches/DATE-studies/`: the scoreboard, and every cell for programs.
 pub(crate) fn studies() -> Result<()> {
     run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
     let directory = directory("studies")?;
-    for (format, file) in [("json", "studies.json"), ("csv", "studies.csv")] {
-        let text = scoreboard(format)?;
-        std::fs::write(directory.join(file), text)?;
-    }
+    // Simulated once: what is printed of it is written from the document.
+    let text = simulated()?;
+    std::fs::write(directory.join("studies.json"), &text)?;
+    let document: serde_json::Value = serde_json::from_str(&text)?;
     let summary = format!(
-        "{}`studies.json` and `studies.csv` have every cell; [docs/studies.md](../../docs/studies.md) is written from them.\n\n\
-         ```text\n{}```\n",
+        "{}`studies.json` has every cell; [docs/studies.md](../../docs/studies.md) is written from it.\n\n{}",
         heading("studies", "cargo xtask bench studies")?,
-        scoreboard("text")?
+        kinds(&document["score"])
     );
     std::fs::write(directory.join("summary.md"), &summary)?;
     println!("{summary}archived in {}", directory.display());
     Ok(())
 }
 
-/// What `straddle study --all` prints. That some cells are further off than their tolerance is a result, no failure.
-fn scoreboard(format: &str) -> Result<String> {
+/// What `straddle study --all --json` prints. That some cells are further off than their tolerance is a result, no failure.
+fn simulated() -> Result<String> {
     let output = Command::new("target/debug/straddle")
-        .args(["study", "--all", "--format", format])
+        .args(["study", "--all", "--json"])
         .output()?;
     match output.status.code() {
         Some(0 | 1) => Ok(String::from_utf8(output.stdout)?),

@@ -61,7 +61,7 @@ fn filled(text: &str, documented: &mut Vec<&'static str>) -> Result<String> {
 }
 
 /// `text` with `new` between a marker and the end that follows it.
-fn replaced(text: &str, marker: &str, new: &str) -> Result<String> {
+pub(super) fn replaced(text: &str, marker: &str, new: &str) -> Result<String> {
     let (before, rest) = text
         .split_once(marker)
         .with_context(|| format!("{marker} is missing"))?;

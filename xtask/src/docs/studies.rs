@@ -18,27 +18,40 @@ fn newest() -> Result<Option<PathBuf>> {
     Ok(found.pop())
 }
 
+/// The newest archive as a document, and where it is; `None` where nothing is archived.
+pub(super) fn newest_document() -> Result<Option<(PathBuf, Value)>> {
+    let Some(folder) = newest()? else {
+        return Ok(None);
+    };
+    let archive = std::fs::read_to_string(folder.join("studies.json"))?;
+    Ok(Some((folder, serde_json::from_str(&archive)?)))
+}
+
 pub(super) fn page() -> Result<String> {
     let mut text = String::from(
         "# Studies\n\nPublished experiments as data, simulated: does the model reproduce them? `straddle study NAME` prints one, cell by cell; \
          `straddle study --all` the table below.\n\n\
          Parameters may be fitted on cells marked *calibration*; where one was, the cell counts as *fitted on* and its error is no test of \
-         the model. Nothing is fitted on cells marked *validation*. An error is in percent of what was published, or of the nearest end \
-         where a range was published.\n",
+         the model. Nothing is fitted on cells marked *validation*; their bands were fixed before the first run: rates 10%; ratios within 5% of 1, a \
+         point; other ratios, 25% of the published effect; of \"more than x\", nine tenths; orders hold or do not. An error is in percent of what \
+         was published, or of the nearest end where a range was published.\n",
     );
-    let Some(folder) = newest()? else {
+    let Some((folder, document)) = newest_document()? else {
         text.push_str("\nNo run is archived yet: `cargo xtask bench studies`.\n");
         return Ok(text);
     };
-    let archive = std::fs::read_to_string(folder.join("studies.json"))?;
-    let document: Value = serde_json::from_str(&archive)?;
     let studies = document["studies"].as_array().context("studies")?;
     let _ = write!(
         text,
-        "\nFrom [{0}](../{0}/summary.md); `cargo xtask bench studies` makes the next.\n\n\
-         | study | calibration: within | median error | worst | fitted on | validation: within | median error | worst |\n\
-         |---|---|---|---|---|---|---|---|\n",
+        "\nFrom [{0}](../{0}/summary.md); `cargo xtask bench studies` makes the next.\n",
         folder.display()
+    );
+    wrong(&mut text, studies);
+    text.push_str("\n## Scoreboard\n\n");
+    text.push_str(&kinds(&document["score"]));
+    text.push_str(
+        "\n| study | validation: within | median error | worst | wrong way | not fitted: within | median error | worst | fitted on: within |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     for study in studies {
         row(
@@ -48,15 +61,6 @@ pub(super) fn page() -> Result<String> {
         );
     }
     row(&mut text, "all", &document["score"]);
-    let unfitted = &document["score"]["unfitted"];
-    let _ = writeln!(
-        text,
-        "\nCalibration cells on which nothing was fitted: {}, of which {} are within their tolerance; error {} in the median, {} at worst.",
-        unfitted["cells"],
-        unfitted["within"],
-        percent(&unfitted["median_percent"], false),
-        percent(&unfitted["worst_percent"], false)
-    );
     fitted(&mut text, studies);
     for study in studies {
         section(&mut text, study);
@@ -79,16 +83,94 @@ fn row(text: &mut String, name: &str, score: &Value) {
         ),
         _ => " | | ".to_owned(),
     };
+    let within = |of: &Value| match of["cells"].as_u64() {
+        Some(cells) if cells > 0 => format!("{} of {cells}", of["within"]),
+        _ => String::new(),
+    };
     let _ = writeln!(
         text,
-        "| {name} | {} | {} | {} |",
-        tally(&score["calibration"]),
-        match score["fitted"].as_u64() {
-            Some(0) | None => String::new(),
-            Some(cells) => cells.to_string(),
-        },
-        tally(&score["validation"])
+        "| {name} | {} | {} | {} | {} |",
+        tally(&score["validation"]),
+        score["validation"]["sign_errors"],
+        tally(&score["unfitted"]),
+        within(&score["fitted"])
     );
+}
+
+/// What the model gets wrong: every cell out of its tolerance, with the reason where it is known.
+fn wrong(text: &mut String, studies: &[Value]) {
+    text.push_str("\n## What the model gets wrong\n\n");
+    let cells = studies.iter().flat_map(|study| {
+        let cells = study["cells"].as_array().into_iter().flatten();
+        cells.map(move |cell| (study, cell))
+    });
+    let is_off = |cell: &Value| cell["simulated"]["within"].as_bool() == Some(false);
+    let off: Vec<_> = cells.filter(|(_, cell)| is_off(cell)).collect();
+    if off.is_empty() {
+        text.push_str("Nothing that was published: every cell is within its tolerance.\n");
+        return;
+    }
+    text.push_str("| cell | study | published | simulated | tolerance | | why, where it is known |\n|---|---|---|---|---|---|---|\n");
+    for (study, cell) in off {
+        let simulated = &cell["simulated"];
+        let way = match simulated["sign_error"].as_bool() {
+            Some(true) => "wrong way",
+            _ => "",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} {} | {} | {} | {way} | {} |",
+            cell["id"].as_str().unwrap_or_default(),
+            link(study["name"].as_str().unwrap_or_default()),
+            published(&cell["published"]),
+            cell["metric"].as_str().unwrap_or_default(),
+            figure(&simulated["value"]),
+            cell["tolerance"].as_str().unwrap_or_default(),
+            cell["misses"].as_str().unwrap_or_default()
+        );
+    }
+}
+
+/// How many cells of each kind are within their tolerance, a line each: what is a test of the model first.
+pub(crate) fn kinds(score: &Value) -> String {
+    let mut text = String::from(
+        "| cells | within their tolerance | share | median error | worst error | ratios the wrong way |\n|---|---|---|---|---|---|\n",
+    );
+    for (name, kind) in [
+        ("validation: nothing is fitted on them", "validation"),
+        ("calibration, nothing fitted on them", "unfitted"),
+        ("fitted on: no test of the model", "fitted"),
+    ] {
+        let of = &score[kind];
+        let (cells, within) = (
+            of["cells"].as_f64().unwrap_or(0.0),
+            of["within"].as_f64().unwrap_or(0.0),
+        );
+        let _ = writeln!(
+            text,
+            "| {name} | {within} of {cells} | {:.0}% | {} | {} | {} |",
+            100.0 * within / cells.max(1.0),
+            percent(&of["median_percent"], false),
+            percent(&of["worst_percent"], false),
+            of["sign_errors"]
+        );
+    }
+    text
+}
+
+/// `9`, `9 to 12`, `> 9`, `≤ 1`.
+fn published(of: &Value) -> String {
+    let (least, most) = (&of["least"], &of["most"]);
+    let sign = |strict: &'static str, equal: &'static str| match of["order"].as_bool() {
+        Some(true) => equal,
+        _ => strict,
+    };
+    match (least.is_null(), most.is_null()) {
+        (_, true) => format!("{} {}", sign(">", "≥"), figure(least)),
+        (true, _) => format!("{} {}", sign("<", "≤"), figure(most)),
+        _ if least == most => figure(least),
+        _ => format!("{} to {}", figure(least), figure(most)),
+    }
 }
 
 fn percent(value: &Value, signed: bool) -> String {
@@ -165,23 +247,19 @@ fn section(text: &mut String, study: &Value) {
             Some(true) => "fitted on",
             _ => cell["mark"].as_str().unwrap_or_default(),
         };
-        let (least, most) = (&cell["published"]["least"], &cell["published"]["most"]);
-        let published = match least == most {
-            true => figure(least),
-            false => format!("{} to {}", figure(least), figure(most)),
-        };
+        let published = published(&cell["published"]);
         let against = cell["against"]
             .as_str()
             .map_or_else(String::new, |other| format!(", against {other}"));
         let _ = writeln!(
             text,
-            "| {} | `{}` | {}{against} | {published} | {} | {}{off} | {}% | {mark} |",
+            "| {} | `{}` | {}{against} | {published} | {} | {}{off} | {} | {mark} |",
             cell["id"].as_str().unwrap_or_default(),
             cell["profile"].as_str().unwrap_or_default(),
             cell["metric"].as_str().unwrap_or_default(),
             figure(&simulated["value"]),
             percent(&simulated["error_percent"], true),
-            cell["tolerance_percent"]
+            cell["tolerance"].as_str().unwrap_or_default()
         );
     }
     remarks(text, study);

@@ -87,6 +87,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "convergence",
+        what: "every profile in five levels, with a write-back cache and without: gains from 1, 4 and 16 times as many requests",
+        how: How::Test(Test {
+            package: "straddle-predict",
+            program: "convergence",
+            filter: "",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),

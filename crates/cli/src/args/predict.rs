@@ -35,6 +35,38 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
+    /// The disks of an array that one knows: a profile of a single device, in place of --profile
+    #[arg(
+        long,
+        value_name = "NAME|FILE.toml",
+        conflicts_with = "profile",
+        help_heading = "Array"
+    )]
+    pub(crate) disk: Option<String>,
+
+    /// The level of that array: 0, 1, 5, 6, 10, 1+0, 50, 60, raid5
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        requires = "disk",
+        requires = "disks",
+        help_heading = "Array"
+    )]
+    pub(crate) raid: Option<String>,
+
+    /// How many disks it has, spares not counted
+    #[arg(long, value_name = "N", requires = "raid", help_heading = "Array",
+          value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) disks: Option<u64>,
+
+    /// Bytes on one disk before the next takes over [default: 64 KiB, an assumption]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::unit, help_heading = "Array")]
+    pub(crate) stripe_unit: Option<Unit>,
+
+    /// Write-back cache of the adapter [default: none]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::unit, help_heading = "Array")]
+    pub(crate) cache: Option<Unit>,
+
     /// A parameter of the profile with another value; may be repeated
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
@@ -75,6 +107,15 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "MIX", value_parser = mix)]
     pub(crate) rw: Option<Percent>,
 
+    /// Several streams and phases in place of one workload: oltp, file-system, backup, log-structured, or a file of one's own
+    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["io", "rw", "pattern", "workers", "outstanding", "think", "rate", "trace"])]
+    pub(crate) scenario: Option<String>,
+
+    /// Requests as they were recorded, as many at once as --threads and --outstanding say: an iolog of fio, or a table with the columns
+    /// offset, size and type
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["io", "rw", "pattern", "think", "rate"])]
+    pub(crate) trace: Option<PathBuf>,
+
     /// Order of addresses: random, sequential, or strided:SIZE, one request every so many bytes
     #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]
     pub(crate) pattern: Pattern,
@@ -113,7 +154,7 @@ pub(crate) enum ArrivalsArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct Simulation {
-    /// Partition offsets to compare, the baseline first: sizes, `unaligned` (sector 63), or `current`, where the stack has it
+    /// Partition offsets to compare, the baseline first: sizes, `unaligned` (sector 63 of the disk), or `current`, where the stack has it
     /// [default: current,64K,1M with --stack, else unaligned,64K,1M]
     #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = at)]
     pub(crate) offsets: Vec<At>,
@@ -130,8 +171,8 @@ pub(crate) struct Simulation {
     #[arg(long, value_name = "N", default_value = "20000", value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     pub(crate) requests: u64,
 
-    /// Most assumptions that are varied to both ends of their range, one at a time; 0 for none
-    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    /// Most assumptions that are varied within their range, one at a time, and the strongest together; 0 for none
+    #[arg(long, value_name = "N", default_value = "24", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) sensitivity: u32,
 
     /// Seed of addresses, platters and everything else that is random

@@ -65,6 +65,14 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "SECTION.KEY,…", value_delimiter = ',')]
     pub(crate) fit: Vec<String>,
 
+    /// Fit nothing: say which values of what is assumed the measurement rules out, and narrow the ranges to the rest
+    #[arg(long, conflicts_with = "fit")]
+    pub(crate) ranges: bool,
+
+    /// Sets of values that are tried with --ranges
+    #[arg(long, value_name = "N", default_value = "600", requires = "ranges", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) sets: u32,
+
     /// Write the fitted profile to this file, which must not exist yet
     #[arg(short, long, value_name = "FILE.toml")]
     pub(crate) output: Option<PathBuf>,

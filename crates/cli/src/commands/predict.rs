@@ -5,40 +5,47 @@ mod place;
 use anyhow::bail;
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 use straddle::bench::place::Offset;
 use straddle::bench::workload::{Percent, Workload};
 use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
+use straddle::predict::compose::{Array, compose};
 use straddle::predict::decision::{AWAY_AND_BACK, Work};
 use straddle::predict::design::compare_variants;
 use straddle::predict::experiment::Effort;
 use straddle::predict::outline::{Outline, Place, Taken};
 use straddle::predict::prediction::{self, Prediction, Question};
 use straddle::predict::profile::{Profile, Refusal};
+use straddle::predict::script::{Script, registry as scripts};
 use straddle::report::escape::terminal;
 use straddle::report::json::pretty;
 use straddle::report::predict::{self as forms, text};
 
-use super::profile::{load, with};
-use crate::args::predict::{ArrivalsArg, At, Predict, PredictFormat};
+use super::profile::{load, read, with};
+use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
 use crate::{CLEAN, output};
 
+/// Longest scenario that is read.
+const LONGEST_SCENARIO: u64 = 1 << 20;
 /// Most partitions that are predicted in one go.
 const MOST_PLACES: usize = 16;
 
 /// What is asked of a partition, and what of its stack took the profile's place; without a stack, of the profile.
-type Asked = (Question, Option<(Place, Vec<Taken>)>);
+type Predicted = (Question, Option<(Place, Vec<Taken>)>);
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     let outline = |path| place::outline(path, args.follow_outside);
     let outline = args.stack.as_deref().map(outline).transpose()?;
     let places = places(args, outline.as_ref())?;
-    let Some(name) = &args.profile else {
-        bail!(place::without_profile(places.first().copied()));
+    let Some((name, profile)) = system(args)? else {
+        bail!(place::without_profile(
+            places.first().copied(),
+            args.stack.as_deref()
+        ));
     };
-    let profile = load(name)?;
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<Predicted> = Vec::new();
     if places.is_empty() {
         asked.push((question(args, profile, None)?, None));
     } else {
@@ -95,6 +102,24 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// The system that was named, by a profile or by its parts, and the profile to look its parameters up in.
+fn system(args: &Predict) -> anyhow::Result<Option<(&str, Profile)>> {
+    let Some(name) = args.profile.as_deref().or(args.disk.as_deref()) else {
+        return Ok(None);
+    };
+    let profile = load(name)?;
+    let (Some(level), Some(members)) = (&args.raid, args.disks) else {
+        return Ok(Some((name, profile)));
+    };
+    let array = Array {
+        level: level.clone(),
+        members,
+        stripe_unit: args.stripe_unit,
+        cache: args.cache,
+    };
+    Ok(Some((name, compose(profile, &array)?)))
+}
+
 /// What is predicted of one partition of a stack, the one that begins at `start` of what it lies on.
 pub(crate) fn of_partition(
     args: &Predict,
@@ -110,10 +135,10 @@ pub(crate) fn of_partition(
             "the partition at {start} is not one that can be simulated: `straddle predict --stack` says more"
         );
     };
-    let Some(name) = &args.profile else {
-        bail!(place::without_profile(Some(place)));
+    let Some((_, profile)) = system(args)? else {
+        bail!(place::without_profile(Some(place), args.stack.as_deref()));
     };
-    let (profile, _) = place.apply(load(name)?);
+    let (profile, _) = place.apply(profile);
     let screen = Screen::new();
     let question = question(args, profile, Some(place))?;
     let made = predicted(args, question, |what| screen.step(what));
@@ -127,9 +152,10 @@ fn predicted(
     question: Question,
     step: impl FnMut(&str),
 ) -> Result<Prediction, Refusal> {
-    match args.workload.rw {
-        Some(_) => prediction::predict(question, step),
-        None => prediction::predict_mixes(question, step),
+    // A script is a mix of its own.
+    match args.workload.rw.is_some() || question.script.is_some() {
+        true => prediction::predict(question, step),
+        false => prediction::predict_mixes(question, step),
     }
 }
 
@@ -169,7 +195,7 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     let profile = with(profile, &args.set)?;
     let asked = &args.workload;
     let capacity = prediction::capacity(&profile)?;
-    let offsets = offsets(args, place, capacity)?;
+    let offsets = offsets(args, place, capacity, prediction::unaligned(&profile)?)?;
     let length = place
         .and_then(|place| place.length.as_ref())
         .map(|l| l.value);
@@ -179,17 +205,23 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
         .unwrap_or(Bytes::ZERO);
     let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
+    let workload = Workload {
+        reads: asked.rw.unwrap_or(Percent::ALL),
+        pattern: asked.pattern,
+        sizes: asked.io.0.clone(),
+        workers: asked.workers,
+        outstanding: asked.outstanding,
+        think: asked.think,
+        rate: asked.rate,
+    };
+    let script = script(asked)?;
+    let outstanding = asked.workers.saturating_mul(asked.outstanding);
     Ok(Question {
         profile,
-        workload: Workload {
-            reads: asked.rw.unwrap_or(Percent::ALL),
-            pattern: asked.pattern,
-            sizes: asked.io.0.clone(),
-            workers: asked.workers,
-            outstanding: asked.outstanding,
-            think: asked.think,
-            rate: asked.rate,
-        },
+        workload: script
+            .as_ref()
+            .map_or(workload, |script| script.summary(outstanding)),
+        script,
         arrivals: match asked.arrivals {
             ArrivalsArg::Even => Arrivals::Even,
             ArrivalsArg::Random => Arrivals::Random,
@@ -215,11 +247,37 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     })
 }
 
+/// Longest recording that is read.
+const LONGEST_TRACE: u64 = 256 << 20;
+
+/// What is asked in place of one workload: a scenario of ours, a file, or a recording.
+fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
+    if let Some(path) = &asked.trace {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        return Ok(Some(Script::recorded(&name, &read(path, LONGEST_TRACE)?)?));
+    }
+    let Some(name) = asked.scenario.as_deref() else {
+        return Ok(None);
+    };
+    if name.ends_with(".toml") {
+        return Ok(Some(Script::read(
+            name,
+            &read(Path::new(name), LONGEST_SCENARIO)?,
+        )?));
+    }
+    Ok(Some(scripts::load(name)?))
+}
+
 /// Most offsets that are compared. Each is a simulation of its own.
 const MOST_OFFSETS: usize = 256;
 
 /// The offsets to compare, the baseline first.
-fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Result<Vec<Offset>> {
+fn offsets(
+    args: &Predict,
+    place: Option<&Place>,
+    capacity: Bytes,
+    unaligned: Bytes,
+) -> anyhow::Result<Vec<Offset>> {
     let given = |name: &str| name.parse().map(At::Given);
     let asked = match (args.simulation.offsets.as_slice(), place) {
         ([], Some(_)) => vec![At::Current, given("64K")?, given("1M")?],
@@ -237,6 +295,11 @@ fn offsets(args: &Predict, place: Option<&Place>, capacity: Bytes) -> anyhow::Re
     let mut offsets: Vec<Offset> = Vec::new();
     for at in asked {
         let offset = match (at, place) {
+            // Sector 63 lies where the disk's own sectors put it.
+            (At::Given(offset), _) if offset.name.eq_ignore_ascii_case("unaligned") => Offset {
+                bytes: unaligned,
+                ..offset
+            },
             (At::Given(offset), _) => offset,
             (At::Current, Some(place)) => place::current(place, capacity),
             (At::Current, None) => {

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use std::path::Path;
 use straddle::predict::design::plain;
+use straddle::predict::fit::ranges::{self, Ranges};
 use straddle::predict::fit::{self as fitting, Measured, Search};
 use straddle::predict::profile::{Origin, Profile, registry};
 use straddle::report::json::pretty;
@@ -48,6 +49,9 @@ fn fit(args: &Fit) -> anyhow::Result<()> {
     let profile = with(load(&args.like)?, &args.set)?;
     let from = args.result.file_name().unwrap_or_default();
     let from = from.to_string_lossy();
+    if args.ranges {
+        return narrow(args, profile, &measured, &from);
+    }
     let search = Search {
         requests: args.requests,
         evaluations: EVALUATIONS,
@@ -60,7 +64,30 @@ fn fit(args: &Fit) -> anyhow::Result<()> {
     screen.end();
     output::print(&report::report(&fitted, &from, output::width()))?;
     fitted.profile.title = format!("{}, fitted to {from}", fitted.profile.title);
-    let text = fitting::toml_of(&fitted.profile);
+    written(args, &fitted.profile)
+}
+
+/// What a measurement leaves of the assumptions.
+fn narrow(args: &Fit, profile: Profile, measured: &Measured, from: &str) -> anyhow::Result<()> {
+    let effort = Ranges {
+        sets: args.sets,
+        requests: args.requests,
+        seed: args.seed,
+    };
+    let screen = Screen::new();
+    let mut narrowed = ranges::narrow(&profile, measured, effort, |what| screen.step(what))?;
+    screen.end();
+    output::print(&report::narrowed(&narrowed, from, output::width()))?;
+    if !narrowed.is_telling() {
+        return Ok(());
+    }
+    narrowed.profile.title = format!("{}, its ranges narrowed by {from}", narrowed.profile.title);
+    written(args, &narrowed.profile)
+}
+
+/// Writes a profile to the file that was asked for, or prints it.
+fn written(args: &Fit, profile: &Profile) -> anyhow::Result<()> {
+    let text = fitting::toml_of(profile);
     match &args.output {
         Some(path) => {
             let mut file = std::fs::File::create_new(path).with_context(|| {

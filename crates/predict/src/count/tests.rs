@@ -28,6 +28,7 @@ fn scenario(io: u64, offset: u64, span: u64, stripe: u64) -> Scenario {
             think: Duration::ZERO,
             rate: None,
         },
+        script: None,
         arrivals: Arrivals::Even,
         offset: Bytes::new(offset),
         span: Some(Bytes::new(span)),

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use straddle_bench::histogram::Latencies;
 
+use super::steady::Halves;
 use crate::profile::Refusal;
-use crate::system::{Counts, Outcome, Resource};
+use crate::system::{Counts, Outcome, Resource, Store};
 
 /// What is kept of a run.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct Trial {
     pub(super) reads: u64,
     pub(super) bytes: u64,
     pub(super) resources: Vec<Resource>,
+    pub(super) halves: Option<Halves>,
 }
 
 /// What runs of one scenario have in common, whatever their order.
@@ -29,6 +31,7 @@ pub(super) struct Sums {
     pub(super) reads: Latencies,
     pub(super) writes: Latencies,
     pub(super) counts: Counts,
+    pub(super) stores: Vec<Store>,
 }
 
 impl Trial {
@@ -36,7 +39,11 @@ impl Trial {
     ///
     /// # Errors
     /// A run that answered nothing, or took no time.
-    pub(super) fn new(outcome: Outcome, sums: &Mutex<Sums>) -> Result<Trial, Refusal> {
+    pub(super) fn new(
+        outcome: Outcome,
+        halves: Option<Halves>,
+        sums: &Mutex<Sums>,
+    ) -> Result<Trial, Refusal> {
         let (rate, latency) = (outcome.rate(), outcome.mean_latency());
         if !(rate > 0.0 && rate.is_finite() && latency.is_finite()) {
             return Err(Refusal::new(
@@ -49,6 +56,16 @@ impl Trial {
         sums.reads.merge(&outcome.reads);
         sums.writes.merge(&outcome.writes);
         sums.counts += outcome.counts;
+        for store in &outcome.stores {
+            match sums.stores.iter_mut().find(|sum| sum.name == store.name) {
+                Some(sum) => {
+                    sum.before += store.before;
+                    sum.after += store.after;
+                    sum.passed += store.passed;
+                }
+                None => sums.stores.push(*store),
+            }
+        }
         Ok(Trial {
             rate,
             latency,
@@ -58,12 +75,13 @@ impl Trial {
             reads: outcome.reads.count(),
             bytes: outcome.bytes,
             resources: outcome.resources,
+            halves,
         })
     }
 }
 
 /// What tasks 0 to `count` return, in their order, worked through on so many threads.
-pub(super) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send>(
     threads: usize,
     count: usize,
     task: impl Fn(usize) -> T + Sync,

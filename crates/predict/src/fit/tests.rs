@@ -54,6 +54,7 @@ fn bench(profile: &Profile) -> String {
                     think: std::time::Duration::ZERO,
                     rate: None,
                 },
+                script: None,
                 arrivals: Arrivals::Even,
                 offset: Bytes::new(at),
                 span: Some(Bytes::mib(512)),
@@ -160,4 +161,67 @@ fn what_cannot_be_fitted_is_refused() {
     for text in ["", "{}", r#"{"schema":"straddle.check/1"}"#] {
         Measured::read("b.json", text).expect_err(text);
     }
+}
+
+#[test]
+fn a_measurement_rules_out_values_and_never_the_true_ones() {
+    let profile = profile();
+    let truth = set(
+        set(profile.clone(), "controller.read", "1 ms"),
+        "server.service",
+        "3 ms",
+    );
+    let measured = Measured::read("bench.json", &bench(&truth)).expect("it is one");
+    let effort = ranges::Ranges {
+        sets: 480,
+        requests: 1_500,
+        seed: 5,
+    };
+    let narrowed = ranges::narrow(&profile, &measured, effort, |_| {}).expect("it can be told");
+    assert!(
+        narrowed.is_telling(),
+        "{} of {}",
+        narrowed.kept,
+        narrowed.sets
+    );
+    // Reads alone say nothing of writes.
+    assert!(
+        narrowed.untold.contains(&"controller.write".to_owned()),
+        "{narrowed:?}"
+    );
+    let ends = |path: &str| {
+        let mut figures = narrowed.profile.figures();
+        let found =
+            figures.find(|(model, key, _)| format!("{}.{}", model.section, key.name) == path);
+        found.and_then(|(_, _, figure)| figure.ends()).expect(path)
+    };
+    let (least, most) = ends("server.service");
+    assert!(least <= 0.003 && 0.003 <= most, "{least} to {most}");
+    assert!(
+        0.002 < least && most < 0.004,
+        "{least} to {most}: 1 ms to 20 ms were possible"
+    );
+    // Processors and their time are told together only: a read of 1 ms on two is as one of 0.5 ms on one.
+    let (least, most) = ends("controller.read");
+    assert!(least <= 0.0011 && 0.0009 <= most, "{least} to {most}");
+    let left = narrowed
+        .assumptions
+        .iter()
+        .find(|left| left.path == "server.service");
+    assert!(left.is_some_and(ranges::Left::is_narrower));
+    // Nothing of the kind: no disks of 1 to 20 ms do a million requests.
+    let impossible = Measured {
+        observations: measured
+            .observations
+            .iter()
+            .map(|o| Observation {
+                rate: o.rate * 1_000.0,
+                ..o.clone()
+            })
+            .collect(),
+        ..measured
+    };
+    let none = ranges::narrow(&profile, &impossible, effort, |_| {}).expect("it can be said");
+    assert!(!none.is_telling() && none.nearest > 0.5, "{none:?}");
+    assert!(none.assumptions.iter().all(|left| !left.is_narrower()));
 }

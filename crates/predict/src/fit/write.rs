@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::profile::{Figure, Kind, Origin, Profile, Value, value};
+use crate::profile::{Figure, Kind, Origin, Profile, Range, Value, value};
 
 /// The text of a profile, with every figure and how it is known.
 #[must_use]
@@ -36,9 +36,12 @@ fn entry(kind: Kind, figure: &Figure) -> String {
         Origin::Flag => ("assumed", "given with a flag"),
     };
     let mut out = format!("{{ value = {value}, {how} = {}", quoted(text));
-    if let Some((least, most)) = figure.range {
-        let (least, most) = (number(kind, least), number(kind, most));
-        let _ = write!(out, ", range = [{least}, {most}]");
+    let range = figure.range.as_ref().map(|range| match range {
+        Range::Numbers(least, most) => vec![number(kind, *least), number(kind, *most)],
+        Range::Words(words) => words.iter().map(|word| quoted(word)).collect(),
+    });
+    if let Some(range) = range {
+        let _ = write!(out, ", range = [{}]", range.join(", "));
     }
     out + " }"
 }

@@ -83,6 +83,12 @@ pub(crate) trait Device: Sized + Send {
     /// Operations that have not ended yet.
     fn queued(&self) -> u32;
 
+    /// Bytes of writes that it has answered, or has room for, and not put where they stay: its store of work, and what that is
+    /// called, in the plural. `None` without one.
+    fn stored(&self) -> Option<(&'static str, u64)> {
+        None
+    }
+
     /// What it has done since [`Device::forget`].
     fn tally(&self) -> Tally;
 
@@ -149,6 +155,8 @@ pub(crate) struct Tally {
     pub(crate) writes: u64,
     /// Bytes of both.
     pub(crate) bytes: u64,
+    /// Bytes of those that write.
+    pub(crate) written: u64,
     /// Granules (physical sectors, indirection units) that were written in part and therefore read first.
     pub(crate) granules_read: u64,
     /// Granules that operations covered in whole or in part, reads and writes.
@@ -160,6 +168,7 @@ impl AddAssign for Tally {
         self.reads += other.reads;
         self.writes += other.writes;
         self.bytes += other.bytes;
+        self.written += other.written;
         self.granules_read += other.granules_read;
         self.granules += other.granules;
     }

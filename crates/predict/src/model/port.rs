@@ -1,9 +1,12 @@
 //! Host ports: what a command occupies on its way in and out, and how many may be inside.
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
 use std::collections::VecDeque;
 
 use super::Model;
-use crate::kernel::{Servers, Time};
+use super::server::even;
+use crate::kernel::{Places, Servers, Time};
 use crate::profile::{Key, Section};
 
 const COUNT: Key =
@@ -19,7 +22,8 @@ const LATENCY: Key = Key::time(
     "latency",
     0.0,
     1.0,
-    "Time that a command and its answer are on their way besides, driver, adapter and fabric included. It occupies nothing.",
+    "Time that a command and its answer are on their way besides, driver, adapter and fabric included: on average, as it \
+     varies evenly between half of it and half as much again. It occupies nothing.",
 )
 .or(0.0, "small beside the service behind it");
 const BANDWIDTH: Key = Key::rate("bandwidth", 1e5, 1e13, "Data rate of one port.").optional();
@@ -43,28 +47,35 @@ pub(crate) static MODEL: Model = Model {
 pub(crate) struct Port {
     servers: Servers<u32>,
     command: f64,
-    latency: Time,
+    /// Seconds.
+    latency: f64,
+    /// Where every way took the same time, a closed loop would go round in step for ever.
+    random: Xoshiro256PlusPlus,
     seconds_per_byte: f64,
     depth: usize,
     inside: usize,
+    places: Places,
     /// Those that wait with the host, and their bytes.
     waiting: VecDeque<(u32, u64)>,
-    /// Those on their way, when they get there, and their bytes.
+    /// Those on their way, when they get there, and their bytes; the first first.
     coming: VecDeque<(Time, u32, u64)>,
 }
 
 impl Port {
-    pub(crate) fn build(section: &Section) -> Port {
+    /// `random` is a number of its own for each replicate.
+    pub(crate) fn build(section: &Section, random: u64) -> Port {
         let count = |key| usize::try_from(section.whole(key)).unwrap_or(usize::MAX);
         Port {
             servers: Servers::new(count(&COUNT)),
             command: section.number(&COMMAND),
-            latency: section.time(&LATENCY),
+            latency: section.number(&LATENCY),
+            random: Xoshiro256PlusPlus::seed_from_u64(random),
             seconds_per_byte: section.optional(&BANDWIDTH).map_or(0.0, |rate| 1.0 / rate),
             depth: section
                 .optional(&DEPTH)
                 .map_or(usize::MAX, |_| count(&DEPTH)),
             inside: 0,
+            places: Places::default(),
             waiting: VecDeque::new(),
             coming: VecDeque::new(),
         }
@@ -78,11 +89,16 @@ impl Port {
             return;
         }
         self.inside += 1;
-        if self.latency == Time::ZERO {
+        self.places.set(now, self.inside);
+        if self.latency == 0.0 {
             self.occupy(now, command, len);
-        } else {
-            self.coming.push_back((now + self.latency, command, len));
+            return;
         }
+        let latency = self.latency * (0.5 + even(&mut self.random));
+        let at = now + Time::seconds(latency);
+        let behind = self.coming.iter().rposition(|(other, ..)| *other <= at);
+        let place = behind.map_or(0, |behind| behind + 1);
+        self.coming.insert(place, (at, command, len));
     }
 
     #[inline]
@@ -117,6 +133,7 @@ impl Port {
     #[inline]
     pub(crate) fn leave(&mut self, now: Time) {
         self.inside -= 1;
+        self.places.set(now, self.inside);
         if let Some((command, len)) = self.waiting.pop_front() {
             self.enter(now, command, len);
         }
@@ -127,6 +144,12 @@ impl Port {
         self.servers.count()
     }
 
+    /// Commands that may be inside at once, where there is a limit, and the time for which they were.
+    pub(crate) fn places(&self, now: Time) -> Option<(usize, Time)> {
+        let is_limited = self.depth != usize::MAX;
+        is_limited.then(|| (self.depth, self.places.busy_until(now)))
+    }
+
     /// Time that they were busy before `now` since the last [`Port::forget`], all together.
     pub(crate) fn busy_until(&self, now: Time) -> Time {
         self.servers.busy_until(now)
@@ -135,6 +158,7 @@ impl Port {
     /// Counts from `now` on only.
     pub(crate) fn forget(&mut self, now: Time) {
         self.servers.forget(now);
+        self.places.forget(now);
     }
 }
 
@@ -147,7 +171,7 @@ mod tests {
         let text = format!("title = \"t\"\nsummary = \"t\"\n[port]\n{text}");
         let profile = Profile::read("test", &text).and_then(|profile| profile.complete());
         let profile = profile.expect("a profile");
-        Port::build(profile.section("port").expect("it has one"))
+        Port::build(profile.section("port").expect("it has one"), 7)
     }
 
     fn us(count: u64) -> Time {

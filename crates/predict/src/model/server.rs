@@ -60,9 +60,14 @@ impl Server {
 
 /// An exponentially distributed number with mean 1.
 pub(crate) fn exponential(random: &mut Xoshiro256PlusPlus) -> f64 {
+    -libm::log(even(random))
+}
+
+/// An evenly distributed number between 0 and 1, neither of which it is.
+pub(crate) fn even(random: &mut Xoshiro256PlusPlus) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
     let share = ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    -libm::log(share)
+    share
 }
 
 impl Device for Server {
@@ -91,6 +96,7 @@ impl Device for Server {
         let done = if operation.is_read() {
             &mut self.tally.reads
         } else {
+            self.tally.written += operation.len;
             &mut self.tally.writes
         };
         *done += 1;

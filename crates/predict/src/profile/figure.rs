@@ -9,8 +9,28 @@ pub struct Figure {
     pub value: Value,
     /// How it is known.
     pub origin: Origin,
-    /// Least and largest plausible value in base units, where the profile says; assumptions are varied between them.
-    pub range: Option<(f64, f64)>,
+    /// What else it may plausibly be, where the profile says; assumptions are varied within it.
+    pub range: Option<Range>,
+}
+
+/// Plausible values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    /// The least and the largest, in base units.
+    Numbers(f64, f64),
+    /// Words, the value among them.
+    Words(Vec<&'static str>),
+}
+
+impl Figure {
+    /// The least and the largest plausible number; `None` where none is said, and of words.
+    #[must_use]
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match self.range {
+            Some(Range::Numbers(least, most)) => Some((least, most)),
+            _ => None,
+        }
+    }
 }
 
 /// How a figure is known.

@@ -12,7 +12,7 @@ pub mod registry;
 mod section;
 pub mod value;
 
-pub use figure::{Figure, Origin};
+pub use figure::{Figure, Origin, Range};
 pub use key::{Default, Key, Kind};
 pub use refusal::Refusal;
 pub use section::Section;
@@ -21,7 +21,15 @@ pub use value::Value;
 use std::collections::BTreeMap;
 use straddle_geometry::Unit;
 
+use crate::compose;
 use crate::model::{self, Model};
+
+fn level(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => compose::level(text),
+        other => compose::level(&other.to_string()),
+    }
+}
 
 /// A device or an array: parameters of the models that it is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +75,9 @@ impl Profile {
         let key = model
             .key(name)
             .ok_or_else(|| unknown("an unknown key", model.key_names()))?;
+        // Levels are written as people say them: 5, RAID10, 1+0.
+        let level = (path == "array.level").then(|| toml::Value::String(level(value)));
+        let value = level.as_ref().unwrap_or(value);
         let value =
             value::parse(key.kind, value).ok_or_else(|| Refusal::new(path, value, key.kind))?;
         let figure = Figure {
@@ -83,11 +94,22 @@ impl Profile {
 
     /// The same with a range around a figure that is there.
     #[must_use]
-    pub(crate) fn ranged(mut self, path: &str, range: (f64, f64)) -> Profile {
+    pub(crate) fn ranged(mut self, path: &str, range: Range) -> Profile {
         if let Some((section, name)) = path.split_once('.')
             && let Some(section) = self.sections.get_mut(section)
         {
             section.put_range(name, range);
+        }
+        self
+    }
+
+    /// The same with sections of another profile, in place of its own where it has them.
+    #[must_use]
+    pub(crate) fn with_sections(mut self, of: &Profile, names: &[&str]) -> Profile {
+        for (name, section) in &of.sections {
+            if names.contains(name) {
+                self.sections.insert(name, section.clone());
+            }
         }
         self
     }

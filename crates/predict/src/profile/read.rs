@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Figure, Kind, Origin, Profile, Refusal, Section, Value, registry, value};
+use super::{Figure, Kind, Origin, Profile, Range, Refusal, Section, Value, registry, value};
 use crate::model::{self, Model};
 
 /// Longest profile that is read, in bytes.
@@ -105,7 +105,23 @@ fn fill(
     Ok(())
 }
 
-const HOW: &str = "{ value = …, and one of source, computed, fitted, assumed = \"…\" }, perhaps with range = [least, largest]";
+/// `["4 KiB", "64 KiB"]`, or words, at least two.
+fn plausible(kind: Kind, part: &toml::Value) -> Option<Range> {
+    let values = part.as_array()?.iter().map(|part| value::parse(kind, part));
+    let values: Vec<Value> = values.collect::<Option<_>>()?;
+    if let [Value::Number(least), Value::Number(most)] = values.as_slice() {
+        return (least <= most).then_some(Range::Numbers(*least, *most));
+    }
+    let words = values.iter().map(|value| match value {
+        Value::Word(word) => Some(*word),
+        _ => None,
+    });
+    let words: Vec<&'static str> = words.collect::<Option<_>>()?;
+    let repeats = |word| words.iter().filter(|other| *other == word).count() > 1;
+    (words.len() > 1 && !words.iter().any(repeats)).then_some(Range::Words(words))
+}
+
+const HOW: &str = "{ value = …, and one of source, computed, fitted, assumed = \"…\" }, perhaps with range = [least, largest], or of words all that it may be";
 
 fn figure(path: &str, kind: Kind, entry: &toml::Value) -> Result<Figure, Refusal> {
     let refuse = |found: &dyn std::fmt::Display| Refusal::new(path, found, HOW);
@@ -125,16 +141,7 @@ fn figure(path: &str, kind: Kind, entry: &toml::Value) -> Result<Figure, Refusal
             }
             "range" => {
                 let refuse = || Refusal::new(format!("{path}.range"), part, kind);
-                let ends = part.as_array().ok_or_else(refuse)?;
-                let [least, most] = ends.as_slice() else {
-                    return Err(refuse());
-                };
-                match (value::parse(kind, least), value::parse(kind, most)) {
-                    (Some(Value::Number(least)), Some(Value::Number(most))) if least <= most => {
-                        range = Some((least, most));
-                    }
-                    _ => return Err(refuse()),
-                }
+                range = Some(plausible(kind, part).ok_or_else(refuse)?);
                 continue;
             }
             "source" => said().map(Origin::Source),
@@ -150,9 +157,14 @@ fn figure(path: &str, kind: Kind, entry: &toml::Value) -> Result<Figure, Refusal
     }
     let value = found.ok_or_else(|| refuse(&"without a value"))?;
     let origin = origin.ok_or_else(|| refuse(&"without its origin"))?;
-    if let (Some((least, most)), Value::Number(number)) = (range, &value)
-        && !(least <= *number && *number <= most)
-    {
+    let is_plausible = match (&range, &value) {
+        (Some(Range::Numbers(least, most)), Value::Number(number)) => {
+            least <= number && number <= most
+        }
+        (Some(Range::Words(words)), Value::Word(word)) => words.contains(word),
+        _ => true,
+    };
+    if !is_plausible {
         return Err(refuse(&"outside its own range"));
     }
     Ok(Figure {

@@ -12,6 +12,14 @@ macro_rules! profiles {
 }
 
 profiles![
+    "san-lun",
+    "raid-adapter-cached",
+    "raid-adapter",
+    "md-hdd",
+    "aws-gp3",
+    "aws-io2",
+    "azure-premium-v2",
+    "gcp-pd-balanced",
     "fixed-service",
     "cheetah-15k7",
     "ultrastar-15k450-450",
@@ -53,6 +61,22 @@ profiles![
     "msa60-p800",
     "perc5e-raid10",
     "raid10-600gb",
+];
+
+/// Profiles of no particular device or array: what those have in common whose makers are not listed.
+pub const GENERIC: &[&str] = &[
+    "san-lun",
+    "raid-adapter-cached",
+    "raid-adapter",
+    "md-hdd",
+    "sata-tlc",
+    "nvme-tlc",
+    "qlc-16k",
+    "qlc-64k",
+    "aws-gp3",
+    "aws-io2",
+    "azure-premium-v2",
+    "gcp-pd-balanced",
 ];
 
 /// The text of a profile.
@@ -98,6 +122,17 @@ mod tests {
             profile
                 .and_then(|profile| crate::system::check(&profile))
                 .unwrap_or_else(|refusal| panic!("{refusal}"));
+        }
+    }
+
+    #[test]
+    fn every_assumption_of_a_generic_profile_has_a_range_or_no_effect() {
+        for name in GENERIC {
+            let text = text(name).unwrap_or_else(|| panic!("{name} is listed"));
+            for line in text.lines().filter(|line| line.contains("assumed = ")) {
+                let is_open = line.contains("range = [") || line.contains("no effect");
+                assert!(is_open, "{name}: {line}");
+            }
         }
     }
 

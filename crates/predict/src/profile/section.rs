@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Default, Figure, Key, Origin, Refusal, Value};
+use super::{Default, Figure, Key, Origin, Range, Refusal, Value};
 use crate::kernel::Time;
 use crate::model::Model;
 
@@ -33,7 +33,7 @@ impl Section {
         self.figures.insert(key.name, figure);
     }
 
-    pub(super) fn put_range(&mut self, name: &str, range: (f64, f64)) {
+    pub(super) fn put_range(&mut self, name: &str, range: Range) {
         if let Some(figure) = self.figures.get_mut(name) {
             figure.range = Some(range);
         }

@@ -3,13 +3,13 @@
 use crate::profile::Refusal;
 
 /// A table whose keys are all known.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     path: String,
     table: &'a toml::Table,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         path: impl Into<String>,
         table: &'a toml::Table,
         known: &[&[&str]],
@@ -30,7 +30,7 @@ impl<'a> Fields<'a> {
     }
 
     /// `cell 3, published`.
-    pub(super) fn at(&self, key: &str) -> String {
+    pub(crate) fn at(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()
         } else {
@@ -38,11 +38,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&'a toml::Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a toml::Value> {
         self.table.get(key)
     }
 
-    pub(super) fn refuse(&self, key: &str, expected: impl std::fmt::Display) -> Refusal {
+    pub(crate) fn refuse(&self, key: &str, expected: impl std::fmt::Display) -> Refusal {
         match self.table.get(key) {
             Some(found) => Refusal::new(self.at(key), found, expected),
             None => Refusal::new(self.at(key), "missing", expected),
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A value that is there is taken by `take`, or refused.
-    pub(super) fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         key: &str,
         expected: &str,
@@ -65,24 +65,24 @@ impl<'a> Fields<'a> {
     }
 
     /// Text without the breaks of its lines, which are those of the file.
-    pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn optional_text(&self, key: &str) -> Result<Option<String>, Refusal> {
         self.with(key, "text that is not empty", |value| {
             let words: Vec<&str> = value.as_str()?.split_whitespace().collect();
             (!words.is_empty()).then(|| words.join(" "))
         })
     }
 
-    pub(super) fn text(&self, key: &str) -> Result<String, Refusal> {
+    pub(crate) fn text(&self, key: &str) -> Result<String, Refusal> {
         self.optional_text(key)?
             .ok_or_else(|| self.refuse(key, "text"))
     }
 
-    pub(super) fn truth(&self, key: &str) -> Result<bool, Refusal> {
+    pub(crate) fn truth(&self, key: &str) -> Result<bool, Refusal> {
         let found = self.with(key, "true or false", toml::Value::as_bool)?;
         Ok(found.unwrap_or(false))
     }
 
-    pub(super) fn whole(&self, key: &str, least: u32, most: u32) -> Result<Option<u32>, Refusal> {
+    pub(crate) fn whole(&self, key: &str, least: u32, most: u32) -> Result<Option<u32>, Refusal> {
         self.with(
             key,
             &format!("a whole number, {least} to {most}"),
@@ -94,13 +94,13 @@ impl<'a> Fields<'a> {
     }
 
     /// A finite number above zero.
-    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Refusal> {
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, Refusal> {
         self.with(key, "a number above zero", positive)
     }
 }
 
 /// A finite number above zero.
-pub(super) fn positive(value: &toml::Value) -> Option<f64> {
+pub(crate) fn positive(value: &toml::Value) -> Option<f64> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "published figures are far below 2⁵³"

@@ -57,6 +57,9 @@ pub(super) const NAMES: &str = "iops, MBps, MiBps, latency_us, latency_ms, elaps
     with against: iops_ratio, throughput_ratio, latency_ratio, elapsed_ratio";
 
 impl Metric {
+    /// Requests each second over those of another cell.
+    pub(crate) const IOPS_RATIO: Metric = Metric::Ratio(Ratio::Iops);
+
     /// The metric of that name; `operations` is for those that time so many.
     pub(super) fn parse(name: &str, operations: Option<f64>) -> Option<Metric> {
         Some(match name {

@@ -1,22 +1,24 @@
 //! Published experiments as data, held against the models.
 //!
 //! A study is TOML: where an experiment was published, how it was set up, and its cells, each with what was published, how
-//! far a simulation may be off, and a mark. Cells marked calibration may be what a profile's parameters were fitted on; those
+//! far a simulation may be off (where it does not say, its [`Band`] is fixed by what was measured), and a mark. Cells marked calibration may be what a profile's parameters were fitted on; those
 //! marked validation never are, and their errors are kept apart everywhere.
 
+mod band;
 mod cell;
-mod fields;
+pub(crate) mod fields;
 mod metric;
 mod read;
 pub mod registry;
 mod run;
 mod score;
-mod workload;
+pub(crate) mod workload;
 
+pub use band::Band;
 pub use cell::{Cell, Mark, Published};
 pub use metric::Metric;
 pub use run::{Run, Simulated, effort};
-pub use score::{FittedFigure, Score, Tally, fitted_figures, scoreboard};
+pub use score::{FittedFigure, Missed, Score, Tally, fitted_figures, missed, scoreboard};
 
 use crate::profile::{Origin, Profile, Refusal};
 use crate::scenario::Scenario;
@@ -78,6 +80,7 @@ impl Study {
         Ok(Scenario {
             profile,
             workload: cell.workload.clone(),
+            script: cell.script.clone(),
             arrivals: cell.arrivals,
             offset: cell.offset,
             span: cell.span,

@@ -2,9 +2,10 @@
 
 use super::fields::{Fields, positive};
 use super::metric::{self, Metric};
-use super::{Cell, Mark, Published, Study, workload};
+use super::{Band, Cell, Mark, Published, Study, workload};
 use crate::model;
 use crate::profile::Refusal;
+use crate::script::{self, Kind, Phase, Script};
 
 /// Longest study that is read, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -23,6 +24,7 @@ const STUDY: &[&str] = &[
     "set",
     "without",
     "workload",
+    "phase",
     "cell",
 ];
 /// Keys of a cell besides those of the workload.
@@ -34,6 +36,7 @@ const CELL: &[&str] = &[
     "without",
     "metric",
     "operations",
+    "phase",
     "against",
     "published",
     "within",
@@ -74,6 +77,7 @@ fn read(name: &str, text: &str) -> Result<Study, Refusal> {
         set: settings(&fields)?,
         without: sections(&fields)?,
         workload,
+        phases: script::phases(&fields)?,
     };
     let cells = fields
         .with("cell", "tables, each [[cell]]", |value| {
@@ -126,6 +130,7 @@ struct Common<'a> {
     set: Vec<(String, toml::Value)>,
     without: Vec<String>,
     workload: &'a toml::Table,
+    phases: Option<Vec<Phase>>,
 }
 
 fn cell(
@@ -140,7 +145,20 @@ fn cell(
         .iter()
         .filter(|(key, _)| workload::KEYS.contains(&key.as_str()));
     all.extend(own.map(|(key, value)| (key.clone(), value.clone())));
-    let asked = workload::read(&Fields::new(path, &all, &[workload::KEYS])?)?;
+    let script = script::phases(&fields)?.or_else(|| common.phases.clone());
+    let script = script.map(|phases| Script {
+        title: path.to_owned(),
+        kind: Kind::Phases(phases),
+    });
+    if script.is_some() {
+        // What streams do, they say themselves; where they lie is the cell's.
+        all.entry("io").or_insert("4K".into());
+        all.entry("rw").or_insert("read".into());
+    }
+    let mut asked = workload::read(&Fields::new(path, &all, &[workload::KEYS])?)?;
+    if let Some(script) = &script {
+        asked.workload = script.summary(1);
+    }
     let mark = fields
         .with("mark", "calibration or validation", |value| {
             match value.as_str()? {
@@ -160,6 +178,8 @@ fn cell(
     set.extend(settings(&fields)?);
     let mut without = common.without.clone();
     without.extend(sections(&fields)?);
+    let published = published(&fields)?;
+    let is_validation = mark == Mark::Validation;
     let cell = Cell {
         id: fields.text("id")?,
         mark,
@@ -169,17 +189,22 @@ fn cell(
         set,
         without,
         workload: asked.workload,
+        script,
         arrivals: asked.arrivals,
         offset_name: asked.offset_name,
         offset: asked.offset,
         span: asked.span,
         metric,
         against: against(&fields, metric, ids)?,
-        published: published(&fields)?,
-        within: fields
+        published,
+        band: match fields
             .number("within")?
-            .or(common.within)
-            .ok_or_else(|| fields.refuse("within", "percent that it may be off"))?,
+            .or(common.within.filter(|_| !is_validation))
+        {
+            Some(percent) => Band::Percent(percent),
+            None if is_validation => Band::fixed(metric, published),
+            None => return Err(fields.refuse("within", "percent that it may be off")),
+        },
         fitted: fields.truth("fitted")?,
         assumed: fields.optional_text("assumed")?,
         note: fields.optional_text("note")?,
@@ -216,21 +241,39 @@ fn against(
 }
 
 fn published(fields: &Fields<'_>) -> Result<Published, Refusal> {
-    let expected = "a number above zero, or [least, largest]";
+    let expected = "a number above zero, [least, largest], or a bound: \">9\", \"<1\", or of an order \">=1\", \"<=1\"";
     let found = fields.with("published", expected, |value| match value {
         toml::Value::Array(ends) => {
             let [least, most] = ends.as_slice() else {
                 return None;
             };
             let (least, most) = (positive(least)?, positive(most)?);
-            (least <= most).then_some(Published { least, most })
+            (least <= most).then_some(Published {
+                least,
+                most,
+                is_order: false,
+            })
         }
-        one => positive(one).map(|value| Published {
-            least: value,
-            most: value,
-        }),
+        toml::Value::String(text) => bound(text),
+        one => positive(one).map(Published::exactly),
     })?;
     found.ok_or_else(|| fields.refuse("published", expected))
+}
+
+/// `>9`, `<=1`.
+fn bound(text: &str) -> Option<Published> {
+    let (is_above, rest) = match text.trim().split_at_checked(1)? {
+        (">", rest) => (true, rest),
+        ("<", rest) => (false, rest),
+        _ => return None,
+    };
+    let number = rest.strip_prefix('=').unwrap_or(rest).trim();
+    let number = positive(&toml::Value::Float(number.parse().ok()?))?;
+    Some(Published {
+        least: if is_above { number } else { 0.0 },
+        most: if is_above { f64::INFINITY } else { number },
+        is_order: rest.starts_with('='),
+    })
 }
 
 fn sub<'a>(
@@ -308,12 +351,59 @@ within = 0.5
         let [a, b] = study.cells.as_slice() else {
             panic!("two cells");
         };
-        assert_eq!((a.within, b.within), (4.0, 0.5));
+        assert_eq!((a.band, b.band), (Band::Percent(4.0), Band::Percent(0.5)));
         assert_eq!((a.offset.get(), b.offset.get()), (65_536, 32_256));
         assert_eq!((a.set.len(), b.set.len()), (1, 2));
         assert_eq!(b.against, Some(0));
         assert_eq!((b.published.least, b.published.most), (1.0, 1.5));
         study.scenario(b).expect("its profile is there");
+    }
+
+    #[test]
+    fn phases_stand_for_a_workload() {
+        let phases = "[[phase]]\nio = \"4K\"\nrw = \"write\"\noutstanding = 5\n[[cell]]";
+        let text = STUDY.replacen("[[cell]]", phases, 1);
+        let study = Study::read("test", &text).expect("it is one");
+        for cell in &study.cells {
+            let script = cell.script.as_ref().expect("the study's phases");
+            assert!(matches!(&script.kind, Kind::Phases(phases) if phases.len() == 1));
+            assert_eq!(cell.workload.outstanding, 5);
+        }
+        let scenario = study
+            .scenario(&study.cells[0])
+            .expect("its profile is there");
+        assert_eq!(scenario.script, study.cells[0].script);
+    }
+
+    #[test]
+    fn bounds_are_read_and_validation_has_the_fixed_bands() {
+        for (written, least, most, is_order, band) in [
+            ("\">9\"", 9.0, f64::INFINITY, false, "0.9 of it"),
+            ("\"<= 1\"", 0.0, 1.0, true, "exact"),
+            ("1.01", 1.01, 1.01, false, "1 point"),
+        ] {
+            let text = STUDY.replacen(
+                "published = [1, 1.5]\nwithin = 0.5",
+                &format!("published = {written}"),
+                1,
+            );
+            let cell = Study::read("test", &text)
+                .expect("it is one")
+                .cells
+                .remove(1);
+            let expected = Published {
+                least,
+                most,
+                is_order,
+            };
+            assert_eq!(cell.published, expected, "{written}");
+            // The tolerance that holds for the whole study is of calibration cells.
+            assert_eq!(cell.band.to_string(), band, "{written}");
+        }
+        for wrong in ["\"9\"", "\">\"", "\">-1\"", "\">nan\""] {
+            let text = STUDY.replacen("published = 100", &format!("published = {wrong}"), 1);
+            Study::read("test", &text).expect_err(wrong);
+        }
     }
 
     #[test]

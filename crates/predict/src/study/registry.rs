@@ -10,7 +10,7 @@ macro_rules! studies {
             $(($name, include_str!(concat!("../../../../studies/", $name, ".toml")))),*
         ];
 
-        /// Every calibration cell within its tolerance, a test for each study.
+        /// Every cell within its tolerance or known to be missed, a test for each study.
         #[cfg(test)]
         mod studies {
             $(#[test]
@@ -33,6 +33,7 @@ studies![
     i4i "n21-i4i",
     md_bitmap "n22-md-bitmap",
     s1_eva8100 "s1-eva8100",
+    s2_san_lun "s2-san-lun",
     n23_md_raid5 "n23-md-raid5",
     n26_md_granule "n26-md-granule",
     n29_four_nvme "n29-four-nvme",
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
     use crate::study::{Mark, effort};
 
-    /// Every calibration cell lies within its tolerance, or says why it does not.
+    /// Every cell lies within its tolerance, or says why it does not.
     pub(super) fn holds(name: &str) {
         let study = load(name).unwrap_or_else(|refusal| panic!("{refusal}"));
         let run = study
@@ -78,17 +79,22 @@ mod tests {
         let mut wrong = String::new();
         for (cell, simulated) in study.cells.iter().zip(&run.cells) {
             let line = format!(
-                "{}: published {} to {}, simulated {} ({:+.2}% of {}%)\n",
+                "{}: published {}, simulated {} ({:+.2}%, within {})\n",
                 cell.id,
-                cell.published.least,
-                cell.published.most,
+                cell.published.said(|number| number.to_string()),
                 simulated.value,
                 simulated.error,
-                cell.within
+                cell.band
             );
-            match (cell.mark, &cell.misses, simulated.is_within) {
-                (Mark::Calibration, None, false) => wrong += &line,
-                (_, Some(_), true) => wrong += &format!("no longer missed: {line}"),
+            // Validation is archived from longer runs: here, only what is clearly in or out of its band counts.
+            let holds = |by| cell.band.holds_widened(cell.published, simulated.value, by);
+            let (is_in, is_out) = match cell.mark {
+                Mark::Calibration => (simulated.is_within, !simulated.is_within),
+                Mark::Validation => (holds(0.7), !holds(1.3)),
+            };
+            match &cell.misses {
+                None if is_out => wrong += &line,
+                Some(_) if is_in => wrong += &format!("no longer missed: {line}"),
                 _ => {}
             }
         }

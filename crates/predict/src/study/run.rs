@@ -25,6 +25,8 @@ pub struct Simulated {
     pub error: f64,
     /// Whether that is within the cell's tolerance.
     pub is_within: bool,
+    /// Whether it is a ratio that goes the other way.
+    pub is_sign_error: bool,
     /// Requests that counted, all replicates together.
     pub requests: u64,
     /// Replicates.
@@ -97,7 +99,8 @@ impl Study {
                 value,
                 interval,
                 error,
-                is_within: error.abs() <= cell.within,
+                is_within: cell.band.holds(cell.published, value),
+                is_sign_error: cell.metric.is_ratio() && cell.published.is_contradicted(value),
                 requests: found.requests,
                 replicates: *replicates,
             })
@@ -128,6 +131,7 @@ impl Study {
 /// True when they differ in nothing but the offset.
 fn is_kin(one: &Scenario, other: &Scenario) -> bool {
     one.workload == other.workload
+        && one.script == other.script
         && one.arrivals == other.arrivals
         && one.span == other.span
         && one.profile == other.profile

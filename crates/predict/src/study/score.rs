@@ -13,7 +13,7 @@ pub struct Score {
     /// Cells on which nothing is fitted by rule.
     pub validation: Tally,
     /// Cells on which something was fitted; they are among those marked calibration.
-    pub fitted: usize,
+    pub fitted: Tally,
 }
 
 /// How some cells came out.
@@ -27,10 +27,12 @@ pub struct Tally {
     pub median: Option<f64>,
     /// What the worst is off, in percent.
     pub worst: Option<f64>,
+    /// Ratios that go the other way.
+    pub sign_errors: usize,
 }
 
 impl Tally {
-    fn new(mut errors: Vec<f64>, within: usize) -> Tally {
+    fn new(mut errors: Vec<f64>, within: usize, sign_errors: usize) -> Tally {
         errors.sort_by(f64::total_cmp);
         let middle = errors.len() / 2;
         let upper = errors.get(middle).copied();
@@ -46,6 +48,7 @@ impl Tally {
             within,
             median,
             worst: errors.last().copied(),
+            sign_errors,
         }
     }
 }
@@ -54,24 +57,68 @@ impl Tally {
 #[must_use]
 pub fn scoreboard<'a>(studies: impl Iterator<Item = (&'a Study, &'a Run)> + Clone) -> Score {
     let tally = |is_meant: fn(&Cell) -> bool| {
-        let (mut errors, mut within) = (Vec::new(), 0);
+        let (mut errors, mut within, mut sign_errors) = (Vec::new(), 0, 0);
         for (study, run) in studies.clone() {
             for (cell, simulated) in study.cells.iter().zip(&run.cells) {
                 if is_meant(cell) {
                     errors.push(simulated.error.abs());
                     within += usize::from(simulated.is_within);
+                    sign_errors += usize::from(simulated.is_sign_error);
                 }
             }
         }
-        Tally::new(errors, within)
+        Tally::new(errors, within, sign_errors)
     };
-    let fitted = studies.clone().flat_map(|(study, _)| &study.cells);
     Score {
         calibration: tally(|cell| cell.mark == Mark::Calibration),
         unfitted: tally(|cell| cell.mark == Mark::Calibration && !cell.fitted),
         validation: tally(|cell| cell.mark == Mark::Validation),
-        fitted: fitted.filter(|cell| cell.fitted).count(),
+        fitted: tally(|cell| cell.fitted),
     }
+}
+
+/// A study in which a profile is out of tolerance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The study.
+    pub study: String,
+    /// Its cells that are out of their band.
+    pub cells: Vec<String>,
+    /// Why, as the study says; each reason once.
+    pub why: Vec<String>,
+}
+
+/// The studies in which a profile is known to be out of tolerance: what their cells say, which a test compares with what is
+/// simulated.
+#[must_use]
+pub fn missed(profile: &str) -> Vec<Missed> {
+    let mut found = Vec::new();
+    for (name, _) in registry::STUDIES {
+        let Ok(study) = registry::load(name) else {
+            continue;
+        };
+        let mut missed = Missed {
+            study: study.name,
+            cells: Vec::new(),
+            why: Vec::new(),
+        };
+        for cell in study
+            .cells
+            .into_iter()
+            .filter(|cell| cell.profile == profile)
+        {
+            if let Some(why) = cell.misses {
+                missed.cells.push(cell.id);
+                if !missed.why.contains(&why) {
+                    missed.why.push(why);
+                }
+            }
+        }
+        if !missed.cells.is_empty() {
+            found.push(missed);
+        }
+    }
+    found
 }
 
 /// A parameter of a profile that was fitted.
@@ -121,7 +168,7 @@ mod tests {
 
     #[test]
     fn medians_and_worsts_are_those_of_the_errors() {
-        let tally = |errors: &[f64]| Tally::new(errors.to_vec(), 0);
+        let tally = |errors: &[f64]| Tally::new(errors.to_vec(), 0, 0);
         assert_eq!(tally(&[]).median, None);
         assert_eq!(tally(&[3.0]).median, Some(3.0));
         assert_eq!(tally(&[4.0, 1.0]).median, Some(2.5));

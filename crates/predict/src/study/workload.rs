@@ -11,7 +11,7 @@ use crate::profile::{Kind, Refusal, Value, value};
 use crate::requests::Arrivals;
 
 /// Keys of `[workload]`; a cell may repeat them.
-pub(super) const KEYS: &[&str] = &[
+pub(crate) const KEYS: &[&str] = &[
     "io",
     "rw",
     "pattern",
@@ -28,15 +28,15 @@ pub(super) const KEYS: &[&str] = &[
 const LONGEST: u64 = 64 << 20;
 
 /// What was asked of the storage, and where.
-pub(super) struct Asked {
-    pub(super) workload: Workload,
-    pub(super) arrivals: Arrivals,
-    pub(super) offset_name: String,
-    pub(super) offset: Bytes,
-    pub(super) span: Option<Bytes>,
+pub(crate) struct Asked {
+    pub(crate) workload: Workload,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) offset_name: String,
+    pub(crate) offset: Bytes,
+    pub(crate) span: Option<Bytes>,
 }
 
-pub(super) fn read(fields: &Fields<'_>) -> Result<Asked, Refusal> {
+pub(crate) fn read(fields: &Fields<'_>) -> Result<Asked, Refusal> {
     let needed = |key: &str, expected: &str| fields.refuse(key, expected);
     let sizes_expected = "request sizes up to 64 MiB, such as 8K or 8K:70,64K:30";
     let sizes = fields

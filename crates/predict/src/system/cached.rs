@@ -13,11 +13,11 @@
 use slab::Slab;
 use std::collections::VecDeque;
 
-use super::System;
 use super::flow::{Command, NO_TASK, key};
-use crate::kernel::Time;
-use crate::model::cache::{Cache, Found};
-use crate::model::soft::To;
+use super::{Start, System};
+use crate::kernel::{Places, Time};
+use crate::model::cache::{Cache, Found, Held};
+use crate::model::soft::{Fragment, To};
 use crate::model::{Device, Operation};
 use crate::requests::Requests;
 
@@ -40,6 +40,8 @@ pub(super) struct Cached {
     idle_at: Time,
     is_idle: bool,
     backfills: Vec<Operation>,
+    /// Destages under way.
+    slots: Places,
 }
 
 /// What the cache does by itself.
@@ -64,11 +66,26 @@ impl Cached {
             idle_at: Time::NEVER,
             is_idle: false,
             backfills: Vec::new(),
+            slots: Places::default(),
         }
+    }
+
+    /// Destages that may be under way at once, and the time for which they were.
+    pub(super) fn slots(&self, now: Time) -> (usize, Time) {
+        (self.cache.destages(), self.slots.busy_until(now))
+    }
+
+    /// Counts from `now` on only.
+    pub(super) fn forget(&mut self, now: Time) {
+        self.slots.forget(now);
     }
 
     pub(super) fn is_write_back(&self) -> bool {
         self.cache.is_write_back
+    }
+
+    pub(super) fn pages(&self) -> Held {
+        self.cache.held()
     }
 
     fn next(&self) -> Time {
@@ -80,41 +97,54 @@ impl Cached {
 impl<D: Device> System<D> {
     /// Fills the cache as it is after a long time of work, before time begins: requests are drawn and only their places
     /// matter. As many are drawn at every offset, so that common random numbers stay common.
-    pub(super) fn warm(&mut self, requests: &mut impl Requests) {
-        let Some(cached) = &mut self.cached else {
+    pub(super) fn warm(&mut self, requests: &mut impl Requests, start: Start) {
+        self.fill(requests, start);
+        if let Some(cached) = &mut self.cached {
+            cached.cache.leave_out(start.fill, start.span);
+        }
+    }
+
+    fn fill(&mut self, requests: &mut impl Requests, start: Start) {
+        let System {
+            cached: Some(Cached { cache, .. }),
+            soft,
+            fragments,
+            capacity,
+            ..
+        } = self
+        else {
             return;
         };
         let streams = requests.streams();
-        if !requests.may_warm() || streams == 0 || !self.soft.is_absent() {
-            return;
-        }
-        let cache = &mut cached.cache;
-        let (enough_written, enough) = cache.warm_after();
+        let made = cache.made(start.fill, start.span);
+        let (enough_written, enough) = cache.warm_after(start.drawn, start.span);
         let (mut written, mut all) = (0, 0);
         for (drawn, stream) in (0_u64..).zip((0..streams).cycle()) {
             let is_written = written >= enough_written || (written == 0 && drawn > FEW);
             if (is_written && all >= enough) || drawn > MOST_DRAWN {
                 return;
             }
-            let Some(next) = requests.next(Time::ZERO, stream) else {
+            let Some(operation) = requests.before(stream) else {
                 return;
             };
+            if operation.start.get().saturating_add(operation.len.get()) > *capacity {
+                return;
+            }
             let operation = Operation {
-                access: next.access,
-                start: next.start.get(),
-                len: next.len.get(),
+                access: operation.access,
+                start: operation.start.get(),
+                len: operation.len.get(),
             };
-            if operation.end() > self.capacity {
-                return;
-            }
-            all += operation.len;
+            let pages = cache.pages_of(operation.len);
+            all += pages;
             if !operation.is_read() {
-                written += operation.len;
+                written += pages;
             }
-            if !operation.is_read() && cache.is_write_back {
-                cache.warm_write(operation);
-            } else if cache.keeps_reads() {
-                cache.fill(operation);
+            soft.translate(Time::ZERO, operation, fragments);
+            for Fragment { operation, to, .. } in fragments.drain(..) {
+                if to == To::Array {
+                    cache.warm(operation, made);
+                }
             }
         }
     }
@@ -215,6 +245,7 @@ impl<D: Device> System<D> {
             let Some(write) = cached.cache.next_run(is_urgent, &mut cached.backfills) else {
                 break;
             };
+            cached.slots.set(now, cached.cache.under_way());
             let reads = cached.backfills.len();
             let counts = self.measure.cached();
             counts.cache_destages += 1;
@@ -277,6 +308,7 @@ impl<D: Device> System<D> {
         match cached.tasks.remove(task as usize) {
             Task::Destage { write, .. } => {
                 cached.cache.destaged(write);
+                cached.slots.set(now, cached.cache.under_way());
                 self.take_writes(now);
             }
             Task::Backfill { destage } => {

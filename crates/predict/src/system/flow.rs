@@ -167,8 +167,34 @@ impl<D: Device> System<D> {
         }
     }
 
-    /// A command reaches the members.
+    /// A command goes to the members, through the thread that works parity out where that takes time.
     pub(super) fn issue(&mut self, now: Time, key: u32) {
+        let Command { operation, to, .. } = self.commands[key as usize];
+        let service = self.layout.thread_time(operation);
+        match &mut self.thread {
+            Some(thread) if to == To::Array && service > Time::ZERO => {
+                thread.submit(now, key, service);
+                let next = thread.next();
+                self.calendar.set(self.thread_station(), next);
+            }
+            _ => self.reach(now, key),
+        }
+    }
+
+    pub(super) fn leave_thread(&mut self, now: Time) {
+        let Some(thread) = &mut self.thread else {
+            return;
+        };
+        let command = thread.take(now);
+        let next = thread.next();
+        self.calendar.set(self.thread_station(), next);
+        if let Some(command) = command {
+            self.reach(now, command);
+        }
+    }
+
+    /// A command reaches the members.
+    fn reach(&mut self, now: Time, key: u32) {
         let Command {
             operation,
             to,
@@ -324,6 +350,13 @@ impl<D: Device> System<D> {
             if let Some(controller) = &mut self.controller {
                 controller.forget(now);
             }
+            if let Some(cached) = &mut self.cached {
+                cached.forget(now);
+            }
+            if let Some(thread) = &mut self.thread {
+                thread.forget(now);
+            }
+            self.stores = self.stores();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use straddle_bench::histogram::Latencies;
 
-use super::Length;
+use super::{Length, Store};
 use crate::kernel::Time;
 use crate::model::array::Split;
 use crate::model::{Operation, Tally, Use};
@@ -31,6 +31,8 @@ pub struct Outcome {
     pub marks: Vec<Mark>,
     /// Requests between two marks.
     pub mark_every: u64,
+    /// What was in each store of work at the beginning and at the end, its warm-up left out.
+    pub stores: Vec<Store>,
 }
 
 /// An instant at which so many requests had been answered.
@@ -270,6 +272,11 @@ impl Measure {
         false
     }
 
+    /// Requests that have not been answered, and those that have.
+    pub(super) fn inside(&self) -> (u64, u64) {
+        (self.inside, self.answered)
+    }
+
     /// A command is split.
     #[inline]
     pub(super) fn split(&mut self, units: u32, split: &Split) {
@@ -281,7 +288,13 @@ impl Measure {
         &mut self.counts
     }
 
-    pub(super) fn finish(mut self, now: Time, tally: Tally, resources: Resources) -> Outcome {
+    pub(super) fn finish(
+        mut self,
+        now: Time,
+        tally: Tally,
+        resources: Resources,
+        stores: Vec<Store>,
+    ) -> Outcome {
         self.see(now);
         let elapsed = now - self.since;
         // In no time at all, nothing was busy.
@@ -316,6 +329,7 @@ impl Measure {
             waited: self.waited,
             marks: self.marks,
             mark_every: self.mark_every,
+            stores,
         }
     }
 }

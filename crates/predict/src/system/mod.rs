@@ -14,13 +14,14 @@
 mod cached;
 mod flow;
 mod measure;
+mod store;
 
 use slab::Slab;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use straddle_geometry::Bytes;
 
-use crate::kernel::{Calendar, Time};
+use crate::kernel::{Calendar, Servers, Time};
 use crate::model::array::{Layout, Piece, Split};
 use crate::model::cache::Cache;
 use crate::model::controller::Controller;
@@ -33,6 +34,8 @@ use cached::Cached;
 use flow::{Command, Group, Visit};
 use measure::Measure;
 pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
+pub(crate) use store::{DIRTY, REQUESTS, Start};
+pub use store::{LEVEL, Store};
 
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
 const MOST_WAITING: usize = 1 << 20;
@@ -98,6 +101,21 @@ pub(crate) fn capacity(profile: &Profile) -> Result<u64, Refusal> {
     with_device(profile, Capacity)
 }
 
+/// Bytes of the logical sector of the members of a complete profile.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn sector(profile: &Profile) -> Result<u64, Refusal> {
+    struct Sector;
+    impl WithDevice for Sector {
+        type Output = u64;
+        fn run<D: Device>(self, profile: &Profile) -> Result<u64, Refusal> {
+            System::<D>::build(profile, 0).map(|system| system.sector())
+        }
+    }
+    with_device(profile, Sector)
+}
+
 /// Something to do with a system whose members are of one kind.
 pub(crate) trait WithDevice {
     type Output;
@@ -135,12 +153,16 @@ pub(crate) struct System<D> {
     controller: Option<Controller>,
     cached: Option<Cached>,
     layout: Layout,
+    /// Works parity out, where that takes time.
+    thread: Option<Servers<u32>>,
     devices: Vec<D>,
     calendar: Calendar,
     visits: Slab<Visit>,
     commands: Slab<Command>,
     groups: Slab<Group>,
     measure: Measure,
+    /// As they were when the count began.
+    stores: Vec<Store>,
     capacity: u64,
     /// Streams that are to make their next request now.
     ready: Vec<u32>,
@@ -169,9 +191,11 @@ impl<D: Device> System<D> {
             devices.push(first.another(profile, random)?);
         }
         devices.insert(0, first);
-        let calendar = Calendar::new(devices.len() + 4);
+        let calendar = Calendar::new(devices.len() + 5);
         Ok(System {
-            port: profile.section("port").map(Port::build),
+            port: profile
+                .section("port")
+                .map(|section| Port::build(section, !seed)),
             controller: profile.section("controller").map(Controller::build),
             cached: match profile.section("cache") {
                 Some(section) => {
@@ -182,6 +206,7 @@ impl<D: Device> System<D> {
             },
             capacity: soft.capacity(),
             soft,
+            thread: layout.has_thread().then(|| Servers::new(1)),
             layout,
             devices,
             calendar,
@@ -189,6 +214,7 @@ impl<D: Device> System<D> {
             commands: Slab::new(),
             groups: Slab::new(),
             measure: Measure::default(),
+            stores: Vec::new(),
             ready: Vec::new(),
             later: BinaryHeap::new(),
             is_open: false,
@@ -226,18 +252,24 @@ impl<D: Device> System<D> {
         self.devices.len() + 3
     }
 
+    fn thread_station(&self) -> usize {
+        self.devices.len() + 4
+    }
+
     /// Works until so many requests have been answered, or until there are no more.
     pub(crate) fn run(
         mut self,
         requests: &mut impl Requests,
         length: Length,
+        start: Start,
     ) -> Result<Outcome, Refusal> {
         self.measure = Measure::new(length);
         self.is_open = requests.is_open();
         self.ready.extend((0..requests.streams()).rev());
         let mut at_once = 0_u64;
         let mut now = Time::ZERO;
-        self.warm(requests);
+        self.warm(requests, start);
+        self.stores = self.stores();
         self.begin(now, requests)?;
         while !self.measure.is_complete() {
             let (time, station) = self.calendar.first();
@@ -267,6 +299,8 @@ impl<D: Device> System<D> {
                 self.leave_port(now);
             } else if station == self.controller_station() {
                 self.leave_controller(now);
+            } else if station == self.thread_station() {
+                self.leave_thread(now);
             } else if station == self.cache_station() {
                 self.wake_cache(now);
             } else {
@@ -281,6 +315,7 @@ impl<D: Device> System<D> {
     fn begin(&mut self, now: Time, requests: &mut impl Requests) -> Result<(), Refusal> {
         while let Some(stream) = self.ready.pop() {
             let Some(next) = requests.next(now, stream) else {
+                requests.wake(&mut self.ready);
                 continue;
             };
             admit(next, self.capacity)?;
@@ -299,6 +334,7 @@ impl<D: Device> System<D> {
             } else {
                 self.arrive(now, due)?;
             }
+            requests.wake(&mut self.ready);
         }
         Ok(())
     }
@@ -337,28 +373,38 @@ impl<D: Device> System<D> {
     }
 
     fn finish(self, now: Time) -> Outcome {
+        let stores = store::between(&self.stores, self.stores());
         let mut tally = Tally::default();
         let mut resources = measure::Resources::default();
+        let use_of = |resource, count: usize, busy| Use {
+            resource,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            busy,
+        };
+        // Places are taken for as long as what lies below takes: they are the limit where that is not, so they come first.
+        if let Some((count, busy)) = self.port.as_ref().and_then(|port| port.places(now)) {
+            resources.add(use_of("places inside (port.depth)", count, busy));
+        }
+        if let Some(cached) = self.cached.as_ref().filter(|cached| cached.is_write_back()) {
+            let (count, busy) = cached.slots(now);
+            resources.add(use_of("destages at once (cache.destages)", count, busy));
+        }
         for device in &self.devices {
             tally += device.tally();
             device.uses(now, &mut |used| resources.add(used));
         }
-        let mut add = |resource, count: usize, busy| {
-            let count = u32::try_from(count).unwrap_or(1);
-            resources.add(Use {
-                resource,
-                count,
-                busy,
-            });
-        };
+        if let Some(thread) = &self.thread {
+            let busy = thread.busy_until(now);
+            resources.add(use_of("parity threads", thread.count(), busy));
+        }
         if let Some(port) = &self.port {
-            add("ports", port.count(), port.busy_until(now));
+            resources.add(use_of("ports", port.count(), port.busy_until(now)));
         }
         if let Some(controller) = &self.controller {
             let busy = controller.busy_until(now);
-            add("controller processors", controller.count(), busy);
+            resources.add(use_of("controller processors", controller.count(), busy));
         }
-        self.measure.finish(now, tally, resources)
+        self.measure.finish(now, tally, resources, stores)
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn closed(profile: Profile, requests: u32, think: f64) -> Scenario {
             think: Duration::from_secs_f64(think),
             rate: None,
         },
+        script: None,
         arrivals: Arrivals::Random,
         offset: Bytes::ZERO,
         span: None,

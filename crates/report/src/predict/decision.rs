@@ -5,13 +5,15 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use straddle_predict::decision::{
-    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE,
+    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE, Turn,
 };
 use straddle_predict::prediction::{Mix, Prediction};
+use straddle_predict::sensitivity::tells;
 
+use super::sensitivity::plus;
 use super::text::prose;
 use crate::bench::text::heading;
-use crate::bench::wording::{asked, gain as signed, time};
+use crate::bench::wording::{asked, gain as signed, list, time};
 use crate::escape::terminal;
 use crate::text::style::{GOOD, STRONG, WARNING, paint};
 use crate::text::table::{self, Cell, Column};
@@ -29,7 +31,13 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     let workload = super::text::asked(&prediction.question);
     match prediction.call() {
         Some(call) => {
-            let _ = writeln!(out, "  {}  ({workload})", paint(style(call), word(call)));
+            let turns = decision.turns(&prediction.sensitivity);
+            let on = match turns.is_empty() {
+                true => String::new(),
+                false => format!(" on {}", deciding(&turns)),
+            };
+            let text = format!("{}{on}", word(call));
+            let _ = writeln!(out, "  {}  ({workload})", paint(style(call), text));
         }
         None => {
             let _ = writeln!(out, "  {}", paint(WARNING, DEPENDS));
@@ -38,24 +46,58 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     mixes(prediction, width, out);
     prose(out, width, &why(prediction, decision));
     prose(out, width, &effort(prediction, decision));
-    for (call, end) in [
-        (decision.at_worst, "least"),
-        (decision.at_best, "most favourable"),
-    ] {
-        if let Some(call) = call {
-            let text = format!(
-                "With the assumptions at their {end} for the gain it would be: {}. Measure it, if you can: straddle bench.",
-                word(call)
-            );
-            prose(out, width, &text);
+    turned(prediction, decision, width, out);
+    prose(out, width, &rule());
+}
+
+/// What each value of the assumptions that decide comes to, and how they are found out.
+fn turned(prediction: &Prediction, decision: &Decision, width: usize, out: &mut String) {
+    let turns = decision.turns(&prediction.sensitivity);
+    if turns.is_empty() {
+        return;
+    }
+    let as_is = format!(
+        "As assumed it would be: {} ({}).",
+        word(decision.as_assumed),
+        plus(prediction.sensitivity.nominal)
+    );
+    prose(out, width, &as_is);
+    let mut told: Vec<&str> = Vec::new();
+    for turn in &turns {
+        let values = turn.values.iter();
+        let values: Vec<String> = values
+            .map(|(path, value)| format!("{path} = {value}"))
+            .collect();
+        let text = format!(
+            "With {} it would be: {} ({}).",
+            list(&values),
+            word(turn.call),
+            plus(turn.gain)
+        );
+        prose(out, width, &text);
+        for (path, _) in &turn.values {
+            if !told.contains(&path.as_str()) {
+                told.push(path);
+                prose(out, width, &format!("Find out {path} by {}.", tells(path)));
+            }
         }
     }
-    prose(out, width, &rule());
+}
+
+/// `cache.write`, `cache.write and cache.page`.
+fn deciding(turns: &[Turn]) -> String {
+    let mut paths: Vec<String> = Vec::new();
+    for (path, _) in turns.iter().flat_map(|turn| &turn.values) {
+        if !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    list(&paths)
 }
 
 fn style(call: Call) -> Style {
     match call {
-        Call::FixNow => WARNING,
+        Call::FixNow | Call::ItDepends => WARNING,
         Call::NextRebuild | Call::Undecided | Call::OutageUnknown => STRONG,
         Call::NotWorthIt => GOOD,
     }
@@ -103,6 +145,7 @@ pub(super) fn word(call: Call) -> &'static str {
         Call::NotWorthIt => "not worth it",
         Call::Undecided => "not enough evidence",
         Call::OutageUnknown => "no verdict: the outage is not known",
+        Call::ItDepends => "it depends",
     }
 }
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 use straddle_bench::place::Offset;
 use straddle_bench::results::{Interval, Verdict};
 use straddle_geometry::Bytes;
-use straddle_predict::decision::{self, Call, Decision, Quantity};
+use straddle_predict::decision::{self, Call, Decision, Quantity, Turn};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::{Case, Trials};
 use straddle_predict::mechanism::{Cause, Mechanism};
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
-use straddle_predict::sensitivity::Sensitivity;
+use straddle_predict::sensitivity::{Corner, Sensitivity, tells};
 
 use super::profile::ProfileOut;
 use crate::bench::document::{LatencyOut, WorkloadOut, latency, workload};
@@ -53,8 +53,22 @@ struct PredictionOut<'a> {
     sensitivity: SensitivityOut<'a>,
     /// What to do; `null` when there is only the baseline.
     decision: Option<DecisionOut>,
+    /// Studies in which the profile is out of tolerance.
+    missed: Vec<MissedOut<'a>>,
     /// The same for reads, writes and 70% reads, where no mix was given. Where their calls differ, the workload decides.
     mixes: Vec<MixOut>,
+}
+
+/// A study in which the profile is out of tolerance.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Missed")]
+struct MissedOut<'a> {
+    /// The study.
+    study: &'a str,
+    /// Its cells that are out of tolerance.
+    cells: &'a [String],
+    /// Why, where that is known.
+    why: &'a [String],
 }
 
 /// A partition or volume.
@@ -99,8 +113,10 @@ struct TakenOut<'a> {
 struct AskedOut {
     /// The system, with every parameter as it was simulated.
     profile: ProfileOut,
-    /// What is asked of it.
+    /// What is asked of it; of a scenario or a recording, its summary.
     workload: WorkloadOut,
+    /// The scenario or recording that is asked in its place.
+    scenario: Option<String>,
     /// Bytes that requests are spread over.
     span_bytes: Option<Bytes>,
     /// Replicates of each scenario.
@@ -188,19 +204,41 @@ struct GainOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Sensitivity")]
 struct SensitivityOut<'a> {
-    /// The gain with the assumptions as in the profile, from as many requests as the others.
+    /// The gain with the assumptions as in the profile: that of the best offset.
     nominal: Option<f64>,
-    /// Half the width of its interval: movements within it may be chance.
-    noise: Option<f64>,
     /// Parameters that were varied, the one that moves the gain most first.
     varied: Vec<VariedOut<'a>>,
+    /// The strongest of them moved together.
+    corners: Vec<CornerOut>,
     /// Assumptions with a range that were not varied.
     left_out: &'a [String],
     /// Assumptions for which the profile gives no range.
     without_range: &'a [String],
 }
 
-/// A parameter at both ends of its range.
+/// Several parameters moved together.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Corner")]
+struct CornerOut {
+    /// Those that are not as in the profile.
+    values: Vec<ParameterOut>,
+    /// The gain there.
+    gain: f64,
+}
+
+/// A parameter at a value.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Parameter")]
+struct ParameterOut {
+    /// `section.key`.
+    path: String,
+    /// The value, with its unit.
+    value: String,
+    /// The command or the measurement that tells it.
+    found_by: &'static str,
+}
+
+/// A parameter at the other values that it may have.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Varied")]
 struct VariedOut<'a> {
@@ -208,11 +246,11 @@ struct VariedOut<'a> {
     path: &'a str,
     /// As in the profile, with its unit.
     value: &'a str,
-    /// At the least and at the largest value.
+    /// At the least and at the largest value; of a word, at every other one.
     ends: Vec<EndOut<'a>>,
 }
 
-/// One end of a range.
+/// Another value of a parameter.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "End")]
 struct EndOut<'a> {
@@ -220,6 +258,8 @@ struct EndOut<'a> {
     value: &'a str,
     /// The gain there; `null` where it cannot be simulated.
     gain: Option<f64>,
+    /// Half the width of the 95% interval of how far the gain moved; a movement within it may be chance.
+    half_width: Option<f64>,
     /// Why it cannot.
     refused: Option<&'a str>,
 }
@@ -230,6 +270,10 @@ struct EndOut<'a> {
 struct DecisionOut {
     /// What to do.
     call: Call,
+    /// What it would be if every assumption held.
+    as_assumed: Call,
+    /// Where it depends on assumptions: those that decide, each at the value that makes it another call.
+    depends: Vec<TurnOut>,
     /// Bytes to move; `null` where nobody says.
     data_bytes: Option<Bytes>,
     /// How often each is copied: 2 when they are copied away and back.
@@ -244,6 +288,18 @@ struct DecisionOut {
     at_worst: Option<Call>,
     /// The same at their best.
     at_best: Option<Call>,
+}
+
+/// Assumptions at values that make it another call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Turn")]
+struct TurnOut {
+    /// The parameter, or several that do so only together.
+    values: Vec<ParameterOut>,
+    /// The gain there.
+    gain: f64,
+    /// The call there.
+    call: Call,
 }
 
 /// What to do with one mix of reads and writes.
@@ -330,7 +386,19 @@ fn prediction(of: &Prediction) -> PredictionOut<'_> {
         best: of.best,
         cause: of.cause.as_ref(),
         sensitivity: sensitivity(&of.sensitivity),
-        decision: of.decision.map(decided),
+        decision: of
+            .decision
+            .as_ref()
+            .map(|decision| decided(decision, &decision.turns(&of.sensitivity))),
+        missed: of
+            .missed
+            .iter()
+            .map(|missed| MissedOut {
+                study: &missed.study,
+                cells: &missed.cells,
+                why: &missed.why,
+            })
+            .collect(),
         mixes: of
             .mixes
             .iter()
@@ -366,6 +434,7 @@ fn asked(question: &Question, trials: &Trials) -> AskedOut {
     AskedOut {
         profile: ProfileOut::new(&question.profile),
         workload: workload(&question.workload),
+        scenario: question.script.as_ref().map(|script| script.title.clone()),
         span_bytes: question.span,
         replicates: trials.replicates,
         requests: trials.length.measured,
@@ -428,23 +497,47 @@ fn sensitivity(of: &Sensitivity) -> SensitivityOut<'_> {
             .iter()
             .map(|end| EndOut {
                 value: &end.value,
-                gain: end.gain.as_ref().ok().copied(),
+                gain: end.gain.as_ref().ok().map(|moved| moved.gain),
+                half_width: end.gain.as_ref().ok().map(|moved| moved.half_width),
                 refused: end.gain.as_ref().err().map(String::as_str),
             })
             .collect(),
     });
     SensitivityOut {
         nominal: (!of.varied.is_empty()).then_some(of.nominal),
-        noise: (!of.varied.is_empty()).then_some(of.noise),
         varied: varied.collect(),
+        corners: of.corners.iter().map(corner).collect(),
         left_out: &of.left_out,
         without_range: &of.without_range,
     }
 }
 
-fn decided(decision: Decision) -> DecisionOut {
+fn values(values: &[(String, String)]) -> Vec<ParameterOut> {
+    let each = values.iter().map(|(path, value)| ParameterOut {
+        path: path.clone(),
+        value: value.clone(),
+        found_by: tells(path),
+    });
+    each.collect()
+}
+
+fn corner(corner: &Corner) -> CornerOut {
+    CornerOut {
+        values: values(&corner.values),
+        gain: corner.gain.gain,
+    }
+}
+
+fn decided(decision: &Decision, turns: &[Turn]) -> DecisionOut {
+    let turns = turns.iter().map(|turn| TurnOut {
+        values: values(&turn.values),
+        gain: turn.gain,
+        call: turn.call,
+    });
     DecisionOut {
         call: decision.call,
+        as_assumed: decision.as_assumed,
+        depends: turns.collect(),
         data_bytes: decision.data,
         passes: decision.passes,
         move_rate: decision.move_rate,

@@ -1,5 +1,6 @@
 //! A fit for terminals: residuals of every cell, the parameters, and what the measurement does not tell.
 
+use straddle_predict::fit::ranges::{Left, Narrowed};
 use straddle_predict::fit::{Fitted, Parameter, shown};
 
 use super::text::prose;
@@ -14,6 +15,60 @@ pub fn report(fitted: &Fitted, from: &str, width: usize) -> String {
     let mut out = String::new();
     residuals(fitted, from, width, &mut out);
     parameters(fitted, width, &mut out);
+    out
+}
+
+/// What a measurement leaves of the assumptions.
+#[must_use]
+pub fn narrowed(narrowed: &Narrowed, from: &str, width: usize) -> String {
+    let mut out = String::new();
+    heading(
+        &mut out,
+        width,
+        "What the measurement leaves of the assumptions",
+        &format!(", {}", terminal(from)),
+    );
+    let rows = &narrowed.assumptions;
+    let column = |of: &dyn Fn(&Left) -> String| -> Vec<Cell> {
+        rows.iter().map(|row| of(row).into()).collect()
+    };
+    let said = |left: &Left, values: &[String]| match values {
+        [least, most] if !left.is_of_words => format!("{least} to {most}"),
+        words => words.join(", "),
+    };
+    let labels = [Column::words("parameter", column(&|row| row.path.clone()))];
+    let columns = [
+        Column::words("assumed", column(&|row| row.value.clone())),
+        Column::words("might be", column(&|row| said(row, &row.before))),
+        Column::words("may be still", column(&|row| said(row, &row.after))),
+        Column::words(
+            "",
+            column(&|row| if row.is_narrower() { "narrower" } else { "" }.to_owned()),
+        ),
+    ];
+    table::render(&labels, &columns, width, &mut out);
+    out.push('\n');
+    let mut text = format!(
+        "{} of {} give every rate within 10% and every gain within the bands of published ones.",
+        count(narrowed.kept, "set"),
+        narrowed.sets
+    );
+    if !narrowed.is_telling() {
+        text.push_str(&format!(
+            " Too few to rule anything out: the nearest is off by {}. Another profile may be nearer, --sets tries more, and what is not \
+             modelled no set gives.",
+            percent(narrowed.nearest, 0)
+        ));
+    }
+    prose(&mut out, width, &text);
+    if !narrowed.untold.is_empty() {
+        out.push('\n');
+        let text = format!(
+            "The measurement does not tell {}: no rate depends on it.",
+            list(&narrowed.untold)
+        );
+        prose(&mut out, width, &text);
+    }
     out
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use straddle_geometry::Bytes;
 use straddle_predict::design::Comparison;
+use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
@@ -11,7 +12,7 @@ use straddle_rules::both_ways;
 
 use super::profile::{figure, path};
 use super::text::asked as workload;
-use crate::bench::wording::{asked, count, decimals, list, sizes};
+use crate::bench::wording::{asked, count, decimals, list, percent, sizes};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{STRONG, paint};
@@ -47,6 +48,16 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         stack(&mut lines, taken);
     }
     system(&mut lines, &question.profile);
+    for missed in &prediction.missed {
+        let text = format!(
+            "out of tolerance in {} of study {} ({}): {}",
+            count(missed.cells.len(), "cell"),
+            missed.study,
+            few(&missed.cells),
+            missed.why.join("; ")
+        );
+        lines.line("beware", &text);
+    }
     lines.line("workload", &explained(question, workload(question)));
     lines.line("offsets", &offsets(question));
     if let Some(span) = question.span {
@@ -85,12 +96,33 @@ pub(super) fn compared(
         let _ = write!(axes, "; files are in pieces of {piece} (assumed)");
     }
     lines.line("compared", &axes);
+    let spans = comparison.spans.iter();
+    if let (Some(least), Some(most)) = (spans.clone().min(), spans.max()) {
+        let text = match least == most {
+            true => format!("{} behind each offset", about(*least)),
+            false => format!(
+                "{} to {} behind each offset, all that each holds; give --size for the same of each",
+                about(*least),
+                about(*most)
+            ),
+        };
+        lines.line("span", &text);
+    }
     lines.line("simulated", &simulated(question, &comparison.trials));
+}
+
+/// `A, B and C`, or `A to Z`.
+fn few(names: &[String]) -> String {
+    match names {
+        [first, .., last] if names.len() > 4 => format!("{first} to {last}"),
+        few => list(few),
+    }
 }
 
 /// Says what `8 × 32` is, once.
 fn explained(question: &Question, text: String) -> String {
     match question.workload.rate {
+        _ if question.script.is_some() => text,
         Some(_) => text,
         None => text + " (threads × requests that each keeps under way)",
     }
@@ -248,11 +280,35 @@ fn simulated(question: &Question, trials: &straddle_predict::experiment::Trials)
     } else {
         format!("the most that were allowed; intervals may be wider than ±{within}")
     };
-    format!(
-        "{} of {} requests for each offset, each after {} of warm-up; {wider}; seed {}",
+    let longer = if trials.length.measured > effort.requests {
+        ", more than asked for until they were a steady state"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "{} of {} requests for each offset{longer}, each after {} of warm-up; {wider}; seed {}",
         count(trials.replicates as usize, "replicate"),
         grouped(trials.length.measured),
         grouped(trials.length.warm_up),
         effort.seed
-    )
+    );
+    let pairs = question.offsets.iter().zip(&trials.cases);
+    for (offset, case) in pairs {
+        let why = match &case.unsettled {
+            None => continue,
+            Some(Unsettled::Store(what, drift)) => format!(
+                "{what} grow by {} of what passes through them",
+                percent(*drift, 1)
+            ),
+            Some(Unsettled::Halves(ratio)) => format!(
+                "the second half of the count has {} of the rate of the first",
+                percent(*ratio, 1)
+            ),
+        };
+        text.push_str(&format!(
+            ". No steady state at {}, so no verdict: {why}; run longer with --requests",
+            terminal(&offset.name)
+        ));
+    }
+    text
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use straddle_predict::model::{DEVICES, Model};
 use straddle_predict::profile::value::show;
-use straddle_predict::profile::{Figure, Key, Origin, Profile, Value};
+use straddle_predict::profile::{Figure, Key, Origin, Profile, Range, Value};
 
 use super::text::prose;
 use crate::bench::text::heading;
@@ -116,13 +116,15 @@ pub fn page(profile: &Profile, width: usize) -> String {
         );
         for (key, found) in section.figures() {
             let mut line = format!("{} = {}", key.name, figure(key, found));
-            if let Some((least, most)) = found.range {
-                let _ = write!(
-                    line,
-                    ", between {} and {}",
-                    show(key.kind, least),
-                    show(key.kind, most)
-                );
+            match &found.range {
+                Some(Range::Numbers(least, most)) => {
+                    let (least, most) = (show(key.kind, *least), show(key.kind, *most));
+                    let _ = write!(line, ", between {least} and {most}");
+                }
+                Some(Range::Words(words)) => {
+                    let _ = write!(line, ", one of {}", words.join(", "));
+                }
+                None => {}
             }
             let _ = writeln!(out, "  {}", terminal(&line));
             let (how, from) = origin(&found.origin);
@@ -181,6 +183,8 @@ pub struct FigureOut {
     from: String,
     /// Least and largest plausible value, where the profile says.
     range: Option<(f64, f64)>,
+    /// Of a word, all that it may plausibly be, where the profile says.
+    words: Option<Vec<&'static str>>,
 }
 
 /// A value.
@@ -224,7 +228,11 @@ impl ProfileOut {
                 meaning: key.meaning,
                 origin: how,
                 from: from.to_owned(),
-                range: found.range,
+                range: found.ends(),
+                words: match &found.range {
+                    Some(Range::Words(words)) => Some(words.clone()),
+                    _ => None,
+                },
             }
         });
         ProfileOut {

@@ -1,7 +1,7 @@
 //! How far the gain rests on assumptions.
 
 use straddle_predict::prediction::Prediction;
-use straddle_predict::sensitivity::End;
+use straddle_predict::sensitivity::{Corner, End, Varied};
 
 use super::text::prose;
 use crate::bench::text::heading;
@@ -26,36 +26,44 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         out,
         width,
         "How far it rests on assumptions",
-        &format!(": the gain of {name}, each assumption at both ends of its range"),
+        &format!(": the gain of {name}, each assumption at its other values"),
     );
     let nominal = sensitivity.nominal;
-    // What chance may have done is no movement.
-    let little = sensitivity.noise.max(LITTLE);
-    let moves = |movement: f64| movement > little;
-    let shown: Vec<_> = sensitivity
+    let shown: Vec<&Varied> = sensitivity
         .varied
         .iter()
         .filter(|varied| {
-            moves(varied.movement(nominal)) || varied.ends.iter().any(|end| end.gain.is_err())
+            varied.movement() > LITTLE || varied.ends.iter().any(|end| end.gain.is_err())
         })
         .collect();
     if !shown.is_empty() {
         let gain = |end: &End| match &end.gain {
-            Ok(gain) => plus(*gain),
+            Ok(moved) => plus(moved.gain),
             Err(_) => "impossible".to_owned(),
         };
-        let column = |of: &dyn Fn(&straddle_predict::sensitivity::Varied) -> String| {
-            shown.iter().map(|varied| of(varied).into()).collect()
+        let column =
+            |of: &dyn Fn(&Varied) -> String| shown.iter().map(|varied| of(varied).into()).collect();
+        // Of words, some have one other value and some several.
+        let value = |v: &Varied, at: usize| {
+            v.ends
+                .get(at)
+                .map_or_else(String::new, |end| end.value.clone())
         };
+        let there = |v: &Varied, at: usize| v.ends.get(at).map_or_else(String::new, gain);
+        let most = shown
+            .iter()
+            .map(|varied| varied.ends.len())
+            .max()
+            .unwrap_or(0);
         let labels = [Column::words("parameter", column(&|v| v.path.clone()))];
-        let columns = [
+        let mut columns = vec![
             Column::figures("value", column(&|v| v.value.clone())),
             Column::figures("gain", column(&|_| plus(nominal))),
-            Column::figures("least", column(&|v| v.ends[0].value.clone())),
-            Column::figures("gain", column(&|v| gain(&v.ends[0]))),
-            Column::figures("largest", column(&|v| v.ends[1].value.clone())),
-            Column::figures("gain", column(&|v| gain(&v.ends[1]))),
         ];
+        for at in 0..most {
+            columns.push(Column::figures("or", column(&|v| value(v, at))));
+            columns.push(Column::figures("gain", column(&|v| there(v, at))));
+        }
         table::render(&labels, &columns, width, out);
     }
     if prediction.question.sensitivities == 0 {
@@ -63,17 +71,44 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         return;
     }
     let mut said = Vec::new();
-    let quiet: Vec<String> = sensitivity
-        .varied
-        .iter()
-        .filter(|varied| !shown.iter().any(|s| s.path == varied.path))
-        .map(|varied| varied.path.clone())
-        .collect();
+    let rest = || {
+        sensitivity
+            .varied
+            .iter()
+            .filter(|v| !shown.iter().any(|s| s.path == v.path))
+    };
+    let named = |is_meant: &dyn Fn(&Varied) -> bool| -> Vec<String> {
+        rest()
+            .filter(|v| is_meant(v))
+            .map(|v| v.path.clone())
+            .collect()
+    };
+    let (still, quiet) = (named(&|v| v.chance() == 0.0), named(&|v| v.chance() > 0.0));
+    if !still.is_empty() {
+        said.push(format!("The gain does not depend on {}.", list(&still)));
+    }
     if !quiet.is_empty() {
+        let chance = rest().map(Varied::chance).fold(LITTLE, f64::max);
         said.push(format!(
             "The gain moves by less than {}, which may be chance, with {}.",
-            at_most(little),
+            at_most(chance),
             list(&quiet)
+        ));
+    }
+    let corners = sensitivity.corners.iter();
+    let least = corners
+        .clone()
+        .min_by(|a, b| a.gain.gain.total_cmp(&b.gain.gain));
+    if let (Some(least), Some(most)) = (
+        least,
+        corners.max_by(|a, b| a.gain.gain.total_cmp(&b.gain.gain)),
+    ) {
+        said.push(format!(
+            "The strongest together: from {} with {} to {} with {}.",
+            plus(least.gain.gain),
+            values(least),
+            plus(most.gain.gain),
+            values(most)
         ));
     }
     if !sensitivity.left_out.is_empty() {
@@ -96,8 +131,17 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     }
 }
 
+/// `cache.write = through and cache.page = 4 KiB`.
+fn values(corner: &Corner) -> String {
+    let each = corner.values.iter();
+    let each: Vec<String> = each
+        .map(|(path, value)| format!("{path} = {value}"))
+        .collect();
+    list(&each)
+}
+
 /// `+12.3%`.
-fn plus(gain: f64) -> String {
+pub(super) fn plus(gain: f64) -> String {
     let text = percent(gain - 1.0, 1);
     if text.starts_with('−') {
         text

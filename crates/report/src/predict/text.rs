@@ -54,6 +54,10 @@ pub fn comparison(question: &Question, comparison: &Comparison, width: usize) ->
 #[must_use]
 pub fn asked(question: &Question) -> String {
     let workload = &question.workload;
+    if let Some(script) = &question.script {
+        let most = workload.outstanding;
+        return format!("{}, up to {most} at once", terminal(&script.title));
+    }
     match workload.rate {
         // Requests come when they are due, however many are under way.
         Some(_) => title(workload),

@@ -44,9 +44,24 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         out.push('\n');
         prose(out, width, &overloaded(prediction));
     }
-    if let Some(text) = sentences(prediction) {
+    if let Some(mut text) = sentences(prediction) {
+        text.push_str(&also(prediction));
         out.push('\n');
         prose(out, width, &text);
+    }
+}
+
+/// What else is full at the baseline, besides the resource that was named.
+fn also(prediction: &Prediction) -> String {
+    let Some(baseline) = prediction.mechanisms.first() else {
+        return String::new();
+    };
+    let named = baseline.busiest.as_ref().map_or("", |busiest| busiest.name);
+    let others = baseline.full.iter().filter(|name| **name != named);
+    let others: Vec<String> = others.map(|name| (*name).to_owned()).collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!(" Full as well: {}.", list(&others)),
     }
 }
 

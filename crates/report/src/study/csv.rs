@@ -7,7 +7,7 @@ use crate::bench::wording::{pattern, sizes};
 use crate::cells::Cells;
 
 /// The columns. New ones are only ever added at the end.
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "study",
     "cell",
     "mark",
@@ -28,9 +28,10 @@ const COLUMNS: [&str; 23] = [
     "simulated_low",
     "simulated_high",
     "error_percent",
-    "tolerance_percent",
+    "tolerance",
     "within",
     "replicates",
+    "sign_error",
 ];
 
 /// Writes a header, then a line for each cell. Those of a study that could not be simulated have empty columns.
@@ -63,15 +64,16 @@ pub fn cells(studies: &[Studied], out: impl Write) -> csv::Result<()> {
                 cell.offset.get().to_string(),
                 cell.metric.name().to_owned(),
                 against.map_or_else(String::new, |other| other.id.clone()),
-                cell.published.least.to_string(),
-                cell.published.most.to_string(),
+                number((cell.published.least > 0.0).then_some(cell.published.least)),
+                number(Some(cell.published.most).filter(|most| most.is_finite())),
                 number(simulated.map(|s| s.value)),
                 number(interval.map(|i| i.low)),
                 number(interval.map(|i| i.high)),
                 number(simulated.map(|s| s.error)),
-                cell.within.to_string(),
+                cell.band.to_string(),
                 simulated.map_or_else(String::new, |s| s.is_within.to_string()),
                 simulated.map_or_else(String::new, |s| s.replicates.to_string()),
+                simulated.map_or_else(String::new, |s| s.is_sign_error.to_string()),
             ])?;
         }
     }

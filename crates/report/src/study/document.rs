@@ -5,9 +5,7 @@ use serde::Serialize;
 use straddle_bench::results::Interval;
 use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
-use straddle_predict::study::{
-    Cell, FittedFigure, Published, Score, Simulated, Study, Tally, scoreboard,
-};
+use straddle_predict::study::{Cell, FittedFigure, Score, Simulated, Study, Tally, scoreboard};
 
 use super::{Studied, simulated};
 
@@ -77,8 +75,8 @@ struct CellOut<'a> {
     against: Option<&'a str>,
     /// What was published.
     published: PublishedOut,
-    /// How far it may be off.
-    tolerance_percent: f64,
+    /// How far it may be off: `10%`, `1 point`, `25% of the effect`, `0.9 of it`, `exact`.
+    tolerance: String,
     /// What was simulated; `null` when it could not be.
     simulated: Option<SimulatedOut>,
     /// What the source does not state, and what is taken in its place.
@@ -99,14 +97,16 @@ struct SetOut<'a> {
     value: String,
 }
 
-/// What was published: a value, then both are the same, or a range.
+/// What was published: a value, then both are the same, a range, or a bound.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Published")]
 struct PublishedOut {
-    /// The least.
-    least: f64,
-    /// The most.
-    most: f64,
+    /// The least; `null` below an upper bound.
+    least: Option<f64>,
+    /// The most; `null` above a lower bound.
+    most: Option<f64>,
+    /// True for a bound that says which of two is better, and nothing of how much.
+    order: bool,
 }
 
 /// What was simulated of a cell.
@@ -121,6 +121,8 @@ struct SimulatedOut {
     error_percent: f64,
     /// Whether that is within the tolerance.
     within: bool,
+    /// Whether it is a ratio that goes the other way than what was published.
+    sign_error: bool,
     /// Requests that counted, all replicates together.
     requests: u64,
     /// Replicates.
@@ -137,8 +139,8 @@ struct ScoreOut {
     unfitted: TallyOut,
     /// Cells on which nothing is fitted by rule.
     validation: TallyOut,
-    /// Calibration cells on which something was fitted.
-    fitted: usize,
+    /// Calibration cells on which something was fitted: their errors are no test.
+    fitted: TallyOut,
 }
 
 /// How far off some cells are.
@@ -153,6 +155,8 @@ struct TallyOut {
     median_percent: Option<f64>,
     /// Largest error.
     worst_percent: Option<f64>,
+    /// Ratios that go the other way than what was published.
+    sign_errors: usize,
 }
 
 /// A fitted parameter.
@@ -204,7 +208,7 @@ fn study(studied: &Studied) -> StudyOut<'_> {
 }
 
 fn cell<'a>(study: &'a Study, cell: &'a Cell, simulated: Option<&Simulated>) -> CellOut<'a> {
-    let Published { least, most } = cell.published;
+    let published = cell.published;
     let against = cell.against.and_then(|other| study.cells.get(other));
     let set = cell.set.iter().map(|(parameter, value)| SetOut {
         parameter,
@@ -221,13 +225,18 @@ fn cell<'a>(study: &'a Study, cell: &'a Cell, simulated: Option<&Simulated>) -> 
         offset_bytes: cell.offset,
         metric: cell.metric.name(),
         against: against.map(|other| other.id.as_str()),
-        published: PublishedOut { least, most },
-        tolerance_percent: cell.within,
+        published: PublishedOut {
+            least: (published.least > 0.0).then_some(published.least),
+            most: Some(published.most).filter(|most| most.is_finite()),
+            order: published.is_order,
+        },
+        tolerance: cell.band.to_string(),
         simulated: simulated.map(|one| SimulatedOut {
             value: one.value,
             interval: one.interval,
             error_percent: one.error,
             within: one.is_within,
+            sign_error: one.is_sign_error,
             requests: one.requests,
             replicates: one.replicates,
         }),
@@ -243,12 +252,13 @@ fn score(score: Score) -> ScoreOut {
         within: tally.within,
         median_percent: tally.median,
         worst_percent: tally.worst,
+        sign_errors: tally.sign_errors,
     };
     ScoreOut {
         calibration: tally(score.calibration),
         unfitted: tally(score.unfitted),
         validation: tally(score.validation),
-        fitted: score.fitted,
+        fitted: tally(score.fitted),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use straddle::bench::place::Offset;
 use straddle::geometry::Bytes;
 use straddle::predict::outline::{LONGEST, Outline, Place};
-use straddle::predict::profile::{Profile, Refusal, registry};
+use straddle::predict::profile::{Refusal, registry};
 use straddle::sources::Overrides;
 
 use crate::commands::{check, profile};
@@ -81,23 +81,50 @@ pub(super) fn current(place: &Place, capacity: Bytes) -> Offset {
     }
 }
 
+/// What the stack suggests, and what to find out first.
+fn proposed(place: &Place, stack: &Path) -> Vec<String> {
+    let proposal = place.propose();
+    let title =
+        registry::load(proposal.profile).map_or_else(|_| String::new(), |profile| profile.title);
+    let stack = stack.display().to_string();
+    let mut lines = vec![
+        format!(
+            "which array or device is simulated is not said. The stack suggests {} ({title}), because {}:",
+            proposal.profile, proposal.because
+        ),
+        format!(
+            "  straddle predict --stack {stack} --profile {}",
+            proposal.profile
+        ),
+    ];
+    if !proposal.asks.is_empty() {
+        lines.push(
+            "what decides, and the stack does not say; give it with --set SECTION.KEY=VALUE:"
+                .to_owned(),
+        );
+        for (path, how) in proposal.asks {
+            lines.push(format!("  {path}: find it out by {how}"));
+        }
+    }
+    lines.push(
+        "an array whose disks are known is composed: --disk NAME --raid LEVEL --disks N; straddle profile list has every profile"
+            .to_owned(),
+    );
+    lines
+}
+
 /// The message when no profile was named.
-pub(super) fn without_profile(place: Option<&Place>) -> Lines {
+pub(super) fn without_profile(place: Option<&Place>, stack: Option<&Path>) -> Lines {
+    if let (Some(place), Some(stack)) = (place, stack) {
+        return Lines(proposed(place, stack));
+    }
+    let mut lines = vec![
+        "which array or device is simulated is not known; name a profile with --profile, or compose an array with --disk, --raid and \
+         --disks. Of profiles there are:"
+            .to_owned(),
+    ];
     let names = registry::PROFILES.iter().map(|(name, _)| *name);
-    let profiles: Vec<Profile> = names.filter_map(|name| registry::load(name).ok()).collect();
-    let fitting = |profile: &&Profile| place.is_none_or(|place| place.may_be(profile));
-    let mut fits: Vec<&Profile> = profiles.iter().filter(fitting).collect();
-    let whose = if fits.is_empty() || place.is_none() {
-        fits = profiles.iter().collect();
-        "there are"
-    } else {
-        "that can be this stack's there are"
-    };
-    let mut lines = vec![format!(
-        "which array or device is simulated is not known; name a profile with --profile, and say with --set what is different. \
-         Of profiles {whose}:"
-    )];
-    for profile in fits {
+    for profile in names.filter_map(|name| registry::load(name).ok()) {
         lines.push(format!("  {:<20} {}", profile.name, profile.title));
     }
     Lines(lines)

@@ -60,7 +60,21 @@ pub(super) const PARITY: Key = Key::word(
     "parity",
     &["cheapest", "rmw", "reconstruct"],
     "How parity of a row that is written in part is found: from what was there (rmw), from the rest of the row \
-     (reconstruct), or by whichever reads fewer members (cheapest; reconstruct where both read as many), which holds unless said.",
+     (reconstruct), or by whichever reads fewer members (cheapest; where both read as many, md reconstructs and an adapter reads what was there), \
+     which holds unless said.",
+)
+.optional();
+pub(super) const BY: Key = Key::word(
+    "by",
+    &["md", "adapter"],
+    "Who works parity out. Unless said, an adapter where there is a controller or a cache, and md elsewhere.",
+)
+.optional();
+pub(super) const GRANULE_TIME: Key = Key::time(
+    "granule_time",
+    0.0,
+    0.01,
+    "Time that one thread spends on each granule of data that is written to rows with parity (md: a page of its stripe cache).",
 )
 .optional();
 pub(super) const GRANULE: Key = Key::bytes(
@@ -68,7 +82,7 @@ pub(super) const GRANULE: Key = Key::bytes(
     512.0,
     1e9,
     "Bytes that parity is worked out for at once: what is written in part of one is read and written whole. Divides \
-     the stripe unit. Without it, the largest divisor of the stripe unit that also divides 4 KiB, a page of md's stripe cache.",
+     the stripe unit. Without it, a sector on an adapter; on md, the largest divisor of the stripe unit that also divides 4 KiB, a page of its stripe cache.",
 )
 .optional();
 pub(super) const LARGEST: Key = Key::bytes(
@@ -83,7 +97,7 @@ pub(super) const CUT: Key = Key::word(
     "cut",
     &["anywhere", "rows"],
     "Where writes longer than the largest are split: after so many bytes, wherever that is, or at the last beginning of \
-     a row before. Anywhere unless said.",
+     a row before; then the largest is a row at least. Anywhere unless said.",
 )
 .optional();
 pub(super) const FAILED: Key = Key::count(
@@ -127,7 +141,9 @@ pub(crate) static MODEL: Model = Model {
         &SPANS,
         &ROW,
         &PARITY,
+        &BY,
         &GRANULE,
+        &GRANULE_TIME,
         &LARGEST,
         &CUT,
         &FAILED,

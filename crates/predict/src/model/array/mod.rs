@@ -15,6 +15,7 @@ pub(crate) use keys::MODEL;
 pub(crate) use split::{Piece, Split};
 
 use super::device::Operation;
+use crate::kernel::Time;
 use crate::profile::{Key, Profile, Refusal, Section};
 use divisor::Divisor;
 use mirrored::{Balance, Copies, Mirrored};
@@ -129,7 +130,12 @@ impl Layout {
                 (Family::Mirrored(mirrored), units, row)
             }
             _ => {
-                let parity = Parity::build(section, level, members, unit, failed)?;
+                let has = |name| profile.section(name).is_some();
+                let is_md = match section.word(&keys::BY) {
+                    "" => !has("controller") && !has("cache"),
+                    word => word == "md",
+                };
+                let parity = Parity::build(section, level, members, unit, failed, is_md)?;
                 let units = parity.units(rows);
                 let row = parity.row();
                 (Family::Parity(parity), units, row)
@@ -177,6 +183,20 @@ impl Layout {
         }
         let (last, _) = self.unit.bytes.of(operation.end() - 1);
         u32::try_from(last - first + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Time that the thread that works parity out spends on an operation; none where nothing is said of it.
+    #[inline]
+    pub(crate) fn thread_time(&self, operation: Operation) -> Time {
+        match &self.family {
+            Family::Parity(parity) if !operation.is_read() => parity.thread_time(operation),
+            _ => Time::ZERO,
+        }
+    }
+
+    /// Whether a thread works parity out that may be the limit.
+    pub(crate) fn has_thread(&self) -> bool {
+        matches!(&self.family, Family::Parity(parity) if parity.has_thread())
     }
 
     /// What members do for an operation; `queued` says how many operations a member had to do before it.

@@ -5,13 +5,15 @@
 //! dirty again: each byte is destaged once after it was written last.
 
 mod ahead;
+mod gather;
 mod keys;
 mod pages;
 
 use super::{Model, Operation};
 use crate::kernel::Time;
-use crate::profile::{Refusal, Section};
+use crate::profile::{Profile, Refusal, Section};
 use ahead::Ahead;
+use gather::Gather;
 use keys::{
     DESTAGES, HIGH, IDLE, LOW, MIRROR, MOST_PAGES, PAGE, PARTIAL, READ, READ_AHEAD, SIZE, STREAMS,
     WRITE,
@@ -38,8 +40,23 @@ pub(crate) static MODEL: Model = Model {
     ],
 };
 
+/// Most pages that are made before time begins where few would be met again, ...
+const MADE: usize = 1 << 15;
+/// ... which is where they are at most this part of what requests are spread over.
+const SMALL: u64 = 100;
+/// A stream's piece is at most this part of what may be dirty.
+const PIECES: u64 = 16;
+
 /// Longest run that is destaged at once: a row of a very wide array goes in parts.
 const LONGEST_RUN: u64 = 16 << 20;
+
+/// Destages that may be under way at once; none without a write-back cache.
+pub(crate) fn destages(profile: &Profile) -> u64 {
+    match profile.section(MODEL.section) {
+        Some(section) if section.word(&WRITE) != "through" => section.whole(&DESTAGES),
+        _ => 0,
+    }
+}
 
 /// Pages and the rules by which they come and go.
 #[derive(Debug)]
@@ -58,10 +75,32 @@ pub(crate) struct Cache {
     fills_pages: bool,
     keeps: bool,
     ahead: Ahead,
+    gather: Gather,
+    /// Pages that became dirty, since the beginning.
+    dirtied: u64,
+    /// Dirty pages that are not made.
+    left_out: usize,
+    /// A buffer for what happens before time begins.
+    backfills: Vec<Operation>,
     /// Writes are answered from here.
     pub(crate) is_write_back: bool,
     pub(crate) mirror: Time,
     pub(crate) idle: Option<Time>,
+}
+
+/// Bytes of pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// Pages that hold what the array does not know.
+    pub(crate) dirty: u64,
+    /// Pages that came to do so, since the beginning.
+    pub(crate) dirtied: u64,
+    /// All pages.
+    pub(crate) all: u64,
+    /// Pages that came in, since the beginning.
+    pub(crate) inserted: u64,
+    /// What was read is kept.
+    pub(crate) keeps: bool,
 }
 
 /// What a read finds.
@@ -115,6 +154,13 @@ impl Cache {
             under_way: 0,
             fills_pages: section.word(&PARTIAL) == "backfill",
             keeps: section.word(&READ) == "on",
+            gather: Gather::new(
+                count(&STREAMS),
+                gathered(page, row.clamp(1, LONGEST_RUN), share(high).max(1)),
+            ),
+            dirtied: 0,
+            left_out: 0,
+            backfills: Vec::new(),
             ahead: Ahead::new(count(&STREAMS), section.whole(&READ_AHEAD), capacity),
             is_write_back: section.word(&WRITE) == "back",
             mirror: section.time(&MIRROR),
@@ -124,25 +170,106 @@ impl Cache {
 
     /// Pages that hold what the array does not know yet, or is being told.
     pub(crate) fn used(&self) -> usize {
-        self.pages.len(List::Dirty) + self.pages.len(List::Neither)
+        self.pages.len(List::Dirty) + self.pages.len(List::Neither) + self.left_out
     }
 
-    /// Bytes of writes, and of all requests, after which the cache is as after a long time of work: twice what it may hold.
-    pub(crate) fn warm_after(&self) -> (u64, u64) {
-        let bytes = |pages: usize| 2 * self.page * pages as u64;
-        let written = if self.is_write_back { self.low } else { 0 };
-        (
-            bytes(written),
-            bytes(if self.keeps { self.most } else { 0 }),
-        )
+    /// What is in it, and what came in.
+    pub(crate) fn held(&self) -> Held {
+        let bytes = |pages: usize| self.page * pages as u64;
+        Held {
+            dirty: bytes(self.used()),
+            dirtied: self.page * self.dirtied,
+            all: bytes(self.used() + self.pages.len(List::Clean)),
+            inserted: self.page * self.pages.inserted,
+            keeps: self.keeps,
+        }
     }
 
-    /// A write before time begins: what does not fit below the low-water mark is as if it had been destaged.
-    pub(crate) fn warm_write(&mut self, write: Operation) {
-        if self.used() < self.low {
-            self.write(write.start, write.end());
-        } else if self.keeps {
-            self.fill(write);
+    /// Destages that may be under way at once.
+    pub(crate) fn destages(&self) -> usize {
+        self.destages
+    }
+
+    /// Destages that are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Pages at a share of the way from the low-water mark to the high-water mark.
+    pub(crate) fn between_marks(&self, share: f64) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share of at most 2¹⁹"
+        )]
+        let above = (share.clamp(0.0, 1.0) * self.high.saturating_sub(self.low) as f64) as usize;
+        self.low + above
+    }
+
+    /// How many of the pages between the marks are made before time begins. Of pages that are a small part of what random
+    /// requests are spread over, none is met again: only those are made that come to be destaged.
+    pub(crate) fn made(&self, share: f64, span: Option<u64>) -> usize {
+        let pages = self.between_marks(share);
+        let is_small = |span: u64| (pages as u64 * self.page).saturating_mul(SMALL) <= span;
+        match span.is_some_and(is_small) {
+            true => pages.min(MADE),
+            false => pages,
+        }
+    }
+
+    /// Pages that were not made are there nevertheless: the ones written last.
+    pub(crate) fn leave_out(&mut self, share: f64, span: Option<u64>) {
+        let made = self.made(share, span);
+        // Where writes are few, fewer were made.
+        if self.used() >= made {
+            self.left_out = self.between_marks(share) - made;
+        }
+    }
+
+    /// Pages of writes, and of all requests, after which the cache is as after a long time of work with so much between its
+    /// marks: half as many again as it may hold. A request has as many as it would touch if it were aligned, wherever it is.
+    pub(crate) fn warm_after(&self, share: f64, span: Option<u64>) -> (u64, u64) {
+        let some = |pages: usize| {
+            let pages = pages as u64;
+            pages + pages / 2
+        };
+        let written = if self.is_write_back {
+            self.made(share, span)
+        } else {
+            0
+        };
+        (some(written), some(if self.keeps { self.most } else { 0 }))
+    }
+
+    /// Pages of a request of so many bytes that is aligned.
+    pub(crate) fn pages_of(&self, len: u64) -> u64 {
+        len.div_ceil(self.page)
+    }
+
+    /// A request before time begins. So many pages stay dirty; what was written before them has been destaged as it would be.
+    pub(crate) fn warm(&mut self, operation: Operation, dirty: usize) {
+        if operation.is_read() || !self.is_write_back {
+            if self.keeps {
+                self.fill(operation);
+            }
+            return;
+        }
+        let mut at = operation.start;
+        loop {
+            if at < operation.end() {
+                at = self.write(at, operation.end());
+            }
+            if at >= operation.end() && self.used() <= dirty {
+                return;
+            }
+            let mut backfills = std::mem::take(&mut self.backfills);
+            let run = self.next_run(true, &mut backfills);
+            self.backfills = backfills;
+            match run {
+                Some(run) => self.destaged(run),
+                None => return,
+            }
         }
     }
 
@@ -175,6 +302,9 @@ impl Cache {
 
     /// Takes what a write brings, page by page, until there is no room: the byte behind what was taken.
     pub(crate) fn write(&mut self, start: u64, end: u64) -> u64 {
+        let held = self.gather.observe(Operation::write(start, end - start));
+        let held = held.unwrap_or(u64::MAX);
+        self.release();
         for number in self.touched(start, end) {
             let found = self.pages.find(number);
             let is_counted = found.is_some_and(|index| {
@@ -187,15 +317,31 @@ impl Cache {
             let Some(index) = found.or_else(|| self.pages.insert(number)) else {
                 return (number * self.page).max(start);
             };
+            self.dirtied += u64::from(!is_counted);
             let covered = self.covered(number, start, end);
             let page = self.pages.get_mut(index);
             page.dirty |= covered;
             page.valid |= covered;
+            let is_held = number.saturating_mul(self.page) >= held;
             if !page.in_flight {
-                self.pages.put(index, List::Dirty);
+                let list = if is_held { List::Held } else { List::Dirty };
+                self.pages.put(index, list);
             }
         }
         end
+    }
+
+    /// Pages that are not held back any longer wait with the others.
+    fn release(&mut self) {
+        while let Some((from, to)) = self.gather.released() {
+            for number in self.touched(from, to.max(from + 1)) {
+                if let Some(index) = self.pages.find(number)
+                    && self.pages.get(index).list == List::Held
+                {
+                    self.pages.put(index, List::Dirty);
+                }
+            }
+        }
     }
 
     /// What a read finds here.
@@ -259,6 +405,10 @@ impl Cache {
         backfills: &mut Vec<Operation>,
     ) -> Option<Operation> {
         backfills.clear();
+        if is_urgent && self.pages.len(List::Dirty) == 0 {
+            self.gather.give_up();
+            self.release();
+        }
         let least = if is_urgent { 0 } else { self.low };
         if self.under_way >= self.destages || self.pages.len(List::Dirty) <= least {
             return None;
@@ -280,11 +430,11 @@ impl Cache {
         self.pages.put(index, List::Neither);
     }
 
-    /// A page that could join a run: dirty, and not on its way.
+    /// A page that could join a run: dirty, not on its way, and not held back.
     fn neighbour(&self, number: u64) -> Option<u32> {
         let index = self.pages.find(number)?;
         let page = self.pages.get(index);
-        (page.dirty != 0 && !page.in_flight).then_some(index)
+        (page.dirty != 0 && !page.in_flight && page.list != List::Held).then_some(index)
     }
 
     /// The first dirty sectors of a page and what is dirty beside them in the same row.
@@ -385,6 +535,12 @@ impl Cache {
             }
         }
     }
+}
+
+/// Bytes that a stream of writes gathers: a row, or as many pages of it as there is room for.
+fn gathered(page: u64, row: u64, high: usize) -> u64 {
+    let room = (high as u64 / PIECES).max(1) * page;
+    row.min(room).div_ceil(page) * page
 }
 
 /// Sectors `from` to `to`, the last left out.

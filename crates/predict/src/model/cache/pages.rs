@@ -23,7 +23,7 @@ pub(super) struct Page {
     pub(super) dirty: Sectors,
     /// It is being destaged: what was dirty then is on its way.
     pub(super) in_flight: bool,
-    list: List,
+    pub(super) list: List,
     before: u32,
     after: u32,
 }
@@ -35,6 +35,8 @@ pub(super) enum List {
     Clean,
     /// What is to be destaged; what was written longest ago comes first.
     Dirty,
+    /// To be destaged, but not yet: a stream goes on there.
+    Held,
     /// In flight, or free.
     Neither,
 }
@@ -58,6 +60,8 @@ pub(super) struct Pages {
     shift: u32,
     clean: Ends,
     dirty: Ends,
+    /// Pages that came in, since the beginning.
+    pub(super) inserted: u64,
 }
 
 impl Pages {
@@ -77,6 +81,7 @@ impl Pages {
             shift: u64::BITS - places.trailing_zeros(),
             clean: none,
             dirty: none,
+            inserted: 0,
         }
     }
 
@@ -129,7 +134,9 @@ impl Pages {
         match list {
             List::Clean => self.clean.len,
             List::Dirty => self.dirty.len,
-            List::Neither => self.pages.len() - self.free.len() - self.clean.len - self.dirty.len,
+            List::Held | List::Neither => {
+                self.pages.len() - self.free.len() - self.clean.len - self.dirty.len
+            }
         }
     }
 
@@ -139,7 +146,7 @@ impl Pages {
         let first = match list {
             List::Clean => self.clean.first,
             List::Dirty => self.dirty.first,
-            List::Neither => NONE,
+            List::Held | List::Neither => NONE,
         };
         (first != NONE).then_some(first)
     }
@@ -172,6 +179,7 @@ impl Pages {
             }
         };
         self.table[place] = index;
+        self.inserted += 1;
         Some(index)
     }
 
@@ -204,7 +212,7 @@ impl Pages {
         match list {
             List::Clean => Some(&mut self.clean),
             List::Dirty => Some(&mut self.dirty),
-            List::Neither => None,
+            List::Held | List::Neither => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::ahead::Ahead;
 use super::arm::Mechanics;
-use super::cache::Cache;
+use super::cache::{Batch, Cache};
 use super::clock::Clock;
 use super::queue::{Queue, Scheduling};
 use super::seek::{Curve, MOST_TURNS, Moves};
@@ -76,7 +76,13 @@ impl Disk {
             seconds_per_byte: 1.0 / section.number(&keys::BUS),
             overhead: section.time(&keys::OVERHEAD),
             depth: count(&keys::DEPTH),
-            batch: section.whole(&keys::BATCH),
+            batch: Batch {
+                whole: count(&keys::BATCH),
+                partial: match section.optional(&keys::PARTIAL_BATCH) {
+                    Some(_) => count(&keys::PARTIAL_BATCH),
+                    None => count(&keys::BATCH) / 2,
+                },
+            },
             gap: clock.steps(section.number(&keys::GAP)),
             is_sorted: section.word(&keys::ORDER) == "sorted",
             place: Place::default(),

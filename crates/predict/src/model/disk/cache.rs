@@ -9,6 +9,15 @@ struct Dirty {
     end: u64,
 }
 
+/// Most runs of a pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    /// Of runs that cover all their sectors.
+    pub(super) whole: usize,
+    /// Of runs for which sectors are read first.
+    pub(super) partial: usize,
+}
+
 /// The write cache: runs of bytes in ascending order, and those that are being written.
 #[derive(Debug)]
 pub(super) struct Cache {
@@ -47,6 +56,11 @@ impl Cache {
     pub(super) fn has_room(&self, len: u64) -> bool {
         self.bytes + self.bytes_under_way + len <= self.capacity
             && self.dirty.len() + self.under_way.len() < self.most
+    }
+
+    /// Bytes that are not on the platter yet.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes + self.bytes_under_way
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -93,28 +107,35 @@ impl Cache {
         costs.min().map_or(0, |(_, number)| number)
     }
 
-    /// Begins a pass from that run on, inwards, over so many sectors at most, but one run at least; `out` gets them. True
-    /// when it goes on where the last one ended.
+    /// Begins a pass from that run on, inwards, over runs of its kind, which either cover all their sectors or do not, and over
+    /// at most so many; `out` gets them. True when it goes on where the last one ended.
     pub(super) fn begin(
         &mut self,
         first: usize,
-        most: u64,
+        most: Batch,
         shift: u32,
         out: &mut Vec<Sectors>,
     ) -> bool {
         out.clear();
-        let mut sum = 0;
-        for dirty in self.dirty.iter().skip(first) {
+        let mut kind = None;
+        let mut number = 0;
+        self.dirty.retain(|dirty| {
+            number += 1;
+            if number <= first {
+                return true;
+            }
             let sectors = Sectors::of(dirty.start, dirty.end, shift);
-            sum += sectors.count;
-            if sum > most && !out.is_empty() {
-                break;
+            let is_partial = sectors.partial() > 0;
+            let kind = *kind.get_or_insert(is_partial);
+            let most = if kind { most.partial } else { most.whole };
+            if is_partial != kind || out.len() >= most.max(1) {
+                return true;
             }
             out.push(sectors);
             self.bytes_under_way += dirty.end - dirty.start;
-        }
-        let taken = self.dirty.drain(first..first + out.len());
-        self.under_way.extend(taken);
+            self.under_way.push(*dirty);
+            false
+        });
         self.bytes -= self.bytes_under_way;
         let begins = self.under_way.first().map_or(0, |dirty| dirty.start);
         let goes_on = begins == self.reached;
@@ -164,14 +185,19 @@ mod tests {
         }
     }
 
+    const BATCH: Batch = Batch {
+        whole: 3,
+        partial: 2,
+    };
+
     #[test]
-    fn a_pass_takes_whole_runs() {
+    fn a_pass_takes_so_many_runs_however_long_they_are() {
         let mut cache = Cache::new(1 << 20, 1000);
         for number in 0..4_u64 {
             cache.write(number * 16_384 + 512, number * 16_384 + 4608);
         }
         let mut sectors = Vec::new();
-        assert!(!cache.begin(1, 5, 12, &mut sectors));
+        assert!(!cache.begin(1, BATCH, 12, &mut sectors));
         let first: Vec<(u64, u64)> = sectors.iter().map(|run| (run.first, run.count)).collect();
         assert_eq!(first, [(4, 2), (8, 2)]);
         assert_eq!(cache.reached, 2 * 16_384 + 4608);
@@ -184,5 +210,34 @@ mod tests {
         assert!(!cache.holds(16_384 + 512, 16_384 + 1024));
         assert_eq!(cache.next(), 1);
         assert_eq!(cache.bytes, 8192);
+    }
+
+    #[test]
+    fn what_is_read_first_is_written_apart() {
+        let mut cache = Cache::new(1 << 20, 1000);
+        for number in 0..8_u64 {
+            // Every other one covers its sectors: one of them and two by turns.
+            let (start, len) = match number % 4 {
+                1 => (0, 4096),
+                3 => (0, 8192),
+                _ => (512, 4096),
+            };
+            let start = number * 16_384 + start;
+            cache.write(start, start + len);
+        }
+        let mut sectors = Vec::new();
+        let mut pass = |cache: &mut Cache| {
+            cache.begin(cache.next(), BATCH, 12, &mut sectors);
+            cache.end();
+            sectors
+                .iter()
+                .map(|run| run.first / 4)
+                .collect::<Vec<u64>>()
+        };
+        assert_eq!(pass(&mut cache), [0, 2]);
+        assert_eq!(pass(&mut cache), [3, 5, 7]);
+        assert_eq!(pass(&mut cache), [1], "the next one inwards begins again");
+        assert_eq!(pass(&mut cache), [4, 6]);
+        assert!(cache.is_empty() && cache.bytes == 0);
     }
 }

@@ -169,9 +169,16 @@ pub(super) const BATCH: Key = Key::count(
     "destage_batch",
     1.0,
     4096.0,
-    "Physical sectors of cached writes that are written in one pass; those of them that are written in part are read in one pass before it.",
+    "Runs of cached writes that are written in one pass, however long each is, where no sector has to be read first.",
 )
 .or(1.0, "each run of sectors is written by itself");
+pub(super) const PARTIAL_BATCH: Key = Key::count(
+    "rmw_batch",
+    1.0,
+    4096.0,
+    "The same of runs that cover a sector in part: the sectors that are covered in part are read in one pass before it. They are never in a pass with others. Without it, half as many: what is read takes as long as what is written.",
+)
+.optional();
 pub(super) const GAP: Key = Key::time(
     "destage_gap",
     0.0,
@@ -219,6 +226,7 @@ pub(crate) static MODEL: Model = Model {
         &CACHE,
         &CACHED_WRITES,
         &BATCH,
+        &PARTIAL_BATCH,
         &GAP,
         &ORDER,
     ],

@@ -19,7 +19,7 @@ use crate::kernel::Time;
 use crate::profile::{Profile, Refusal};
 use ahead::Ahead;
 use arm::{Mechanics, Motion};
-use cache::Cache;
+use cache::{Batch, Cache};
 pub(crate) use keys::MODEL;
 use queue::{Entry, Queue, Sectors};
 use zones::Place;
@@ -47,8 +47,8 @@ pub(crate) struct Disk {
     overhead: Time,
     /// Commands that it holds.
     depth: usize,
-    /// Sectors of a pass.
-    batch: u64,
+    /// Runs of a pass.
+    batch: Batch,
     /// Steps to prepare a pass.
     gap: u64,
     is_sorted: bool,
@@ -332,7 +332,7 @@ fn write_back(
     cache: &mut Cache,
     pass: &mut Vec<Sectors>,
     motion: &mut Motion<'_>,
-    (batch, gap, is_sorted, bits): (u64, u64, bool, u32),
+    (batch, gap, is_sorted, bits): (Batch, u64, bool, u32),
     mechanics: &Mechanics,
 ) -> u64 {
     let from = motion.place();
@@ -395,6 +395,7 @@ impl Device for Disk {
         self.tally.granules += sectors.count;
         let is_done = if is_write {
             self.tally.writes += 1;
+            self.tally.written += operation.len;
             self.ahead
                 .write(sectors.first, sectors.first + sectors.count);
             self.write(now, ticket, operation)
@@ -448,6 +449,10 @@ impl Device for Disk {
         let waiting = self.queue.len() + self.arriving.len() + self.outside.len();
         let cached = self.blocked.len() + self.answers.len();
         u32::try_from(working + waiting + cached).unwrap_or(u32::MAX)
+    }
+
+    fn stored(&self) -> Option<(&'static str, u64)> {
+        Some(("drive caches", self.cache.bytes()))
     }
 
     fn tally(&self) -> Tally {

@@ -408,16 +408,23 @@ fn cached_writes_are_answered_at_once_and_written_in_passes() {
         let rate = rate(&mut disk, &writes[1..], 1);
         (rate, disk.tally())
     };
-    // Sixteen sectors of four each pass: 64 sectors further on after a revolution.
+    // Sixteen runs of one sector in four each pass: 64 sectors further on after a revolution.
     let (whole, counted) = run(0);
     assert_eq!(counted.granules_read, 0);
     let pass = 0.010 + 0.010 * 64.0 / 1000.0;
     assert!((whole * pass / 16.0 - 1.0).abs() < 0.1, "{whole}");
-    // Eight writes are sixteen sectors, which are read in one revolution and written in the next.
+    // Half as many runs, of sixteen sectors, which are read in one revolution and written in the next.
     let (part, counted) = run(512);
     assert!(counted.granules_read > 7_000, "{counted:?}");
     let pass = 0.020 + 0.010 * 32.0 / 1000.0;
     assert!((part * pass / 8.0 - 1.0).abs() < 0.1, "{part}");
+    // Twice as long, a run is no more than one of sixteen.
+    let mut long = disk(&changes).expect("it is one");
+    let writes: Vec<Operation> = (0..4_000)
+        .map(|number| Operation::write(number * 16_384, 8192))
+        .collect();
+    let double = rate(&mut long, &writes, 1);
+    assert!((double / whole - 1.0).abs() < 0.05, "{double} {whole}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(super) struct Geometry {
     pub(super) row: u64,
     /// What lies side by side on one die for sure: a row, or a smaller unit where units are scattered.
     piece: u64,
+    /// Whether the next piece lies anywhere, or on the next die.
     is_scattered: bool,
     pub(super) codeword: u64,
     pub(super) dies: u32,
@@ -55,7 +56,7 @@ impl Geometry {
             let expected = format!("a multiple or a part of a row's {row} bytes (planes x page)");
             return Err(section.refuse(&keys::UNIT, expected));
         }
-        let is_scattered = section.word(&keys::LAYOUT) == "scattered";
+        let layout = section.word(&keys::LAYOUT);
         let capacity = section.whole(&keys::CAPACITY);
         if unit > capacity {
             let expected = format!("at most the device's {capacity} bytes");
@@ -80,8 +81,11 @@ impl Geometry {
             unit,
             page,
             row,
-            piece: if is_scattered { unit.min(row) } else { row },
-            is_scattered,
+            piece: match layout {
+                "scattered" => unit.min(row),
+                _ => row,
+            },
+            is_scattered: layout != "striped",
             codeword,
             dies,
             channels,

@@ -34,8 +34,9 @@ pub(super) const UNIT: Key = Key::bytes(
 );
 pub(super) const LAYOUT: Key = Key::word(
     "layout",
-    &["striped", "scattered"],
-    "Where neighbouring units lie: striped over dies by rows, as on a device that was filled in order; or each anywhere, as random writes leave them.",
+    &["striped", "pages", "scattered"],
+    "Where neighbouring units lie: within a row of pages side by side, and rows striped over dies, as on a device that was filled in order (striped); within a \
+     row side by side, and each row anywhere, as writes of at least a row leave them (pages); or each anywhere, as small random writes leave them (scattered).",
 )
 .or_word("striped", "a device that was filled in order");
 pub(super) const READ: Key = Key::time(

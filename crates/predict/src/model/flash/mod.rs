@@ -138,7 +138,7 @@ impl Device for Flash {
             let expected = "absent beside open_blocks: block-mapped devices collect no garbage";
             return Err(section.refuse(&keys::OVER_PROVISION, expected));
         }
-        if is_block_mapped && section.word(&keys::LAYOUT) == "scattered" {
+        if is_block_mapped && section.word(&keys::LAYOUT) != "striped" {
             let expected = "striped beside open_blocks: blocks are mapped as a whole";
             return Err(section.refuse(&keys::LAYOUT, expected));
         }
@@ -222,6 +222,7 @@ impl Device for Flash {
             [(operation.start, operation.end()), (0, 0)]
         } else {
             self.tally.writes += 1;
+            self.tally.written += operation.len;
             let count = partial.iter().filter(|(start, end)| start < end).count();
             self.tally.granules_read += count as u64;
             partial
@@ -261,6 +262,10 @@ impl Device for Flash {
 
     fn queued(&self) -> u32 {
         self.queued
+    }
+
+    fn stored(&self) -> Option<(&'static str, u64)> {
+        Some(("flash buffers", self.buffer.used()))
     }
 
     fn tally(&self) -> Tally {

@@ -34,6 +34,11 @@ impl Buffer {
             steps: Vec::new(),
         }
     }
+
+    /// Bytes that have not been programmed yet.
+    pub(super) fn used(&self) -> u64 {
+        if self.is_there { self.used } else { 0 }
+    }
 }
 
 impl Flash {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use straddle_predict::study::{Cell, Run, Simulated};
+use straddle_predict::study::{Cell, Published, Run, Simulated};
 
 use super::super::digits;
 use super::{Studied, error, heading};
@@ -90,7 +90,11 @@ fn table(studied: &Studied, group: &[(&Cell, &Simulated)], width: usize, out: &m
         let texts = group.iter().map(|(cell, _)| Text::from(of(cell)));
         Column::words(head, texts.collect())
     };
-    let largest = group.iter().map(|(cell, _)| cell.published.most);
+    let largest = group.iter().map(|(cell, _)| match cell.published {
+        // A bound has one figure.
+        Published { least, most, .. } if most.is_infinite() => least,
+        Published { most, .. } => most,
+    });
     let digits = digits(largest.fold(0.0, f64::max));
     let figures = |head: &str, of: &dyn Fn(&Cell, &Simulated) -> Text| {
         let texts = group.iter().map(|(cell, simulated)| of(cell, simulated));
@@ -115,14 +119,7 @@ fn table(studied: &Studied, group: &[(&Cell, &Simulated)], width: usize, out: &m
     }
     columns.extend([
         words("offset", &|cell| cell.offset_name.clone()),
-        figures("published", &|cell, _| {
-            let (least, most) = (cell.published.least, cell.published.most);
-            if least < most {
-                format!("{} to {}", number(least), number(most)).into()
-            } else {
-                number(most).into()
-            }
-        }),
+        figures("published", &|cell, _| cell.published.said(number).into()),
         figures("simulated", &|_, simulated| number(simulated.value).into()),
         figures("±", &|_, simulated| {
             let half = simulated.interval.map(|i| (i.high - i.low) / 2.0);
@@ -132,10 +129,16 @@ fn table(studied: &Studied, group: &[(&Cell, &Simulated)], width: usize, out: &m
             let style = if simulated.is_within { GOOD } else { ERROR };
             Text::styled(error(simulated.error), style)
         }),
-        figures("tolerance", &|cell, _| format!("{}%", cell.within).into()),
-        figures("", &|_, simulated| match simulated.is_within {
-            true => "".into(),
-            false => Text::styled("off".to_owned(), WARNING),
+        figures("tolerance", &|cell, _| cell.band.to_string().into()),
+        figures("", &|_, simulated| match simulated {
+            Simulated {
+                is_sign_error: true,
+                ..
+            } => Text::styled("wrong way".to_owned(), ERROR),
+            Simulated {
+                is_within: false, ..
+            } => Text::styled("off".to_owned(), WARNING),
+            _ => "".into(),
         }),
         words("mark", &|cell| match cell.fitted {
             true => "fitted".to_owned(),

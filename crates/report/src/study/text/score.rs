@@ -19,35 +19,39 @@ pub(super) fn one(studied: &Studied, width: usize, out: &mut String) {
     };
     let score = scoreboard(std::iter::once((&studied.study, run)));
     heading(out, width, "Score");
-    for (name, tally) in [
-        ("calibration", score.calibration),
-        ("validation", score.validation),
-    ] {
-        paragraph(out, &format!("{name}: {}.", words(tally)), width);
+    for line in kinds(score) {
+        paragraph(out, &line, width);
     }
-    paragraph(out, &fitted_cells(score), width);
 }
 
-fn fitted_cells(score: Score) -> String {
-    match score.fitted {
-        0 => "No cell was fitted on.".to_owned(),
-        some => format!(
-            "Parameters were fitted on {some} of the calibration cells, whose errors are no test of the model. The others: {}.",
+/// What is a test of the model, and what is none.
+fn kinds(score: Score) -> [String; 3] {
+    [
+        format!("validation: {}.", words(score.validation)),
+        format!(
+            "calibration, nothing fitted on it: {}.",
             words(score.unfitted)
         ),
-    }
+        format!("fitted on, which is no test: {}.", words(score.fitted)),
+    ]
 }
 
-/// `12 cells, 12 within their tolerance, error 1.1% in the median, 3.2% at worst`.
+/// `12 cells, 12 (100%) within their tolerance; error 1.1% in the median, 3.2% at worst; 0 the wrong way`.
 fn words(tally: Tally) -> String {
     match (tally.median, tally.worst) {
-        (Some(median), Some(worst)) => format!(
-            "{}, {} within their tolerance; error {} in the median, {} at worst",
-            count(tally.cells, "cell"),
-            tally.within,
-            percent(median / 100.0, 1),
-            percent(worst / 100.0, 1)
-        ),
+        (Some(median), Some(worst)) => {
+            #[expect(clippy::cast_precision_loss, reason = "cells are few")]
+            let share = tally.within as f64 / tally.cells as f64;
+            format!(
+                "{}, {} ({}) within their tolerance; error {} in the median, {} at worst; {} the wrong way",
+                count(tally.cells, "cell"),
+                tally.within,
+                percent(share, 0),
+                percent(median / 100.0, 1),
+                percent(worst / 100.0, 1),
+                tally.sign_errors
+            )
+        }
         _ => "no cells".to_owned(),
     }
 }
@@ -75,20 +79,25 @@ pub(super) fn all(studies: &[Studied], width: usize, out: &mut String) {
         cells => format!("{} of {cells}", tally.within),
     };
     let columns = [
-        figures("calibration\nwithin", &|score| within(score.calibration)),
-        figures("error\nmedian", &|score| share(score.calibration.median)),
-        figures("error\nworst", &|score| share(score.calibration.worst)),
-        figures("fitted\non", &|score| match score.fitted {
-            0 => String::new(),
-            some => some.to_string(),
-        }),
         figures("validation\nwithin", &|score| within(score.validation)),
         figures("error\nmedian", &|score| share(score.validation.median)),
         figures("error\nworst", &|score| share(score.validation.worst)),
+        figures("not fitted\nwithin", &|score| within(score.unfitted)),
+        figures("error\nmedian", &|score| share(score.unfitted.median)),
+        figures("error\nworst", &|score| share(score.unfitted.worst)),
+        figures("fitted\nwithin", &|score| within(score.fitted)),
+        figures("wrong\nway", &|score| match score.validation.sign_errors
+            + score.calibration.sign_errors
+        {
+            0 => String::new(),
+            some => some.to_string(),
+        }),
     ];
     table::render(&labels, &columns, width, out);
     out.push('\n');
-    paragraph(out, &fitted_cells(together), width);
+    for line in kinds(together) {
+        paragraph(out, &line, width);
+    }
     for one in studies {
         if let Err(refusal) = &one.run {
             let _ = writeln!(out, "\n{}: {refusal}", paint(ERROR, "not simulated"));

@@ -9,6 +9,7 @@ mod write;
 use super::divisor::{Divisor, common_divisor};
 use super::split::Split;
 use super::{Unit, count, keys};
+use crate::kernel::Time;
 use crate::model::device::Operation;
 use crate::profile::{Refusal, Section};
 use place::{Places, Row};
@@ -29,6 +30,10 @@ enum Method {
 /// Rows of data and parity.
 #[derive(Debug)]
 pub(super) struct Parity {
+    /// Where both ways read as many members, md reconstructs.
+    is_md: bool,
+    /// Of the thread that works parity out, for each granule of data.
+    granule_time: Time,
     places: Places,
     /// Bytes of data in a row.
     row_bytes: Divisor,
@@ -71,6 +76,7 @@ impl Parity {
         members: u32,
         unit: u64,
         failed: Option<u32>,
+        is_md: bool,
     ) -> Result<Parity, Refusal> {
         let parities = if matches!(level, "raid6" | "raid60") {
             2
@@ -117,7 +123,8 @@ impl Parity {
         let row_bytes = unit.saturating_mul(places.data());
         let granule = match section.optional(&keys::GRANULE) {
             Some(_) => section.whole(&keys::GRANULE),
-            None => common_divisor(unit, 4096),
+            None if is_md => common_divisor(unit, 4096),
+            None => SECTOR,
         };
         if granule == 0 || !unit.is_multiple_of(granule) {
             return Err(section.refuse(
@@ -133,10 +140,20 @@ impl Parity {
         let (data, parities) = (places.data(), u64::from(parities));
         let is_one_modified = match method {
             Method::ReadModifyWrite => data > 1,
-            Method::Cheapest => 1 + parities < data - 1,
+            Method::Cheapest if is_md => 1 + parities < data - 1,
+            Method::Cheapest => data > 1 && parities < data - 1,
             Method::Reconstruct => false,
         };
+        let is_cut_at_rows = section.word(&keys::CUT) == "rows";
+        let is_limited = section.optional(&keys::LARGEST).is_some();
+        if is_limited && is_cut_at_rows && section.whole(&keys::LARGEST) < row_bytes {
+            let expected =
+                format!("at least a row's {row_bytes} bytes where writes are cut at rows");
+            return Err(section.refuse(&keys::LARGEST, expected));
+        }
         Ok(Parity {
+            is_md,
+            granule_time: section.time(&keys::GRANULE_TIME),
             places,
             row_bytes: Divisor::new(row_bytes),
             granule: Divisor::new(granule),
@@ -145,7 +162,7 @@ impl Parity {
             largest: section.optional(&keys::LARGEST).map_or(u64::MAX, |_| {
                 section.whole(&keys::LARGEST) / SECTOR * SECTOR
             }),
-            is_cut_at_rows: section.word(&keys::CUT) == "rows",
+            is_cut_at_rows,
             failed,
         })
     }
@@ -158,6 +175,16 @@ impl Parity {
     /// Units of data that fit on members of so many units each.
     pub(super) fn units(&self, rows: u64) -> u64 {
         self.places.rows(rows).saturating_mul(self.places.data())
+    }
+
+    pub(super) fn has_thread(&self) -> bool {
+        self.granule_time > Time::ZERO
+    }
+
+    /// Time of the thread for a write.
+    pub(super) fn thread_time(&self, write: Operation) -> Time {
+        let granules = self.granule.of(write.end() - 1).0 - self.granule.of(write.start).0 + 1;
+        Time::nanoseconds(self.granule_time.get().saturating_mul(granules))
     }
 
     #[inline]

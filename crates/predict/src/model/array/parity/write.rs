@@ -151,7 +151,11 @@ impl Parity {
             (false, true) => Reads::Rest,
             (true, true) => match self.method {
                 Method::ReadModifyWrite if partial + data > touched => Reads::Touched,
-                Method::Cheapest if touched + parities < data - touched + partial => Reads::Touched,
+                Method::Cheapest
+                    if touched + parities < data - touched + partial + u64::from(!self.is_md) =>
+                {
+                    Reads::Touched
+                }
                 _ => Reads::Rest,
             },
         }

@@ -1,0 +1,368 @@
+//! Verdicts where the answer is known without a simulation: nothing can be gained, a gain is certain whatever the ranges
+//! hold, or exactly one assumption decides.
+
+use std::time::Duration;
+
+use straddle_bench::place::Offset;
+use straddle_bench::workload::{Pattern, Percent, Workload};
+use straddle_geometry::{Bytes, Unit};
+use straddle_predict::Arrivals;
+use straddle_predict::decision::{Call, Work};
+use straddle_predict::experiment::Effort;
+use straddle_predict::prediction::{Prediction, Question, predict};
+use straddle_predict::profile::{Profile, registry};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// What is asked, and of what.
+struct Control {
+    profile: Profile,
+    io: u64,
+    reads: u8,
+    pattern: Pattern,
+    outstanding: u32,
+    offsets: [u64; 2],
+    span: u64,
+    sensitivities: usize,
+}
+
+impl Control {
+    fn new(profile: Profile, io: u64, reads: u8, offsets: [u64; 2]) -> Control {
+        Control {
+            profile,
+            io,
+            reads,
+            pattern: Pattern::Random,
+            outstanding: 16,
+            offsets,
+            span: 512 * MIB,
+            sensitivities: 24,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!(
+            "{}, {} B, {}% reads, {:?}, {} outstanding, {:?}",
+            self.profile.title, self.io, self.reads, self.pattern, self.outstanding, self.offsets
+        )
+    }
+
+    fn predict(&self) -> Prediction {
+        let offset = |bytes: u64| Offset {
+            name: bytes.to_string(),
+            bytes: Bytes::new(bytes),
+        };
+        let question = Question {
+            profile: self.profile.clone(),
+            workload: Workload {
+                reads: Percent::new(self.reads).expect("a share"),
+                pattern: self.pattern,
+                sizes: vec![(Unit::new(self.io).expect("not zero"), 1)],
+                workers: 1,
+                outstanding: self.outstanding,
+                think: Duration::ZERO,
+                rate: None,
+            },
+            script: None,
+            arrivals: Arrivals::Even,
+            offsets: self.offsets.map(offset).to_vec(),
+            span: Some(Bytes::new(self.span)),
+            effort: Effort {
+                requests: 4_000,
+                ..Effort::default()
+            },
+            sensitivities: self.sensitivities,
+            work: Work {
+                data: Some(Bytes::new(100 << 30)),
+                passes: 2,
+                rate: 200e6,
+            },
+        };
+        predict(question, |_| {}).unwrap_or_else(|refusal| panic!("{}: {refusal}", self.name()))
+    }
+}
+
+fn ours(name: &str) -> Profile {
+    registry::load(name).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// Members of a fixed service time with stripes, nothing of it assumed but what is put in.
+fn striped(level: &str, members: u64, unit: u64, more: &str) -> Profile {
+    let text = format!(
+        r#"
+title = "{level}, {members} members, {unit} B"
+{more}
+[array]
+level = {{ value = "{level}", source = "a control" }}
+members = {{ value = {members}, source = "a control" }}
+stripe_unit = {{ value = {unit}, source = "a control" }}
+merge = {{ value = "adjacent", source = "a control" }}
+balance = {{ value = "shortest", source = "a control" }}
+parity = {{ value = "rmw", source = "a control" }}
+[server]
+service = {{ value = "5 ms", source = "a control" }}
+capacity = {{ value = "1 GiB", source = "a control" }}
+"#
+    );
+    Profile::read("control", &text).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+fn gain(prediction: &Prediction) -> f64 {
+    prediction
+        .trials
+        .cases
+        .last()
+        .and_then(|case| case.gain)
+        .map_or(f64::NAN, |gain| gain.mean)
+}
+
+/// Every control has its verdict; says which have not.
+fn hold(controls: &[Control], least: usize, is_right: impl Fn(&Control, &Prediction) -> bool) {
+    assert!(controls.len() >= least, "{} controls", controls.len());
+    let mut wrong = String::new();
+    for control in controls {
+        let prediction = control.predict();
+        if !is_right(control, &prediction) {
+            let decision = prediction.decision.as_ref();
+            let call = decision.map(|decision| (decision.call, decision.as_assumed));
+            let turns = decision.map(|decision| decision.turns(&prediction.sensitivity));
+            wrong += &format!(
+                "{}: gain {}, {call:?}, {turns:?}\n",
+                control.name(),
+                gain(&prediction)
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn is_not_worth_it(_: &Control, prediction: &Prediction) -> bool {
+    let call = prediction.decision.map(|decision| decision.call);
+    (gain(prediction) - 1.0).abs() <= 0.01 && call == Some(Call::NotWorthIt)
+}
+
+/// Both offsets are on all grids, or there is no grid.
+#[test]
+fn where_nothing_can_be_gained_nothing_is_worth_it() {
+    let mut controls = Vec::new();
+    // Sector by sector on what is addressed by bytes: 4 volumes, 5 steps, reads and writes.
+    for volume in ["aws-gp3", "aws-io2", "azure-premium-v2", "gcp-pd-balanced"] {
+        for sectors in [1, 7, 63, 65, 127] {
+            for reads in [0, 100] {
+                controls.push(Control::new(
+                    ours(volume),
+                    8 * KIB,
+                    reads,
+                    [sectors * 512, MIB],
+                ));
+            }
+        }
+    }
+    // Aligned on all grids.
+    for (level, members) in [("raid0", 8), ("raid10", 8), ("raid5", 5), ("raid6", 6)] {
+        for unit in [16 * KIB, 64 * KIB, 256 * KIB] {
+            for reads in [0, 100] {
+                controls.push(Control::new(
+                    striped(level, members, unit, ""),
+                    8 * KIB,
+                    reads,
+                    [MIB, 16 * MIB],
+                ));
+            }
+        }
+    }
+    hold(&controls, 60, is_not_worth_it);
+}
+
+/// A command of the cache's is a page and more, whatever the requests were that filled it in order.
+#[test]
+fn requests_in_order_behind_a_cache_gain_nothing() {
+    let mut controls = Vec::new();
+    for array in ["raid-adapter-cached", "san-lun", "msa60-p800"] {
+        for io in [2 * KIB, 4 * KIB] {
+            controls.push(Control {
+                pattern: Pattern::Sequential,
+                sensitivities: 0,
+                ..Control::new(ours(array), io, 0, [32_256, MIB])
+            });
+        }
+    }
+    hold(&controls, 6, |_, prediction| {
+        (gain(prediction) - 1.0).abs() <= 0.01
+    });
+}
+
+/// Every request is split in two, or every write reads and rewrites what it covers in part.
+#[test]
+fn where_a_gain_is_certain_it_is_fixed_now() {
+    let mut controls = Vec::new();
+    for unit in [16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB] {
+        for (level, members) in [("raid0", 4), ("raid0", 8), ("raid10", 8), ("raid5", 5)] {
+            for reads in [0, 100] {
+                for outstanding in [64, 256] {
+                    // A request of a unit that begins anywhere but on a boundary touches two.
+                    controls.push(Control {
+                        outstanding,
+                        ..Control::new(
+                            striped(level, members, unit, ""),
+                            unit,
+                            reads,
+                            [unit / 2 + 512, MIB],
+                        )
+                    });
+                }
+            }
+        }
+    }
+    hold(&controls, 60, |_, prediction| {
+        let call = prediction.decision.map(|decision| decision.call);
+        gain(prediction) > 1.5 && call == Some(Call::FixNow)
+    });
+}
+
+/// One figure is assumed with a range, and the verdict turns within it.
+#[test]
+fn the_one_assumption_that_decides_is_named() {
+    let mut controls: Vec<(Control, &str)> = Vec::new();
+    let ranged = |profile: Profile, line: &str, with: &str| {
+        let text = straddle_predict::fit::toml_of(&profile);
+        let changed: Vec<&str> = text
+            .lines()
+            .map(|l| if l.starts_with(line) { with } else { l })
+            .collect();
+        Profile::read("control", &changed.join("\n")).unwrap_or_else(|refusal| panic!("{refusal}"))
+    };
+    let members = [4, 6, 8, 12, 16];
+    for (at, members) in members.into_iter().enumerate() {
+        let reads = if at % 2 == 0 { 100 } else { 0 };
+        // Stripe units as long as requests, or 32 times as long.
+        let stripes = ranged(
+            striped("raid0", members, 64 * KIB, ""),
+            "stripe_unit",
+            r#"stripe_unit = { value = "64 KiB", assumed = "a control", range = ["64 KiB", "2 MiB"] }"#,
+        );
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(stripes, 64 * KIB, reads, [32_256, 16 * MIB])
+            },
+            "array.stripe_unit",
+        ));
+        // A controller that is no limit, or the only one.
+        let slow = "[controller]\nread = { value = \"10 us\", assumed = \"a control\", range = [\"1 us\", \"20 ms\"] }\n\
+                    write = { value = \"10 us\", source = \"a control\" }\npiece = { value = 0, source = \"a control\" }";
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(
+                    striped("raid0", members, 64 * KIB, slow),
+                    64 * KIB,
+                    100,
+                    [32_256, MIB],
+                )
+            },
+            "controller.read",
+        ));
+        let slow = "[controller]\nwrite = { value = \"10 us\", assumed = \"a control\", range = [\"1 us\", \"20 ms\"] }\n\
+                    read = { value = \"10 us\", source = \"a control\" }\npiece = { value = 0, source = \"a control\" }";
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(
+                    striped("raid0", members, 64 * KIB, slow),
+                    64 * KIB,
+                    0,
+                    [32_256, MIB],
+                )
+            },
+            "controller.write",
+        ));
+        // Latency on the way that is nothing, or all of it: at a depth at which nothing queues.
+        let far = "[port]\nlatency = { value = \"10 us\", assumed = \"a control\", range = [\"1 us\", \"900 ms\"] }";
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(
+                    striped("raid0", members, 64 * KIB, far),
+                    64 * KIB,
+                    reads,
+                    [32_256, MIB],
+                )
+            },
+            "port.latency",
+        ));
+        // Disks that are the limit, or a port that is.
+        let port = "[port]\nbandwidth = { value = \"1 GB/s\", assumed = \"a control\", range = [\"10 MB/s\", \"1 GB/s\"] }";
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(
+                    striped("raid0", members, 64 * KIB, port),
+                    64 * KIB,
+                    reads,
+                    [32_256, MIB],
+                )
+            },
+            "port.bandwidth",
+        ));
+        // As many as are let in, or one at a time.
+        let depth = "[port]\ndepth = { value = 256, assumed = \"a control\", range = [1, 256] }";
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(
+                    striped("raid0", members, 64 * KIB, depth),
+                    64 * KIB,
+                    reads,
+                    [32_256, MIB],
+                )
+            },
+            "port.depth",
+        ));
+        // Disks that take 5 ms, or next to nothing beside a controller of 1 ms.
+        let controller = "[controller]\nread = { value = \"1 ms\", source = \"a control\" }\n\
+                          write = { value = \"1 ms\", source = \"a control\" }\npiece = { value = 0, source = \"a control\" }";
+        let service = ranged(
+            striped("raid0", members, 64 * KIB, controller),
+            "service",
+            r#"service = { value = "50 ms", assumed = "a control", range = ["0.01 ms", "50 ms"] }"#,
+        );
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(service, 64 * KIB, reads, [32_256, MIB])
+            },
+            "server.service",
+        ));
+        // A level with stripes, or copies without.
+        let level = ranged(
+            striped("raid0", members, 64 * KIB, ""),
+            "level",
+            r#"level = { value = "raid0", assumed = "a control", range = ["raid0", "raid1"] }"#,
+        );
+        controls.push((
+            Control {
+                outstanding: 256,
+                ..Control::new(level, 64 * KIB, reads, [32_256, MIB])
+            },
+            "array.level",
+        ));
+    }
+    let paths: Vec<&str> = controls.iter().map(|(_, path)| *path).collect();
+    let controls: Vec<Control> = controls.into_iter().map(|(control, _)| control).collect();
+    let next = std::cell::Cell::new(0);
+    hold(&controls, 40, |_, prediction| {
+        let path = paths[next.replace(next.get() + 1)];
+        let Some(decision) = prediction.decision else {
+            return false;
+        };
+        let turns = decision.turns(&prediction.sensitivity);
+        let named: Vec<&str> = turns
+            .iter()
+            .flat_map(|turn| &turn.values)
+            .map(|(path, _)| path.as_str())
+            .collect();
+        decision.call == Call::ItDepends && named == [path]
+    });
+}
