@@ -70,7 +70,7 @@ impl Look<'_> {
         let [(baseline, first), (other, second)] =
             [changed(&self.pair[0])?, changed(&self.pair[1])?];
         let drawn = f64::max(first, second);
-        let start = |fill: f64| Start { fill, drawn };
+        let start = |fill: f64| Start::at(fill, drawn);
         Ok(Prepared([(baseline, start(first)), (other, start(second))]))
     }
 
