@@ -96,8 +96,8 @@ fn setting(profile: &str, level: usize, cache: usize, access: usize) -> Setting 
     let at = |offset| Scenario {
         profile: of.clone(),
         workload: workload.clone(),
-        script: None,
         arrivals: Arrivals::Even,
+        script: None,
         offset: Bytes::new(offset),
         span: Some(span),
     };
@@ -229,7 +229,7 @@ fn judge(found: &[Found], requests: u64) {
     for f in found {
         assert!(f.unlevel.is_empty(), "{}: {:?}", f.name, f.unlevel);
         assert!(
-            f.half() <= 5.0 || f.says_why,
+            f.half() <= 5.0 || f.says_why || f.is_most,
             "wide without a word: {}",
             f.name
         );
@@ -238,9 +238,15 @@ fn judge(found: &[Found], requests: u64) {
 
 #[test]
 fn gains_do_not_depend_on_how_long_is_simulated() {
-    let is_all = std::env::var_os("STRADDLE_SOAK").is_some();
+    // 1 as the long forms of other tests have it, or how many requests the shortest runs count.
+    let soak = std::env::var("STRADDLE_SOAK").ok();
+    let is_all = soak.is_some();
+    let asked = soak.and_then(|soak| soak.parse::<u64>().ok());
     let (settings, requests) = match is_all {
-        true => (all(), Effort::default().requests / 4),
+        true => {
+            let asked = asked.filter(|requests| *requests > 1);
+            (all(), asked.unwrap_or(Effort::default().requests / 4))
+        }
         // Those of arrays with caches, and every 41st of the rest.
         false => {
             let own = ["msa60-p800", "perc5e-raid10", "raid10-600gb"];

@@ -30,6 +30,7 @@ fn run(profile: &Profile, io: u64, reads: u8, outstanding: u32, offset: u64) -> 
             rate: None,
         },
         arrivals: Arrivals::Even,
+        script: None,
         offset: Bytes::new(offset),
         span: None,
     };

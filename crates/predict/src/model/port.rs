@@ -23,7 +23,7 @@ const LATENCY: Key = Key::time(
     0.0,
     1.0,
     "Time that a command and its answer are on their way besides, driver, adapter and fabric included: on average, as it \
-     varies evenly between half of it and half as much again. It occupies nothing.",
+     varies evenly by a quarter either way. It occupies nothing.",
 )
 .or(0.0, "small beside the service behind it");
 const BANDWIDTH: Key = Key::rate("bandwidth", 1e5, 1e13, "Data rate of one port.").optional();
@@ -94,7 +94,7 @@ impl Port {
             self.occupy(now, command, len);
             return;
         }
-        let latency = self.latency * (0.5 + even(&mut self.random));
+        let latency = self.latency * (1.0 + (even(&mut self.random) - 0.5) / 2.0);
         let at = now + Time::seconds(latency);
         let behind = self.coming.iter().rposition(|(other, ..)| *other <= at);
         let place = behind.map_or(0, |behind| behind + 1);

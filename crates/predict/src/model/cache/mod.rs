@@ -44,6 +44,8 @@ pub(crate) static MODEL: Model = Model {
 const MADE: usize = 1 << 15;
 /// ... which is where they are at most this part of what requests are spread over.
 const SMALL: u64 = 100;
+/// Streams of writes that are gathered: pages say of themselves what is dirty, so that a cache need not tell streams apart for it.
+const GATHERED: usize = 256;
 /// A stream's piece is at most this part of what may be dirty.
 const PIECES: u64 = 16;
 
@@ -155,7 +157,7 @@ impl Cache {
             fills_pages: section.word(&PARTIAL) == "backfill",
             keeps: section.word(&READ) == "on",
             gather: Gather::new(
-                count(&STREAMS),
+                GATHERED,
                 gathered(page, row.clamp(1, LONGEST_RUN), share(high).max(1)),
             ),
             dirtied: 0,
