@@ -212,7 +212,8 @@ fn json_at(
     let is_whole = matches!(end, End::Whole(_));
     let json_text = match end {
         End::Whole(len) => joined.get(..len)?.to_owned(),
-        End::Broken(len) => json::mended(joined.get(..len)?)?,
+        // The fault may be the first character of the next line.
+        End::Broken(len) => json::mended(joined.get(..len.min(joined.len()))?)?,
         End::Cut => json::mended(&joined)?,
     };
     let json = Json::new(&json_text, lines, &starts)?;

@@ -48,6 +48,12 @@ pub(crate) fn from_table<'t>(
         .take_while(|line| !line.is_blank())
         .position(|line| is_dashes(line.text))
         .filter(|at| *at > 0)?;
+    // Dashes are as long as names: where all stand in the line above them, what stands above that is something else.
+    let own = columns(&rest[dashes - 1..dashes], rest[dashes].text);
+    let whole = |column: &Column| column.name.chars().count() == column.to - column.from;
+    if dashes > 1 && own.iter().all(whole) {
+        return None;
+    }
     let columns = columns(&rest[..dashes], rest[dashes].text);
     if !(2..=MOST_FIELDS).contains(&columns.len()) {
         return None;
@@ -562,6 +568,16 @@ mod tests {
         let lines = text.lines();
         let (records, _) = from_table(&lines[..2], &lines[2..], |_| true).expect("a table");
         assert_eq!(records[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn prose_above_a_table_is_none_of_its_names() {
+        let text = "one of our boxes\nNumber Size\n------ ----\n     0  512\n";
+        let text = Text::new(text.as_bytes(), false);
+        let lines = text.lines();
+        assert!(from_table(&[], &lines, |_| true).is_none());
+        let (records, _) = from_table(&lines[..1], &lines[1..], |_| true).expect("a table");
+        assert_eq!(records[0].number("Number").map(|(n, _)| n), Some(0));
     }
 
     #[test]
