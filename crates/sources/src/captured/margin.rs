@@ -238,9 +238,7 @@ impl Margin {
             Margin::Ticks => with > 2 && with * 10 >= all * 9,
             // Rows of a table may be numbered too, and have a figure behind the number. What was said around a listing has none.
             // `cat -n` puts a tab behind its numbers.
-            Margin::Number => {
-                with > 3 && with * 10 >= all * 7 && (bare * 2 > with || tabs == with)
-            }
+            Margin::Number => with > 3 && with * 10 >= all * 7 && (bare * 2 > with || tabs == with),
             Margin::Stamp | Margin::Journal => with > 1 && with * 10 >= all * 9,
         }
     }

@@ -59,7 +59,12 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::LooseShaped(alone::is_names),
                 Anchor::LooseShaped(alone::is_row),
             ],
-            begins: |lines| lines.iter().take(ROWS_WITHIN).any(|line| alone::is_row(line.text)),
+            begins: |lines| {
+                lines
+                    .iter()
+                    .take(ROWS_WITHIN)
+                    .any(|line| alone::is_row(line.text))
+            },
             read: alone::read,
         },
         Reader::Text {
