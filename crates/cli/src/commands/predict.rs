@@ -28,7 +28,7 @@ use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
 use crate::{CLEAN, output};
 
 /// Longest scenario that is read.
-const LONGEST_SCENARIO: u64 = 1 << 20;
+const MAX_SCENARIO: u64 = 1 << 20;
 /// Most partitions that are predicted in one go.
 const MOST_PLACES: usize = 16;
 
@@ -248,13 +248,13 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
 }
 
 /// Longest recording that is read.
-const LONGEST_TRACE: u64 = 256 << 20;
+const MAX_TRACE: u64 = 256 << 20;
 
 /// What is asked in place of one workload: a scenario of ours, a file, or a recording.
 fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
     if let Some(path) = &asked.trace {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        return Ok(Some(Script::recorded(&name, &read(path, LONGEST_TRACE)?)?));
+        return Ok(Some(Script::recorded(&name, &read(path, MAX_TRACE)?)?));
     }
     let Some(name) = asked.scenario.as_deref() else {
         return Ok(None);
@@ -262,7 +262,7 @@ fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
     if name.ends_with(".toml") {
         return Ok(Some(Script::read(
             name,
-            &read(Path::new(name), LONGEST_SCENARIO)?,
+            &read(Path::new(name), MAX_SCENARIO)?,
         )?));
     }
     Ok(Some(scripts::load(name)?))
