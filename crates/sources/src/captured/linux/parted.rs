@@ -56,7 +56,12 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::LooseShaped(alone::is_names),
                 Anchor::LooseShaped(alone::is_row),
             ],
-            begins: |_| true,
+            begins: |lines| {
+                lines
+                    .iter()
+                    .take(3)
+                    .any(|line| alone::begins_as_row(line.text))
+            },
             read: alone::read,
         },
         Reader::Text {
