@@ -138,6 +138,29 @@ pub(super) fn machine_of_prompt(text: &str) -> Option<&str> {
     Some(&behind[..end]).filter(|name| is_name(name))
 }
 
+/// The machine that a command asks from afar: `wmic /node:db1 …`, `winrs -r:db1 …`, `Get-Disk -CimSession db1`, `psexec \\db1 …`.
+pub(super) fn asked<'t>(command: &Command<'t>) -> Option<&'t str> {
+    let mut words = command.words.iter().copied();
+    let program = command.program();
+    while let Some(word) = words.next() {
+        let lower = word.to_ascii_lowercase();
+        let behind = ["/node:", "-r:", "-remote:", "/r:"]
+            .iter()
+            .find(|sign| lower.starts_with(**sign));
+        let name = match lower.as_str() {
+            "-computername" | "-cimsession" | "-cn" | "-session" => words.next()?,
+            _ if program.starts_with("psexec") && lower.starts_with("\\\\") => &word[2..],
+            _ => match behind {
+                Some(sign) => &word[sign.len()..],
+                None => continue,
+            },
+        };
+        let name = name.trim_matches(['"', '\'']);
+        return is_name(name).then_some(name);
+    }
+    None
+}
+
 /// Most characters of a title.
 const LONGEST_TITLE: usize = 100;
 
@@ -285,6 +308,24 @@ mod tests {
         }
         for line in ["a # b", "[root@esx 1:~] x", "no prompt"] {
             assert_eq!(typed(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_name_the_machines_that_they_ask() {
+        let of = |text: &'static str| {
+            let line = Line { number: 1, text };
+            asked(&command(&line, text))
+        };
+        for (text, name) in [
+            ("wmic /node:WEB1 partition get Name", Some("WEB1")),
+            ("winrs -r:SQL2 wmic partition", Some("SQL2")),
+            ("Get-Partition -CimSession db1 -DiskNumber 2", Some("db1")),
+            ("psexec.exe \\\\db9 wmic partition", Some("db9")),
+            ("wmic /node:@list.txt partition", None),
+            ("diskpar -i 0", None),
+        ] {
+            assert_eq!(of(text), name, "{text}");
         }
     }
 

@@ -32,10 +32,11 @@ const ALL: [Margin; 6] = [
 const SAMPLE: usize = 64;
 const DEEPEST: usize = 4;
 
-/// Takes margins off all lines, when most of the first ones have them.
+/// Takes margins off all lines, when most of the first ones have them, and times off pieces of logs between other lines.
 pub(super) fn taken_off(lines: &mut [&str]) {
     for _ in 0..DEEPEST {
         let Some(margin) = ALL.into_iter().find(|margin| margin.is_of(lines)) else {
+            pieces_taken_off(lines);
             return;
         };
         let mut number = None;
@@ -46,6 +47,64 @@ pub(super) fn taken_off(lines: &mut [&str]) {
             stream(lines);
             unit(lines);
         }
+    }
+}
+
+/// Fewest lines of a piece of a log.
+const FEWEST_LOGGED: usize = 3;
+
+/// Takes times off runs of lines that have them. No tool begins its lines so.
+fn pieces_taken_off(lines: &mut [&str]) {
+    for margin in [Margin::Stamp, Margin::Journal] {
+        let off = |line: &&str| margin.off(line, &mut None).is_some();
+        let mut at = 0;
+        while at < lines.len() {
+            let run = lines[at..].iter().take_while(|line| off(line)).count();
+            if run >= FEWEST_LOGGED {
+                let piece = &mut lines[at..at + run];
+                for line in piece.iter_mut() {
+                    *line = margin.off(line, &mut None).unwrap_or(line);
+                }
+                if margin == Margin::Stamp {
+                    unit(piece);
+                }
+            }
+            at += run.max(1);
+        }
+    }
+}
+
+/// How far Markdown indents what is shown as it is, and the fewest lines of it.
+const INDENT: usize = 4;
+const FEWEST_INDENTED: usize = 3;
+
+/// Takes the indentation off a text that has it in all lines, and off blocks that stand apart, as Markdown shows them.
+pub(super) fn indents_taken_off(lines: &mut [&str]) {
+    let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let tabbed = lines
+        .iter()
+        .filter(|line| !is_blank(line))
+        .all(|line| line.starts_with('\t'));
+    if tabbed {
+        for line in lines.iter_mut() {
+            *line = line.strip_prefix('\t').unwrap_or(line);
+        }
+    }
+    let mut at = 0;
+    while at < lines.len() {
+        let inside = |line: &&str| is_blank(line) || depth(line) >= INDENT;
+        let len = lines[at..].iter().take_while(|line| inside(line)).count();
+        let apart = at == 0 || is_blank(&lines[at - 1]) || len > 0 && is_blank(&lines[at]);
+        let block = &mut lines[at..at + len];
+        let filled = || block.iter().filter(|line| !is_blank(line));
+        let least = filled().map(|line| depth(line)).min();
+        if apart && least == Some(INDENT) && filled().count() >= FEWEST_INDENTED {
+            for line in block.iter_mut() {
+                *line = line.get(INDENT..).unwrap_or_default();
+            }
+        }
+        at += len.max(1);
     }
 }
 
@@ -128,7 +187,7 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     // The figures of a list that was filtered stand behind one name too, but nothing else does.
     let speaks = filled().any(|line| {
         let rest = parts(line).map_or("", |(_, rest)| rest);
-        rest.split_whitespace().nth(1).is_some()
+        rest.contains([',', ';']) || rest.split_whitespace().nth(1).is_some()
     });
     if with < FEWEST || with * 10 < all * 9 || !often || !speaks {
         return None;
@@ -155,6 +214,7 @@ impl Margin {
     fn is_of(self, lines: &[&str]) -> bool {
         let mut number = None;
         let (mut all, mut with, mut closed, mut bare) = (0_usize, 0_usize, 0_usize, 0_usize);
+        let mut tabs = 0_usize;
         for line in lines
             .iter()
             .filter(|line| !line.trim().is_empty())
@@ -164,6 +224,10 @@ impl Margin {
             if let Some(rest) = self.off(line, &mut number) {
                 with += 1;
                 closed += usize::from(rest.trim_end().ends_with(['|', '│']));
+                let text = line.trim_start();
+                let digits =
+                    text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                tabs += usize::from(text[digits..].starts_with('\t'));
                 bare += usize::from(!rest.trim_start().starts_with(|c: char| c.is_ascii_digit()));
             }
         }
@@ -173,7 +237,8 @@ impl Margin {
             Margin::Bar => with > 2 && with * 10 >= all * 9 && closed * 2 < with,
             Margin::Ticks => with > 2 && with * 10 >= all * 9,
             // Rows of a table may be numbered too, and have a figure behind the number. What was said around a listing has none.
-            Margin::Number => with > 3 && with * 10 >= all * 7 && bare * 2 > with,
+            // `cat -n` puts a tab behind its numbers.
+            Margin::Number => with > 3 && with * 10 >= all * 7 && (bare * 2 > with || tabs == with),
             Margin::Stamp | Margin::Journal => with > 1 && with * 10 >= all * 9,
         }
     }
@@ -382,6 +447,48 @@ mod tests {
             let text = with(margin);
             assert_eq!(off(&text), bare, "{text}");
         }
+    }
+
+    #[test]
+    fn pieces_of_logs_lose_their_times() {
+        let text = "see:\n07:08:01 a b\n07:08:02 c\n07:08:02\nwhy?\nsome\nmore\nwords\n07:08:09 no";
+        let bare = [
+            "see:",
+            "a b",
+            "c",
+            "",
+            "why?",
+            "some",
+            "more",
+            "words",
+            "07:08:09 no",
+        ];
+        assert_eq!(off(text), bare);
+    }
+
+    #[test]
+    fn blocks_lose_their_indentation() {
+        let of = |text: &'static str| {
+            let mut lines: Vec<&str> = text.split('\n').collect();
+            indents_taken_off(&mut lines);
+            lines.join("\n")
+        };
+        assert_eq!(
+            of("see:\n\n    a\n      b\n\n    c\nend"),
+            "see:\n\na\n  b\n\nc\nend"
+        );
+        assert_eq!(of("\ta\n\n\tb"), "a\n\nb");
+        for text in [
+            "x\n    a\n    b\n    c",
+            "\n   a\n   b\n   c",
+            "a : b\n     c\n     d\n     e",
+        ] {
+            assert_eq!(of(text), text);
+        }
+        assert_eq!(
+            off("1\t5 6\n2\t7 8\n3\t9 1\n4\t2 3"),
+            ["5 6", "7 8", "9 1", "2 3"]
+        );
     }
 
     #[test]

@@ -231,7 +231,9 @@ fn tags(text: &str) -> String {
             }
             // `wmic` keeps empty cells open with a dot that nobody sees.
             "span" if tag.contains("height:1px") => {
-                let close = rest.find("</span>").filter(|at| *at < LONGEST_TAG);
+                let near = rest.as_bytes();
+                let near = &near[..near.len().min(LONGEST_TAG)];
+                let close = near.windows(7).position(|part| part == b"</span>");
                 rest = close.map_or(rest, |at| &rest[at..]);
             }
             _ => {}

@@ -3,7 +3,7 @@
 use straddle_stack::OddityKind;
 
 use super::beginnings::Beginnings;
-use super::heading::{Heading, heading, machine_of_prompt};
+use super::heading::{Heading, asked, heading, machine_of_prompt};
 use super::json::{self, End, Json};
 use super::records::{self, MOST_RECORDS, Record};
 use super::text::Line;
@@ -48,6 +48,7 @@ fn read_inside(
     };
     let mut at = 0;
     let mut nameless: Option<Line<'_>> = None;
+    let mut orphan: Option<Line<'_>> = None;
     while at < lines.len() {
         let rest = &lines[at..];
         let line = rest[0];
@@ -59,7 +60,8 @@ fn read_inside(
             match heading {
                 Heading::Command(command) => {
                     unread.tell(notes);
-                    if let Some(machine) = machine_of_prompt(line.text) {
+                    if let Some(machine) = asked(&command).or_else(|| machine_of_prompt(line.text))
+                    {
                         notes.speaks(machine);
                     }
                     unread.command = prints(&command).then_some(command.line);
@@ -86,6 +88,11 @@ fn read_inside(
         if taken.is_none() && records::lacks_names(above, &line) {
             nameless = nameless.or(Some(line));
         }
+        if found.outputs == outputs {
+            let lines = &rest[..taken.unwrap_or(1).clamp(1, rest.len())];
+            let stripe = |line: &Line<'_>| records::stripe_in(line.text).is_some();
+            orphan = orphan.or_else(|| lines.iter().copied().find(stripe));
+        }
         at += taken.unwrap_or(1).max(1);
         if found.outputs > outputs {
             unread = Unread::default();
@@ -98,6 +105,11 @@ fn read_inside(
         let detail =
             "the names of the columns of a table are missing or cut; its rows were not read";
         notes.remark(OddityKind::Truncated, detail, &line);
+    }
+    if let (Some(line), false) = (orphan, found.seen.is_empty()) {
+        let detail = "a stripe unit without its volume: what else the controller's tool printed was left out, so it is not used; \
+                      --stripe-unit states it";
+        notes.remark(OddityKind::Missing, detail, &line);
     }
     found.seen
 }
@@ -200,7 +212,8 @@ fn json_at(
     let is_whole = matches!(end, End::Whole(_));
     let json_text = match end {
         End::Whole(len) => joined.get(..len)?.to_owned(),
-        End::Broken(len) => json::mended(joined.get(..len)?)?,
+        // The fault may be the first character of the next line.
+        End::Broken(len) => json::mended(joined.get(..len.min(joined.len()))?)?,
         End::Cut => json::mended(&joined)?,
     };
     let json = Json::new(&json_text, lines, &starts)?;
@@ -361,7 +374,9 @@ fn records_at(
             notes.remark(OddityKind::Missing, detail, &field.line);
         }
         // What looks like a value that goes on may be the beginning of an output that is indented.
-        let begins = |at: &usize| found.beginnings.at(&rest[*at..], None).is_some();
+        let begins = |at: &usize| {
+            heading(&rest[*at]).is_some() || found.beginnings.at(&rest[*at..], None).is_some()
+        };
         return Some((1..taken).find(begins).unwrap_or(taken));
     };
     let (mut records, mut taken) = (vec![record], taken);

@@ -100,6 +100,29 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Without what terminals obey, and with plain blanks for special ones.
+fn bare(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(['\x1b', '\u{a0}', '\u{202f}']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' if chars.next_if_eq(&'[').is_some() => {
+                while chars
+                    .next_if(|c| !c.is_ascii_alphabetic() && *c != '\n')
+                    .is_some()
+                {}
+                chars.next_if(char::is_ascii_alphabetic);
+            }
+            '\u{a0}' | '\u{202f}' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// The lines that stand above what each of several hosts says.
 struct Titles<'t>(Vec<(&'t str, String)>);
 
@@ -141,11 +164,13 @@ impl<'t> Titles<'t> {
 impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
-        let decoded = markup::redecoded(markup::plain(decode(bytes)), CP1252, CP437);
+        let decoded = bare(decode(bytes));
+        let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
         margin::taken_off(&mut lines);
         margin::items_taken_off(&mut lines);
+        margin::indents_taken_off(&mut lines);
         let hosts = margin::hosts(&lines);
         let mut numbers: Vec<usize> = (1..=lines.len()).collect();
         let titles;

@@ -93,6 +93,21 @@ pub(crate) fn start_of<'r, 't>(record: &'r Record<'t>) -> Option<&'r Field<'t>> 
         .find_map(|key| record.filled(key))
 }
 
+/// What a line says of a stripe unit, whatever it is the line of.
+pub(crate) fn stripe_in(text: &str) -> Option<&str> {
+    const KEYS: [&str; 5] = [
+        "strip size",
+        "stripe size",
+        "stripe-unit size",
+        "stripe element size",
+        "stripesize",
+    ];
+    let (key, value) = text.split_once([':', '='])?;
+    let (key, value) = (key.trim(), value.trim());
+    let known = key.len() < 24 && KEYS.iter().any(|known| key.eq_ignore_ascii_case(known));
+    (known && value.starts_with(|c: char| c.is_ascii_digit()) && value.len() < 16).then_some(value)
+}
+
 /// The machine that an object is of, where it says so.
 pub(crate) fn machine_of<'r>(record: &'r Record<'_>) -> Option<&'r str> {
     let keys = ["PSComputerName", "SystemName", "ComputerName", "Server"];

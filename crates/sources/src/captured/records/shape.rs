@@ -174,6 +174,27 @@ pub(super) fn is_misplaced(name: &str, cell: &str) -> bool {
     matches!(shape, Shape::Number | Shape::Size) && !words.is_empty() && !shape.fits(&words)
 }
 
+/// True for a column of numbers.
+pub(super) fn is_of_numbers(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let begins = ["startingoffset", "offset"]
+        .iter()
+        .any(|known| lower.starts_with(known));
+    begins || Shape::of(name) == Shape::Number
+}
+
+/// True for a line that has words where the first column has numbers, and no figures elsewhere.
+pub(super) fn is_prose(name: &str, cell: &str, text: &str) -> bool {
+    let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
+    Shape::of(name) == Shape::Number
+        && cell.starts_with(char::is_alphabetic)
+        && text
+            .split_whitespace()
+            .filter(|word| is_number(word))
+            .count()
+            < 2
+}
+
 /// A row of these columns, its cells known by what they look like.
 pub(crate) fn by_shape<'t>(names: &[&'t str], line: &Line<'t>) -> Option<Record<'t>> {
     let fields = names.iter().zip(cells(names, line.text)?);

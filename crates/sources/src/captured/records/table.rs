@@ -48,6 +48,12 @@ pub(crate) fn from_table<'t>(
         .take_while(|line| !line.is_blank())
         .position(|line| is_dashes(line.text))
         .filter(|at| *at > 0)?;
+    // Dashes are as long as names: where all stand in the line above them, what stands above that is something else.
+    let own = columns(&rest[dashes - 1..dashes], rest[dashes].text);
+    let whole = |column: &Column| column.name.chars().count() == column.to - column.from;
+    if dashes > 1 && own.iter().all(whole) {
+        return None;
+    }
     let columns = columns(&rest[..dashes], rest[dashes].text);
     if !(2..=MOST_FIELDS).contains(&columns.len()) {
         return None;
@@ -80,8 +86,16 @@ pub(crate) fn from_table<'t>(
     let mut taken = skip + dashes + 1;
     let body = || rest[dashes + 1..].iter().take_while(|l| !l.is_blank());
     let places = Places::of(&columns, body().map(|line| line.text));
+    let mut last: Option<&str> = None;
     for line in body() {
         let cells = places.cells(&columns, line.text);
+        // People write below what they show.
+        if super::shape::is_prose(&columns[0].name, &cells[0], line.text)
+            || last.is_some_and(|last| are_words(&columns, last, line.text))
+        {
+            break;
+        }
+        last = Some(line.text);
         taken += 1;
         let full = records.len() >= MOST_RECORDS;
         match records.last_mut() {
@@ -367,6 +381,17 @@ fn between(columns: &[Column], words: &[Word<'_>], index: usize, last: usize) ->
     }
 }
 
+/// True for a line without any figure below a row of figures that it does not begin as.
+fn are_words(columns: &[Column], last: &str, text: &str) -> bool {
+    let first = |text: &str| text.split_whitespace().next().map(str::to_owned);
+    !text.starts_with(' ')
+        && !text.bytes().any(|b| b.is_ascii_digit())
+        && last.bytes().any(|b| b.is_ascii_digit())
+        && first(text) != first(last)
+        && columns.iter().any(|c| super::shape::is_of_numbers(&c.name))
+        && text.split_whitespace().nth(2).is_some()
+}
+
 pub(super) fn is_unit(text: &str) -> bool {
     matches!(
         text,
@@ -543,6 +568,26 @@ mod tests {
         let lines = text.lines();
         let (records, _) = from_table(&lines[..2], &lines[2..], |_| true).expect("a table");
         assert_eq!(records[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn prose_above_a_table_is_none_of_its_names() {
+        let text = "one of our boxes\nNumber Size\n------ ----\n     0  512\n";
+        let text = Text::new(text.as_bytes(), false);
+        let lines = text.lines();
+        assert!(from_table(&[], &lines, |_| true).is_none());
+        let (records, _) = from_table(&lines[..1], &lines[1..], |_| true).expect("a table");
+        assert_eq!(records[0].number("Number").map(|(n, _)| n), Some(0));
+    }
+
+    #[test]
+    fn prose_below_a_table_is_no_row() {
+        let text = "Number  Size\n------  ----\n     0   512\nso all is at 1 MiB?\n";
+        let (first, taken) = rows(text);
+        assert_eq!((first.len(), taken), (1, 3));
+        let text = "Name     StartingOffset\n----     --------------\nDisk #0            512\nAny idea why?\n";
+        let (second, taken) = rows(text);
+        assert_eq!((second.len(), taken), (1, 3));
     }
 
     #[test]

@@ -407,8 +407,12 @@ fn distance(offset: u64, physical: Unit) -> Bytes {
 /// 512 of `Not Aligned (0x200)`.
 fn offset_in(field: &Field<'_>) -> Option<u64> {
     let (_, rest) = field.value.split_once('(')?;
-    number::whole(rest.split(')').next()?)
+    let offset = number::whole(rest.split(')').next()?)?;
+    (offset != UNKNOWN).then_some(offset)
 }
+
+/// What Windows says where it does not know (`SSINFO_OFFSET_UNKNOWN`).
+const UNKNOWN: u64 = 0xffff_ffff;
 
 #[cfg(test)]
 mod tests {

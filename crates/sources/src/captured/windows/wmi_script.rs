@@ -78,15 +78,28 @@ enum Labelled {
 
 /// `Partition Starting Offset  32,256 bytes`, `Size: 73394625024`, `Größe  72,73 GB (78.089.840.640 Bytes)`, `Size = "1";`.
 fn labelled(line: &Line<'_>) -> Option<(Labelled, u64)> {
-    const START: [&str; 6] = [
+    const START: [&str; 8] = [
         "offset",
         "décalage",
         "desplazamiento",
+        "deslocamento",
+        "przesunięci",
         "смещени",
         "オフセット",
         "偏移",
     ];
-    const SIZE: [&str; 6] = ["size", "größe", "taille", "tamaño", "размер", "サイズ"];
+    const SIZE: [&str; 10] = [
+        "size",
+        "größe",
+        "taille",
+        "tamaño",
+        "tamanho",
+        "dimension",
+        "rozmiar",
+        "размер",
+        "サイズ",
+        "大小",
+    ];
     let text = line.text.trim();
     let at = text.find(|c: char| c.is_ascii_digit())?;
     let label = text[..at].to_lowercase();

@@ -91,6 +91,15 @@ fn head(text: &str) -> Option<&str> {
     (named && (rest.is_empty() || rest.starts_with(' '))).then_some(words)
 }
 
+/// True for what people write below a table about one of its rows: rows end with figures, and their types have few words.
+fn is_sentence(text: &str) -> bool {
+    let text = text.trim();
+    text.ends_with(['.', '!', '?', ':']) || text.split_whitespace().nth(MOST_WORDS).is_some()
+}
+
+/// Most words of a row that was cut before its figures.
+const MOST_WORDS: usize = 6;
+
 /// Words for a volume, in the languages of Windows.
 const VOLUME: [&str; 10] = [
     "volum",
@@ -198,6 +207,7 @@ fn read_rows<'t>(
         } else if kind != Kind::Volumes
             && !is_missing_disk(line.text)
             && head(line.text).is_some_and(|its| words.is_none_or(|words| words == its))
+            && !is_sentence(line.text)
         {
             let detail = "the row ends before its figures";
             notes.remark(OddityKind::Truncated, detail, line);
