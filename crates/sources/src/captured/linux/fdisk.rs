@@ -185,12 +185,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
     }
     let mut lines = &section.lines[skip..];
-    // The line above is a row.
-    let mut touches = false;
+    // How many rows stood above the last line that is none.
+    let mut above = 0;
     while let Some(line) = lines.first() {
         let found = table::row(lines, table.path, table.limits.columns.as_deref());
         let Some((row, taken)) = found else {
-            touches = false;
+            above = table.rows.len();
             lone(line, &table, notes);
             // The first line of the next disk is lost: what it says is about that one.
             let next_disk = !table.rows.is_empty()
@@ -200,6 +200,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
                     .is_some_and(|(_, right)| units(right).is_some());
             if next_disk {
                 note(std::mem::replace(&mut table, Table::new(None)), notes);
+                above = 0;
             }
             table.heading |= line.text.starts_with('#');
             if table.heading {
@@ -217,19 +218,24 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             };
             if table.path.is_some() {
                 note(std::mem::replace(&mut table, Table::new(None)), notes);
+                above = 0;
             }
             table.path = Some(disk);
         }
         // The same again, with nothing between: another machine's, or one from another time.
-        if touches && table.rows.iter().any(|other| other.node == row.node) {
+        let beside = table.rows.iter().skip(above).take(MOST_BESIDE);
+        if beside.clone().any(|other| other.node == row.node) {
             note(std::mem::replace(&mut table, Table::new(None)), notes);
             table.path = disk_of(row.node);
+            above = 0;
         }
-        touches = true;
         table.rows.push(row);
     }
     note(table, notes);
 }
+
+/// Most rows of one table that a row is compared with.
+const MOST_BESIDE: usize = 16;
 
 /// A line that ends in the middle of a row, or a row whose name is lost.
 fn lone(line: &Line<'_>, table: &Table<'_>, notes: &mut Notes<'_>) {

@@ -27,9 +27,6 @@ use crate::inventory::{Name, Space, Thing};
 use figures::{behind, figure, whole_sectors};
 use table::{row, rows};
 
-/// Names of columns may be of any table; parted's have a row of its own so few lines below.
-const ROWS_WITHIN: usize = 4;
-
 pub(crate) static TOOL: Tool = Tool {
     name: "parted",
     platform: "linux",
@@ -62,8 +59,8 @@ pub(crate) static TOOL: Tool = Tool {
             begins: |lines| {
                 lines
                     .iter()
-                    .take(ROWS_WITHIN)
-                    .any(|line| alone::is_row(line.text))
+                    .take(3)
+                    .any(|line| alone::begins_as_row(line.text))
             },
             read: alone::read,
         },

@@ -27,7 +27,9 @@ pub(super) fn joined(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
         }
         for file in files {
             let is_value = |(_, line): &Numbered<'_>| {
-                !is_typed(line) && heading(line).is_none() && line.len() < LONGEST
+                // Some show the name all the same.
+                let named = line.trim_start().starts_with("/sys/");
+                !is_typed(line) && heading(line).is_none() && !named && line.len() < LONGEST
             };
             let Some((number, value)) = lines.next_if(is_value) else {
                 break;
@@ -135,6 +137,7 @@ mod tests {
             "$ cat /sys/block/*/size\n9",
             "$ grep . /sys/block/a/size /sys/block/b/size\n/sys/block/a/size:9",
             "$ cat /sys/block/sda/size",
+            "# grep . /sys/block/sda/size\n/sys/block/sda/size:9",
             "$ cat /sys/block/sda/size\n$ cat /sys/block/sda/size",
         ] {
             let before = numbered(text);

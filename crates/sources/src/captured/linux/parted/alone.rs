@@ -24,6 +24,16 @@ pub(super) fn is_row(text: &str) -> bool {
         && words.by_ref().take(3).filter(|word| has_unit(word)).count() == 3
 }
 
+/// What is left of such a row, from its left: a number and a figure with its unit.
+pub(super) fn begins_as_row(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let number = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
+    let figure = words.next().is_some_and(|word| {
+        word.ends_with(['s', 'B']) && word.starts_with(|c: char| c.is_ascii_digit())
+    });
+    number && figure
+}
+
 /// The names of the columns, in any language: five or more, and no figures.
 pub(super) fn is_names(text: &str) -> bool {
     let numbers = ["Num", "Núm", "Ном", "番号", "编号", "編號", "Nr", "Št"];
