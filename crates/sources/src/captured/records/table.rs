@@ -85,18 +85,24 @@ pub(crate) fn from_table<'t>(
     let mut records: Vec<Record<'t>> = Vec::new();
     let mut taken = skip + dashes + 1;
     let body = || rest[dashes + 1..].iter().take_while(|l| !l.is_blank());
-    let places = Places::of(&columns, body().map(|line| line.text));
+    // What people write below rows says nothing of where columns are.
+    let has_figures = |text: &&str| text.split_whitespace().any(is_digits);
+    let rows = body().map(|line| line.text);
+    let places = match rows.clone().any(|text| has_figures(&text)) {
+        true => Places::of(&columns, rows.filter(has_figures)),
+        false => Places::of(&columns, rows),
+    };
     let mut last: Option<&str> = None;
     for line in body() {
         let cells = places.cells(&columns, line.text);
-        // People write below what they show.
+        taken += 1;
+        // People write below what they show, and between it.
         if super::shape::is_prose(&columns[0].name, &cells[0], line.text)
             || last.is_some_and(|last| are_words(&columns, last, line.text))
         {
-            break;
+            continue;
         }
         last = Some(line.text);
-        taken += 1;
         let full = records.len() >= MOST_RECORDS;
         match records.last_mut() {
             _ if full => {}
@@ -581,13 +587,25 @@ mod tests {
     }
 
     #[test]
+    fn prose_below_shifted_rows_does_not_shift_them() {
+        let text = "DiskNumber Number  Offset      Size\n---------- ------  ------      ----\n2          1   17408  104857600\n\
+                    3          1  1048576  100020309\nany idea why?\n";
+        let shifted = text.replace(
+            "2          1   17408  104857600",
+            "2               1   17408  104857600",
+        );
+        let (rows, _) = rows(&shifted);
+        assert_eq!(rows[0][2].1, "17408");
+    }
+
+    #[test]
     fn prose_below_a_table_is_no_row() {
         let text = "Number  Size\n------  ----\n     0   512\nso all is at 1 MiB?\n";
         let (first, taken) = rows(text);
-        assert_eq!((first.len(), taken), (1, 3));
+        assert_eq!((first.len(), taken), (1, 4));
         let text = "Name     StartingOffset\n----     --------------\nDisk #0            512\nAny idea why?\n";
         let (second, taken) = rows(text);
-        assert_eq!((second.len(), taken), (1, 3));
+        assert_eq!((second.len(), taken), (1, 4));
     }
 
     #[test]
