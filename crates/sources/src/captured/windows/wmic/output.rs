@@ -173,11 +173,14 @@ fn rows<'t>(
             return index;
         }
         let record = row(line, columns);
-        // What follows after a blank line is a row only if it looks like one, and what begins as no row above it does is none.
+        // What follows after a blank line is a row only if it looks like one, and what begins as none does and has no figure is none.
         let has_number = || line.text.split_whitespace().any(is_number);
         let other = || last.is_some_and(|last| first_word(last) != first_word(line));
-        if (after_blank || other()) && (is_shifted(&record) || !has_number()) {
+        if after_blank && (is_shifted(&record) || !has_number()) {
             return index;
+        }
+        if other() && !has_number() {
+            continue;
         }
         found.push(record);
         last = Some(line);
