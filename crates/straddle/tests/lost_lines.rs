@@ -16,8 +16,10 @@ use straddle::stack::{Key, Source, Stack};
 /// Longest capture that is gone through, in lines.
 const LONGEST: usize = 200;
 
-/// What a text comes to.
-struct Said {
+/// What a text comes to, machine by machine.
+struct Said(Vec<Machine>);
+
+struct Machine {
     stack: Stack,
     findings: Vec<Finding>,
     /// No start was checked, which the program says by itself.
@@ -26,8 +28,8 @@ struct Said {
 
 impl Said {
     fn of(name: &str, text: &[u8]) -> Option<Said> {
-        let capture = captured::read(name, text, false, 0);
-        if capture.tools.is_empty() {
+        let captures = captured::machines(name, text, false, 0);
+        if captures.iter().all(|capture| capture.tools.is_empty()) {
             return None;
         }
         let options = Options::default();
@@ -35,27 +37,34 @@ impl Said {
             io: options.io.clone(),
             ..Settings::default()
         };
-        let stack = captured::stack(vec![capture], &settings);
-        let context = Context::new(&stack, &options);
-        let findings = check(&context);
-        let nothing = matches!(coverage(&context, &findings), Coverage::Nothing { .. });
-        Some(Said {
-            findings,
-            nothing,
-            stack,
-        })
+        let machine = |server: captured::Server| {
+            let stack = captured::stack(server.captures, &settings);
+            let context = Context::new(&stack, &options);
+            let findings = check(&context);
+            let nothing = matches!(coverage(&context, &findings), Coverage::Nothing { .. });
+            Machine {
+                findings,
+                nothing,
+                stack,
+            }
+        };
+        let servers = captured::of_one(captures).into_iter();
+        Some(Said(servers.map(machine).collect()))
     }
 
-    fn warnings(&self) -> impl Iterator<Item = &Finding> {
-        let findings = self.findings.iter();
-        findings.filter(|finding| finding.severity >= Severity::Warning)
+    fn warnings(&self) -> impl Iterator<Item = (&Stack, &Finding)> {
+        let findings = self.0.iter().flat_map(|machine| {
+            let findings = machine.findings.iter();
+            findings.map(|finding| (&machine.stack, finding))
+        });
+        findings.filter(|(_, finding)| finding.severity >= Severity::Warning)
     }
 
     /// Lines in which stands where something begins that a warning is about; empty when none is about a start.
     fn rows(&self) -> BTreeSet<u64> {
         let mut rows = BTreeSet::new();
-        for finding in self.warnings() {
-            let layer = self.stack.layer(finding.layer);
+        for (stack, finding) in self.warnings() {
+            let layer = stack.layer(finding.layer);
             let placed = layer.placement.as_ref().map(|fact| &fact.source);
             let shown = layer.attribute(Key::StartShown).map(|fact| &fact.source);
             for source in placed.into_iter().chain(shown) {
@@ -69,13 +78,15 @@ impl Said {
 
     fn told(&self) -> BTreeSet<(String, String)> {
         let said = |finding: &Finding| (finding.code.to_string(), finding.title.clone());
-        self.findings.iter().map(said).collect()
+        let findings = self.0.iter().flat_map(|machine| &machine.findings);
+        findings.map(said).collect()
     }
 
     /// True when less is found than in `whole`, and nothing says that something is missing.
     fn is_silent(&self, whole: &Said) -> bool {
         let new = self.told().difference(&whole.told()).next().is_some();
-        !self.nothing && !new && self.warnings().next().is_none()
+        let nothing = self.0.iter().any(|machine| machine.nothing);
+        !nothing && !new && self.warnings().next().is_none()
     }
 }
 

@@ -102,15 +102,20 @@ pub fn read_with(
 }
 
 /// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
-/// machines, those are left out of which no tool's output is recognised.
+/// machines, those are left out of which no tool's output is recognised; figures of theirs are named.
 #[must_use]
 pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture> {
     let text = Text::new(bytes, cut);
     let groups = hosts::apart(text.lines());
     let several = groups.len() > 1;
     let mut found: Vec<Capture> = Vec::new();
+    let mut unread = Vec::new();
     for (host, lines) in groups {
         let mut capture = one(TOOLS, file, &lines, number);
+        if several && capture.tools.is_empty() {
+            let line = lines.iter().find(|line| has_figures(line.text));
+            unread.extend(line.map(|line| not_recognised(file, host.as_deref(), line)));
+        }
         if several {
             capture.inventory.host = host.clone();
             capture.machine = host;
@@ -127,8 +132,30 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
     }
     if let Some(first) = found.first_mut() {
         remark(&text, first);
+        if !first.tools.is_empty() {
+            first.inventory.remarks.extend(unread);
+        }
     }
     found
+}
+
+/// True for what may be a row of a table: two whole numbers, and no time of day.
+fn has_figures(text: &str) -> bool {
+    let is_number = |word: &&str| word.trim_end_matches('+').parse::<u64>().is_ok();
+    !text.contains(':') && text.split_whitespace().filter(is_number).count() > 1
+}
+
+/// The remark about figures of a machine of which nothing was recognised.
+fn not_recognised(file: &str, host: Option<&str>, line: &text::Line<'_>) -> Oddity {
+    let host = host.unwrap_or("another machine");
+    let detail =
+        format!("what was printed on {host} was not recognised, and is not in this report");
+    let source = Source::Captured {
+        file: file.into(),
+        line: line.number,
+        text: line.text.into(),
+    };
+    Oddity::at(OddityKind::Missing, detail, source)
 }
 
 /// What the lines of one machine say.
