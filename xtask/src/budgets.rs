@@ -7,12 +7,13 @@ use crate::run::{cargo, output, run};
 
 /// Packages in Cargo.lock, ours included.
 const MOST_PACKAGES: usize = 220;
-/// The stripped release binary, in bytes: 12 MiB. It was 4 MiB before the readers of captured text, of which there are some
+/// The stripped release binary, in bytes: 13 MiB. It was 4 MiB before the readers of captured text, of which there are some
 /// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
 /// forms of results, the command lines and reports of three other tools), 8 MiB before the simulator, whose pipeline is
 /// compiled for each kind of member, with the texts of all profiles and studies, and 9 MiB before thirteen formats of arrays, volume
-/// managers and encryption with 28 rules and their pages, and the scripts of `fix`.
-const LARGEST_BINARY: u64 = 12 << 20;
+/// managers and encryption with 28 rules and their pages, and the scripts of `fix`, and 12 MiB before a dozen further readers, texts of
+/// several machines, generic profiles, described and recorded workloads, and the founding experiments as validation.
+const LARGEST_BINARY: u64 = 13 << 20;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 
