@@ -8,6 +8,7 @@ pub mod compose;
 mod count;
 pub mod decision;
 pub mod design;
+mod document;
 pub mod experiment;
 pub mod fit;
 mod kernel;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Figure, Kind, Origin, Profile, Range, Refusal, Section, Value, registry, value};
+use crate::document;
 use crate::model::{self, Model};
 
-/// Longest profile that is read, in bytes.
-const LONGEST: usize = 1 << 20;
 /// How many profiles may take sections from each other in a row.
 const DEEPEST: usize = 4;
 
@@ -27,25 +26,7 @@ impl Profile {
 }
 
 fn read(name: &str, text: &str, depth: usize) -> Result<Profile, Refusal> {
-    if text.len() > LONGEST {
-        return Err(Refusal::new(
-            "its length",
-            format!("{} bytes", text.len()),
-            format!("at most {LONGEST}"),
-        ));
-    }
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(0, |span| {
-            text.get(..span.start).unwrap_or("").lines().count().max(1)
-        });
-        let line = if line == 0 {
-            "the text".to_owned()
-        } else {
-            format!("line {line}")
-        };
-        let why = error.message().replace('\n', " ");
-        Refusal::new(line, format!("no TOML: {why}"), "KEY = VALUE")
-    })?;
+    let table = document::table(text)?;
     let mut profile = Profile {
         name: name.to_owned(),
         title: name.to_owned(),

@@ -3,12 +3,11 @@
 use straddle_geometry::Bytes;
 
 use super::{Kind, Phase, Script, Stream};
+use crate::document;
 use crate::profile::Refusal;
 use crate::study::fields::Fields;
 use crate::study::workload;
 
-/// Longest script that is read, in bytes.
-const LONGEST: usize = 1 << 20;
 /// Requests of a phase where it does not say.
 const REQUESTS: u32 = 5_000;
 /// Most phases, and most streams of one.
@@ -32,19 +31,7 @@ impl Script {
 }
 
 fn read(name: &str, text: &str) -> Result<Script, Refusal> {
-    if text.len() > LONGEST {
-        let found = format!("{} bytes", text.len());
-        return Err(Refusal::new("its length", found, LONGEST));
-    }
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = text.get(..start).unwrap_or("").lines().count().max(1);
-        Refusal::new(
-            format!("line {line}"),
-            error.message().replace('\n', " "),
-            "TOML",
-        )
-    })?;
+    let table = document::table(text)?;
     let fields = Fields::new("", &table, &[&["title", "summary", "phase"]])?;
     let title = fields
         .optional_text("title")?

@@ -3,14 +3,12 @@
 use super::fields::{Fields, positive};
 use super::metric::{self, Metric};
 use super::{Band, Cell, Mark, Published, Study, workload};
-use crate::model;
 use crate::profile::Refusal;
 use crate::script::{self, Kind, Phase, Script};
+use crate::{document, model};
 
-/// Longest study that is read, in bytes.
-const LONGEST: usize = 1 << 20;
 /// Most requests that count in each replicate.
-const MOST_REQUESTS: u32 = 10_000_000;
+const MAX_REQUESTS: u32 = 10_000_000;
 
 /// Keys of a study.
 const STUDY: &[&str] = &[
@@ -57,16 +55,7 @@ impl Study {
 }
 
 fn read(name: &str, text: &str) -> Result<Study, Refusal> {
-    if text.len() > LONGEST {
-        let found = format!("{} bytes", text.len());
-        return Err(Refusal::new("its length", found, LONGEST));
-    }
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = text.get(..start).unwrap_or("").lines().count().max(1);
-        let found = error.message().replace('\n', " ");
-        Refusal::new(format!("line {line}"), found, "TOML")
-    })?;
+    let table = document::table(text)?;
     let fields = Fields::new("", &table, &[STUDY])?;
     let empty = toml::Table::new();
     let workload = sub(&fields, "workload", &empty)?;
@@ -93,7 +82,7 @@ fn read(name: &str, text: &str) -> Result<Study, Refusal> {
         configuration: fields.text("configuration")?,
         profile: common.profile.clone(),
         identifies: fields.optional_text("identifies")?,
-        requests: fields.whole("requests", 1, MOST_REQUESTS)?.map(u64::from),
+        requests: fields.whole("requests", 1, MAX_REQUESTS)?.map(u64::from),
         cells: Vec::with_capacity(cells.len()),
     };
     let ids: Vec<Option<&str>> = cells
