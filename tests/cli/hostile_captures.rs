@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 /// Seconds after which a run has failed, in a build without optimisation.
 const HANG: &str = "120";
@@ -136,7 +137,7 @@ const HEAVY: [&str; 8] = [
 
 /// Runs `straddle` and says what was wrong with the way it ended, if anything was.
 fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
-    let used = folder.join("used");
+    let used = folder.join(format!("{name}.used"));
     let output = Command::new("/usr/bin/time")
         .args(["--quiet", "--format=%M %e", "--output"])
         .arg(&used)
@@ -164,24 +165,39 @@ fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
 #[test]
 fn no_capture_takes_long_or_much_memory() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let mut failures = Vec::new();
-    for (name, text) in captures() {
-        let path = folder.path().join(format!("{name}.txt"));
-        fs::write(&path, text).expect("a scratch file");
-        let [check, fix] = ["check", "fix"].map(OsStr::new);
-        let summary = [check, OsStr::new("--summary"), path.as_os_str()];
-        failures.extend(judged(folder.path(), name, &summary));
-        if HEAVY.contains(&name) {
-            let whole = [check, path.as_os_str()];
-            let json = [check, OsStr::new("--json"), path.as_os_str()];
-            let plan = [fix, path.as_os_str()];
-            failures.extend(judged(folder.path(), name, &whole));
-            failures.extend(judged(folder.path(), name, &json));
-            failures.extend(judged(folder.path(), name, &plan));
+    let todo = Mutex::new(captures().into_iter());
+    let failures = Mutex::new(Vec::new());
+    // Each run is judged by its own process, so that they may go side by side.
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = todo.lock().expect("no panic while held").next();
+                    let Some((name, text)) = next else { break };
+                    let wrong = of_capture(folder.path(), name, &text);
+                    failures.lock().expect("no panic while held").extend(wrong);
+                }
+            });
         }
-        fs::remove_file(&path).expect("a scratch file");
-    }
+    });
+    let failures = failures.into_inner().expect("no panic while held");
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// What is wrong with the runs on one capture.
+fn of_capture(folder: &Path, name: &str, text: &str) -> Vec<String> {
+    let path = folder.join(format!("{name}.txt"));
+    fs::write(&path, text).expect("a scratch file");
+    let [check, fix, summary, json] = ["check", "fix", "--summary", "--json"].map(OsStr::new);
+    let path = path.as_os_str();
+    let mut runs = vec![vec![check, summary, path]];
+    if HEAVY.contains(&name) {
+        runs.extend([vec![check, path], vec![check, json, path], vec![fix, path]]);
+    }
+    let wrong = runs.iter().filter_map(|run| judged(folder, name, run));
+    let wrong = wrong.collect();
+    fs::remove_file(path).expect("a scratch file");
+    wrong
 }
 
 #[test]

@@ -53,11 +53,16 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
         b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0x1a => false,
         byte => *byte < 0x20 || *byte == 0x7f,
     };
-    let controls = head.iter().filter(|byte| is_control(byte)).count();
+    let allowed = head.len() / 32;
+    // Most images show in their first bytes that they are none.
+    let controls = head.iter().filter(|byte| is_control(byte));
+    if controls.take(allowed + 1).count() > allowed {
+        return false;
+    }
     // Erased flash has no such characters, which every tool prints; a file of blank lines is a capture of nothing.
     let speaks = head.iter().any(u8::is_ascii_alphanumeric);
     let is_blank = head.iter().all(u8::is_ascii_whitespace);
-    controls <= head.len() / 32 && (speaks || is_blank)
+    speaks || is_blank
 }
 
 /// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.

@@ -31,7 +31,9 @@ pub(super) fn filled_with(bytes: &dyn ReadAt, start: Bytes) -> Option<u8> {
         let read = bytes.read_at(Bytes::new(at), &mut buffer).ok()?;
         let part = buffer.get(..read).filter(|part| !part.is_empty())?;
         let first = *all.get_or_insert(part[0]);
-        if !matches!(first, 0x00 | 0xff) || part.iter().any(|byte| *byte != first) {
+        // Each byte is the one before it: memcmp is many times faster than a loop over bytes, without optimisation above all.
+        let is_even = part[0] == first && part[1..] == part[..part.len() - 1];
+        if !matches!(first, 0x00 | 0xff) || !is_even {
             return None;
         }
         let read = u64::try_from(read).ok()?;
