@@ -107,21 +107,23 @@ impl Place {
     pub(super) fn private_folder(&self) -> io::Result<Folder> {
         let name = OsString::from(format!(".straddle-{}", Token::random()?));
         rustix::fs::mkdirat(&self.directory, &name, PRIVATE)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.directory, &name, flags, Mode::empty());
-        let folder = opened.and_then(|fd| {
-            let stat = rustix::fs::fstat(&fd)?;
-            let is_private = stat.st_uid == rustix::process::geteuid().as_raw()
-                && Mode::from_raw_mode(stat.st_mode) & Mode::from_raw_mode(0o077) == Mode::empty();
-            if is_private { Ok(fd) } else { Err(Errno::PERM) }
-        });
-        match folder {
+        match self.enter(&name) {
             Ok(fd) => Ok(Folder { fd, name }),
             Err(error) => {
                 let _ = rustix::fs::unlinkat(&self.directory, &name, AtFlags::REMOVEDIR);
                 Err(error.into())
             }
         }
+    }
+
+    /// The folder of that name, which may be another one by now, when it is ours and nobody else may enter it.
+    pub(super) fn enter(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.directory, name, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&fd)?;
+        let is_private = stat.st_uid == rustix::process::geteuid().as_raw()
+            && Mode::from_raw_mode(stat.st_mode) & Mode::from_raw_mode(0o077) == Mode::empty();
+        if is_private { Ok(fd) } else { Err(Errno::PERM) }
     }
 
     /// What was moved into the folder is deleted when it is ours, and moved back when it is not.
@@ -217,6 +219,15 @@ pub(super) fn create(
             Err(_) => {}
         }
     }
+    let file = by_name(&place, prepare)?;
+    Ok((place, file))
+}
+
+/// A new file, prepared while it has its name already.
+pub(super) fn by_name(
+    place: &Place,
+    prepare: impl Fn(&File) -> io::Result<()>,
+) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let file = File::from(place.open(flags, USUAL)?);
     if let Err(error) = prepare(&file) {
@@ -231,7 +242,7 @@ pub(super) fn create(
         }
         return Err(error);
     }
-    Ok((place, file))
+    Ok(file)
 }
 
 /// A file that has no name yet; `None` where the filesystem has no such files.
@@ -270,10 +281,7 @@ fn again(place: &Place, seen: &File, flags: OFlags) -> io::Result<File> {
         ),
         opened => opened,
     }?;
-    if !are_same(&rustix::fs::fstat(&opened)?, &rustix::fs::fstat(seen)?) {
-        return Err(io::Error::other("it was replaced while it was opened"));
-    }
-    Ok(File::from(opened))
+    super::the_same(File::from(opened), seen)
 }
 
 /// A path to what is open; its name where there is no `/proc`.

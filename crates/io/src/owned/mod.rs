@@ -326,9 +326,13 @@ impl Owned {
 /// # Errors
 /// Those of opening; where there is no way to it but its name, that another file has it.
 pub fn reopen(file: &File, path: &Path, opening: Opening) -> io::Result<File> {
-    let again = opening.open(&linux::way(file, path))?;
-    if linux::is_same(&again, file)? {
-        Ok(again)
+    the_same(opening.open(&linux::way(file, path))?, file)
+}
+
+/// What was opened by a name, when it is a descriptor of that very file.
+fn the_same(opened: File, file: &File) -> io::Result<File> {
+    if linux::is_same(&opened, file)? {
+        Ok(opened)
     } else {
         Err(io::Error::other("another file has its name now"))
     }

@@ -106,6 +106,44 @@ fn without_its_mark_it_is_nobodys() {
 }
 
 #[test]
+fn a_mark_that_goes_while_it_is_opened_makes_it_nobodys() {
+    let (_directory, path, mark, owned) = made();
+    drop(owned);
+    let find = |file: &File| {
+        let found = mark.is_in(file)?.then(|| mark.clone());
+        // Of the same length: only the bytes of the mark tell.
+        let len = usize::try_from(fs::metadata(&path)?.len()).expect("small");
+        fs::write(&path, vec![b's'; len])?;
+        Ok(found)
+    };
+    assert!(matches!(Owned::open(&path, find), Err(NotOwned::Foreign)));
+    assert!(
+        fs::read(&path)
+            .expect("reads")
+            .iter()
+            .all(|byte| *byte == b's')
+    );
+}
+
+#[test]
+fn what_is_nobodys_gets_no_other_mark() {
+    let (_directory, path, _, mut owned) = made();
+    fs::write(&path, "a stranger's").expect("writes");
+    assert!(matches!(owned.mark(mark()), Err(NotOwned::Foreign)));
+    assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+}
+
+#[test]
+fn another_file_is_not_taken_for_it() {
+    let (directory, path, _, owned) = made();
+    let other = directory.path().join("other");
+    fs::copy(&path, &other).expect("copies");
+    let open = |path: &Path| File::open(path).expect("opens");
+    assert!(the_same(open(&path), owned.file()).is_ok());
+    assert!(the_same(open(&other), owned.file()).is_err());
+}
+
+#[test]
 fn what_is_gone_needs_no_removal() {
     let (directory, path, _, owned) = made();
     fs::remove_file(&path).expect("removes");
@@ -209,6 +247,88 @@ mod on_linux {
         assert_eq!(fs::metadata(&path).expect("is left").len(), 0);
         let mode = fs::Permissions::from_mode(0o700);
         fs::set_permissions(directory.path(), mode).expect("sets");
+    }
+
+    /// When the inode was last changed: a name that is moved away and back changes it.
+    fn changed(path: &Path) -> (i64, i64) {
+        let stat = fs::metadata(path).expect("stats");
+        (stat.ctime(), stat.ctime_nsec())
+    }
+
+    /// Waits until a change of an inode would show.
+    fn until_changes_show(directory: &Path) {
+        let tick = directory.join("tick");
+        fs::write(&tick, "").expect("writes");
+        let before = changed(&tick);
+        while changed(&tick) == before {
+            fs::set_permissions(&tick, fs::Permissions::from_mode(0o600)).expect("sets");
+        }
+        fs::remove_file(&tick).expect("removes");
+    }
+
+    #[test]
+    fn what_is_nobodys_is_not_even_moved() {
+        let (directory, path, _, owned) = made();
+        fs::write(&path, "a stranger's").expect("writes");
+        let before = changed(&path);
+        until_changes_show(directory.path());
+        assert!(matches!(owned.remove(), Removal::Changed));
+        assert_eq!(changed(&path), before);
+
+        let (directory, path, _, owned) = made();
+        fs::rename(&path, directory.path().join("aside")).expect("renames");
+        fs::write(&path, "a stranger's").expect("writes");
+        let before = changed(&path);
+        until_changes_show(directory.path());
+        assert!(matches!(owned.remove(), Removal::Stranger));
+        assert_eq!(changed(&path), before);
+    }
+
+    #[test]
+    fn a_mark_that_goes_before_it_is_compared_saves_it() {
+        let (directory, path, mark, owned) = made();
+        fs::write(&path, "a stranger's").expect("writes");
+        let place = linux::Place::of(&path).expect("there");
+        let removal = place.remove_aside(owned.file(), &mark);
+        assert!(matches!(removal, Removal::Changed), "{removal}");
+        assert_eq!(names(directory.path()), ["file"]);
+        let removal = place.empty(owned.file(), &mark, io::ErrorKind::Unsupported.into());
+        assert!(matches!(removal, Removal::Changed), "{removal}");
+        assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_is_not_used() {
+        let (directory, path, ..) = made();
+        let place = linux::Place::of(&path).expect("there");
+        let name = std::ffi::OsStr::new("folder");
+        let folder = directory.path().join(name);
+        fs::create_dir(&folder).expect("makes");
+        for (mode, is_private) in [(0o700, true), (0o750, false), (0o701, false)] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).expect("sets");
+            assert_eq!(place.enter(name).is_ok(), is_private, "{mode:o}");
+        }
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("sets");
+        symlink(&folder, directory.path().join("link")).expect("links");
+        assert!(place.enter(std::ffi::OsStr::new("link")).is_err());
+    }
+
+    #[test]
+    fn without_nameless_files_nothing_is_replaced_either() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let place = linux::Place::of(&path).expect("there");
+        let ours = |file: &File| write_at(file, b"ours", 0);
+        fs::write(&path, "a stranger's").expect("writes");
+        let error = linux::by_name(&place, ours).expect_err("it is taken");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
+        fs::remove_file(&path).expect("removes");
+        linux::by_name(&place, ours).expect("is made");
+        assert_eq!(fs::read(&path).expect("reads"), b"ours");
+        fs::remove_file(&path).expect("removes");
+        linux::by_name(&place, |_| Err(io::ErrorKind::StorageFull.into())).expect_err("fails");
+        assert_eq!(names(directory.path()), [""; 0]);
     }
 
     #[test]
