@@ -7,6 +7,7 @@ mod support;
 #[path = "../../xtask/src/lab/guest.rs"]
 mod guest;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -81,7 +82,7 @@ fn every_case_holds() {
         .filter_map(|(script, outcome)| {
             let name = script.file_stem().expect("has a name").to_string_lossy();
             let compare = || insta::assert_snapshot!(name.as_ref(), outcome.stdout);
-            std::panic::catch_unwind(|| settings.bind(compare))
+            std::panic::catch_unwind(AssertUnwindSafe(|| settings.bind(compare)))
                 .is_err()
                 .then_some(name)
         })
