@@ -149,6 +149,15 @@ pub fn possible(profile: &Profile) -> Result<(), Refusal> {
         let found = figures.find(|(model, key, _)| (model.section, key.name) == ("array", name));
         found.map(|(_, _, figure)| figure.value.clone())
     };
+    let has = |section| {
+        profile
+            .sections()
+            .any(|(model, _)| model.section == section)
+    };
+    let by_adapter = match figure("by") {
+        Some(Value::Word(by)) => by == "adapter",
+        _ => has("controller") || has("cache"),
+    };
     let (Some(Value::Word(level)), Some(Value::Number(members))) =
         (figure("level"), figure("members"))
     else {
@@ -156,6 +165,12 @@ pub fn possible(profile: &Profile) -> Result<(), Refusal> {
     };
     let Some((_, fewest, of)) = FEWEST.iter().find(|(known, ..)| *known == level) else {
         return Ok(());
+    };
+    // md lays copies out over any number of members; adapters know pairs.
+    let of = if level == "raid10" && by_adapter {
+        &2
+    } else {
+        of
     };
     #[expect(
         clippy::cast_possible_truncation,
@@ -267,6 +282,15 @@ mod tests {
         ] {
             composed("cheetah-15k7", &array(level, members)).expect(level);
         }
+        // An adapter mirrors pairs, md any number of members.
+        let three = array("10", 3);
+        composed("cheetah-15k7", &three).expect("md can");
+        let cached = Array {
+            cache: Unit::new(512 << 20),
+            ..three
+        };
+        let refusal = composed("cheetah-15k7", &cached).expect_err("no adapter can");
+        assert_eq!(refusal.expected, "a multiple of 2 members in raid10");
         composed("eva8100", &array("5", 8)).expect_err("it is an array already");
         composed("cheetah-15k7", &array("7", 8)).expect_err("no level");
     }
