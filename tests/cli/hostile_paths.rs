@@ -88,12 +88,17 @@ impl Place {
         give(&path, NOBODY);
     }
 
-    /// What qemu-img makes, with the secret open to it for that long.
-    fn create(&self, file: &str, args: &[&str]) {
+    /// Runs qemu-img in `folder`, with the secret open to it for that long.
+    fn qemu_img(&self, folder: &Path, args: &[&str]) {
         let before = fs::metadata(self.secret()).expect("is there").permissions();
         mode(&self.secret(), 0o666);
-        qemu_img(&self.images, ["create", "-q"].iter().chain(args));
+        qemu_img(folder, args);
         fs::set_permissions(self.secret(), before).expect("own file");
+    }
+
+    /// An image that qemu-img makes.
+    fn create(&self, file: &str, args: &[&str]) {
+        self.qemu_img(&self.images, &[&["create", "-q"], args].concat());
         mode(&self.images.join(file), 0o644);
         give(&self.images.join(file), NOBODY);
     }
@@ -284,18 +289,9 @@ fn roots_images_lead_to_what_everybody_may_read_and_to_containers() {
             "1M",
         ],
     );
-    qemu_img(
-        &place.other,
-        [
-            "convert",
-            "-f",
-            "raw",
-            "-O",
-            "qcow2",
-            "secret.raw",
-            "base.qcow2",
-        ],
-    );
+    let convert = ["convert", "-f", "raw", "-O", "qcow2"];
+    let convert = [&convert[..], &["secret.raw", "base.qcow2"]].concat();
+    place.qemu_img(&place.other, &convert);
     let base = place.other.join("base.qcow2");
     mode(&base, 0o600);
     if !is_root() {
