@@ -294,11 +294,26 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
         }
     }
     if array.names.is_empty() {
+        let said = start
+            .as_ref()
+            .is_some_and(|start| start.value > Bytes::ZERO);
         if let Some(line) = lines.iter().find(|line| !line.is_blank()) {
-            let detail = format!("what {device} is a member of has lost its UUID: it was not read");
+            let detail = match said {
+                true => format!(
+                    "what {device} is a member of has lost its UUID: it is taken for an array of its own"
+                ),
+                false => {
+                    format!("what {device} is a member of has lost its UUID: it was not read")
+                }
+            };
             notes.remark(OddityKind::Truncated, detail, line);
         }
-        return;
+        if !said {
+            return;
+        }
+        // Where its data begin holds whatever it is a member of.
+        slot = None;
+        array.name(Space::Device, &format!("array of {device}"));
     }
     if link.starts_with("md") && !link.contains(':') {
         array.name(Space::Device, &link);
