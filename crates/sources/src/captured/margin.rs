@@ -203,6 +203,53 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     Some(each.collect())
 }
 
+/// Most lines above the first name of a minion.
+const MAX_ABOVE: usize = 8;
+
+/// The host whose name stands above lines that are indented, for each of them: what Salt prints. The indentation is taken off.
+pub(super) fn minions<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
+    let is_blank = |line: &str| line.trim().is_empty();
+    let name_in = |line: &'t str| {
+        let name = line.trim_end().strip_suffix(':')?;
+        let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= 63
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        let tells = name
+            .bytes()
+            .any(|b| b.is_ascii_digit() || b"-.".contains(&b));
+        (named && tells).then_some(name)
+    };
+    let first = lines
+        .iter()
+        .filter(|line| !is_blank(line))
+        .take(MAX_ABOVE)
+        .find_map(|line| name_in(line))?;
+    let (mut last, mut several, mut begun) = (first, false, false);
+    let mut each = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(name) = name_in(line) {
+            // So begin the pools of ZFS.
+            let next = lines.get(at + 1).map_or("", |next| next.trim_start());
+            if next.starts_with("version:") {
+                return None;
+            }
+            (last, several, begun) = (name, several || name != first, true);
+        } else if begun && !is_blank(line) && !line.starts_with("    ") {
+            return None;
+        }
+        each.push(last);
+    }
+    if !several {
+        return None;
+    }
+    for line in lines.iter_mut() {
+        *line = line.strip_prefix("    ").unwrap_or(line);
+    }
+    Some(each)
+}
+
 /// A line without the name of its host.
 pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
     let rest = line.trim_start().strip_prefix(host);
@@ -559,6 +606,27 @@ mod tests {
             "sda1: 63\nsda2: 64\nsda3: 65\nsda4: 66",
             "x1: 5\nx1: 6\nx1: 7\nx1: 8",
             "sda | 1 2\nsda1 | 63 4\nsda2 | 64 4\nsda3 | 65 4",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_stand_above_what_is_indented() {
+        let of = |text: &'static str| {
+            let mut lines: Vec<&str> = text.split('\n').collect();
+            let hosts = minions(&mut lines)?;
+            Some((hosts, lines))
+        };
+        let text = "$ salt x\nweb1:\n    a\n\n      b\nweb2:\n    c";
+        let hosts = vec!["web1", "web1", "web1", "web1", "web1", "web2", "web2"];
+        let lines = vec!["$ salt x", "web1:", "a", "", "  b", "web2:", "c"];
+        assert_eq!(of(text), Some((hosts, lines)));
+        for text in [
+            "web1:\n    a\n    b",
+            "web1:\n    a\nweb2:\n    b\nc",
+            "pool1:\n    version: 5000\npool2:\n    version: 5000",
+            "a:\n    b\nc:\n    d",
         ] {
             assert_eq!(of(text), None, "{text}");
         }

@@ -433,7 +433,7 @@ fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'
         }
         _ => None,
     };
-    let figures = row::Row {
+    let mut figures = row::Row {
         start: row.start.and_then(|start| unit.start(start)),
         end: row.end.and_then(|end| unit.end(end)),
         length,
@@ -449,12 +449,18 @@ fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'
         .columns
         .as_ref()
         .is_some_and(|columns| !columns.contains(&Column::End));
-    if cut && !asked {
-        let detail = format!("the row of {} is cut off: its end is not known", row.node);
+    // The figure that a line was cut in may have lost digits.
+    let half = cut && !asked;
+    if half {
+        let detail = format!(
+            "the row of {} is cut off: where it starts and ends is not known",
+            row.node
+        );
         notes.remark(OddityKind::Truncated, detail, line);
+        figures.start = None;
     }
     figures.set(&mut thing, line, notes);
-    if let (Some(start), true) = (row.start, unit.bytes == sector) {
+    if let (Some(start), true) = (row.start, unit.bytes == sector && !half) {
         thing.set(
             Key::StartSector,
             notes.said(line, Value::Count(start.count)),

@@ -18,6 +18,7 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[
                 Anchor::Start("/sys/block/"),
                 Anchor::Start("/sys/class/block/"),
+                Anchor::Start("/sys/devices/"),
             ],
             begins: |lines| lines[0].text.contains(':'),
             read,
@@ -49,7 +50,8 @@ fn file<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str, &'t str)> {
     let text = line.text.trim();
     let whole = text
         .strip_prefix("/sys/block/")
-        .or_else(|| text.strip_prefix("/sys/class/block/"));
+        .or_else(|| text.strip_prefix("/sys/class/block/"))
+        .or_else(|| Some(text.strip_prefix("/sys/devices/")?.split_once("/block/")?.1));
     let from_here = || {
         let rest = text.strip_prefix("./").unwrap_or(text);
         let rest = rest.strip_prefix("block/").unwrap_or(rest);
