@@ -12,6 +12,12 @@ const FEWEST_LINES: usize = 3;
 /// The lines in its strings, as one text, and the number of the line in which each stands.
 pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
     let mut found = Found::default();
+    if let Some(value) = logged(json)
+        && let Some(text) = value.text()
+    {
+        found.add(text.trim_end_matches(['\n', '\r']), value.line().number);
+        return Some((found.text, found.numbers));
+    }
     let mut open = vec![json.object().map_or_else(
         || json.items(),
         |object| object.members().map(|(_, value)| value).collect(),
@@ -42,6 +48,27 @@ pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
         found.end();
     }
     (!found.numbers.is_empty()).then_some((found.text, found.numbers))
+}
+
+/// What a line of a log says, when the object is one: a message, and nothing that has parts.
+fn logged<'t>(json: &Json<'t>) -> Option<Json<'t>> {
+    const MESSAGES: [&str; 4] = ["message", "msg", "MESSAGE", "log"];
+    let mut said = None;
+    let object = json.object()?;
+    for (key, value) in object.members() {
+        if value.object().is_some() || !value.items().is_empty() {
+            return None;
+        }
+        if MESSAGES.contains(&key) && value.text().is_some() {
+            said = Some(value);
+        }
+    }
+    said.filter(|said| {
+        let lines = said
+            .text()
+            .map_or(0, |text| text.trim_end().split('\n').count());
+        lines == 1
+    })
 }
 
 #[derive(Default)]
@@ -85,5 +112,8 @@ mod tests {
         let many = r#"{"msg": ["a", "", "b"], "n": [1, [2]]}"#;
         assert_eq!(of(many).as_deref(), Some("a\n\nb\n\n"));
         assert_eq!(of(r#"{"a": "b", "c": {"d": ["e", "f"]}}"#), None);
+        let log = r#"{"@timestamp": "12:00", "n": 3, "message": "a  b\n"}"#;
+        assert_eq!(of(log).as_deref(), Some("a  b\n"));
+        assert_eq!(of(r#"{"msg": "a", "c": {"d": 1}}"#), None);
     }
 }

@@ -164,7 +164,7 @@ pub(super) fn asked<'t>(command: &Command<'t>) -> Option<&'t str> {
 /// Most characters of a title.
 const LONGEST_TITLE: usize = 100;
 
-/// The machine that a title names: `===== FS01 =====`, `Server: sql2`, `db3 | CHANGED | rc=0 >>`, `ok: [db4] => {`.
+/// The machine that a title names: `===== FS01 =====`, `Server: sql2`, `\\sql3:`, `db3 | CHANGED | rc=0 >>`, `ok: [db4] => {`.
 fn machine(text: &str) -> Option<&str> {
     // Its result may begin in the same line.
     let text = text.find("=> {").map_or(text, |at| &text[..at + 2]);
@@ -172,6 +172,13 @@ fn machine(text: &str) -> Option<&str> {
         return None;
     }
     let first = text.bytes().next()?;
+    // What psexec prints above the output of each.
+    if let Some(name) = text
+        .strip_prefix("\\\\")
+        .and_then(|name| name.strip_suffix(':'))
+    {
+        return is_name(name).then_some(name);
+    }
     if first.is_ascii_alphanumeric() {
         let ansible = || of_ansible(text).filter(|name| is_name(name));
         return named(text).or_else(ansible);

@@ -9,9 +9,11 @@ enum Margin {
     Quote,
     /// `| `, `│`.
     Bar,
-    /// Each line between backticks.
+    /// Each line between backticks, or quoted as a cell of CSV.
     Ticks,
-    /// `  12  `: each one more than the last.
+    /// `+`, `• `: all lines added by a diff, or items of a list.
+    Item,
+    /// `  12  `, `12:`: each one more than the last.
     Number,
     /// `2024-01-02T03:04:05.123Z `, `[12:34:56] `, `[    1.234567] `.
     Stamp,
@@ -19,10 +21,11 @@ enum Margin {
     Journal,
 }
 
-const ALL: [Margin; 6] = [
+const ALL: [Margin; 7] = [
     Margin::Quote,
     Margin::Bar,
     Margin::Ticks,
+    Margin::Item,
     Margin::Number,
     Margin::Stamp,
     Margin::Journal,
@@ -200,6 +203,53 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     Some(each.collect())
 }
 
+/// Most lines above the first name of a minion.
+const MAX_ABOVE: usize = 8;
+
+/// The host whose name stands above lines that are indented, for each of them: what Salt prints. The indentation is taken off.
+pub(super) fn minions<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
+    let is_blank = |line: &str| line.trim().is_empty();
+    let name_in = |line: &'t str| {
+        let name = line.trim_end().strip_suffix(':')?;
+        let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= 63
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        let tells = name
+            .bytes()
+            .any(|b| b.is_ascii_digit() || b"-.".contains(&b));
+        (named && tells).then_some(name)
+    };
+    let first = lines
+        .iter()
+        .filter(|line| !is_blank(line))
+        .take(MAX_ABOVE)
+        .find_map(|line| name_in(line))?;
+    let (mut last, mut several, mut begun) = (first, false, false);
+    let mut each = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(name) = name_in(line) {
+            // So begin the pools of ZFS.
+            let next = lines.get(at + 1).map_or("", |next| next.trim_start());
+            if next.starts_with("version:") {
+                return None;
+            }
+            (last, several, begun) = (name, several || name != first, true);
+        } else if begun && !is_blank(line) && !line.starts_with("    ") {
+            return None;
+        }
+        each.push(last);
+    }
+    if !several {
+        return None;
+    }
+    for line in lines.iter_mut() {
+        *line = line.strip_prefix("    ").unwrap_or(line);
+    }
+    Some(each)
+}
+
 /// A line without the name of its host.
 pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
     let rest = line.trim_start().strip_prefix(host);
@@ -235,7 +285,7 @@ impl Margin {
             Margin::Quote => with * 2 > all,
             // A table with borders is closed on the other side.
             Margin::Bar => with > 2 && with * 10 >= all * 9 && closed * 2 < with,
-            Margin::Ticks => with > 2 && with * 10 >= all * 9,
+            Margin::Ticks | Margin::Item => with > 2 && with * 10 >= all * 9,
             // Rows of a table may be numbered too, and have a figure behind the number. What was said around a listing has none.
             // `cat -n` puts a tab behind its numbers.
             Margin::Number => with > 3 && with * 10 >= all * 7 && (bare * 2 > with || tabs == with),
@@ -264,7 +314,21 @@ impl Margin {
                     _ => rest.strip_prefix(' '),
                 }
             }
-            Margin::Ticks => text.trim_end().strip_prefix('`')?.strip_suffix('`'),
+            Margin::Ticks => {
+                let text = text.trim_end();
+                let within = |sign| text.strip_prefix(sign)?.strip_suffix(sign);
+                // A row of CSV has a sign in its middle too.
+                within('`').or_else(|| within('"').filter(|cell| !cell.contains('"')))
+            }
+            Margin::Item => {
+                // Borders of tables have more of the sign.
+                let added = line.strip_prefix('+');
+                if let Some(rest) = added.filter(|rest| !rest.starts_with(['-', '='])) {
+                    return Some(rest);
+                }
+                let rest = text.strip_prefix(['•', '‣', '▪'])?;
+                Some(rest.strip_prefix(' ').unwrap_or(rest))
+            }
             Margin::Number => {
                 let end = text
                     .find(|c: char| !c.is_ascii_digit())
@@ -274,12 +338,15 @@ impl Margin {
                     return None;
                 }
                 *number = Some(this);
-                let rest = text[end..]
-                    .strip_prefix([':', '.', '|', ')'])
-                    .unwrap_or(&text[end..]);
+                let behind = &text[end..];
+                let rest = behind
+                    .strip_prefix([':', '.', '|', ')', '-'])
+                    .unwrap_or(behind);
                 let rest = match rest.strip_prefix(['\t', ' ']) {
                     Some(rest) => rest,
                     None if rest.is_empty() => rest,
+                    // `grep -n` puts no blank behind its numbers; what stands there may have some.
+                    None if behind.starts_with([':', '-']) => return Some(rest),
                     None => return None,
                 };
                 Some(rest.strip_prefix(' ').unwrap_or(rest))
@@ -383,9 +450,20 @@ fn stream(lines: &mut [&str]) {
     }
 }
 
-/// `web7 collect[123]: ` behind the times of all lines.
+/// `web7 collect[123]: ` behind the times of all lines, or `web7 collect: `, the same in all.
 fn unit(lines: &mut [&str]) {
+    let same = lines
+        .iter()
+        .find(|line| !line.trim().is_empty())
+        .and_then(|first| {
+            let (host, rest) = first.split_once(' ')?;
+            let (tag, _) = rest.split_once(':')?;
+            (!tag.is_empty() && !tag.contains(' ')).then(|| &first[..host.len() + tag.len() + 2])
+        });
     let of = |line: &str| -> Option<usize> {
+        if let Some(same) = same.filter(|same| line.starts_with(same)) {
+            return Some(same.len());
+        }
         let (host, rest) = line.split_once(' ')?;
         let end = rest.find("]:")?;
         (!rest[..end].contains(' ') && rest[..end].contains('['))
@@ -431,12 +509,21 @@ mod tests {
         };
         let ticks: Vec<String> = bare.iter().map(|line| format!("`{line}`")).collect();
         assert_eq!(off(&ticks.join("\n")), bare);
-        let margins: [&dyn Fn(usize) -> String; 10] = [
+        // `grep -n` puts no blank behind its numbers.
+        let found = "1:Disk /dev/sda: 1\n2:Units\n3:\n5:/dev/sda1 63";
+        let rest = ["Disk /dev/sda: 1", "Units", "", "/dev/sda1 63"];
+        assert_eq!(off(found), rest);
+        let cells: Vec<String> = bare.iter().map(|line| format!("\"{line}\"")).collect();
+        assert_eq!(off(&cells.join("\n")), bare);
+        let margins: [&dyn Fn(usize) -> String; 13] = [
             &|_| "> ".to_owned(),
             &|_| "> > ".to_owned(),
             &|_| "| ".to_owned(),
             &|_| "│".to_owned(),
             &|at| format!("{:3}  ", at + 1),
+            &|_| "+".to_owned(),
+            &|_| "• ".to_owned(),
+            &|_| "2024-01-02T03:04:05.000001+01:00 web7 root: ".to_owned(),
             &|at| format!("2024-01-02T03:04:0{at}.123Z "),
             &|at| format!("[2024-01-02 03:04:0{at}] "),
             &|_| "Jan  2 03:04:05 web7 collect[123]: ".to_owned(),
@@ -525,11 +612,35 @@ mod tests {
     }
 
     #[test]
+    fn hosts_stand_above_what_is_indented() {
+        let of = |text: &'static str| {
+            let mut lines: Vec<&str> = text.split('\n').collect();
+            let hosts = minions(&mut lines)?;
+            Some((hosts, lines))
+        };
+        let text = "$ salt x\nweb1:\n    a\n\n      b\nweb2:\n    c";
+        let hosts = vec!["web1", "web1", "web1", "web1", "web1", "web2", "web2"];
+        let lines = vec!["$ salt x", "web1:", "a", "", "  b", "web2:", "c"];
+        assert_eq!(of(text), Some((hosts, lines)));
+        for text in [
+            "web1:\n    a\n    b",
+            "web1:\n    a\nweb2:\n    b\nc",
+            "pool1:\n    version: 5000\npool2:\n    version: 5000",
+            "a:\n    b\nc:\n    d",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn what_belongs_to_the_text_stays() {
         for text in [
             "| a | b |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |",
             "   1   40  10485799 5120M\n   2   10485801  27263015 8192M\n   3  5 6\n   4  7 8",
             "NAME\nsda\n├─sda1\n│ └─x\n└─sda2",
+            "\"a\",\"b\"\n\"1\",\"2\"\n\"3\",\"4\"",
+            "1:32256B:99B:68B\n2:100B:199B:100B\n3:200B:2B:1B\n4:3B:2B:1B",
+            "a\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+",
         ] {
             assert_eq!(off(text), text.split('\n').collect::<Vec<_>>(), "{text}");
         }

@@ -356,6 +356,12 @@ fn records_at(
             return Some(taken);
         }
     }
+    if line.text.trim_start().starts_with("@{") {
+        let records = records::from_hashtables(rest, known);
+        if !records.is_empty() && dispatch_records(&records, context, notes, found) {
+            return Some(records.len());
+        }
+    }
     let table = records::from_table(before, rest, known);
     let table = table
         .or_else(|| records::from_markdown(before, rest, known))

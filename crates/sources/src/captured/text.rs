@@ -175,8 +175,9 @@ impl Text {
         let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
         margin::taken_off(&mut lines);
         margin::items_taken_off(&mut lines);
+        let minions = margin::minions(&mut lines);
         margin::indents_taken_off(&mut lines);
-        let hosts = margin::hosts(&lines);
+        let hosts = minions.or_else(|| margin::hosts(&lines));
         let mut numbers: Vec<usize> = (1..=lines.len()).collect();
         let titles;
         if let Some(hosts) = &hosts {

@@ -13,8 +13,9 @@
 //! Blocks are 1,024 bytes; a `+` behind them says that half of one is left over. Counted in cylinders, start, end and blocks
 //! together still give the exact start of most partitions. Where the line of units is lost, blocks ÷ (end − start + 1) is the unit.
 //!
-//! Source: util-linux `disk-utils/fdisk-list.c`, `fdisk/fdisk.c` of 2.17 and `fdisk/sfdisk.c` of 2.20.
+//! Source: util-linux `disk-utils/fdisk-list.c`, `fdisk/fdisk.c` of 2.17, `fdisk/sfdisk.c` and `fdisk/cfdisk.c` of 2.20.
 
+mod cfdisk;
 mod header;
 mod table;
 mod units;
@@ -38,8 +39,19 @@ use units::{Geometry, Units, geometry, units};
 pub(crate) static TOOL: Tool = Tool {
     name: "fdisk",
     platform: "linux",
-    commands: &["fdisk -l", "fdisk -lu", "sfdisk -l"],
+    commands: &[
+        "fdisk -l",
+        "fdisk -lu",
+        "sfdisk -l",
+        "cfdisk -P t DEVICE",
+        "cfdisk -P s DEVICE",
+    ],
     readers: &[
+        Reader::Text {
+            anchors: &[Anchor::Start("Partition Table for ")],
+            begins: |lines| cfdisk::path(&lines[0]).is_some(),
+            read: cfdisk::read,
+        },
         Reader::Text {
             anchors: &[
                 Anchor::Within("B, "),
@@ -421,7 +433,7 @@ fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'
         }
         _ => None,
     };
-    let figures = row::Row {
+    let mut figures = row::Row {
         start: row.start.and_then(|start| unit.start(start)),
         end: row.end.and_then(|end| unit.end(end)),
         length,
@@ -437,12 +449,18 @@ fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'
         .columns
         .as_ref()
         .is_some_and(|columns| !columns.contains(&Column::End));
-    if cut && !asked {
-        let detail = format!("the row of {} is cut off: its end is not known", row.node);
+    // The figure that a line was cut in may have lost digits.
+    let half = cut && !asked;
+    if half {
+        let detail = format!(
+            "the row of {} is cut off: where it starts and ends is not known",
+            row.node
+        );
         notes.remark(OddityKind::Truncated, detail, line);
+        figures.start = None;
     }
     figures.set(&mut thing, line, notes);
-    if let (Some(start), true) = (row.start, unit.bytes == sector) {
+    if let (Some(start), true) = (row.start, unit.bytes == sector && !half) {
         thing.set(
             Key::StartSector,
             notes.said(line, Value::Count(start.count)),

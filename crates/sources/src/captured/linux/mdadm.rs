@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{Interval, OddityKind};
+use straddle_stack::{Interval, Key, LayerKind, OddityKind, Value};
 
 use super::about;
 use super::md_array::{self, Array};
@@ -12,7 +12,7 @@ use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::records::Record;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
-use crate::inventory::{Name, RaidMember, Space};
+use crate::inventory::{Name, RaidMember, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "mdadm",
@@ -38,6 +38,7 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Loose("Raid Level : "),
                 Anchor::Loose("Raid Devices : "),
                 Anchor::Loose("Chunk Size : "),
+                Anchor::Loose("Data Offset : "),
             ],
             begins: |lines| kind_below(lines).is_some(),
             read: |section, notes| {
@@ -294,9 +295,29 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
         }
     }
     if array.names.is_empty() {
+        let said = start
+            .as_ref()
+            .is_some_and(|start| start.value > Bytes::ZERO);
         if let Some(line) = lines.iter().find(|line| !line.is_blank()) {
-            let detail = format!("what {device} is a member of has lost its UUID: it was not read");
+            let detail = match said {
+                true => format!(
+                    "what {device} is a member of has lost its UUID: only where its data begin was read"
+                ),
+                false => {
+                    format!("what {device} is a member of has lost its UUID: it was not read")
+                }
+            };
             notes.remark(OddityKind::Truncated, detail, line);
+        }
+        // That holds whatever array it is a member of.
+        if let Some(start) = start.filter(|_| said) {
+            let title = format!("data of {}", device.trim_start_matches("/dev/"));
+            let name = Name::new(Space::Device, title.clone());
+            let mut thing = Thing::new(LayerKind::Array, title, name);
+            thing = thing.on(Name::new(Space::Device, device.to_owned()));
+            thing.set(Key::DataOffset, start.clone().map(Value::Bytes));
+            thing.start = Some(start.map(Interval::exact));
+            notes.add(thing);
         }
         return;
     }

@@ -3,6 +3,7 @@
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
 
+use super::about::is_disk;
 use super::device;
 use super::lsblk::disk_of;
 use crate::captured::text::Line;
@@ -12,14 +13,27 @@ pub(crate) static TOOL: Tool = Tool {
     name: "sysfs",
     platform: "linux",
     commands: &["grep . /sys/block/*/* /sys/block/*/queue/*"],
-    readers: &[Reader::Text {
-        anchors: &[
-            Anchor::Start("/sys/block/"),
-            Anchor::Start("/sys/class/block/"),
-        ],
-        begins: |lines| lines[0].text.contains(':'),
-        read,
-    }],
+    readers: &[
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("/sys/block/"),
+                Anchor::Start("/sys/class/block/"),
+                Anchor::Start("/sys/devices/"),
+            ],
+            begins: |lines| lines[0].text.contains(':'),
+            read,
+        },
+        // Asked in that directory.
+        Reader::Text {
+            anchors: &[
+                Anchor::Within("/start:"),
+                Anchor::Within("/size:"),
+                Anchor::Within("/queue/"),
+            ],
+            begins: |lines| file(&lines[0]).is_some(),
+            read,
+        },
+    ],
 };
 
 const UNITS: [(&str, GridRole); 6] = [
@@ -34,12 +48,19 @@ const UNITS: [(&str, GridRole); 6] = [
 /// `/sys/block/sda/queue/rotational:0`: the disk, the file below it, and what it says.
 fn file<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str, &'t str)> {
     let text = line.text.trim();
-    let rest = text
+    let whole = text
         .strip_prefix("/sys/block/")
-        .or_else(|| text.strip_prefix("/sys/class/block/"))?;
-    let (disk, rest) = rest.split_once('/')?;
+        .or_else(|| text.strip_prefix("/sys/class/block/"))
+        .or_else(|| Some(text.strip_prefix("/sys/devices/")?.split_once("/block/")?.1));
+    let from_here = || {
+        let rest = text.strip_prefix("./").unwrap_or(text);
+        let rest = rest.strip_prefix("block/").unwrap_or(rest);
+        let (disk, _) = rest.split_once('/')?;
+        is_disk(disk).then_some(rest)
+    };
+    let (disk, rest) = whole.or_else(from_here)?.split_once('/')?;
     let (file, value) = rest.split_once(':')?;
-    Some((disk, file, value.trim()))
+    (!file.contains(' ')).then_some((disk, file, value.trim()))
 }
 
 /// A section is one line: the next begins another.

@@ -15,11 +15,11 @@ fn cells<'t>(line: &Line<'t>) -> impl Iterator<Item = &'t str> {
 
 fn is_ruler(line: &Line<'_>) -> bool {
     line.text.contains("--")
-        && line.text.contains('|')
+        && line.text.contains(['|', '+'])
         && line
             .text
             .bytes()
-            .all(|b| matches!(b, b'-' | b':' | b'|' | b' '))
+            .all(|b| matches!(b, b'-' | b':' | b'|' | b'+' | b' '))
 }
 
 /// True for a row with bars at both ends: of HTML, or of a tracker's own marks.

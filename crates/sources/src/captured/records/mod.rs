@@ -12,7 +12,7 @@ mod units;
 pub(crate) use clixml::{from_clixml, is_clixml};
 pub(crate) use csv::{from_csv, is_csv_header};
 pub(crate) use json::from_json;
-pub(crate) use list::{from_list, pair};
+pub(crate) use list::{from_hashtables, from_list, pair};
 pub(crate) use markdown::from_markdown;
 pub(crate) use shape::{by_shape, from_shapes, is_shifted};
 pub(crate) use table::{from_table, lacks_names};
