@@ -16,7 +16,7 @@ use straddle::sources::{self, Settings};
 use straddle::stack::{Layer, LayerKind, Stack};
 
 /// For one seed in a debug build on a busy machine.
-const LONGEST: Duration = Duration::from_secs(4);
+const LONGEST: Duration = Duration::from_secs(60);
 /// For all mutations together; those that do not fit are left out.
 const ALL: Duration = Duration::from_secs(8);
 /// More layers than any target may grow to.
