@@ -61,7 +61,7 @@ const SOAKS: &[Soak] = &[
     },
     Soak {
         name: "lab",
-        what: "every case under a kernel with arrays and device-mapper, those that take too long for every commit, too",
+        what: "cases under a kernel with arrays and device-mapper that take too long for every commit",
         how: How::Test(Test {
             package: "straddle-cli",
             program: "lab",
