@@ -49,9 +49,17 @@ fn empty() -> Histogram<u64> {
     histogram.expect("constant bounds")
 }
 
-/// Reads the encoding, if its bounds are ours: they decide how much memory it takes.
+/// What the encoding begins with when it is not compressed: version 2, words of variable length.
+const COOKIE: u32 = 0x1c84_9313;
+
+/// Reads the encoding, if its bounds are ours and its counts are as long as it says: both decide how much memory it takes, before
+/// anything is read.
 fn decoded(bytes: &[u8]) -> Option<Histogram<u64>> {
-    let header = bytes.first_chunk::<HEADER>()?;
+    let (header, counts) = bytes.split_first_chunk::<HEADER>()?;
+    let len = u32::try_from(counts.len()).ok()?.to_be_bytes();
+    if header.get(..4)? != COOKIE.to_be_bytes() || header.get(4..8)? != len {
+        return None;
+    }
     let number = |at: usize| {
         let field = header.get(at..)?.first_chunk::<8>()?;
         Some(u64::from_be_bytes(*field))
@@ -209,6 +217,24 @@ impl<'de> Deserialize<'de> for Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_that_are_not_as_long_as_is_said_are_none() {
+        let mut latencies = Latencies::new();
+        latencies.record(5_000);
+        let bytes = latencies.encode();
+        assert!(Latencies::decode(&bytes).is_some());
+        for said in [0, 1, 1 << 20, 0xe000_002a, u32::MAX] {
+            let mut other = bytes.clone();
+            other[4..8].copy_from_slice(&u32::to_be_bytes(said));
+            assert_eq!(Latencies::decode(&other), None, "{said}");
+        }
+        // A compressed one could hold bounds that are not ours.
+        let mut other = bytes.clone();
+        other[3] = 0x14;
+        assert_eq!(Latencies::decode(&other), None);
+        assert_eq!(Latencies::decode(&bytes[..bytes.len() - 1]), None);
+    }
 
     #[test]
     fn what_is_encoded_reads_back() {
