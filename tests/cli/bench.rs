@@ -267,17 +267,18 @@ fn what_cannot_be_measured_is_refused_and_says_what_to_do() {
 #[test]
 fn a_short_experiment_counts_its_runs_and_leaves_nothing_behind() {
     let here = scratch();
-    let run = bench(here.path(), &[&[".", "--json"], QUICK]);
+    // Long enough that a disk which others keep busy answers within each run.
+    let run = bench(
+        here.path(),
+        &[&[".", "--json"], QUICK, &["--runtime", "400ms"]],
+    );
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
     let samples = document["samples"].as_array().expect("samples");
     assert_eq!(samples.len(), 9, "three blocks of three runs");
-    let requests = samples.iter().map(|sample| {
-        let count = sample["reads"]["requests"].as_u64();
-        count.unwrap_or_else(|| panic!("{sample}"))
-    });
-    // A disk that others keep busy may answer nothing within a run of 40 ms.
-    assert!(requests.sum::<u64>() > 0, "{}", run.stdout);
+    for sample in samples {
+        assert!(sample["reads"]["requests"].as_u64() > Some(0), "{sample}");
+    }
     assert_eq!(names(here.path()), [""; 0]);
     let schema = straddle(here.path(), &["schema", "bench"]);
     let schema: serde_json::Value = serde_json::from_str(&schema.stdout).expect("JSON");

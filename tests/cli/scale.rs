@@ -233,16 +233,19 @@ enum Case {
 impl Case {
     fn of_length(&self, size: usize) -> (String, String) {
         match self {
-            Case::Capture(path) => (
-                path.display().to_string(),
-                grown(&text_of(path), size, true),
-            ),
+            Case::Capture(path) => (name_of(path), grown(&text_of(path), size, true)),
             Case::Forged(index) => {
                 let (name, text) = hostile(size).swap_remove(*index);
                 (name.to_owned(), text)
             }
         }
     }
+}
+
+/// The path of a capture in the repository.
+fn name_of(path: &Path) -> String {
+    let inside = path.strip_prefix(repository());
+    inside.unwrap_or(path).display().to_string()
 }
 
 /// What is wrong with the costs of a case, if anything is; with its seconds, too, where they are `timed`.

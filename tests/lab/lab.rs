@@ -56,7 +56,8 @@ fn every_case_holds() {
     // The others run for every commit.
     let in_soak = std::env::var_os("STRADDLE_SOAK").is_some();
     scripts.retain(|script| says(script, "# Only in a soak.") == in_soak);
-    assert!(!scripts.is_empty(), "no case");
+    let fewest = if in_soak { 1 } else { 20 };
+    assert!(scripts.len() >= fewest, "only {} cases", scripts.len());
     let outcomes = in_parallel(&scripts);
 
     let mut settings = insta::Settings::clone_current();

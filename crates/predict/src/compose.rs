@@ -2,6 +2,7 @@
 
 use straddle_geometry::Unit;
 
+use crate::model;
 use crate::profile::{Origin, Profile, Range, Refusal, Value, registry};
 
 /// Levels as people say them, and as profiles do. Letters and signs around them do not matter: `RAID-5`, `raid 1+0`.
@@ -154,10 +155,11 @@ pub fn possible(profile: &Profile) -> Result<(), Refusal> {
             .sections()
             .any(|(model, _)| model.section == section)
     };
-    let by_adapter = match figure("by") {
-        Some(Value::Word(by)) => by == "adapter",
-        _ => has("controller") || has("cache"),
+    let by = match figure("by") {
+        Some(Value::Word(by)) => by,
+        _ => "",
     };
+    let by_adapter = model::array::is_adapter(by, has);
     let (Some(Value::Word(level)), Some(Value::Number(members))) =
         (figure("level"), figure("members"))
     else {

@@ -343,6 +343,7 @@ mod tests {
             _ => None,
         };
         for (text, name) in [
+            (r"\\sql3:", "sql3"),
             ("===== FS01 =====", "FS01"),
             ("-- Server: sql-2 --", "sql-2"),
             ("Computer: SQLPROD4", "SQLPROD4"),

@@ -22,6 +22,14 @@ use mirrored::{Balance, Copies, Mirrored};
 use parity::Parity;
 use striped::Striped;
 
+/// Whether an adapter works parity out and mirrors: what `array.by` says, or where it is empty, whether a section of an adapter is there.
+pub(crate) fn is_adapter(by: &str, has: impl Fn(&'static str) -> bool) -> bool {
+    match by {
+        "" => has("controller") || has("cache"),
+        by => by == "adapter",
+    }
+}
+
 /// The addresses of an array.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -131,10 +139,7 @@ impl Layout {
             }
             _ => {
                 let has = |name| profile.section(name).is_some();
-                let is_md = match section.word(&keys::BY) {
-                    "" => !has("controller") && !has("cache"),
-                    word => word == "md",
-                };
+                let is_md = !is_adapter(section.word(&keys::BY), has);
                 let parity = Parity::build(section, level, members, unit, failed, is_md)?;
                 let units = parity.units(rows);
                 let row = parity.row();
