@@ -342,6 +342,43 @@ fn write_mbr(path: &Path, sector: u32) {
     file.set_len(64 << 20).expect("sparse");
 }
 
+/// A text of more machines than anybody reads reports of is told as a folder is: a line for each, and a summary.
+#[test]
+fn a_text_of_many_machines_gets_a_line_for_each() {
+    let here = scratch();
+    let of = |machines: u64| {
+        let table = |n| {
+            format!(
+                "root@db{n}:~# sfdisk -d /dev/sda\nlabel: dos\ndevice: /dev/sda\nunit: sectors\nsector-size: 512\n\n\
+                 /dev/sda1 : start=63, size=204800, type=83\n"
+            )
+        };
+        let text: String = (1..=machines).map(table).collect();
+        fs::write(here.path().join("many.txt"), text).expect("a scratch file");
+        let reports = |args: &[&str]| {
+            let args = [&["check", "--as", "text", "many.txt"], args].concat();
+            let run = straddle(here.path(), &args);
+            assert_eq!(run.code, Some(1), "{}", run.stderr);
+            let lines = |sign: &str| {
+                run.stdout
+                    .lines()
+                    .filter(|line| line.starts_with(sign))
+                    .count()
+            };
+            let summed = run.stdout.contains(&format!("{machines} targets: "));
+            (
+                lines("more: straddle explain STR101"),
+                lines("error      "),
+                summed,
+            )
+        };
+        (reports(&[]), reports(&["--details"]))
+    };
+    assert_eq!(of(32), ((32, 0, false), (32, 0, false)));
+    // The ten worst stand in the summary again, and their rule.
+    assert_eq!(of(33), ((0, 33 + 11, true), (33, 11, true)));
+}
+
 /// A table of hundreds of partitions that all have one fault.
 #[test]
 fn findings_that_repeat_are_folded() {

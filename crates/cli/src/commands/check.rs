@@ -70,11 +70,12 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         );
     let next = next(args);
     let totals = match jobs.as_slice() {
-        [job] if folder => {
+        [job] if unlisted.is_empty() => {
             let outcomes = checker.check(job);
             let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised(_)));
             let mut known = outcomes.iter().filter(known);
             let many = match (known.next(), known.next()) {
+                _ if !folder => many || outcomes.len() > MOST_REPORTS,
                 (Some((_, Ok(Outcome::Checked(checked)))), None) => !is_captured(&checked.stack),
                 _ => true,
             };
@@ -114,6 +115,9 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
         (false, false) => CLEAN,
     })
 }
+
+/// Of how many machines one text may tell for each to get its report; of more, each gets a line, as each file of a folder does.
+const MOST_REPORTS: usize = 32;
 
 /// What makes a plan for what was checked; `None` where the same words would not mean the same.
 fn next(args: &Check) -> Option<Next> {

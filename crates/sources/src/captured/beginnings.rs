@@ -1,6 +1,6 @@
 //! Where outputs begin: all anchors of all tools, so arranged that a line is held against few of them.
 
-use super::text::Line;
+use super::text::{Bytes, Line};
 use super::tool::{Anchor, Notes, Reader, Section, Tool};
 
 pub(super) type ReadText = fn(&Section<'_>, &mut Notes<'_>);
@@ -22,30 +22,6 @@ pub(super) struct Beginnings {
     starts: Vec<Vec<Candidate>>,
     /// Those that may stand anywhere, and those that look at the whole line.
     within: Vec<Candidate>,
-}
-
-/// Which bytes a text has. Most lines lack a byte of most anchors, and that is soon seen.
-#[derive(Clone, Copy)]
-struct Bytes([u64; 4]);
-
-impl Bytes {
-    fn of(text: &str) -> Bytes {
-        let mut set = [0; 4];
-        for byte in text.bytes() {
-            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        }
-        Bytes(set)
-    }
-
-    fn has_all(self, other: Bytes) -> bool {
-        let mut pairs = self.0.iter().zip(other.0);
-        pairs.all(|(mine, others)| others & !mine == 0)
-    }
-
-    fn has_none(self, other: Bytes) -> bool {
-        let mut pairs = self.0.iter().zip(other.0);
-        pairs.all(|(mine, others)| others & mine == 0)
-    }
 }
 
 impl Beginnings {

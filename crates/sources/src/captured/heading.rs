@@ -1,5 +1,8 @@
 //! Lines that stand above outputs: prompts with what was typed, names of hosts.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::text::Line;
 use super::tool::Command;
 
@@ -274,9 +277,15 @@ fn is_known(typed: &str) -> bool {
         return false;
     };
     let program = program.rsplit('/').next().unwrap_or(program);
-    let mut commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
-    commands.any(|command| command.split_whitespace().next() == Some(program))
+    PROGRAMS.contains(program)
 }
+
+/// The programs that the tools are started with.
+static PROGRAMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let commands = super::TOOLS.iter().flat_map(|tool| tool.commands);
+    let programs = commands.map(|command| command.split_whitespace().next());
+    programs.flatten().collect()
+});
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,7 @@ fn read_inside(
     let mut found = Found {
         tools,
         joined: None,
+        json_until: 0,
         read_last: 0,
         read_in_vain: 0,
         limit: length.saturating_mul(IN_VAIN),
@@ -81,9 +82,12 @@ fn read_inside(
             }
         }
         let outputs = found.outputs;
-        let taken = json_once((&lines[..at], rest), &context, notes, &mut found)
-            .or_else(|| text_at((&lines[..at], rest), &context, notes, &mut found))
-            .or_else(|| records_at((&lines[..at], rest), &context, notes, &mut found));
+        let mut taken = json_once((&lines[..at], rest), &context, notes, &mut found);
+        if at >= found.json_until {
+            taken = taken
+                .or_else(|| text_at((&lines[..at], rest), &context, notes, &mut found))
+                .or_else(|| records_at((&lines[..at], rest), &context, notes, &mut found));
+        }
         let above = at.checked_sub(1).and_then(|above| lines.get(above));
         if taken.is_none() && records::lacks_names(above, &line) {
             nameless = nameless.or(Some(line));
@@ -130,6 +134,8 @@ struct Found {
     beginnings: Beginnings,
     /// All lines as one text, and where each begins in it, once JSON was looked for.
     joined: Option<(String, Vec<usize>)>,
+    /// Up to which line there is JSON that nobody knows: nothing but other JSON can be in it.
+    json_until: usize,
     /// How many bytes of JSON were read last, how many in vain, and how many may be.
     read_last: usize,
     read_in_vain: usize,
@@ -218,6 +224,9 @@ fn json_at(
     };
     let json = Json::new(&json_text, lines, &starts)?;
     if !dispatch_json(&json, context, notes, found) && !inside_json(&json, context, notes, found) {
+        if !matches!(end, End::Broken(_)) {
+            found.json_until = found.json_until.max(before.len() + taken);
+        }
         return None;
     }
     if let (false, Some(last)) = (is_whole, lines.iter().rev().find(|line| !line.is_blank())) {

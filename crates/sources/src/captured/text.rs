@@ -456,6 +456,30 @@ fn dashed(line: String) -> String {
     line.replace('—', "---").replace('–', "--")
 }
 
+/// Which bytes a text has. Most lines lack a byte of most anchors, and that is soon seen.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes([u64; 4]);
+
+impl Bytes {
+    pub(super) fn of(text: &str) -> Bytes {
+        let mut set = [0; 4];
+        for byte in text.bytes() {
+            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Bytes(set)
+    }
+
+    pub(super) fn has_all(self, other: Bytes) -> bool {
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(mine, others)| others & !mine == 0)
+    }
+
+    pub(super) fn has_none(self, other: Bytes) -> bool {
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(mine, others)| others & mine == 0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
