@@ -214,12 +214,13 @@ fn hostile(size: usize) -> Vec<(&'static str, String)> {
 }
 
 /// Captures that stand for the others: JSON of ESXi and of sfdisk, a table of PowerShell, a session of DiskPart, LVM, a list of
-/// records of WMI.
-const SAMPLE: [&str; 6] = [
+/// records of WMI, and JSON of more lines than are read of a text.
+const SAMPLE: [&str; 7] = [
     "esxi/esxcli-capacity-list.json",
     "linux/sfdisk-json-extended.txt",
     "powershell/get-partition-table-properties.txt",
     "volumes/lvm-json-cut.txt",
+    "volumes/smartctl-sata-json.txt",
     "windows/diskpart-2003-session.txt",
     "windows/wmic-logicaldisk-list.txt",
 ];
