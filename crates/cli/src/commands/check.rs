@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
             let known = |(_, outcome): &&Judged| !matches!(outcome, Ok(Outcome::Unrecognised(_)));
             let mut known = outcomes.iter().filter(known);
             let many = match (known.next(), known.next()) {
-                _ if !folder => many || outcomes.len() > MOST_REPORTS,
+                _ if !folder => many || outcomes.len() > MAX_REPORTS,
                 (Some((_, Ok(Outcome::Checked(checked)))), None) => !is_captured(&checked.stack),
                 _ => true,
             };
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<u8> {
 }
 
 /// Of how many machines one text may tell for each to get its report; of more, each gets a line, as each file of a folder does.
-const MOST_REPORTS: usize = 32;
+const MAX_REPORTS: usize = 32;
 
 /// What makes a plan for what was checked; `None` where the same words would not mean the same.
 fn next(args: &Check) -> Option<Next> {

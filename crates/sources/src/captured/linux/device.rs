@@ -258,11 +258,18 @@ pub(super) fn is_protective(kind: &str) -> bool {
     kind.trim_start_matches("0x").eq_ignore_ascii_case("ee")
 }
 
-/// True for a length that sectors can have: a power of two from 512 bytes on, and up to an eighth of it more for what protects
-/// the data (520, 522, 524, 528, 4,104, 4,160, 4,224). Figures in between come from texts that were damaged.
-fn is_sector(bytes: u64) -> bool {
-    let data = bytes.checked_ilog2().map_or(0, |log| 1_u64 << log);
-    data >= 512 && bytes.is_multiple_of(2) && bytes - data <= data / 8
+/// True for what disks have. Logical sectors are a power of two from 512 bytes on, and up to an eighth of it more for what
+/// protects the data (520, 522, 524, 528, 4,104, 4,160, 4,224). The other limits need no power of two: flash writes six units of
+/// 4 KiB at a time.
+fn exists(role: GridRole, bytes: u64) -> bool {
+    match role {
+        GridRole::LogicalSector => {
+            let data = bytes.checked_ilog2().map_or(0, |log| 1_u64 << log);
+            data >= 512 && bytes.is_multiple_of(2) && bytes - data <= data / 8
+        }
+        GridRole::PhysicalSector | GridRole::MinimumIo | GridRole::OptimalIo => bytes >= 512,
+        _ => true,
+    }
 }
 
 /// Adds a grid with a boundary at byte `phase`; sizes of zero say nothing.
@@ -274,12 +281,7 @@ pub(super) fn grid(
     line: &Line<'_>,
     notes: &Notes<'_>,
 ) {
-    let exists = match role {
-        GridRole::LogicalSector | GridRole::PhysicalSector => is_sector(bytes),
-        GridRole::MinimumIo | GridRole::OptimalIo => bytes >= 512,
-        _ => true,
-    };
-    if bytes > 0 && !exists {
+    if bytes > 0 && !exists(role, bytes) {
         let detail = format!("{} of {bytes} bytes: no disk has that", role.name());
         let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
         thing.remarks.push(oddity);
@@ -354,11 +356,13 @@ mod tests {
         for bytes in [
             512, 520, 528, 1024, 2048, 4096, 4104, 4160, 4224, 16_384, 131_072,
         ] {
-            assert!(is_sector(bytes), "{bytes}");
+            assert!(exists(GridRole::LogicalSector, bytes), "{bytes}");
         }
         for bytes in [0, 1, 256, 513, 578, 2049, 4755, 5272] {
-            assert!(!is_sector(bytes), "{bytes}");
+            assert!(!exists(GridRole::LogicalSector, bytes), "{bytes}");
         }
+        assert!(exists(GridRole::PhysicalSector, 24_576));
+        assert!(!exists(GridRole::PhysicalSector, 256));
     }
 
     #[test]
