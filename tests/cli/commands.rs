@@ -342,6 +342,28 @@ fn write_mbr(path: &Path, sector: u32) {
     file.set_len(64 << 20).expect("sparse");
 }
 
+/// The lines of JSON that nobody knows are not read as text, and what a tool printed in them is found, whole and cut.
+#[test]
+fn json_in_an_envelope_that_nobody_knows_is_read() {
+    let here = scratch();
+    let whole = "{\n \"run\": \"collect\",\n \"hosts\": [\n  { \"disks\":\n\
+        {\"partitiontable\": {\"label\": \"dos\", \"device\": \"/dev/sda\", \"unit\": \"sectors\", \"partitions\": [\n\
+        {\"node\": \"/dev/sda1\", \"start\": 63, \"size\": 204800, \"type\": \"83\"}\n]}}\n  }\n ]\n}\n";
+    let cut = whole.trim_end_matches(['\n', '}', ' ', ']']);
+    for text in [whole, cut] {
+        fs::write(here.path().join("run.json"), text).expect("a scratch file");
+        let run = straddle(here.path(), &["check", "--as", "text", "run.json"]);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        for said in [
+            "error[STR101]: sda1 starts inside",
+            "--> run.json, line 6",
+            "first sector = 63",
+        ] {
+            assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+        }
+    }
+}
+
 /// A text of more machines than anybody reads reports of is told as a folder is: a line for each, and a summary.
 #[test]
 fn a_text_of_many_machines_gets_a_line_for_each() {
