@@ -29,7 +29,7 @@ cargo xtask TASK
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   bench engines [ROUNDS MILLISECONDS]
                        measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
-  bench predict [ROUNDS]
+  bench predict [ROUNDS [OTHER]]
                        measure how fast systems are simulated, and how much memory it takes, and archive the figures
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
@@ -80,8 +80,9 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "captures"] => bench::captures(),
         ["bench", "engines"] => bench::engines(9, 1000),
         ["bench", "engines", rounds, time] => bench::engines(rounds.parse()?, time.parse()?),
-        ["bench", "predict"] => bench::predict(5),
-        ["bench", "predict", rounds] => bench::predict(rounds.parse()?),
+        ["bench", "predict"] => bench::predict(5, None),
+        ["bench", "predict", rounds] => bench::predict(rounds.parse()?, None),
+        ["bench", "predict", rounds, other] => bench::predict(rounds.parse()?, Some(other)),
         ["bench", "arrays"] => bench::arrays(6),
         ["bench", "arrays", blocks] => bench::arrays(blocks.parse()?),
         ["bench", "studies"] => {

@@ -363,7 +363,8 @@ impl Memory {
             device: String::new(),
             scratch,
         };
-        let size = format!("size={}m", DEVICE_MIB + 8);
+        // The disk of the loop device and a file beside it.
+        let size = format!("size={}m", 2 * DEVICE_MIB + 8);
         let at = mount.to_string_lossy();
         quietly(&["mount", "-t", "tmpfs", "-o", &size, "straddle-bench", &at])
             .context("the device in memory needs root")?;

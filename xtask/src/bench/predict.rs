@@ -7,6 +7,7 @@
 
 use anyhow::{Context, Result};
 use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
 
 use super::archive::Archive;
@@ -91,8 +92,9 @@ const MEMORY: f64 = 64.0 * 1024.0;
 /// Lengths of run whose memory is compared.
 const LENGTHS: [(&str, u64); 2] = [("×1", 1), ("×10", 10)];
 
-/// Measures, and archives the figures under benches/.
-pub(crate) fn predict(rounds: usize) -> Result<()> {
+/// Measures, and archives the figures under benches/. `other` is another build of the example `speed`, which is measured in
+/// the same rounds.
+pub(crate) fn predict(rounds: usize, other: Option<&str>) -> Result<()> {
     run(cargo().args([
         "build",
         "--quiet",
@@ -103,10 +105,10 @@ pub(crate) fn predict(rounds: usize) -> Result<()> {
         "speed",
     ]))?;
     let speed = repository().join("target/release/examples/speed");
-    let measure = |row: &Row, times: u64| -> Result<(f64, f64)> {
+    let measure = |speed: &Path, row: &Row, times: u64| -> Result<(f64, f64)> {
         let requests = row.requests * times / 10;
         let said = output(
-            Command::new(&speed)
+            Command::new(speed)
                 .args(row.words.split(' '))
                 .arg(requests.to_string()),
         )
@@ -117,12 +119,20 @@ pub(crate) fn predict(rounds: usize) -> Result<()> {
     };
     let series = || -> Vec<Series> { ROWS.iter().map(|row| Series::new(row.name)).collect() };
     let mut rate = series();
+    let mut rate_of_other = series();
     let mut memory = LENGTHS.map(|_| series());
     for _ in 0..rounds {
         for (at, row) in ROWS.iter().enumerate() {
-            let (this, long) = measure(row, 10)?;
+            let (this, long) = measure(&speed, row, 10)?;
+            if let Some(other) = other {
+                push(
+                    &mut rate_of_other,
+                    at,
+                    measure(Path::new(other), row, 10)?.0,
+                );
+            }
             // The shorter one is for its memory alone.
-            let (_, short) = measure(row, 1)?;
+            let (_, short) = measure(&speed, row, 1)?;
             push(&mut rate, at, this);
             let [of_short, of_long] = &mut memory;
             push(of_short, at, short);
@@ -148,7 +158,11 @@ pub(crate) fn predict(rounds: usize) -> Result<()> {
             row.target / 1e6,
             row.peer
         );
-        let these = rate.get(at).cloned().into_iter().collect::<Vec<_>>();
+        let mut these = rate.get(at).cloned().into_iter().collect::<Vec<_>>();
+        if let (Some(_), Some(mut of_other)) = (other, rate_of_other.get(at).cloned()) {
+            "the other build".clone_into(&mut of_other.name);
+            these.push(of_other);
+        }
         archive.section(row.name, "million requests a second", &note, &these);
     }
     for (at, row) in ROWS.iter().enumerate() {
@@ -170,7 +184,13 @@ pub(crate) fn predict(rounds: usize) -> Result<()> {
             &these,
         );
     }
-    archive.write("predict", &format!("cargo xtask bench predict {rounds}"))
+    match other {
+        None => archive.write("predict", &format!("cargo xtask bench predict {rounds}")),
+        Some(other) => archive.write(
+            "predict-against",
+            &format!("cargo xtask bench predict {rounds} {other}"),
+        ),
+    }
 }
 
 fn push(series: &mut [Series], at: usize, value: f64) {

@@ -1,5 +1,7 @@
 //! What members do for one command.
 
+use straddle_geometry::Access;
+
 use crate::model::device::Operation;
 
 /// An operation of one member.
@@ -72,5 +74,16 @@ impl Split {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         self.groups
             .push((count(then - from), count(self.pieces.len() - then)));
+    }
+
+    /// Pieces from number `from` on, which read, go first; then the same places are written.
+    #[inline]
+    pub(super) fn written_back(&mut self, from: usize) {
+        let then = self.pieces.len();
+        self.pieces.extend_from_within(from..);
+        for piece in self.pieces.get_mut(then..).unwrap_or_default() {
+            piece.operation.access = Access::Write;
+        }
+        self.group_of_two(from, then);
     }
 }

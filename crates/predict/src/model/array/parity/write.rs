@@ -122,14 +122,12 @@ impl Parity {
     fn modify_one(&self, unit: &Unit, at: &Row, span: Span, out: &mut Split) {
         let range = self.round(span.begin, span.end);
         let from = out.pieces.len();
-        for access in [Access::Read, Access::Write] {
-            let parities = self.places.data()..self.places.width();
-            for role in std::iter::once(span.first).chain(parities) {
-                let (member, operation) = self.piece(unit, at, role, access, range);
-                out.push(member, operation);
-            }
+        let parities = self.places.data()..self.places.width();
+        for role in std::iter::once(span.first).chain(parities) {
+            let (member, operation) = self.piece(unit, at, role, Access::Read, range);
+            out.push(member, operation);
         }
-        out.group_of_two(from, usize::midpoint(from, out.pieces.len()));
+        out.written_back(from);
     }
 
     /// What has to be read of a zone.
