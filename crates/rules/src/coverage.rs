@@ -9,7 +9,7 @@ use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack
 use crate::commands::{self, Lack};
 use crate::context::{is_extended, platform_of};
 use crate::rules::vdev_sector::{is_zfs, members};
-use crate::{Context, Finding, Severity, Supply};
+use crate::{Code, Context, Finding, Severity, Supply};
 
 /// What a check of a stack rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,6 +46,8 @@ pub enum Why {
     Unreadable,
     /// What was captured says of nothing where it begins.
     NoStart,
+    /// Every start in what was captured is a rounded figure, and what it can mean lies on boundaries and off them.
+    Rounded,
     /// Text in which the output of no known tool was found.
     NoOutput,
 }
@@ -58,6 +60,7 @@ impl Why {
             Why::Unrecognised => "no format that is read was recognised in it",
             Why::Unreadable => "what lies in it could not be read",
             Why::NoStart => "it tells of nothing where it begins",
+            Why::Rounded => "its starts are rounded figures, which may be on a boundary or off it",
             Why::NoOutput => "no output of a known tool was found in it",
         }
     }
@@ -68,10 +71,7 @@ impl Coverage {
     #[must_use]
     pub fn of_nothing_known(why: Why) -> Coverage {
         let next = match why {
-            Why::NoOutput => ["windows", "linux"]
-                .into_iter()
-                .flat_map(starts_of)
-                .collect(),
+            Why::NoOutput => starts_anywhere(),
             why => next(&Stack::new(), why),
         };
         Coverage::Nothing { why, next }
@@ -91,7 +91,9 @@ impl Coverage {
 #[must_use]
 pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     let layers = context.stack.iter();
-    let starts = layers.filter(|(id, layer)| has_start(context, *id, layer));
+    let starts = layers.filter(|(id, layer)| {
+        has_start(context, *id, layer) && !is_undecided(*id, layer, findings)
+    });
     let starts = starts.count();
     if starts > 0 {
         return Coverage::Starts { starts };
@@ -111,7 +113,17 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
         let unreadable = |kind| matches!(kind, OddityKind::Unreadable | OddityKind::Missing);
         layer.kind == LayerKind::Container || layer.oddities.iter().any(|o| unreadable(o.kind))
     };
-    let why = if is_text {
+    // The output of a tool was found, and tells of no disk: `1 aligned`.
+    if stack.iter().next().is_none() {
+        return Coverage::Nothing {
+            why: Why::NoStart,
+            next: starts_anywhere(),
+        };
+    }
+    let is_rounded = |layer: &Layer| layer.attribute(Key::StartShown).is_some();
+    let why = if layers.clone().any(is_rounded) {
+        Why::Rounded
+    } else if is_text {
         Why::NoStart
     } else if layers.clone().any(failed) {
         Why::Unreadable
@@ -126,6 +138,8 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     }
 }
 
+const ROUNDED: Code = Code(904);
+
 /// STR208 to STR211, STR213, STR610: degraded, reshaping, incomplete or unfinished.
 const ABOUT_STATES: [u16; 6] = [208, 209, 210, 211, 213, 610];
 
@@ -134,6 +148,24 @@ const ABOUT_STATES: [u16; 6] = [208, 209, 210, 211, 213, 610];
 fn says_more_than_what_is_missing(finding: &Finding) -> bool {
     let is_state = ABOUT_STATES.contains(&finding.code.0) || finding.code.0 >= 900;
     !is_state && finding.severity > Severity::Note || !finding.worst_price().is_zero()
+}
+
+/// Where partitioning programs have put partitions since 2008, and people put the first one before.
+const USUAL: u64 = 1 << 20;
+const USUAL_BY_HAND: u64 = 64 << 10;
+
+/// Whether a start is a rounded figure that may be on a boundary or off it (STR904), and that no usual start explains: `32 KB`, `126GB`,
+/// but not `1024 KB`.
+fn is_undecided(id: LayerId, layer: &Layer, findings: &[Finding]) -> bool {
+    let open = |finding: &Finding| finding.code == ROUNDED && finding.layer == id;
+    let Some(Value::Between(shown)) = layer.attribute(Key::StartShown).map(|fact| &fact.value)
+    else {
+        return false;
+    };
+    let (from, to) = (shown.from().get(), shown.to().get());
+    let usual = if to < USUAL { USUAL_BY_HAND } else { USUAL };
+    let is_usual = to - from <= 2 * USUAL && from.next_multiple_of(usual) <= to;
+    !is_usual && findings.iter().any(open)
 }
 
 /// Whether the place of a layer's first byte is known, and a boundary below it.
@@ -147,7 +179,17 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
         let offset = layer
             .attribute(Key::DataOffset)
             .or(layer.attribute(Key::FirstExtent));
-        return offset.is_some_and(|fact| fact.trust < Trust::Assumed);
+        // In a partition, that lies where nobody knows.
+        return offset.is_some_and(|fact| fact.trust < Trust::Assumed)
+            && part_of_disk(&layer.name) != Some(true);
+    }
+    // The first extent of a group on an array is held against the array's own units (STR604).
+    let has_own = |role| {
+        let grid = layer.grid(role);
+        grid.is_some_and(|fact| fact.trust < Trust::Assumed)
+    };
+    if layer.attribute(Key::FirstExtent).is_some() && has_own(GridRole::StripeUnit) {
+        return true;
     }
     // A rounded start is held against every boundary that it can have (STR904).
     if layer.attribute(Key::StartShown).is_some() {
@@ -168,6 +210,12 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
             return true;
         }
     }
+    // Where data begin on a whole disk (STR206).
+    let is_whole = |id: &LayerId| part_of_disk(&stack.layer(*id).name) == Some(false);
+    let offset = layer.attribute(Key::DataOffset);
+    if offset.is_some_and(|fact| fact.trust < Trust::Assumed) && layer.below.iter().all(is_whole) {
+        return true;
+    }
     let mut grids = context.seen(id).iter();
     if !grids.any(|grid| grid.layer != id) {
         return false;
@@ -181,10 +229,11 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
         LayerKind::Partition => layer.placement.is_some(),
         _ => {
             is_placed(layer)
+                // A disk begins at its first byte, whatever else is not known of it.
                 && stack
                     .foundations(id)
                     .iter()
-                    .all(|id| is_placed(stack.layer(*id)))
+                    .all(|id| is_whole(id) || is_placed(stack.layer(*id)))
         }
     }
 }
@@ -218,6 +267,30 @@ fn is_placed(layer: &Layer) -> bool {
             .as_ref()
             .is_some_and(|fact| fact.trust < Trust::Assumed),
     }
+}
+
+/// Whether the kernel's name of a device is that of a partition, or of a whole disk: true of `sda1`, false of `nvme0n1`. `None` of what
+/// may be either.
+fn part_of_disk(name: &str) -> Option<bool> {
+    let name = name.rsplit(['/', ' ']).next().unwrap_or(name);
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    // `0n1p2` of NVMe, `0p1` of an SD card.
+    let numbered = |rest: &str| match rest.split_once('p') {
+        Some((disk, part)) => (digits(disk) && digits(part)).then_some(true),
+        None => digits(rest).then_some(false),
+    };
+    if let Some(rest) = name.strip_prefix("nvme") {
+        return numbered(rest.split_once('n')?.1);
+    }
+    if let Some(rest) = name.strip_prefix("mmcblk") {
+        return numbered(rest);
+    }
+    let letters = ["sd", "hd", "vd", "xvd", "dasd"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))?;
+    let part = letters.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    let is_disk = (1..=3).contains(&(letters.len() - part.len()));
+    (is_disk && (part.is_empty() || digits(part))).then_some(!part.is_empty())
 }
 
 /// How it is known that nothing lies anywhere.
@@ -268,6 +341,14 @@ fn next(stack: &Stack, why: Why) -> Vec<String> {
     }
 }
 
+/// The commands that print starts, where the system is not known.
+fn starts_anywhere() -> Vec<String> {
+    ["windows", "linux"]
+        .into_iter()
+        .flat_map(starts_of)
+        .collect()
+}
+
 /// The commands that print starts on a system, but for those that only very old ones need.
 fn starts_of(platform: &str) -> impl Iterator<Item = String> + use<> {
     let line = |supply: &Supply| format!("{} ({})", supply.command, supply.systems);
@@ -276,4 +357,28 @@ fn starts_of(platform: &str) -> impl Iterator<Item = String> + use<> {
         .collect();
     lines.drain(..lines.len().saturating_sub(2));
     lines.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_of_disk;
+
+    #[test]
+    fn names_of_disks_and_of_partitions() {
+        for (name, part) in [
+            ("sda", Some(false)),
+            ("device sdab", Some(false)),
+            ("sdb12", Some(true)),
+            ("nvme0n1", Some(false)),
+            ("nvme0n1p2", Some(true)),
+            ("mmcblk0", Some(false)),
+            ("mmcblk0p1", Some(true)),
+            ("md0", None),
+            ("mapper/data", None),
+            ("sdlong", None),
+            ("nvme0", None),
+        ] {
+            assert_eq!(part_of_disk(name), part, "{name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridRole, Key, Layer, LayerId, Seen, Value};
+use straddle_stack::{GridRole, Key, Layer, LayerId, Seen, Trust, Value};
 
 use super::partition_start_preferred_io::tells_its_geometry;
 use crate::context::{Findings, is_idle};
@@ -49,14 +49,19 @@ pub fn plausible() -> impl Iterator<Item = Unit> {
         .filter_map(|kib| Unit::try_from(Bytes::kib(kib)).ok())
 }
 
-/// True for a device whose transport carries no array, and for a volume of a RAID controller that is a mirror or one disk.
+/// True for a device whose transport carries no array, for a volume of a RAID controller that is a mirror or one disk, and for a drive
+/// that reports sectors shifted by its jumper, which no array passes on.
 pub(super) fn is_single_drive(device: &Layer) -> bool {
     let transport = device.text(Key::Transport);
+    let sector = device.grid(GridRole::PhysicalSector);
+    let shifted =
+        sector.is_some_and(|grid| grid.trust < Trust::Assumed && grid.value.phase() != Bytes::ZERO);
     let one = device
         .attribute(Key::Members)
         .is_some_and(|members| members.value == Value::Count(1));
     transport.is_some_and(|transport| NO_ARRAY.contains(&transport))
         || one
+        || shifted
         || matches!(device.text(Key::Level), Some("raid1" | "jbod"))
 }
 

@@ -148,6 +148,12 @@ const FEWEST: usize = 4;
 /// Most hosts of one text.
 const MOST_HOSTS: usize = 256;
 
+/// `web1/fdisk.txt`: `grep` over several files puts their names before what it found in them.
+fn is_file(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    matches!(ending, "txt" | "log" | "out" | "lst")
+}
+
 /// The host whose name and a colon stand before each line, for each of them: what programs print that ask many.
 pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     let parts = |line: &'t str| -> Option<(&'t str, &'t str)> {
@@ -163,10 +169,11 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
             && name.len() <= 63
             && name
                 .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+                .all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b));
         // Names of properties have neither.
-        let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-');
-        (named && tells && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest))
+        let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-') && !name.contains('/');
+        let is_host = tells && (rest.is_empty() || rest.starts_with(' '));
+        (named && (is_host || is_file(name))).then_some((name, rest))
     };
     let of = |line: &'t str| parts(line).map(|(name, _)| name);
     let filled = || lines.iter().filter(|line| !line.trim().is_empty());
@@ -257,7 +264,12 @@ pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
         rest.strip_prefix(':')
             .or_else(|| rest.trim_start().strip_prefix('|'))
     });
-    rest.map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
+    match rest {
+        // `grep` puts no blank there.
+        Some(rest) if is_file(host) => rest,
+        Some(rest) => rest.strip_prefix(' ').unwrap_or(rest),
+        None => line,
+    }
 }
 
 impl Margin {
@@ -598,6 +610,10 @@ mod tests {
         let text = "db1: a b\ndb2: c d\ndb1:\ndb1: e\ndb2:   f";
         assert_eq!(of(text), Some(vec!["db1", "db2", "db1", "db1", "db2"]));
         assert_eq!(without_host("db2:   f", "db2"), "  f");
+        let found = "db1.txt:Number  Start\ndb1.txt: 1  63s\ndb2/a.log:Number\ndb2/a.log: 1  64s";
+        let names = vec!["db1.txt", "db1.txt", "db2/a.log", "db2/a.log"];
+        assert_eq!(of(found), Some(names));
+        assert_eq!(without_host("db1.txt: 1  63s", "db1.txt"), " 1  63s");
         let logs = "web_1  | a b\nweb_1  | c\nweb_1  | d\nweb_1  |";
         assert_eq!(of(logs), Some(vec!["web_1"; 4]));
         assert_eq!(without_host("web_1  | a b", "web_1"), "a b");

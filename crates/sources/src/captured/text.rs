@@ -105,9 +105,16 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Without what terminals obey, and with plain blanks for special ones.
+/// Characters without a width: pages put them where a long word may be broken.
+const WIDTHLESS: [char; 6] = [
+    '\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}',
+];
+
+/// Without what terminals obey and what has no width, and with plain blanks for special ones.
 fn bare(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !text.contains(['\x1b', '\u{a0}', '\u{202f}']) {
+    if text.is_ascii() && !text.contains('\x1b')
+        || !text.contains(['\x1b', '\u{a0}', '\u{202f}']) && !text.contains(WIDTHLESS)
+    {
         return text;
     }
     let mut out = String::with_capacity(text.len());
@@ -122,6 +129,7 @@ fn bare(text: Cow<'_, str>) -> Cow<'_, str> {
                 chars.next_if(char::is_ascii_alphabetic);
             }
             '\u{a0}' | '\u{202f}' => out.push(' '),
+            c if WIDTHLESS.contains(&c) => {}
             c => out.push(c),
         }
     }

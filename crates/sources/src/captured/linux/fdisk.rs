@@ -199,11 +199,14 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let mut lines = &section.lines[skip..];
     // How many rows stood above the last line that is none.
     let mut above = 0;
+    // Below the names of columns or a row, with no blank line between.
+    let mut is_among = false;
     while let Some(line) = lines.first() {
         let found = table::row(lines, table.path, table.limits.columns.as_deref());
         let Some((row, taken)) = found else {
             above = table.rows.len();
-            lone(line, &table, notes);
+            is_among &= !line.is_blank();
+            lone(line, &table, is_among, notes);
             // The first line of the next disk is lost: what it says is about that one.
             let next_disk = !table.rows.is_empty()
                 && line
@@ -219,9 +222,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
                 table.numbered.push(*line);
             }
             table.limits.line(line);
+            is_among |= table::columns(line).is_some();
             lines = &lines[1..];
             continue;
         };
+        is_among = true;
         lines = &lines[taken..];
         let of_this = table.path.is_some_and(|path| row.node.starts_with(path));
         if !of_this {
@@ -249,8 +254,8 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
 /// Most rows of one table that a row is compared with.
 const MOST_BESIDE: usize = 16;
 
-/// A line that ends in the middle of a row, or a row whose name is lost.
-fn lone(line: &Line<'_>, table: &Table<'_>, notes: &mut Notes<'_>) {
+/// A line that ends in the middle of a row, or a row whose name is lost or is none. `is_among` rows, a line has their columns.
+fn lone(line: &Line<'_>, table: &Table<'_>, is_among: bool, notes: &mut Notes<'_>) {
     let text = line.text.trim();
     let mut words = text.split_whitespace();
     let node = words.next().unwrap_or_default();
@@ -261,13 +266,12 @@ fn lone(line: &Line<'_>, table: &Table<'_>, notes: &mut Notes<'_>) {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || c == '-')
     });
-    let figures = text
-        .split_whitespace()
-        .take(3)
-        .filter(|word| number::whole(word.trim_end_matches('+')).is_some())
-        .count();
+    let is_figure = |word: &&str| number::whole(word.trim_end_matches('+')).is_some();
+    let figures = text.split_whitespace().take(3).filter(is_figure).count();
     let nameless =
         line.text.starts_with(' ') && figures == 3 && table.path.is_some() && !table.heading;
+    // What stands among rows and has as many figures is a row, whatever became of its node.
+    let is_row = is_among && text.split_whitespace().filter(is_figure).count() >= 3;
     if cut {
         notes.remark(
             OddityKind::Truncated,
@@ -278,6 +282,12 @@ fn lone(line: &Line<'_>, table: &Table<'_>, notes: &mut Notes<'_>) {
         notes.remark(
             OddityKind::Truncated,
             "a row of the table has lost the name of its partition: it was not read",
+            line,
+        );
+    } else if is_row {
+        notes.remark(
+            OddityKind::Truncated,
+            "a row of the table begins with no partition: it was not read",
             line,
         );
     }

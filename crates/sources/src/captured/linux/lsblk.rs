@@ -56,6 +56,10 @@ pub(crate) static TOOL: Tool = Tool {
                     let detail = "the row of a device could not be read, nor what stands below it";
                     notes.remark(OddityKind::Truncated, detail, &line);
                 }
+                let asked = section.lines[0].text.split_whitespace();
+                if asked.into_iter().any(|name| name == "START") {
+                    startless(&rows, notes);
+                }
                 note(rows, notes);
             },
         },
@@ -74,6 +78,18 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
 fn pairs(section: &Section<'_>, notes: &mut Notes<'_>) {
     let lines = section.lines.iter().take(1);
     note(lines.filter_map(rows::from_pairs).collect(), notes);
+}
+
+/// Partitions that have no number in the column of starts: it stands elsewhere, as when the branches were taken out.
+fn startless(rows: &[Row<'_>], notes: &mut Notes<'_>) {
+    for row in rows {
+        let parent = row.parent.and_then(|parent| rows.get(parent));
+        let start = row.get("start").and_then(|cell| number::whole(&cell.text));
+        if row.kind_below(parent) == Some(Kind::Partition) && start.is_none() {
+            let detail = "the row of a partition has no number in the column of its start: the columns have slipped";
+            notes.remark(OddityKind::Truncated, detail, &row.line);
+        }
+    }
 }
 
 /// Rows, and how they hang together.

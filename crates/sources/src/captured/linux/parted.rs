@@ -14,6 +14,7 @@
 mod alone;
 mod columns;
 mod figures;
+mod minor;
 mod table;
 
 use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Trust, Value};
@@ -49,6 +50,11 @@ pub(crate) static TOOL: Tool = Tool {
             anchors: &[Anchor::Within(": "), Anchor::Within("：")],
             begins: |lines| heading(lines).is_some() || is_nameless(lines),
             read: people,
+        },
+        Reader::Text {
+            anchors: &[Anchor::Start("Minor ")],
+            begins: |lines| minor::is_heading(&lines[0]),
+            read: minor::read,
         },
         // The table without what stands above it: what `grep -A9 Number` or `grep '^ '` leaves.
         Reader::Text {

@@ -86,8 +86,8 @@ fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
             .parse()
             .ok()
             .filter(|number| *number <= MOST_PARTITIONS)?,
-        start: start.parse().ok()?,
-        end: end.parse().ok()?,
+        start: number::whole(start)?,
+        end: number::whole(end)?,
         size: number::shown(&size, Prefix::Binary, Rounding::Any),
         rest: rest.to_vec(),
     })
@@ -106,10 +106,14 @@ fn stands_alone(text: &str) -> bool {
     })
 }
 
-/// The beginning of a row: nothing but whole numbers, its own, its start, and what is left of its end.
+/// The beginning of a row: nothing but whole numbers, its own, its start, and what is left of its end; or a row of which one is illegible:
+/// with two more among its first words.
 fn is_cut(line: &Line<'_>) -> bool {
     let words = || line.text.split_whitespace();
-    (1..4).contains(&words().count()) && words().all(|word| word.parse::<u64>().is_ok())
+    let is_figure = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b == b',');
+    let figures = words().take(4).filter(|word| number::whole(word).is_some());
+    (1..4).contains(&words().count()) && words().all(is_figure)
+        || words().count() > 3 && figures.count() >= 2 && !line.text.contains([':', '/'])
 }
 
 /// A GPT has room for 128; sgdisk makes larger ones.

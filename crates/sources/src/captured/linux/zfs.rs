@@ -91,7 +91,7 @@ fn indent(line: &Line<'_>) -> usize {
     line.text.len() - line.text.trim_start().len()
 }
 
-/// True for an `ashift` and, further in, the paths of the disks that it holds for.
+/// True for an `ashift` and, further in or beside it, the paths of the disks that it holds for.
 fn grepped(lines: &[Line<'_>]) -> bool {
     let near = || {
         lines
@@ -102,7 +102,7 @@ fn grepped(lines: &[Line<'_>]) -> bool {
     let depth = |key: &str| {
         near().find_map(|line| pair(line).filter(|(k, _)| *k == key).map(|_| indent(line)))
     };
-    matches!((depth("ashift"), depth("path")), (Some(shift), Some(path)) if shift < path)
+    matches!((depth("ashift"), depth("path")), (Some(shift), Some(path)) if shift <= path)
 }
 
 /// Where no line opens a vdev, the blanks before the keys tell which of them belong together.

@@ -1,8 +1,9 @@
 //! Lines as the tools printed them, where something on their way took them apart: a page put them into the cells of a table,
-//! `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns.
+//! `cat` and `tail` apart from the names of their files, `-n` apart from the names of their columns, or somebody marked a row.
 
 mod cells;
 mod files;
+mod marks;
 mod names;
 
 use std::borrow::Cow;
@@ -12,14 +13,18 @@ pub(super) type Numbered<'t> = (u64, Cow<'t, str>);
 
 /// True where one of these lines tells of something that was taken apart.
 pub(super) fn is_needed(lines: &[&str]) -> bool {
-    lines
-        .iter()
-        .any(|line| cells::is_heading(line) || line.contains("/sys/") || names::is_asked(line))
+    lines.iter().any(|line| {
+        cells::is_heading(line)
+            || line.contains("/sys/")
+            || names::is_asked(line)
+            || marks::unmarked(line).is_some()
+    })
 }
 
 /// The lines as they were printed. Those in which nothing was taken apart stay what they are.
 pub(super) fn restored(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
     let lines = cells::aligned(lines);
+    let lines = marks::taken_off(lines);
     let lines = files::joined(lines);
     names::added(lines)
 }

@@ -253,8 +253,7 @@ pub(in super::super) fn disk_of(node: &str) -> Option<&str> {
         Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) || disk.contains("/mapper/") => {
             Some(disk)
         }
-        // `/dev/md0` is a disk itself, and so is `/dev/dm-3`.
-        _ if bare.ends_with("/md") || bare.ends_with("dm-") || bare.ends_with("/loop") => None,
+        _ if is_numbered(bare) => None,
         _ => Some(bare),
     }
 }
@@ -351,6 +350,19 @@ pub(super) fn stands_alone(row: &Row<'_>) -> bool {
     typed && (row.count == Some(span) || by_blocks)
 }
 
+/// What whole disks are called without their number: `/dev/md`, `/dev/mmcblk`, `/dev/nvme0n`.
+fn is_numbered(bare: &str) -> bool {
+    const DISKS: [&str; 10] = [
+        "md", "dm-", "loop", "mmcblk", "nbd", "zd", "drbd", "rbd", "sr", "pmem",
+    ];
+    let name = bare.rsplit('/').next().unwrap_or(bare);
+    let namespace = |name: &str| {
+        let number = name.strip_prefix("nvme")?.strip_suffix('n')?;
+        (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(())
+    };
+    DISKS.contains(&name) || namespace(name).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -405,6 +417,9 @@ mod tests {
             ("/dev/cciss/c0d0p1", Some("/dev/cciss/c0d0")),
             ("/dev/mapper/mpathap1", Some("/dev/mapper/mpatha")),
             ("/dev/disk/by-id/x-part3", Some("/dev/disk/by-id/x")),
+            ("/dev/mmcblk0", None),
+            ("/dev/nvme0n1", None),
+            ("/dev/mmcblk0p1", Some("/dev/mmcblk0")),
             ("/dev/md0", None),
             ("/dev/md0p1", Some("/dev/md0")),
             ("/dev/sda", None),

@@ -50,8 +50,12 @@ pub(super) fn rows<'t>(
     let mut between = 0;
     for line in &lines[first..] {
         let Some(words) = row(line) else {
-            let number = line.text.split_whitespace().next();
-            if number.is_some_and(|word| word.parse::<u64>().is_ok()) {
+            let mut words = line.text.split_whitespace();
+            let number = words.next();
+            // What has two places or lengths is a row, whatever stands before them.
+            let figures = words.filter(|word| word.len() > 1 && figure(word, 512).is_some());
+            let is_marked = !begins_with_figure(line) && figures.count() > 1;
+            if is_marked || number.is_some_and(|word| word.parse::<u64>().is_ok()) {
                 let detail = "the row of a partition could not be read";
                 notes.remark(OddityKind::Truncated, detail, line);
             } else if !begins_with_figure(line) {
