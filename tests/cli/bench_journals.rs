@@ -3,13 +3,15 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::support::{straddle, tool};
+mod support;
+
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use support::{straddle, tool};
 
 const NULL: &[&str] = &[
     "bench",

@@ -1,9 +1,11 @@
 //! `straddle sqlio` and `straddle diskspd` as scripts call them: real runs on small files, their reports, and what is never
 //! written to.
 
-use crate::support::{Run, straddle};
+mod support;
+
 use std::fs;
 use std::path::Path;
+use support::{Run, straddle};
 
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")

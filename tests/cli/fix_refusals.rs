@@ -1,8 +1,10 @@
 //! What `straddle fix` says when there is no plan, no script, or nothing to hold a plan against.
 
-use crate::support::{straddle, tool};
+mod support;
+
 use std::fs;
 use std::process::Command;
+use support::{straddle, tool};
 
 #[test]
 fn what_cannot_be_done_is_said_with_the_next_step() {

@@ -1,8 +1,10 @@
 //! `straddle predict` and `straddle profile` as a person types them: tables, reasons, decisions, and every refusal.
 
-use crate::support::{Run, copy_capture, repository, straddle, unpack_image};
+mod support;
+
 use std::fs;
 use std::path::Path;
+use support::{Run, copy_capture, repository, straddle, unpack_image};
 
 /// A controller before disks, most of it guessed: what sensitivity and fits are about.
 const GUESSED: &str = r#"

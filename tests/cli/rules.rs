@@ -1,8 +1,10 @@
 //! Every rule, end to end: a fixture that triggers it, one that must not, and a snapshot of what a person sees.
 
-use crate::support::{copy_capture, repository, straddle, unpack_image};
+mod support;
+
 use std::path::Path;
 use straddle::rules::RULES;
+use support::{copy_capture, repository, straddle, unpack_image};
 
 /// One table of `tests/rules/STRnnn.toml`.
 struct Case {

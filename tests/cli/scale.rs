@@ -9,7 +9,9 @@
     reason = "the figures are for whoever reads the log of a soak"
 )]
 
-use crate::support::repository;
+#[path = "support/mod.rs"]
+mod support;
+
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::repository;
 
 /// Most that four times as long a text may cost.
 const MOST: f64 = 5.0;

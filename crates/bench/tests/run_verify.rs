@@ -1,7 +1,9 @@
 //! Verification: sound storage gives no alarm, whatever happens at once; storage that is not is caught, and the block named.
 #![cfg(unix)]
 
-use crate::run_common::{Place, engines, faults, options, region, run_at, workload};
+mod run_common;
+
+use run_common::{Place, engines, faults, options, region, run_at, workload};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use straddle_bench::run::{Options, RunError, Storage, Watch};

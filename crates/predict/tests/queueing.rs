@@ -4,7 +4,9 @@
 //! and S. S. Lavenberg, *Mean-value analysis of closed multichain queuing networks*, Journal of the ACM 27 (1980): closed
 //! networks of exponential servers. A write-back cache of k pages in front of c servers is M/M/c of which only the part beyond k is waited for.
 
-use crate::common::{SERVICE, closed, open, stations};
+mod common;
+
+use common::{SERVICE, closed, open, stations};
 use straddle_bench::workload::Percent;
 use straddle_predict::Scenario;
 use straddle_predict::experiment::{Case, Effort, compare};

@@ -6,8 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ways::way;
-use super::{kept, looks_like, planned, run, sh, shown, words};
-use crate::fix_in_use::ways as in_use;
+use super::{in_use, kept, looks_like, planned, run, sh, shown, words};
 
 /// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
 struct Daemon {

@@ -1,6 +1,6 @@
 //! What the command-line tests share: running the program, unpacking fixtures.
 
-pub(crate) mod qemu;
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

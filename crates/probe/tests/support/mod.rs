@@ -5,4 +5,3 @@ pub mod bitlocker;
 pub mod firmware;
 pub mod ldm;
 pub mod qemu_map;
-pub mod vmfs;
