@@ -336,7 +336,9 @@ fn fio(command: &mut Command) -> Result<Figures> {
 fn words(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
+    // From where the repository is.
+    let root = format!("{}/", repository().display());
+    words.join(" ").replace(&root, "")
 }
 
 fn said(depth: u32, workers: u32) -> String {
