@@ -180,17 +180,32 @@ pub(crate) fn is_extended(layer: &Layer) -> bool {
 /// Partitions that a boot loader or an installer writes once and nothing reads in normal operation; their start does not
 /// matter for speed.
 #[must_use]
-pub(crate) fn is_idle(layer: &Layer) -> bool {
-    const IDLE: [&str; 4] = [
-        // BIOS boot, Microsoft reserved, EFI system (GPT and MBR).
+pub fn is_idle(layer: &Layer) -> bool {
+    const IDLE: [&str; 5] = [
+        // BIOS boot, Microsoft reserved, EFI system (GPT and MBR), and what ZFS keeps free behind its own partition.
         "21686148-6449-6E6F-744E-656564454649",
         "E3C9E316-0B5C-4DB8-817D-F92DF00215AE",
         "C12A7328-F81F-11D2-BA4B-00A0C93EC93B",
+        "6A945A3B-1DD2-11B2-99A6-080020736631",
         "ef",
     ];
-    layer
-        .text(Key::PartitionType)
-        .is_some_and(|kind| IDLE.iter().any(|idle| idle.eq_ignore_ascii_case(kind)))
+    match layer.text(Key::PartitionType) {
+        Some(kind) => IDLE.iter().any(|idle| idle.eq_ignore_ascii_case(kind)),
+        None => is_reserved_by_windows(layer),
+    }
+}
+
+/// Whether a partition of unknown type lies where Windows before version 10 put the Microsoft reserved one: from sector 34 to 16 or
+/// 128 MiB. `Get-Partition` prints the type only when it is asked for.
+fn is_reserved_by_windows(layer: &Layer) -> bool {
+    const START: u64 = 34 * 512;
+    const ENDS: [u64; 2] = [16 << 20, 128 << 20];
+    let start = layer
+        .placement
+        .as_ref()
+        .map(|fact| fact.value.start().get());
+    let size = layer.size.as_ref().map(|fact| fact.value.get());
+    start == Some(START) && size.is_some_and(|size| ENDS.contains(&(START + size)))
 }
 
 /// The start sector as the table records it, if it does.

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust, Value};
+use straddle_stack::{
+    GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust, Value, disk_of,
+    is_whole_disk,
+};
 
 use crate::commands::{self, Lack};
 use crate::context::{is_extended, platform_of};
@@ -50,6 +53,8 @@ pub enum Why {
     Rounded,
     /// Text in which the output of no known tool was found.
     NoOutput,
+    /// Text in which the tools say that they were not let.
+    Refused,
 }
 
 impl Why {
@@ -62,6 +67,7 @@ impl Why {
             Why::NoStart => "it tells of nothing where it begins",
             Why::Rounded => "its starts are rounded figures, which may be on a boundary or off it",
             Why::NoOutput => "no output of a known tool was found in it",
+            Why::Refused => "the system let the tools in it read nothing",
         }
     }
 }
@@ -72,6 +78,10 @@ impl Coverage {
     pub fn of_nothing_known(why: Why) -> Coverage {
         let next = match why {
             Why::NoOutput => starts_anywhere(),
+            Why::Refused => vec![
+                "the same command as root (`sudo`)".to_owned(),
+                "in a prompt that is run as administrator (Windows)".to_owned(),
+            ],
             why => next(&Stack::new(), why),
         };
         Coverage::Nothing { why, next }
@@ -181,9 +191,9 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
             .or(layer.attribute(Key::FirstExtent));
         // In a partition, that lies where nobody knows.
         return offset.is_some_and(|fact| fact.trust < Trust::Assumed)
-            && part_of_disk(&layer.name) != Some(true);
+            && disk_of(kernel_name(layer)).is_none();
     }
-    // The first extent of a group on an array is held against the array's own units (STR604).
+    // The first physical extent of a volume group on an array is held against the array's own units (STR604).
     let has_own = |role| {
         let grid = layer.grid(role);
         grid.is_some_and(|fact| fact.trust < Trust::Assumed)
@@ -211,7 +221,7 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
         }
     }
     // Where data begin on a whole disk (STR206).
-    let is_whole = |id: &LayerId| part_of_disk(&stack.layer(*id).name) == Some(false);
+    let is_whole = |id: &LayerId| is_whole_disk(kernel_name(stack.layer(*id)));
     let offset = layer.attribute(Key::DataOffset);
     if offset.is_some_and(|fact| fact.trust < Trust::Assumed) && layer.below.iter().all(is_whole) {
         return true;
@@ -269,28 +279,13 @@ fn is_placed(layer: &Layer) -> bool {
     }
 }
 
-/// Whether the kernel's name of a device is that of a partition, or of a whole disk: true of `sda1`, false of `nvme0n1`. `None` of what
-/// may be either.
-fn part_of_disk(name: &str) -> Option<bool> {
-    let name = name.rsplit(['/', ' ']).next().unwrap_or(name);
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    // `0n1p2` of NVMe, `0p1` of an SD card.
-    let numbered = |rest: &str| match rest.split_once('p') {
-        Some((disk, part)) => (digits(disk) && digits(part)).then_some(true),
-        None => digits(rest).then_some(false),
-    };
-    if let Some(rest) = name.strip_prefix("nvme") {
-        return numbered(rest.split_once('n')?.1);
-    }
-    if let Some(rest) = name.strip_prefix("mmcblk") {
-        return numbered(rest);
-    }
-    let letters = ["sd", "hd", "vd", "xvd", "dasd"]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))?;
-    let part = letters.trim_start_matches(|c: char| c.is_ascii_lowercase());
-    let is_disk = (1..=3).contains(&(letters.len() - part.len()));
-    (is_disk && (part.is_empty() || digits(part))).then_some(!part.is_empty())
+/// The kernel's name of a device, without what stands before it: `device sda`, `mapper/data`.
+fn kernel_name(device: &Layer) -> &str {
+    device
+        .name
+        .rsplit(['/', ' '])
+        .next()
+        .unwrap_or(&device.name)
 }
 
 /// How it is known that nothing lies anywhere.
@@ -357,28 +352,4 @@ fn starts_of(platform: &str) -> impl Iterator<Item = String> + use<> {
         .collect();
     lines.drain(..lines.len().saturating_sub(2));
     lines.into_iter()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::part_of_disk;
-
-    #[test]
-    fn names_of_disks_and_of_partitions() {
-        for (name, part) in [
-            ("sda", Some(false)),
-            ("device sdab", Some(false)),
-            ("sdb12", Some(true)),
-            ("nvme0n1", Some(false)),
-            ("nvme0n1p2", Some(true)),
-            ("mmcblk0", Some(false)),
-            ("mmcblk0p1", Some(true)),
-            ("md0", None),
-            ("mapper/data", None),
-            ("sdlong", None),
-            ("nvme0", None),
-        ] {
-            assert_eq!(part_of_disk(name), part, "{name}");
-        }
-    }
 }

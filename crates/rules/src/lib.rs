@@ -21,7 +21,7 @@ mod wording;
 
 pub use code::{Code, Severity, Status};
 pub use commands::{COMMANDS, Lack, Supply, is_array, suitable};
-pub use context::{Context, Options};
+pub use context::{Context, Options, is_idle};
 pub use coverage::{Coverage, Why, coverage, is_said_to_be_aligned};
 pub use finding::{Evidence, Finding};
 pub use known_lies::is_plausible;

@@ -9,6 +9,7 @@
 //! what a stream of requests costs there.
 
 mod attribute;
+mod device_name;
 mod fact;
 mod grids;
 mod interval;
@@ -21,6 +22,7 @@ mod upper;
 mod written;
 
 pub use attribute::{Attribute, Key, Value};
+pub use device_name::{disk_of, is_whole_disk};
 pub use fact::{Fact, ImageBytes, Source, Trust};
 pub use grids::{GridFact, GridRole};
 pub use interval::Interval;

@@ -259,9 +259,10 @@ impl Checker {
             }
             Job::Input => match text::from_input().map_err(Into::into) {
                 Ok(captures) if captures.len() > 1 => self.machines(captures),
-                Ok(captures) if captures.is_empty() => {
-                    one(Err(anyhow!("{}", nothing_known("standard input"))))
-                }
+                Ok(captures) if captures.is_empty() => one(Err(anyhow!(
+                    "{}",
+                    nothing_known("standard input", Why::NoOutput)
+                ))),
                 Ok(captures) => one(Ok(Some(captured::stack(captures, &self.settings)))),
                 Err(error) => one(Err(error)),
             },
@@ -274,11 +275,7 @@ impl Checker {
 
     fn judged(&self, name: String, stack: Option<Stack>) -> Outcome {
         let Some(stack) = stack else {
-            let is_text = text::can_be(Path::new(&name));
-            return Outcome::Unrecognised(match is_text {
-                true => Why::NoOutput,
-                false => Why::Unrecognised,
-            });
+            return Outcome::Unrecognised(text::why(Path::new(&name)));
         };
         Outcome::Checked(Checked::new(name, stack, &self.options, self.asked.clone()))
     }
@@ -327,10 +324,8 @@ impl Checker {
             outcomes.push(self.server(name, server));
         }
         for path in unknown {
-            outcomes.push((
-                path.display().to_string(),
-                Ok(Outcome::Unrecognised(Why::NoOutput)),
-            ));
+            let why = text::why(&path);
+            outcomes.push((path.display().to_string(), Ok(Outcome::Unrecognised(why))));
         }
         let mut images = Vec::new();
         images.extend(
@@ -406,7 +401,11 @@ impl Checker {
                 return Ok(Some(captured::stack(captures, &self.settings)));
             }
             if self.take_as == As::Text {
-                bail!("{}", nothing_known(&path.display().to_string()));
+                let why = match text::why(path) {
+                    Why::Unrecognised => Why::NoOutput,
+                    why => why,
+                };
+                bail!("{}", nothing_known(&path.display().to_string(), why));
             }
         }
         self.opened(path, target, origin)
@@ -510,8 +509,8 @@ fn is_device(_: &Path) -> bool {
 }
 
 /// The error for a text in which nothing is known.
-fn nothing_known(name: &str) -> String {
-    format!("{name}: {}", sink::nothing_known(Why::NoOutput))
+fn nothing_known(name: &str, why: Why) -> String {
+    format!("{name}: {}", sink::nothing_known(why))
 }
 
 /// True when the host's side of a file could not be had; the file itself can still be looked at.

@@ -163,7 +163,10 @@ pub(crate) fn off_grid(
             recorded.grouped()
         ));
     }
+    let is_idle = is_idle(start.layer);
     finding = match context.good_start(disk, recorded) {
+        // Nothing is gained by moving it.
+        _ if is_idle => finding,
         Ok(good) => finding.help(format!(
             "start it at {}{of_disk}: the first place from here on that is on every boundary known",
             both_ways(good)
@@ -173,7 +176,7 @@ pub(crate) fn off_grid(
         )),
     };
     finding = say_what_is_free(finding);
-    if is_idle(start.layer) {
+    if is_idle {
         finding = finding.at_most(
             Severity::Note,
             "it is a partition that only a boot loader or an installer uses; its start does not matter for speed",

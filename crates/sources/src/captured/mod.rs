@@ -66,6 +66,33 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     text::looks_like_text(head) && !head.starts_with(b"# Disk DescriptorFile")
 }
 
+/// What systems say to whom they let read no device.
+const REFUSALS: [&str; 12] = [
+    "permission denied",
+    "operation not permitted",
+    "access is denied",
+    "requires elevation",
+    "must be root",
+    "you must be superuser",
+    "keine berechtigung",
+    "zugriff verweigert",
+    "permission non accordée",
+    "accès refusé",
+    "permiso denegado",
+    "отказано в доступе",
+];
+
+/// True for the beginning of a text in which a system refuses to read a device.
+#[must_use]
+pub fn is_refused(head: &[u8]) -> bool {
+    let text = Text::new(head, true);
+    let lines = text.lines();
+    lines.iter().any(|line| {
+        let said = line.text.to_lowercase();
+        REFUSALS.iter().any(|refusal| said.contains(refusal))
+    })
+}
+
 impl Capture {
     /// The file's name, with the machine's where the file is about several.
     #[must_use]

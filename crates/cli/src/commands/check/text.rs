@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use straddle::geometry::Bytes;
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
+use straddle::rules::Why;
 use straddle::sources::captured::{self, Capture, Server};
 use straddle::sources::inventory::MOST_THINGS;
 
@@ -16,6 +17,19 @@ const MOST_TOGETHER: usize = 4 * captured::MOST_BYTES;
 /// something else will say why it cannot be read.
 pub(super) fn can_be(path: &Path) -> bool {
     Target::open(path).is_ok_and(|target| is_text(&target))
+}
+
+/// Why nothing is known of a text, or of what else the file is.
+pub(super) fn why(path: &Path) -> Why {
+    let Ok(target) = Target::open(path) else {
+        return Why::Unrecognised;
+    };
+    let head = target.head().unwrap_or_default();
+    match is_text(&target) {
+        false => Why::Unrecognised,
+        true if captured::is_refused(&head[..HEAD.min(head.len())]) => Why::Refused,
+        true => Why::NoOutput,
+    }
 }
 
 /// The captures that a file is, one for each machine; none when it is something else.

@@ -8,7 +8,7 @@ mod said;
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize};
-use straddle_rules::{Code, both_ways};
+use straddle_rules::{Code, both_ways, is_idle};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use self::places::{Places, Room, Slot, pack};
@@ -134,7 +134,9 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
     let partitions = situation.partitions(device);
     let table = said::table(base, &partitions)?;
     let is_off = |id: LayerId| situation.found(id, CURES);
-    if !partitions.iter().any(|(id, _)| is_off(*id)) {
+    // What nothing reads in normal operation is moved along, and is no reason to move anything.
+    let is_reason = |id: LayerId| is_off(id) && !is_idle(situation.stack.layer(id));
+    if !partitions.iter().any(|(id, _)| is_reason(*id)) {
         return None;
     }
     let sector = sector(base);

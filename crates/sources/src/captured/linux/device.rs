@@ -180,7 +180,14 @@ pub(super) fn partition_type(thing: &mut Thing, text: &str, line: &Line<'_>, not
 }
 
 /// Common types of a GPT: GUID, sgdisk's code, fdisk's name, parted's flag. Few tools print the GUID itself.
-const TYPES: [(&str, &str, &str, &str); 9] = [
+const TYPES: [(&str, &str, &str, &str); 10] = [
+    // The last, small partition of a disk that ZFS was given whole.
+    (
+        "6A945A3B-1DD2-11B2-99A6-080020736631",
+        "BF07",
+        "Solaris reserved 1",
+        "",
+    ),
     (
         "C12A7328-F81F-11D2-BA4B-00A0C93EC93B",
         "EF00",

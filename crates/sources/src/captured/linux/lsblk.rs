@@ -19,7 +19,6 @@ use crate::captured::json::Json;
 use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Placing, Space, Thing};
-pub(super) use rows::disk_of;
 use rows::{Kind, Row};
 
 pub(crate) static TOOL: Tool = Tool {

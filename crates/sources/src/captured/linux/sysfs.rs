@@ -1,11 +1,10 @@
 //! `grep . /sys/block/*/queue/*`: files of sysfs with their names before them.
 
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value, disk_of};
 
 use super::about::is_disk;
 use super::device;
-use super::lsblk::disk_of;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use straddle_stack::disk_of;
 
-use super::rows::{Cell, Kind, Row, disk_of};
+use super::rows::{Cell, Kind, Row};
 
 /// Rows, each below what it lies on.
 pub(super) fn related(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {

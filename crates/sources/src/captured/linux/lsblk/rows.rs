@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::Bytes;
+use straddle_stack::disk_of;
 
 use crate::captured::json::Json;
 use crate::captured::number::{self, Prefix, Rounding};
@@ -150,30 +151,6 @@ impl<'t> Row<'t> {
     }
 }
 
-/// The disk of a partition's name, by the kernel's rules: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.
-pub(in super::super) fn disk_of(name: &str) -> Option<&str> {
-    let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    if disk.len() == name.len() {
-        return None;
-    }
-    if let Some(disk) = disk
-        .strip_suffix('p')
-        .filter(|disk| disk.ends_with(|c: char| c.is_ascii_digit()) && !disk.contains('-'))
-    {
-        return Some(disk);
-    }
-    let letters = |prefix: &str| {
-        let rest = disk.strip_prefix(prefix);
-        rest.is_some_and(|rest| {
-            (1..=3).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_lowercase())
-        })
-    };
-    ["sd", "hd", "vd", "xvd", "dasd"]
-        .iter()
-        .any(|prefix| letters(prefix))
-        .then_some(disk)
-}
-
 /// True for `KEY="value" KEY="value"`, one of the keys a name and another one of lsblk's own.
 pub(super) fn is_pairs(text: &str) -> bool {
     let Some(at) = text
@@ -315,22 +292,6 @@ mod tests {
             r#"ID="x""#,
         ] {
             assert!(!is_pairs(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn disks_by_the_names_of_their_partitions() {
-        for (name, disk) in [
-            ("sda1", Some("sda")),
-            ("nvme0n1p2", Some("nvme0n1")),
-            ("md0p1", Some("md0")),
-            ("md0", None),
-            ("sr0", None),
-            ("zram0", None),
-            ("dm-3", None),
-            ("nvme0n1", None),
-        ] {
-            assert_eq!(disk_of(name), disk, "{name}");
         }
     }
 

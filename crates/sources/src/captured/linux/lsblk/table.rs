@@ -1,8 +1,9 @@
 //! The tree or table that lsblk prints for people.
 
 use std::borrow::Cow;
+use straddle_stack::disk_of;
 
-use super::rows::{Cell, Row, disk_of};
+use super::rows::{Cell, Row};
 use crate::captured::text::Line;
 
 /// Columns that no other tool with a column `NAME` has.
