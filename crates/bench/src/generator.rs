@@ -166,17 +166,29 @@ impl Places {
     /// The cursor that the streams of a worker share; none is needed for random requests.
     #[must_use]
     pub fn cursor(&self, worker: u32) -> Cursor {
-        let share = |worker: u32| {
+        self.cursor_from(worker, 0)
+    }
+
+    /// A cursor that begins `turn` / 2⁶⁴ of the way through the worker's part, and goes round.
+    #[must_use]
+    pub fn cursor_from(&self, worker: u32, turn: u64) -> Cursor {
+        let shares = |worker: u32| {
             let all = u128::from(self.shares);
             let before = all * u128::from(worker) / u128::from(self.workers.max(1));
-            u64::try_from(before).unwrap_or(self.shares) * self.share
+            u64::try_from(before).unwrap_or(self.shares)
         };
-        let begin = share(worker);
+        let (from, to) = (shares(worker), shares(worker + 1));
+        let begin = from * self.share;
         let is_last = worker + 1 >= self.workers;
         let (end, next) = match self.pattern {
-            Pattern::Columns(_) => (share(worker + 1), 0),
-            _ if is_last => (self.len, begin),
-            _ => (share(worker + 1), begin),
+            Pattern::Columns(row) => {
+                let cells = (to - from).saturating_mul(self.len / row.get());
+                (to * self.share, below(turn, cells))
+            }
+            _ => {
+                let end = if is_last { self.len } else { to * self.share };
+                (end, begin + below(turn, to - from) * self.share)
+            }
         };
         Cursor {
             begin,
@@ -413,24 +425,33 @@ mod tests {
     fn sequential_workers_cover_the_extent_once_and_begin_again() {
         let workload = workload(&[(8192, 1)], Pattern::Sequential, 3, 100);
         let places = Places::new(&workload, extent(512, 100 * 8192)).expect("it fits");
-        let mut seen = HashSet::new();
-        for worker in 0..3 {
-            let cursor = places.cursor(worker);
-            let mut generator = Generator::new(&places, &cursor, random(1, worker));
-            let first = generator.draw().offset.get();
-            let mut last = first;
-            assert!(seen.insert(first));
-            loop {
-                let next = generator.draw().offset.get();
-                if next == first {
-                    break;
+        // Where each begins, in places; 33, 33 and 34 of them belong to the workers.
+        for (turn, begins) in [
+            (0, [0, 33, 66]),
+            (1 << 63, [16, 49, 83]),
+            (u64::MAX, [32, 65, 99]),
+        ] {
+            let mut seen = HashSet::new();
+            for (worker, begin) in (0..).zip(begins) {
+                let cursor = places.cursor_from(worker, turn);
+                let mut generator = Generator::new(&places, &cursor, random(1, worker));
+                let first = generator.draw().offset.get();
+                assert_eq!(first, 512 + begin * 8192);
+                let mut last = first;
+                assert!(seen.insert(first));
+                loop {
+                    let next = generator.draw().offset.get();
+                    if next == first {
+                        break;
+                    }
+                    let is_round = next == 512 + cursor.begin && last + 8192 == 512 + cursor.end;
+                    assert!(next == last + 8192 || is_round, "{last} {next}");
+                    assert!(seen.insert(next));
+                    last = next;
                 }
-                assert_eq!(next, last + 8192);
-                assert!(seen.insert(next));
-                last = next;
             }
+            assert_eq!(seen.len(), 100);
         }
-        assert_eq!(seen.len(), 100);
     }
 
     proptest! {

@@ -31,12 +31,12 @@ pub fn count(scenario: &Scenario, seed: u64, requests: u64) -> Result<Counts, Re
             let counter = Counter::<D>::build(profile)?;
             if let Some(script) = &scenario.script {
                 let region = scenario.region(counter.layout.capacity())?;
-                let grounds = Grounds::new(script, region)?;
+                let grounds = Grounds::new(script, region, seed)?;
                 let outstanding = scenario.workload.concurrency();
                 let mut source = Source::new(script, &grounds, region, outstanding, seed);
                 return counter.run(&mut source, requests);
             }
-            let ground = scenario.ground(counter.layout.capacity())?;
+            let ground = scenario.ground(counter.layout.capacity(), seed)?;
             let Scenario {
                 workload, arrivals, ..
             } = scenario;

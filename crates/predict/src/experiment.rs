@@ -45,7 +45,7 @@ pub struct Effort {
     pub requests: u64,
     /// Fewest replicates.
     pub least: u32,
-    /// Most replicates.
+    /// Most replicates; four times as many where a gain is known to no better than five points even then.
     pub most: u32,
     /// Half width of a gain's interval at which it is narrow enough: 0.005 is half a percent.
     pub precision: f64,
@@ -65,6 +65,11 @@ impl Default for Effort {
         }
     }
 }
+
+/// Half width of a gain's interval, as a part of the baseline's rate, above which more replicates are made than otherwise.
+const WIDE: f64 = 0.05;
+/// How many times as many they may be.
+const MORE: u32 = 4;
 
 /// What scenarios came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -339,9 +344,15 @@ impl Runs {
         let half = libm::log1p(effort.precision);
         let is_alone = self.cases.len() == 1;
         let mut wanted = self.made;
+        let mut for_wide = 0;
         for case in &self.cases {
             if case.is_baseline && !is_alone {
                 continue;
+            }
+            let gain = case.gain.interval().filter(|_| !is_alone);
+            if let Some(gain) = gain.filter(|gain| gain.high - gain.mean > WIDE) {
+                let needed = case.gain.needed(libm::log1p(WIDE / gain.mean));
+                for_wide = for_wide.max(needed.unwrap_or(0));
             }
             // A baseline alone has no ratio, but its rate should be as certain as one.
             let latency = (!is_alone).then_some(&case.latency_ratio);
@@ -352,7 +363,13 @@ impl Runs {
                 }
             }
         }
-        self.wanted = wanted.min(effort.most);
+        // What no number of replicates helps is asked for with as few as many.
+        if effort.least < effort.most {
+            for_wide = for_wide.min(effort.most.saturating_mul(MORE));
+        } else {
+            for_wide = 0;
+        }
+        self.wanted = wanted.min(effort.most).max(for_wide);
     }
 }
 
@@ -557,6 +574,31 @@ mod tests {
         let is_precise = (rate.high - rate.mean) / rate.mean < 0.0021;
         assert!(is_precise || found.replicates == effort.most, "{rate:?}");
         assert_eq!(found.cases[0].gain, None);
+    }
+
+    #[test]
+    fn wide_intervals_get_more_replicates_than_narrow_ones() {
+        let pair = [scenario(32_256, "exponential"), scenario(0, "exponential")];
+        let effort = |requests, least| Effort {
+            requests,
+            least,
+            most: 6,
+            precision: 0.0005,
+            ..EFFORT
+        };
+        let half = |found: &Trials| {
+            let gain = found.cases[1].gain.expect("not the baseline");
+            gain.high - gain.mean
+        };
+        let short = compare(&pair, effort(100, 5)).expect("they run");
+        assert!((7..=24).contains(&short.replicates), "{}", short.replicates);
+        assert!(short.replicates == 24 || half(&short) <= WIDE);
+        // Narrow enough to be left at the most that was asked for.
+        let long = compare(&pair, effort(60_000, 5)).expect("they run");
+        assert!(long.replicates == 6 && half(&long) <= WIDE, "{long:?}");
+        // As for a queue that only grows.
+        let few = compare(&pair, effort(100, 6)).expect("they run");
+        assert!(few.replicates == 6 && half(&few) > WIDE, "{}", half(&few));
     }
 
     #[test]

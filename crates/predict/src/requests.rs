@@ -1,6 +1,7 @@
 //! Where requests come from: a workload, or a recorded stream.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use straddle_bench::generator::{Cursor, Generator, Places, streams};
 use straddle_bench::workload::Workload;
 use straddle_geometry::{Access, Bytes, Extent};
@@ -65,11 +66,18 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// A workload in an extent.
-    pub(crate) fn new(workload: &Workload, extent: Extent) -> Result<Ground, Refusal> {
+    ///
+    /// Each seed's requests in order begin at a place of their own, the same share of each worker's part. Were it always the
+    /// same one, replicates would repeat each other's stretch, and their spread would say nothing of what comes after it.
+    pub(crate) fn new(workload: &Workload, extent: Extent, seed: u64) -> Result<Ground, Refusal> {
         let places = Places::new(workload, extent)
             .map_err(|small| Refusal::new("the workload", small.found, small.expected))?;
+        // Not among the numbers of any stream of requests.
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        random.long_jump();
+        let turn = random.next_u64();
         let cursors = (0..workload.workers)
-            .map(|worker| places.cursor(worker))
+            .map(|worker| places.cursor_from(worker, turn))
             .collect();
         Ok(Ground { places, cursors })
     }

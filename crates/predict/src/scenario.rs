@@ -98,8 +98,8 @@ impl Scenario {
     }
 
     /// Where the workload's requests lie in a system of so many bytes.
-    pub(crate) fn ground(&self, capacity: u64) -> Result<Ground, Refusal> {
-        Ground::new(&self.workload, self.region(capacity)?)
+    pub(crate) fn ground(&self, capacity: u64, seed: u64) -> Result<Ground, Refusal> {
+        Ground::new(&self.workload, self.region(capacity)?, seed)
     }
 
     /// The region that requests go to in a system of so many bytes.
@@ -137,12 +137,12 @@ impl WithDevice for Run<'_> {
         self.scenario.check(system.sector())?;
         if let Some(script) = &self.scenario.script {
             let region = self.scenario.region(system.capacity())?;
-            let grounds = Grounds::new(script, region)?;
+            let grounds = Grounds::new(script, region, self.seed)?;
             let outstanding = workload.concurrency();
             let mut source = Source::new(script, &grounds, region, outstanding, self.seed);
             return system.run(&mut source, self.length, self.start);
         }
-        let ground = self.scenario.ground(system.capacity())?;
+        let ground = self.scenario.ground(system.capacity(), self.seed)?;
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
         let room = system.capacity() - self.scenario.offset.get();
         let span = self.scenario.span.map_or(room, Bytes::get);

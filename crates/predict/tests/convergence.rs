@@ -167,14 +167,19 @@ fn run(setting: &Setting, requests: u64) -> Found {
     let (mut says_why, mut is_most) = (false, false);
     let mut unlevel = Vec::new();
     let gains = [1, 4, 16].map(|times| {
-        let effort = Effort {
+        let mut effort = Effort {
             requests: requests * times,
             ..Effort::default()
         };
+        if times == 16 {
+            // What the others are held against: its own error is not theirs.
+            effort.precision /= 2.0;
+            effort.most /= 2;
+        }
         let trials = compare(&setting.pair, effort).expect("it can be simulated");
         for case in &trials.cases {
             says_why |= times == 4 && case.unsettled.is_some();
-            is_most |= times == 4 && trials.replicates == effort.most;
+            is_most |= times == 4 && trials.replicates >= effort.most;
             let stores = case.stores.iter();
             let stores =
                 stores.filter(|store| store.drift().abs() > LEVEL && case.unsettled.is_none());

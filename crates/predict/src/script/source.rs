@@ -17,7 +17,7 @@ pub(crate) struct Grounds(Vec<Vec<Ground>>);
 
 impl Grounds {
     /// In an extent that begins where the region does.
-    pub(crate) fn new(script: &Script, extent: Extent) -> Result<Grounds, Refusal> {
+    pub(crate) fn new(script: &Script, extent: Extent, seed: u64) -> Result<Grounds, Refusal> {
         let Kind::Phases(phases) = &script.kind else {
             return Ok(Grounds(Vec::new()));
         };
@@ -45,7 +45,7 @@ impl Grounds {
                         "at least 1 MiB for each stream: a larger region",
                     )
                 })?;
-            Ground::new(&stream.workload, part)
+            Ground::new(&stream.workload, part, seed)
         };
         let phases = phases
             .iter()
