@@ -1,13 +1,13 @@
 //! What `predict`, `profile` and `study` read.
 
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::fit::Measured;
 use straddle_predict::outline::Outline;
 use straddle_predict::profile::Profile;
 use straddle_predict::study::Study;
 use straddle_predict::{Arrivals, Length, Scenario};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Reads a profile; one that is taken is set to work: it answers what it is asked, or says which parameter is in the way.
 pub fn profile(data: &[u8]) {

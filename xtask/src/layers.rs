@@ -12,6 +12,7 @@ const ORDER: &[&str] = &[
     "straddle-probe",
     "straddle-sources",
     "straddle-rules",
+    "straddle-workload",
     "straddle-bench",
     "straddle-predict",
     "straddle-fix",

@@ -14,13 +14,14 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-use straddle_bench::place::{Offset, Region};
+use straddle_bench::place::Region;
 use straddle_bench::plan::Slot;
 use straddle_bench::run::{Options, Storage, Subject, Task, Watch};
 use straddle_bench::target::Target;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Access, Bytes, Unit};
 use straddle_io::engine::{Durability, Engine, Kind, Null, Pread, Request, Setup, Wait};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 type Failure = Box<dyn Error + Send + Sync>;
 

@@ -2,8 +2,8 @@
 //!
 //! The data goes through in this order:
 //!
-//! 1. [`workload`]: what is asked of the storage, all but the offset. A workload and its number is a cell of the plan.
-//! 2. [`place`]: where the requests of an [`place::Offset`] lie, in the file and on every grid of the stack below it.
+//! 1. [`straddle_workload`]: what is asked of the storage, all but the offset. A workload and its number is a cell of the plan.
+//! 2. [`place`]: where the requests of an [`Offset`](straddle_workload::offset::Offset) lie, in the file and on every grid of the stack below it.
 //! 3. [`plan`]: which cells, which offsets, in which order, how often: blocks in random order, the baseline offset between
 //!    all others, until the interval is narrow enough or the time is up. It is a state machine without I/O.
 //! 4. [`run`]: one run of one cell at one offset, on the engines of `straddle-io`, gives a [`sample::Sample`].
@@ -14,8 +14,6 @@
 
 pub mod compat;
 pub mod counters;
-pub mod generator;
-pub mod histogram;
 pub mod journal;
 pub mod machine;
 pub mod place;
@@ -27,4 +25,3 @@ pub mod session;
 pub mod statistics;
 pub mod target;
 pub mod validity;
-pub mod workload;

@@ -5,7 +5,7 @@
 //! drift falls on both alike. Blocks share no run, so their ratios are independent of each other. A *round* has one
 //! block of every cell that needs more, in random order.
 //!
-//! When a cell has enough blocks is decided in [`crate::statistics::interval`]. Blocks and rounds have their order from
+//! When a cell has enough blocks is decided in [`straddle_workload::interval`]. Blocks and rounds have their order from
 //! the seed, the cell and the block alone, never from what came before, so that an experiment goes on after an
 //! interruption as if there had been none.
 
@@ -22,8 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use crate::place::Offset;
-use crate::workload::Workload;
+use straddle_workload::Workload;
+use straddle_workload::offset::Offset;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,8 +92,8 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Pattern, Percent};
     use straddle_geometry::{Bytes, Unit};
+    use straddle_workload::{Pattern, Percent};
 
     /// A plan with so many cells and offsets, the baseline among them.
     pub(super) fn plan(cells: usize, offsets: u64) -> Plan {

@@ -5,6 +5,8 @@ use serde::Serialize;
 use std::time::Duration;
 use straddle_geometry::Bytes;
 use straddle_stack::Stack;
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::interval::{Interval, Verdict};
 
 use crate::place::Placed;
 use crate::plan::Plan;
@@ -153,29 +155,6 @@ pub struct OffsetResult {
     pub device_operations: Vec<DeviceOperations>,
 }
 
-/// Latencies of many requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LatencySummary {
-    /// Requests.
-    pub requests: u64,
-    /// Shortest.
-    pub least: Duration,
-    /// Mean.
-    pub mean: Duration,
-    /// Half of them are not above.
-    pub p50: Duration,
-    /// 90%.
-    pub p90: Duration,
-    /// 95%.
-    pub p95: Duration,
-    /// 99%.
-    pub p99: Duration,
-    /// 99.9%.
-    pub p999: Duration,
-    /// Longest.
-    pub most: Duration,
-}
-
 /// What a device did for each request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DeviceOperations {
@@ -201,31 +180,6 @@ pub struct Gain {
     pub p_adjusted: Option<f64>,
     /// What that means.
     pub verdict: Verdict,
-}
-
-/// An estimate and where the truth lies with a confidence of 95%.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Interval {
-    /// The estimate.
-    pub mean: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-/// What a comparison proves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// More requests each second than the baseline.
-    Faster,
-    /// Fewer.
-    Slower,
-    /// Neither, and the interval is narrow enough to say so: no difference larger than this share.
-    NoDifferenceAbove(f64),
-    /// The interval is still too wide.
-    NotEnoughEvidence,
 }
 
 /// What happened to the baseline in the course of the experiment.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use straddle_geometry::{Access, Bytes};
 
-use crate::histogram::Latencies;
 use crate::plan::Slot;
+use straddle_workload::histogram::Latencies;
 
 /// One run of one cell at one offset: raw, before any judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

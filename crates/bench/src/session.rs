@@ -226,12 +226,12 @@ impl Session {
 mod tests {
     use super::*;
     use crate::journal::{Arrangement, DurabilityName, Header, Ready, Role, SCHEMA};
-    use crate::place::Offset;
     use crate::sample::Side;
     use crate::target::Identity;
-    use crate::workload::{Pattern, Percent, Workload};
     use std::path::Path;
     use straddle_geometry::{Bytes, Unit};
+    use straddle_workload::offset::Offset;
+    use straddle_workload::{Pattern, Percent, Workload};
 
     /// Every run takes no time and makes as many requests as `rate` says.
     struct Model<F> {

@@ -12,13 +12,14 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::Duration;
-use straddle_bench::place::Offset;
 use straddle_bench::plan::{Plan, Schedule, Slot};
-use straddle_bench::results::{CellResult, End, Verdict};
+use straddle_bench::results::{CellResult, End};
 use straddle_bench::sample::{Sample, Side};
 use straddle_bench::statistics::analyse;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
+use straddle_workload::interval::Verdict;
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 const EXPERIMENTS: u64 = 2000;
 /// Standard deviation of the log rate of one run.

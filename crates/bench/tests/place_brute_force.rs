@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use straddle_bench::place::{Ground, Offset, PlaceError, Placement, Spacing, Wanted, place};
+use straddle_bench::place::{Ground, PlaceError, Placement, Spacing, Wanted, place};
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
 use straddle_geometry::{Bytes, Extent, Family, Grid, Map, Price, Ratio, Segment, Unit};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Stack};
+use straddle_workload::offset::Offset;
 
 fn unit(n: u64) -> Unit {
     Unit::new(n).expect("not zero")

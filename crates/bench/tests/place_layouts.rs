@@ -1,13 +1,13 @@
 //! Plans placed in files and devices as they occur.
 
 use straddle_bench::place::{
-    Ground, NotPermitted, Offset, PlaceError, Placement, Spacing, Wanted, check_offsets,
-    parse_offsets, place, room_for,
+    Ground, NotPermitted, PlaceError, Placement, Spacing, Wanted, check_offsets, place, room_for,
 };
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+use straddle_workload::offset::{Offset, parse_offsets};
 
 fn unit(n: u64) -> Unit {
     Unit::new(n).expect("not zero")

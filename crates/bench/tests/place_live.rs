@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::io::Write;
-use straddle_bench::place::{Devices, Ground, Wanted, parse_offsets, place};
+use straddle_bench::place::{Devices, Ground, Wanted, place};
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
 use straddle_geometry::{Bytes, Unit};
 use straddle_sources::{Settings, linux};
+use straddle_workload::offset::parse_offsets;
 
 #[test]
 fn the_place_of_a_file_is_where_its_kernel_says() {

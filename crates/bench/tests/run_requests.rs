@@ -7,13 +7,13 @@ use run_common::{Place, engines, faults, options, region, run_at, workload};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use straddle_bench::place::Offset;
 use straddle_bench::run::{RunError, Storage, Watch, trial};
 use straddle_bench::target::Target;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Access, Bytes, Unit};
 use straddle_io::engine::Kind;
 use straddle_io::engine::faulty::{What, When};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 const MIB: u64 = 1 << 20;
 

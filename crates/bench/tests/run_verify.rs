@@ -8,10 +8,10 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use straddle_bench::run::{Options, RunError, Storage, Watch};
 use straddle_bench::target::Target;
-use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Extent, Unit};
 use straddle_io::engine::Kind;
 use straddle_io::engine::faulty::{What, When};
+use straddle_workload::{Pattern, Workload};
 
 const MIB: u64 = 1 << 20;
 

@@ -365,6 +365,24 @@ impl fmt::Display for Sectors {
     }
 }
 
+/// A place or a length every way that tools show it: `31.5 KiB = 63 sectors = 32,256 B`.
+#[must_use]
+pub fn both_ways(bytes: Bytes) -> String {
+    let (sectors, rest) = Unit::new(512).map_or((0, bytes), |unit| bytes.div_rem(unit));
+    let plain = format!("{} B", bytes.grouped());
+    let short = bytes.to_string();
+    let mut out = if short == plain {
+        String::new()
+    } else {
+        format!("{short} = ")
+    };
+    if rest == Bytes::ZERO && sectors > 0 {
+        let s = if sectors == 1 { "" } else { "s" };
+        out.push_str(&format!("{} sector{s} = ", Bytes::new(sectors).grouped()));
+    }
+    out + &plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

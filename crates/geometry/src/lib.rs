@@ -27,7 +27,7 @@ mod short_text;
 mod totals;
 
 pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Row, Sink, TableError, entry};
-pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit};
+pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit, both_ways};
 pub use cost::{Family, Price};
 pub use error::Error;
 pub use extent::Extent;

@@ -5,10 +5,10 @@
 //! Processor time is that of the one thread, from the kernel's scheduler: it stands still while other programs run.
 
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::profile::{Origin, Profile, registry};
 use straddle_predict::{Arrivals, Length, Scenario, count};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Seconds that this thread has been on a processor.
 fn on_processor() -> f64 {

@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
-use straddle_bench::results::{Interval, Verdict};
 use straddle_geometry::Bytes;
+use straddle_workload::interval::{Interval, Verdict};
 
 use crate::sensitivity::Sensitivity;
 

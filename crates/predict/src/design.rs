@@ -3,10 +3,10 @@
 //! An axis is a parameter and the values that it takes. Several axes make all combinations. Every combination is simulated
 //! with the same random numbers, so that six disks that are aligned can be held against eight that are not.
 
-use straddle_bench::place::Offset;
-use straddle_bench::results::Verdict;
-use straddle_bench::workload::Workload;
 use straddle_geometry::{Bytes, Unit};
+use straddle_workload::Workload;
+use straddle_workload::interval::Verdict;
+use straddle_workload::offset::Offset;
 
 use crate::decision;
 use crate::experiment::{Case, Trials, compare};

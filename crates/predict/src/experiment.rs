@@ -2,7 +2,7 @@
 //!
 //! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
 //! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
-//! ([`interval`](straddle_bench::statistics::interval)); more replicates are made until it is narrow enough, which the
+//! ([`interval`](straddle_workload::interval)); more replicates are made until it is narrow enough, which the
 //! spread alone decides. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
 //! processors there are.
 //!
@@ -23,10 +23,11 @@ pub(crate) mod trial;
 mod warm_up;
 
 use std::sync::{Mutex, PoisonError};
-use straddle_bench::results::{Interval, LatencySummary};
-use straddle_bench::statistics::interval::Estimate;
-use straddle_bench::statistics::ratio::LogRatio;
-use straddle_bench::statistics::summary;
+use straddle_workload::histogram::Latencies;
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::interval::Estimate;
+use straddle_workload::interval::Interval;
+use straddle_workload::interval::ratio::LogRatio;
 
 use crate::model::cache::destages;
 use crate::profile::Refusal;
@@ -408,10 +409,7 @@ impl Running {
             .sums
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let summary = |latencies| {
-            let summary = summary::latency(latencies);
-            (summary.requests > 0).then_some(summary)
-        };
+        let summary = |latencies: &Latencies| (latencies.count() > 0).then(|| latencies.summary());
         let totals = self.totals;
         let average = |used: Resource| Resource {
             mean: used.mean / totals.runs,
@@ -474,8 +472,8 @@ mod tests {
     use crate::profile::registry;
     use crate::requests::Arrivals;
     use std::time::Duration;
-    use straddle_bench::workload::{Pattern, Percent, Workload};
     use straddle_geometry::{Bytes, Unit};
+    use straddle_workload::{Pattern, Percent, Workload};
 
     fn scenario(offset: u64, distribution: &str) -> Scenario {
         let profile = registry::load("fixed-service").expect("it is one of ours");

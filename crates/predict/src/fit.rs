@@ -7,8 +7,8 @@
 //! What the measurement cannot tell is said: a parameter whose change moves no rate, and two whose changes move all rates
 //! in the same proportion, of which only the combination is known.
 
-use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
+use straddle_workload::Workload;
 
 use crate::profile::{Figure, Kind, Origin, Profile, Range, Refusal, Value, value};
 use crate::requests::Arrivals;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_bench::workload::Workload;
+use straddle_workload::Workload;
 
 use crate::experiment::Case;
 
@@ -174,7 +174,7 @@ fn demand(mean: f64, count: u64, rate: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::system::{Counts, Resource};
-    use straddle_bench::results::Interval;
+    use straddle_workload::interval::Interval;
 
     fn case(rate: f64, mean: f64, operations: u64) -> Case {
         let exactly = |mean| Interval {
@@ -221,8 +221,8 @@ mod tests {
 
     fn workload(rate: Option<f64>) -> Workload {
         Workload {
-            reads: straddle_bench::workload::Percent::ALL,
-            pattern: straddle_bench::workload::Pattern::Random,
+            reads: straddle_workload::Percent::ALL,
+            pattern: straddle_workload::Pattern::Random,
             sizes: Vec::new(),
             workers: 1,
             outstanding: 1,

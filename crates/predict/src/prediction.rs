@@ -1,9 +1,9 @@
 //! What each offset would deliver, why, how sure that is, and what to do about it.
 
-use straddle_bench::place::Offset;
-use straddle_bench::results::Interval;
-use straddle_bench::workload::{Percent, Workload};
 use straddle_geometry::Bytes;
+use straddle_workload::interval::Interval;
+use straddle_workload::offset::Offset;
+use straddle_workload::{Percent, Workload};
 
 use crate::compose;
 use crate::decision::{self, Call, Decision, Evidence, Quantity, Work};

@@ -2,9 +2,9 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use straddle_bench::generator::{Cursor, Generator, Places, streams};
-use straddle_bench::workload::Workload;
 use straddle_geometry::{Access, Bytes, Extent};
+use straddle_workload::Workload;
+use straddle_workload::generator::{Cursor, Generator, Places, streams};
 
 use crate::kernel::Time;
 use crate::model::server::exponential;

@@ -1,7 +1,7 @@
 //! A system, a workload and a place for it: what one run simulates.
 
-use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Extent};
+use straddle_workload::{Pattern, Workload};
 
 use crate::experiment;
 use crate::model::Device;
@@ -179,8 +179,8 @@ mod tests {
     use super::*;
     use crate::profile::registry;
     use std::time::Duration;
-    use straddle_bench::workload::Percent;
     use straddle_geometry::Unit;
+    use straddle_workload::Percent;
 
     fn scenario(io: u64, offset: u64) -> Scenario {
         Scenario {

@@ -15,8 +15,8 @@ mod source;
 
 use std::sync::Arc;
 
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Access, Unit};
+use straddle_workload::{Pattern, Percent, Workload};
 
 pub(crate) use read::phases;
 pub(crate) use source::{Grounds, Source};

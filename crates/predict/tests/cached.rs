@@ -2,11 +2,11 @@
 
 mod common;
 
-use straddle_bench::workload::{Pattern, Percent};
 use straddle_geometry::{Bytes, Grid, Lattice, Unit};
 use straddle_predict::experiment::{Effort, compare};
 use straddle_predict::profile::{Origin, Profile};
 use straddle_predict::{Length, Outcome, Scenario};
+use straddle_workload::{Pattern, Percent};
 
 /// Servers of 5 ms under a cache of 64 pages of 8 KiB; `settings` besides.
 fn cached(members: u32, settings: &[(&str, &str)]) -> Profile {

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use straddle_bench::place::Offset;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::Arrivals;
 use straddle_predict::decision::{Call, Work};
 use straddle_predict::experiment::Effort;
 use straddle_predict::prediction::{Prediction, Question, predict};
 use straddle_predict::profile::{Profile, registry};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -6,12 +6,12 @@
 
 use std::fmt::Write;
 use std::time::Duration;
-use straddle_bench::results::Interval;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::experiment::{Effort, compare};
 use straddle_predict::profile::{Origin, Profile, registry};
 use straddle_predict::{Arrivals, LEVEL, Scenario, prediction};
+use straddle_workload::interval::Interval;
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// One array and one workload.
 struct Setting {

@@ -15,13 +15,13 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use straddle_bench::generator::{Cursor, Generator, Places, streams};
-use straddle_bench::place::Offset;
 use straddle_bench::plan::{Plan, Schedule, Slot};
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Extent, Unit};
 use straddle_predict::profile::{Origin, Profile, registry};
 use straddle_predict::{Length, Next, Requests, Time, count_requests, replay};
+use straddle_workload::generator::{Cursor, Generator, Places, streams};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// What was measured: the file, what it is called, and the array.
 struct Array {

@@ -2,10 +2,10 @@
 
 mod common;
 
-use straddle_bench::workload::{Pattern, Percent};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::profile::{Origin, Profile};
 use straddle_predict::{Length, Scenario, check, count};
+use straddle_workload::{Pattern, Percent};
 
 fn set(profile: Profile, path: &str, value: impl Into<toml::Value>) -> Profile {
     profile

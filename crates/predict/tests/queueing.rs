@@ -7,10 +7,10 @@
 mod common;
 
 use common::{SERVICE, closed, open, stations};
-use straddle_bench::workload::Percent;
 use straddle_predict::Scenario;
 use straddle_predict::experiment::{Case, Effort, compare};
 use straddle_predict::profile::{Origin, Profile};
+use straddle_workload::Percent;
 
 /// Experiments of each system, each with its own random numbers.
 const SEEDS: u64 = 20;
@@ -24,7 +24,7 @@ fn assert_holds(
     requests: u64,
     truth: f64,
     width: f64,
-    figure: impl Fn(&Case) -> straddle_bench::results::Interval,
+    figure: impl Fn(&Case) -> straddle_workload::interval::Interval,
 ) {
     let mut held = 0;
     let mut sum = 0.0;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::profile::{Origin, Profile, registry};
 use straddle_predict::{Arrivals, Length, Outcome, Scenario};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// How far a rule of thumb may be off.
 const THUMB: f64 = 0.3;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use straddle_geometry::both_ways;
 use straddle_geometry::{Bytes, Extent, Grid, Ratio, Unit};
 use straddle_stack::{Fact, GridRole, Key, Layer, Source, Value};
 
@@ -94,24 +95,6 @@ fn recorded_number(layer: &Layer) -> Option<u64> {
     let field = evidence.field();
     bytes.get_mut(..field.len())?.copy_from_slice(field);
     Some(u64::from_le_bytes(bytes))
-}
-
-/// A place or a length every way that tools show it: `31.5 KiB = 63 sectors = 32,256 B`.
-#[must_use]
-pub fn both_ways(bytes: Bytes) -> String {
-    let (sectors, rest) = Unit::new(512).map_or((0, bytes), |unit| bytes.div_rem(unit));
-    let plain = format!("{} B", bytes.grouped());
-    let short = bytes.to_string();
-    let mut out = if short == plain {
-        String::new()
-    } else {
-        format!("{short} = ")
-    };
-    if rest == Bytes::ZERO && sectors > 0 {
-        let s = if sectors == 1 { "" } else { "s" };
-        out.push_str(&format!("{} sector{s} = ", Bytes::new(sectors).grouped()));
-    }
-    out + &plain
 }
 
 /// `a stripe unit`, `an indirection unit`.

@@ -42,3 +42,4 @@ pub use straddle_report as report;
 pub use straddle_rules as rules;
 pub use straddle_sources as sources;
 pub use straddle_stack as stack;
+pub use straddle_workload as workload;

@@ -12,7 +12,7 @@ use super::{
     names_a_raw_device, number, raw_device, small,
 };
 use crate::place::Region;
-use crate::workload::{Pattern, Percent, Workload};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Most threads of each target.
 const MOST_THREADS: u32 = 1024;

@@ -15,7 +15,7 @@ use self::value::{
     bytes, durable, engine, mode, percent, same_block, seed, set, split, text, time, whole,
 };
 use super::{MOST_OUTSTANDING, Refused};
-use crate::workload::{Pattern, Percent, Workload};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Most jobs of a file.
 const MOST_JOBS: usize = 256;

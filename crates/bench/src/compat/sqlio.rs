@@ -14,7 +14,7 @@ use super::{
     names_a_raw_device, number, raw_device, small,
 };
 use crate::place::Region;
-use crate::workload::{Pattern, Percent, Workload};
+use straddle_workload::{Pattern, Percent, Workload};
 
 pub use parameters::parameters;
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::place::Offset;
 use crate::plan::Slot;
 use crate::sample::Side;
-use crate::workload::{Pattern, Percent, Workload};
 use std::fs;
 use straddle_geometry::Unit;
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 fn header() -> Header {
     let offset = |name: &str, bytes| Offset {

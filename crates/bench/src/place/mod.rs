@@ -8,11 +8,11 @@ mod standing;
 mod warn;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit};
 use straddle_rules::both_ways;
 use straddle_stack::{GridRole, LayerId};
+use straddle_workload::offset::Offset;
 
 use crate::plan::Plan;
 use crate::target::Limits;
@@ -22,27 +22,7 @@ use ground::Look;
 
 pub use devices::{Devices, devices_below};
 pub use ground::Ground;
-pub use offsets::{NotPermitted, OffsetListError, check_offsets, check_strides, parse_offsets};
-
-/// Where a partition would start that is tried out.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Offset {
-    /// As the user called it: `unaligned`, `64K`.
-    pub name: String,
-    /// In bytes.
-    pub bytes: Bytes,
-}
-
-impl Offset {
-    /// Sector 63, where Windows before Vista and Server 2008 started partitions.
-    pub const UNALIGNED: Bytes = Bytes::new(63 * 512);
-}
-
-impl fmt::Display for Offset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.name)
-    }
-}
+pub use offsets::{NotPermitted, check_offsets, check_strides};
 
 /// Which part of a file or device requests may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::Plan;
-use crate::workload::{Pattern, Workload};
+use straddle_workload::{Pattern, Workload};
 
 /// Least blocks with which a spread says anything: with two, the 97.5% point of Student's distribution is 12.7.
 const LEAST_BLOCKS: u32 = 3;

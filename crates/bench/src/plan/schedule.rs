@@ -6,7 +6,7 @@ use super::{Plan, PlanError, Slot, order};
 use crate::results::End;
 use crate::statistics::add_block;
 use crate::statistics::blocks::Collector;
-use crate::statistics::interval::Estimate;
+use straddle_workload::interval::Estimate;
 
 /// The order of runs, decided as their outcomes come in.
 ///

@@ -34,11 +34,12 @@ use straddle_geometry::{Access, Bytes};
 use straddle_io::engine::faulty::Faults;
 use straddle_io::engine::{Durability, Kind};
 
-use crate::place::{Offset, Region};
+use crate::place::Region;
 use crate::plan::Slot;
 use crate::sample::Sample;
 use crate::target::Target;
-use crate::workload::Workload;
+use straddle_workload::Workload;
+use straddle_workload::offset::Offset;
 use verify::Verifier;
 
 pub use trial::{Trial, trial};

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn no_two_blocks_are_equal_and_none_can_be_compressed() {
-        let random = crate::generator::streams(1).next();
+        let random = straddle_workload::generator::streams(1).next();
         let mut payload = Payload::new(random.expect("there is no end"));
         let mut buffer = vec![0; 64 << 10];
         payload.fill(&mut buffer);

@@ -16,10 +16,10 @@ use super::payload::Payload;
 use super::worker::{Common, Stream, TICK, Tally, drive};
 use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
-use crate::generator::{Generator, Places, streams};
 use crate::results::Medium;
 use crate::sample::{Issued, Sample};
-use crate::workload::{Pattern, Percent, Workload};
+use straddle_workload::generator::{Generator, Places, streams};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Longest that [`Watch::stop`] is not looked at.
 const NAP: Duration = Duration::from_millis(20);

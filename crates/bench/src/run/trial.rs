@@ -8,11 +8,12 @@ use std::time::Duration;
 use straddle_io::engine::Kind;
 
 use super::{Options, RunError, Storage, Subject, Task, Watch};
-use crate::place::{Offset, Region};
+use crate::place::Region;
 use crate::plan::Slot;
 use crate::results::EngineChoice;
 use crate::target::Target;
-use crate::workload::{Percent, Workload};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Percent, Workload};
 
 /// Each engine is measured so often, in turn; the median counts. With one request under way its rate depends on which
 /// processors the kernel happens to use, and may differ by half from one run to the next.

@@ -12,8 +12,8 @@ use super::pace::Pace;
 use super::payload::Payload;
 use super::verify::Verifier;
 use super::{RunError, Watch};
-use crate::generator::{Drawn, Generator};
 use crate::sample::{Issued, Side};
+use straddle_workload::generator::{Drawn, Generator};
 
 /// A tenth of a second: how finely requests are counted over time, and how often others are told.
 pub(super) const TICK: u64 = 100_000_000;

@@ -1,6 +1,6 @@
 //! Whether the baseline moved while all else was measured.
 //!
-//! A line through the logarithms of the baseline's rates over time. Ratios are safe from drift (see [`super::ratio`]);
+//! A line through the logarithms of the baseline's rates over time. Ratios are safe from drift (see [`straddle_workload::interval::ratio`]);
 //! rates in a table are not, and a reader has to know.
 
 use super::blocks::Run;

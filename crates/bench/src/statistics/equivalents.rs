@@ -1,10 +1,10 @@
 //! Offsets that stand alike on every known grid: what they differ by is noise, or a grid that nobody knows of.
 
 use super::blocks::Run;
-use super::interval::Estimate;
-use super::ratio::{LogRatio, log_rate};
 use crate::plan::{Plan, Slot};
-use crate::results::Interval;
+use straddle_workload::interval::Estimate;
+use straddle_workload::interval::Interval;
+use straddle_workload::interval::ratio::{LogRatio, log_rate};
 
 /// What two offsets of one class differ by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ fn of_block(plan: &Plan, block: &[(Slot, Run)]) -> Vec<Option<LogRatio>> {
         counting: 0.0,
     });
     let rates: Vec<f64> = block.iter().map(|(_, run)| run.rate).collect();
-    let found = super::ratio::log_ratios(&rates, plan.measured.as_secs_f64());
+    let found = straddle_workload::interval::ratio::log_ratios(&rates, plan.measured.as_secs_f64());
     for ((slot, _), ratio) in block.iter().skip(1).step_by(2).zip(found) {
         if let Some(entry) = ratios.get_mut(slot.offset as usize) {
             *entry = Some(ratio);

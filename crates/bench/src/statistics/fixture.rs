@@ -3,10 +3,10 @@
 use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
-use crate::place::Offset;
 use crate::plan::{Plan, Schedule, Slot};
 use crate::sample::{Sample, Side};
-use crate::workload::{Pattern, Percent, Workload};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// A plan of that many equal cells and offsets with a precision of 1%.
 pub(super) fn plan(cells: usize, offsets: u64) -> Plan {

@@ -1,6 +1,6 @@
 //! A straight line through points, by least squares.
 
-use super::student;
+use straddle_workload::interval::student;
 
 /// A fitted line.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! What samples prove. Floating point comes from `libm`, so that results are equal everywhere.
 //!
-//! - [`blocks`] puts runs together to blocks, [`ratio`] makes paired log ratios of them, [`interval`] says how far
-//!   those may lie from the truth and when that is narrow enough ([`student`] has the distribution).
-//! - [`holm`] corrects for many comparisons, [`verdict`] says what they prove.
+//! - [`blocks`] puts runs together to blocks; `straddle-workload` makes paired log ratios of them and says how far those may lie
+//!   from the truth, when that is narrow enough, and what it proves ([`straddle_workload::interval`]).
+//! - [`holm`] corrects for many comparisons.
 //! - [`drift`] and [`steady`] look at whether the storage stayed the same ([`line`](mod@line) fits the lines), [`saturation`] at
 //!   where more concurrency stops to help, [`equivalents`] at offsets that should not differ.
 //! - [`summary`] has rates, latencies and device operations of an offset; [`warnings`](mod@warnings) says what a reader
@@ -14,14 +14,10 @@ pub mod equivalents;
 #[cfg(test)]
 mod fixture;
 pub mod holm;
-pub mod interval;
 pub mod line;
-pub mod ratio;
 pub mod saturation;
 pub mod steady;
-pub mod student;
 pub mod summary;
-pub mod verdict;
 pub mod warnings;
 
 pub use warnings::warnings;
@@ -29,10 +25,11 @@ pub use warnings::warnings;
 use std::time::Duration;
 
 use crate::plan::{Plan, Slot};
-use crate::results::{CellResult, Gain, Knee, Verdict};
+use crate::results::{CellResult, Gain, Knee};
 use crate::sample::Sample;
 use blocks::{CellBlocks, Collector, Run};
-use interval::Estimate;
+use straddle_workload::interval::Verdict;
+use straddle_workload::interval::{Estimate, ratio, verdict};
 
 /// What the samples of an experiment prove: a result for each cell of the plan, and the knees.
 ///

@@ -20,13 +20,13 @@
 //! optimum for a network; who tunes a database still takes 20% more for twice the threads, so the bar is lower here.
 
 use super::blocks::{CellBlocks, Collector};
-use super::interval::Estimate;
-use super::ratio::{LogRatio, log_rate};
 use super::summary::mean_latency;
 use crate::plan::Plan;
 use crate::results::{CellResult, Knee};
 use crate::sample::Sample;
-use crate::workload::Workload;
+use straddle_workload::Workload;
+use straddle_workload::interval::Estimate;
+use straddle_workload::interval::ratio::{LogRatio, log_rate};
 
 /// Degrees of concurrency that a group needs.
 const LEAST_DEGREES: usize = 3;

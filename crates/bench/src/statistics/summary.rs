@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::blocks::CellBlocks;
-use crate::histogram::Latencies;
-use crate::results::{DeviceOperations, LatencySummary, OffsetResult};
+use crate::results::{DeviceOperations, OffsetResult};
 use crate::sample::Sample;
+use straddle_workload::histogram::Latencies;
+use straddle_workload::histogram::LatencySummary;
 
 /// All runs of an offset together, those of an unfinished block too.
 #[must_use]
@@ -40,25 +41,9 @@ pub fn offset(cell: &CellBlocks<&Sample>, offset: usize) -> OffsetResult {
             )
         },
         mean_outstanding: share(waited(reads.as_ref()) + waited(writes.as_ref()), took),
-        read_latency: reads.as_ref().map(latency),
-        write_latency: writes.as_ref().map(latency),
+        read_latency: reads.as_ref().map(Latencies::summary),
+        write_latency: writes.as_ref().map(Latencies::summary),
         device_operations: device_operations(&runs),
-    }
-}
-
-/// Percentiles of latencies.
-#[must_use]
-pub fn latency(latencies: &Latencies) -> LatencySummary {
-    LatencySummary {
-        requests: latencies.count(),
-        least: latencies.least(),
-        mean: latencies.mean(),
-        p50: latencies.percentile(50.0),
-        p90: latencies.percentile(90.0),
-        p95: latencies.percentile(95.0),
-        p99: latencies.percentile(99.0),
-        p999: latencies.percentile(99.9),
-        most: latencies.most(),
     }
 }
 

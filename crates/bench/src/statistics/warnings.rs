@@ -8,8 +8,8 @@ use crate::plan::Plan;
 use crate::results::{CellResult, Drift, OffsetResult};
 use crate::sample::Sample;
 use crate::validity::{Warning, WarningKind};
-use crate::workload::{Pattern, Percent, Workload};
 use straddle_geometry::Bytes;
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Share of runs that may be unsteady before it is worth a word: one in ten happens anywhere.
 const UNSTEADY: f64 = 0.10;

@@ -5,7 +5,7 @@ use straddle_geometry::Unit;
 use super::TargetError;
 use crate::place::{check_offsets, check_strides, sizes_of};
 use crate::plan::Plan;
-use crate::workload::Workload;
+use straddle_workload::Workload;
 
 /// What requests have to be aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -68,7 +68,7 @@ pub(super) mod testing {
 
     use crate::plan::{Plan, Slot};
     use crate::sample::{DeviceCounts, Sample, Side};
-    use crate::workload::{Pattern, Percent, Workload};
+    use straddle_workload::{Pattern, Percent, Workload};
 
     /// A cell of random reads of 64 KiB by one worker for each number of outstanding requests.
     pub(in crate::validity) fn plan(outstanding: &[u32]) -> Plan {

@@ -7,7 +7,7 @@ use super::{Warning, WarningKind, counted, percent};
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::sample::{DeviceCounts, Sample};
-use crate::workload::Workload;
+use straddle_workload::Workload;
 
 /// Share of all that was issued by which a device may have done more.
 const TOLERATED: f64 = 0.05;

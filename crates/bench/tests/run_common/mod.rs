@@ -9,16 +9,17 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use straddle_bench::place::{Offset, Region};
+use straddle_bench::place::Region;
 use straddle_bench::plan::Slot;
 use straddle_bench::run::{Options, RunError, Storage, Subject, Task, Watch};
 use straddle_bench::sample::Sample;
 use straddle_bench::target::{Draft, Owner, Target};
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::engine::faulty::{Fault, Faults, What, When};
 use straddle_io::engine::{Durability, Kind};
 use straddle_io::owned::Token;
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 pub fn options(engine: Kind) -> Options {
     Options {

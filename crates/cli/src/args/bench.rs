@@ -1,10 +1,10 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use straddle::bench::place::{Offset, OffsetListError};
-use straddle::bench::workload::{Pattern, Percent};
 use straddle::geometry::{Bytes, Unit};
 use straddle::io::engine::Kind;
+use straddle::workload::offset::{Offset, OffsetListError};
+use straddle::workload::{Pattern, Percent};
 
 /// What does each offset really deliver here?
 ///

@@ -1,10 +1,10 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use straddle::bench::place::Offset;
-use straddle::bench::workload::{Pattern, Percent};
 use straddle::geometry::Unit;
 use straddle::predict::design::Axis;
+use straddle::workload::offset::Offset;
+use straddle::workload::{Pattern, Percent};
 
 use super::bench::{Sizes, duration, mix, offset, pattern, percent, rate, sizes};
 

@@ -2,10 +2,10 @@ use anyhow::bail;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straddle::bench::compat::diskspd::{Command, parse};
-use straddle::bench::workload::Percent;
 use straddle::geometry::Bytes;
 use straddle::io::engine::Durability;
 use straddle::report::compat::diskspd::{Processor, Row, Run, report};
+use straddle::workload::Percent;
 
 use super::together::{self, Load, Opened, Wanted};
 use crate::args::Diskspd;

@@ -7,8 +7,6 @@ use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
-use straddle::bench::place::Offset;
-use straddle::bench::workload::{Percent, Workload};
 use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
 use straddle::predict::compose::{Array, compose};
@@ -22,6 +20,8 @@ use straddle::predict::script::{Script, registry as scripts};
 use straddle::report::escape::terminal;
 use straddle::report::json::pretty;
 use straddle::report::predict::{self as forms, text};
+use straddle::workload::offset::Offset;
+use straddle::workload::{Percent, Workload};
 
 use super::profile::{load, read, with};
 use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};

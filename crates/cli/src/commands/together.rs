@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
-use straddle::bench::place::{Offset, Region};
+use straddle::bench::place::Region;
 use straddle::bench::plan::Slot;
 use straddle::bench::run::{Options, RunError, Storage, Subject, Task, Watch, trial};
 use straddle::bench::sample::Sample;
 use straddle::bench::target::{Target, TestFile, data_length};
-use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
+use straddle::workload::Workload;
+use straddle::workload::offset::Offset;
 
 use crate::output;
 

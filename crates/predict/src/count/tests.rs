@@ -5,8 +5,8 @@ use crate::scenario::replay;
 use crate::system::Length;
 use proptest::prelude::*;
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Access, Bytes, Grid, Lattice, Ratio, Unit};
+use straddle_workload::{Pattern, Percent, Workload};
 
 fn unit(bytes: u64) -> Unit {
     Unit::new(bytes).expect("not zero")

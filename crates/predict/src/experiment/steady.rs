@@ -14,8 +14,8 @@
 //!    [`LONGEST`] times as many as asked for. Where they fail even then, the interval of each gain is widened by what its
 //!    halves differ, and [`Case::unsettled`](super::Case::unsettled) says why.
 
-use straddle_bench::statistics::interval::Estimate;
-use straddle_bench::statistics::ratio::LogRatio;
+use straddle_workload::interval::Estimate;
+use straddle_workload::interval::ratio::LogRatio;
 
 use super::warm_up::{self, Cut};
 use crate::model::cache::destages;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use straddle_bench::histogram::Latencies;
+use straddle_workload::histogram::Latencies;
 
 use super::steady::Halves;
 use crate::profile::Refusal;

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
+use straddle_workload::{Pattern, Percent, Workload};
 
 use super::{Measured, Observation};
 use crate::profile::Refusal;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::profile::registry;
-use straddle_bench::workload::{Pattern, Percent};
 use straddle_geometry::Unit;
+use straddle_workload::{Pattern, Percent};
 
 const PROFILE: &str = r#"
 title = "A controller before disks"

@@ -1,8 +1,8 @@
 //! A script as a source of requests.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use straddle_bench::generator::{Generator, streams};
 use straddle_geometry::{Bytes, Extent};
+use straddle_workload::generator::{Generator, streams};
 
 use super::{Kind, Phase, Record, Script, Stream};
 use crate::kernel::Time;

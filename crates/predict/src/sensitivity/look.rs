@@ -1,7 +1,7 @@
 //! Gains at other settings, by the difference that they make to replicates of the headline.
 
-use straddle_bench::statistics::interval::Estimate;
-use straddle_bench::statistics::ratio::LogRatio;
+use straddle_workload::interval::Estimate;
+use straddle_workload::interval::ratio::LogRatio;
 
 use super::{Moved, with};
 use crate::decision::Quantity;

@@ -127,9 +127,9 @@ fn every_assumption_of_every_profile_is_told_by_something() {
 
 #[test]
 fn the_same_setting_has_the_gain_of_the_headline_and_others_move_it() {
-    let workload = straddle_bench::workload::Workload {
-        reads: straddle_bench::workload::Percent::ALL,
-        pattern: straddle_bench::workload::Pattern::Random,
+    let workload = straddle_workload::Workload {
+        reads: straddle_workload::Percent::ALL,
+        pattern: straddle_workload::Pattern::Random,
         sizes: vec![(straddle_geometry::Unit::new(65_536).expect("not zero"), 1)],
         workers: 1,
         outstanding: 64,

@@ -1,7 +1,7 @@
 //! A cell of a published table.
 
-use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
+use straddle_workload::Workload;
 
 use super::{Band, Metric};
 use crate::requests::Arrivals;

@@ -1,6 +1,6 @@
 //! What cells of published tables say, and the same of a simulated case.
 
-use straddle_bench::results::Interval;
+use straddle_workload::interval::Interval;
 
 use crate::experiment::Case;
 

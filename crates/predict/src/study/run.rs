@@ -1,6 +1,6 @@
 //! Studies simulated: cells that are compared share random numbers.
 
-use straddle_bench::results::Interval;
+use straddle_workload::interval::Interval;
 
 use super::{Cell, Study};
 use crate::experiment::{Case, Effort, compare};

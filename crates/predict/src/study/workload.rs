@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use straddle_bench::place::Offset;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 use super::fields::{Fields, positive};
 use crate::profile::{Kind, Refusal, Value, value};

@@ -1,7 +1,7 @@
 //! What is counted while a system works.
 
 use std::ops::AddAssign;
-use straddle_bench::histogram::Latencies;
+use straddle_workload::histogram::Latencies;
 
 use super::{Length, Store};
 use crate::kernel::Time;

@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::time::Duration;
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::profile::Profile;
 use straddle_predict::{Arrivals, Scenario};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// What all services take, on average, in seconds.
 pub(crate) const SERVICE: f64 = 0.005;

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::time::Duration;
 
-use straddle_bench::results::{Experiment, Gain, LatencySummary, Verdict};
+use straddle_bench::results::{Experiment, Gain};
 use straddle_bench::sample::{DeviceCounts, Sample, Side};
-use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
+use straddle_workload::Workload;
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::interval::Verdict;
 
 use super::document::summary;
 use super::wording::{cell, class, delivered, pattern};

@@ -8,19 +8,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
-use straddle_bench::histogram::Latencies;
-use straddle_bench::place::{Offset, Placed};
+use straddle_bench::place::Placed;
 use straddle_bench::plan::Plan;
 use straddle_bench::results::{
-    CellResult, DeviceOperations, Drift, End, EngineChoice, Experiment, Gain, Knee, LatencySummary,
-    Machine, Medium, OffsetResult, Setting,
+    CellResult, DeviceOperations, Drift, End, EngineChoice, Experiment, Gain, Knee, Machine,
+    Medium, OffsetResult, Setting,
 };
 use straddle_bench::sample::{DeviceCounts, Sample, Side};
 use straddle_bench::validity::Warning;
-use straddle_bench::workload::{Pattern, Workload};
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::engine::Durability;
 use straddle_stack::Stack;
+use straddle_workload::histogram::Latencies;
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Workload};
 
 use super::when::Utc;
 

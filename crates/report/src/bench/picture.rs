@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use straddle_bench::results::{Experiment, Gain, Interval, Verdict};
+use straddle_bench::results::{Experiment, Gain};
+use straddle_workload::interval::{Interval, Verdict};
 
 use super::wording::{cell, gain, groups, load, offset_name};
 use crate::escape::xml;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use straddle_bench::plan::Plan;
-use straddle_bench::results::{CellResult, Experiment, Gain, Interval, OffsetResult, Verdict};
-use straddle_bench::workload::{Pattern, Percent, Workload};
+use straddle_bench::results::{CellResult, Experiment, Gain, OffsetResult};
 use straddle_geometry::Bytes;
+use straddle_workload::interval::{Interval, Verdict};
+use straddle_workload::{Pattern, Percent, Workload};
 
 /// Cells that differ in nothing but threads and outstanding requests: what one table shows.
 pub(crate) struct Group<'a> {

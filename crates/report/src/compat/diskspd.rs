@@ -7,9 +7,9 @@ use crate::escape::terminal;
 use std::fmt::Write as _;
 use std::time::Duration;
 use straddle_bench::compat::diskspd::{Buffer, Command, Order};
-use straddle_bench::histogram::Latencies;
 use straddle_bench::sample::{Sample, Side};
 use straddle_geometry::Bytes;
+use straddle_workload::histogram::Latencies;
 
 /// A run of diskspd's kind.
 #[derive(Clone, Debug)]

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use straddle_bench::results::Verdict;
 use straddle_predict::decision;
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::Case;
 use straddle_predict::mechanism::Mechanism;
 use straddle_predict::prediction::{Prediction, Question, gain, quantity};
+use straddle_workload::interval::Verdict;
 
 use super::decision::{DEPENDS, word};
 use crate::bench::csv::{decimals, latency};

@@ -5,8 +5,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use straddle_bench::place::Offset;
-use straddle_bench::results::{Interval, Verdict};
 use straddle_geometry::Bytes;
 use straddle_predict::decision::{self, Call, Decision, Quantity, Turn};
 use straddle_predict::design::Comparison;
@@ -15,6 +13,8 @@ use straddle_predict::mechanism::{Cause, Mechanism};
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
 use straddle_predict::sensitivity::{Corner, Sensitivity, tells};
+use straddle_workload::interval::{Interval, Verdict};
+use straddle_workload::offset::Offset;
 
 use super::profile::ProfileOut;
 use crate::bench::document::{LatencyOut, WorkloadOut, latency, workload};

@@ -260,7 +260,7 @@ fn system(lines: &mut Lines<'_>, profile: &Profile) {
 }
 
 fn offsets(question: &Question) -> String {
-    let offset = |offset: &straddle_bench::place::Offset| match offset.name.parse::<Bytes>() {
+    let offset = |offset: &straddle_workload::offset::Offset| match offset.name.parse::<Bytes>() {
         Ok(_) => offset.name.clone(),
         Err(_) => format!("{} ({})", offset.name, offset.bytes),
     };

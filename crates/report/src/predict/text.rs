@@ -3,12 +3,13 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use straddle_bench::place::Offset;
-use straddle_bench::results::{Interval, LatencySummary, Verdict};
 use straddle_predict::decision::{self, Quantity};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::Case;
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::interval::{Interval, Verdict};
+use straddle_workload::offset::Offset;
 
 use super::{comparison as compared, decision as decided, header, sensitivity, why};
 use crate::bench::text::figures::Scale;

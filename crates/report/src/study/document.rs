@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_bench::results::Interval;
-use straddle_bench::workload::Workload;
 use straddle_geometry::Bytes;
 use straddle_predict::study::{Cell, FittedFigure, Score, Simulated, Study, Tally, scoreboard};
+use straddle_workload::Workload;
+use straddle_workload::interval::Interval;
 
 use super::{Studied, simulated};
 

@@ -1,7 +1,7 @@
-use straddle_bench::histogram::Latencies;
 use straddle_bench::results::{End, Medium};
 use straddle_bench::validity::WarningKind;
 use straddle_report::bench::{Document, SCHEMA};
+use straddle_workload::histogram::Latencies;
 
 use crate::experiments::{Recipe, warning};
 

@@ -2,20 +2,23 @@
 //! tables look as they do in practice and never change.
 
 use std::time::Duration;
-use straddle_bench::histogram::Latencies;
-use straddle_bench::place::{Offset, Placed, SizePrice, Standing};
+use straddle_bench::place::{Placed, SizePrice, Standing};
 use straddle_bench::plan::{Plan, Slot};
 use straddle_bench::results::{
-    CellResult, DeviceOperations, Drift, End, EngineChoice, Experiment, Gain, Interval, Knee,
-    LatencySummary, Machine, Medium, OffsetResult, Setting, Verdict,
+    CellResult, DeviceOperations, Drift, End, EngineChoice, Experiment, Gain, Knee, Machine,
+    Medium, OffsetResult, Setting,
 };
 use straddle_bench::run::Options;
 use straddle_bench::sample::{DeviceCounts, Sample, Side};
 use straddle_bench::validity::{Warning, WarningKind};
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::{Access, Bytes, Grid, Lattice, Unit};
 use straddle_io::engine::{Durability, Kind};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Stack};
+use straddle_workload::histogram::Latencies;
+use straddle_workload::histogram::LatencySummary;
+use straddle_workload::interval::{Interval, Verdict};
+use straddle_workload::offset::Offset;
+use straddle_workload::{Pattern, Percent, Workload};
 
 pub(crate) fn unit(bytes: u64) -> Unit {
     Unit::new(bytes).expect("not zero")

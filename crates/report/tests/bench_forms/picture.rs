@@ -1,5 +1,6 @@
-use straddle_bench::results::{End, Verdict};
+use straddle_bench::results::End;
 use straddle_report::bench::picture;
+use straddle_workload::interval::Verdict;
 
 use crate::experiments::{Recipe, workload};
 

@@ -5,7 +5,7 @@ use straddle_geometry::{Bytes, Unit};
 
 use super::{Engine, Entry, Mode};
 use crate::compat::{LONGEST_REQUEST, LONGEST_RUN, Refused};
-use crate::workload::{Pattern, Percent};
+use straddle_workload::{Pattern, Percent};
 
 pub(super) fn text(entry: &Entry<'_>) -> Result<String, Refused> {
     match entry.value {

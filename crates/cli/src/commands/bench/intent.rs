@@ -7,10 +7,10 @@ use straddle::bench::compat::fio_job;
 use straddle::bench::journal::{self, Header, Role, SCHEMA};
 use straddle::bench::plan::Plan;
 use straddle::bench::target::{self, Consent};
-use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
 use straddle::io::owned::Token;
+use straddle::workload::Workload;
 
 use crate::args::bench::{Bench, Devices};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use straddle::bench::journal::{Header, Role};
 use straddle::bench::place::Placement;
 use straddle::bench::plan::{Plan, Schedule};
-use straddle::bench::workload::Workload;
 use straddle::geometry::Bytes;
 use straddle::report::escape::terminal;
+use straddle::workload::Workload;
 
 /// Most workloads that are listed.
 const LISTED: usize = 12;

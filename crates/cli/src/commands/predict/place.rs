@@ -3,11 +3,11 @@
 use anyhow::Context as _;
 use std::io::Read;
 use std::path::Path;
-use straddle::bench::place::Offset;
 use straddle::geometry::Bytes;
 use straddle::predict::outline::{LONGEST, Outline, Place};
 use straddle::predict::profile::{Refusal, registry};
 use straddle::sources::Overrides;
+use straddle::workload::offset::Offset;
 
 use crate::commands::{check, profile};
 use crate::output::{self, Lines};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use straddle_bench::histogram::Latencies;
 use straddle_bench::sample::{Sample, Side};
-use straddle_bench::workload::Workload;
+use straddle_workload::Workload;
+use straddle_workload::histogram::Latencies;
 
 use super::{Direction, Disk, Latency, Pairs, Shares};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use straddle_bench::histogram::Latencies;
 use straddle_bench::results::Experiment;
 use straddle_bench::sample::Sample;
-use straddle_bench::workload::Workload;
+use straddle_workload::Workload;
+use straddle_workload::histogram::Latencies;
 
 use super::figures::{Spread, depth, float, milliseconds, nothing, rounded, share, side};
 use super::{Direction, Job, Latency, Options, Sync, options};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use straddle_bench::results::{Experiment, Medium};
-use straddle_bench::workload::{Pattern, Percent, Workload};
 use straddle_geometry::Unit;
 use straddle_io::engine::Durability;
+use straddle_workload::{Pattern, Percent, Workload};
 
 use super::Options;
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use straddle_bench::results::{End, Experiment, Gain, Medium, Verdict};
+use straddle_bench::results::{End, Experiment, Gain, Medium};
+use straddle_workload::interval::Verdict;
 
 use super::super::wording::{
     at_most, cell, count, load, offset_name, percent, range, title, verdict,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use straddle_bench::results::{Experiment, LatencySummary, OffsetResult};
+use straddle_bench::results::{Experiment, OffsetResult};
+use straddle_workload::histogram::LatencySummary;
 
 use super::super::wording::{Group, decimals, delivered, load, offset_name, rate_text};
 use super::heading;

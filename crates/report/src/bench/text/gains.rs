@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use straddle_bench::results::{Experiment, Gain, Knee, Verdict};
+use straddle_bench::results::{Experiment, Gain, Knee};
 use straddle_geometry::Bytes;
+use straddle_workload::interval::Verdict;
 
 use super::super::wording::{
     Group, cell, decimals, delivered, gain, list, load, offset_name, rate_text, verdict,

@@ -2,9 +2,9 @@
 
 use straddle_bench::place::{SizePrice, Standing};
 use straddle_bench::results::{DeviceOperations, Experiment};
-use straddle_bench::workload::Workload;
 use straddle_geometry::{Family, Price, Unit};
 use straddle_stack::LayerId;
+use straddle_workload::Workload;
 
 use crate::text::page::folded;
 use std::fmt::Write;

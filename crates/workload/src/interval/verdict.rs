@@ -1,6 +1,23 @@
 //! What a comparison proves, in one word.
 
-use crate::results::{Interval, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::estimate::Interval;
+
+/// What a comparison proves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// More requests each second than the baseline.
+    Faster,
+    /// Fewer.
+    Slower,
+    /// Neither, and the interval is narrow enough to say so: no difference larger than this share.
+    NoDifferenceAbove(f64),
+    /// The interval is still too wide.
+    NotEnoughEvidence,
+}
 
 /// Level of all comparisons of an experiment together.
 pub const LEVEL: f64 = 0.05;

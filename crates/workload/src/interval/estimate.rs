@@ -3,7 +3,7 @@
 //! # The rule
 //!
 //! After n blocks, with mean m and standard deviation s of the log ratios, s₀ that of the first n₀
-//! ([`Plan::least_blocks`](crate::plan::Plan::least_blocks)), and t(f) the 97.5% point of Student's distribution with f
+//! (the blocks that are made in any case), and t(f) the 97.5% point of Student's distribution with f
 //! degrees of freedom, the interval is m ± w, where
 //!
 //! - below n₀ blocks (the time was up): w = t(n−1)·s/√n, the ordinary interval (Student 1908);
@@ -48,12 +48,25 @@
 //! C. Stein, *A two-sample test for a linear hypothesis whose power is independent of the variance*, Annals of
 //! Mathematical Statistics 16 (1945).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::ratio::LogRatio;
 use super::student;
-use crate::results::Interval;
 
 /// 95% intervals: what is left for both sides together.
 pub const ERROR: f64 = 0.05;
+
+/// An estimate and where the truth lies with a confidence of 95%.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Interval {
+    /// The estimate.
+    pub mean: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
 
 /// The log ratios of one candidate, block after block.
 #[derive(Clone, Debug)]
@@ -248,7 +261,7 @@ mod tests {
     fn whole_requests_are_known_to_one_request() {
         let mut same = Estimate::new(3);
         for _ in 0..3 {
-            for ratio in crate::statistics::ratio::log_ratios(&[100.0; 3], 1.0) {
+            for ratio in super::super::ratio::log_ratios(&[100.0; 3], 1.0) {
                 same.push(ratio);
             }
         }

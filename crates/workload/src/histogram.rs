@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -211,6 +212,47 @@ impl<'de> Deserialize<'de> for Latencies {
         let bytes = BASE64.decode(text.as_bytes()).ok();
         let latencies = bytes.and_then(|bytes| Latencies::decode(&bytes));
         latencies.ok_or_else(|| D::Error::custom("no histogram of latencies in base64"))
+    }
+}
+
+/// Latencies of many requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LatencySummary {
+    /// Requests.
+    pub requests: u64,
+    /// Shortest.
+    pub least: Duration,
+    /// Mean.
+    pub mean: Duration,
+    /// Half of them are not above.
+    pub p50: Duration,
+    /// 90%.
+    pub p90: Duration,
+    /// 95%.
+    pub p95: Duration,
+    /// 99%.
+    pub p99: Duration,
+    /// 99.9%.
+    pub p999: Duration,
+    /// Longest.
+    pub most: Duration,
+}
+
+impl Latencies {
+    /// Their percentiles.
+    #[must_use]
+    pub fn summary(&self) -> LatencySummary {
+        LatencySummary {
+            requests: self.count(),
+            least: self.least(),
+            mean: self.mean(),
+            p50: self.percentile(50.0),
+            p90: self.percentile(90.0),
+            p95: self.percentile(95.0),
+            p99: self.percentile(99.0),
+            p999: self.percentile(99.9),
+            most: self.most(),
+        }
     }
 }
 
