@@ -4,7 +4,7 @@
 #   fuzz/seed.sh                                          makes all of them again
 #   cargo +nightly fuzz run gpt fuzz/found/gpt fuzz/corpus/gpt -- -max_total_time=60
 #                                                         fuzzes; what it finds goes to fuzz/found, not to the seeds
-#   cargo test -p straddle-probe --test corpora           replays all corpora on a stable compiler
+#   cargo test -p straddle-probe --test tests corpora          replays all corpora on a stable compiler
 #
 # The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
 # (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,

@@ -1,13 +1,11 @@
 //! Every command in the sections Fix and Fix safety of the rules' pages: `tests/advice/commands.toml` has each with the script
 //! that carries it out, or the reason that there is none.
 
-mod support;
-
+use crate::support::repository;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use straddle::rules::RULES;
-use support::repository;
 
 /// What is between backticks, by the rules whose Fix sections have it.
 fn quoted() -> BTreeMap<String, BTreeSet<String>> {

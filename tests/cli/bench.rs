@@ -2,14 +2,12 @@
 
 #![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::{Run, repository, straddle, tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use support::{Run, repository, straddle, tool};
 
 const FILE: &str = "straddle-bench.dat";
 const JOURNAL: &str = "straddle-bench.dat.journal";

@@ -3,19 +3,16 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "bench_devices/contents.rs"]
 mod contents;
-mod support;
-#[path = "bench_devices/ways.rs"]
 mod ways;
 
+use crate::support::{Run, straddle, tool};
 use contents::{CONTENTS, MIB};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
-use support::{Run, straddle, tool};
 use ways::WAYS;
 
 /// A small experiment.

@@ -3,15 +3,13 @@
 
 #![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::{straddle, tool};
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use support::{straddle, tool};
 
 const NULL: &[&str] = &[
     "bench",

@@ -5,18 +5,13 @@
 //! qemu-img neither makes nor follows differencing VHD and VHDX; those are made here by hand on parents that it made, so
 //! that their contents are known.
 
-#[path = "support/qemu.rs"]
-mod qemu;
-#[path = "support/mod.rs"]
-mod support;
-
-use qemu::{Rng, qemu_img, qemu_io};
+use crate::support::qemu::{Rng, qemu_img, qemu_io};
+use crate::support::straddle;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use support::straddle;
 
 const MIB: u64 = 1 << 20;
 const SECTOR: u64 = 512;

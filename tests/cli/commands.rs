@@ -1,10 +1,8 @@
 //! The commands as a person types them: help, exit status, formats, errors.
 
-mod support;
-
+use crate::support::{repository, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
-use support::{repository, straddle, unpack_image};
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();

@@ -1,11 +1,9 @@
 //! `straddle sqlio` and `straddle diskspd` as scripts call them: real runs on small files, their reports, and what is never
 //! written to.
 
-mod support;
-
+use crate::support::{Run, straddle};
 use std::fs;
 use std::path::Path;
-use support::{Run, straddle};
 
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")

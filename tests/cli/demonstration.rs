@@ -21,12 +21,8 @@
 //! straddle, of the same images on 4 KiB sectors: STR401 and STR402, both errors. Of the guest at sector 63 both programs
 //! complain.
 
-#[path = "support/qemu.rs"]
-mod qemu;
-#[path = "support/mod.rs"]
-mod support;
-
-use qemu::{Mapped, Rng, copy_into, map, qemu_img, qemu_io};
+use crate::support::qemu::{Mapped, Rng, copy_into, map, qemu_img, qemu_io};
+use crate::support::{straddle, tool};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -37,7 +33,6 @@ use straddle::geometry::{Ratio, Unit};
 use straddle::rules::{Context, Options, Prices};
 use straddle::sources::{Overrides, Settings};
 use straddle::stack::{Fact, GridRole, LayerKind};
-use support::{straddle, tool};
 
 const MIB: u64 = 1 << 20;
 /// A disk of whole blocks in both formats.

@@ -1,24 +1,17 @@
 //! `straddle fix` on filesystems, LUKS and ZFS: what is made on the wrong grid by the real tools is put right by the script, and
 //! `--verify` and `check` find every promise kept.
 
-#[path = "fix_in_use/ways.rs"]
-#[allow(dead_code, reason = "the ways of devices are tried in another program")]
-mod in_use;
-#[path = "fix_formats/luks.rs"]
 mod luks;
-#[path = "fix_formats/pools.rs"]
 mod pools;
-mod support;
-#[path = "fix_formats/ways.rs"]
 mod ways;
 
+use crate::support::straddle;
 use luks::{LUKS2, RAID5_OF_3};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::straddle;
 use ways::{FILESYSTEMS, ON_64K, ON_RAID5, PARTITIONS, UUID, Way, way};
 
 /// Runs lines of shell in a folder; they must succeed.

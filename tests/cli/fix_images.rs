@@ -1,13 +1,11 @@
 //! Virtual disks that `fix` converts: the script is run, its contents compared, and what was promised looked for again.
 
-mod support;
-
+use crate::support::{straddle, tool};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, Output};
-use support::{straddle, tool};
 
 /// Runs a line of shell whose tools are in a Debian package.
 fn shell(package: &str, folder: &Path, line: &str) {

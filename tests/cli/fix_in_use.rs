@@ -3,14 +3,12 @@
 //!
 //! Arrays, device-mapper and what else needs another kernel are in the lab (`tests/lab/cases/fix-in-use.sh`).
 
-mod support;
-#[path = "fix_in_use/ways.rs"]
-mod ways;
+pub(crate) mod ways;
 
+use crate::support::straddle;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::straddle;
 use ways::{Of, WAYS, Way, tried};
 
 /// Partitions off the boundary: 1 ext4, 2 LUKS, 3 XFS, 4 ext4 in small blocks, 5 empty.

@@ -1,12 +1,10 @@
 //! Hostile names of images, partitions and labels: every script that runs here carries its plan out on such a file and on no other, or is
 //! not written; contents are compared.
 
-mod support;
-
+use crate::support::straddle;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::straddle;
 
 /// Names of image files. What a tool, a shell, a terminal or a person might take for something else.
 const NAMES: &[&str] = &[

@@ -1,17 +1,12 @@
 //! Scripts that move partitions, run on images that real tools made misaligned.
 
-#[path = "fix_partitions/blocks.rs"]
 mod blocks;
-#[path = "fix_partitions/contents.rs"]
 mod contents;
-#[path = "fix_partitions/recovery.rs"]
 mod recovery;
-#[path = "fix_partitions/refusals.rs"]
 mod refusals;
-mod support;
-#[path = "fix_partitions/ways.rs"]
 mod ways;
 
+use crate::support::{straddle, tool};
 use contents::{compared, image};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +15,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{straddle, tool};
 use ways::On::{self, Ext4, Logical, Noise, Ntfs};
 use ways::Table::{self, Gpt, Mbr};
 use ways::{MIB, WAYS, Way};

@@ -1,13 +1,11 @@
 //! What plans say that scripts read, write and need, held against what they do; and verdicts as the command gives them.
 
-mod support;
-
+use crate::support::{straddle, tool};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use support::{straddle, tool};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,10 +1,8 @@
 //! What `straddle fix` says when there is no plan, no script, or nothing to hold a plan against.
 
-mod support;
-
+use crate::support::{straddle, tool};
 use std::fs;
 use std::process::Command;
-use support::{straddle, tool};
 
 #[test]
 fn what_cannot_be_done_is_said_with_the_next_step() {

@@ -1,15 +1,13 @@
 //! `straddle fix --verify` against repairs that went wrong, other targets and other plans: what is not there, whole, in its place, is said.
 
-#[path = "fix_verify/plans.rs"]
 mod plans;
-mod support;
 
+use crate::support::straddle;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
-use support::straddle;
 
 /// Runs lines of shell in a folder; they must succeed.
 #[track_caller]
@@ -47,7 +45,7 @@ fn repaired(folder: &Path) {
     sh(folder, "sh fix.sh --yes");
 }
 
-fn fix(folder: &Path, args: &[&str]) -> support::Run {
+fn fix(folder: &Path, args: &[&str]) -> crate::support::Run {
     straddle(folder, &[&["fix", "--only", "partitions"], args].concat())
 }
 

@@ -1,13 +1,9 @@
 //! Plans and scripts for md arrays and LVM2 groups, from images of their members. The lab carries them out.
 
-#[path = "../../fuzz/src/sparse.rs"]
-mod sparse;
-mod support;
-
+use crate::support::{repository, straddle, tool};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::{repository, straddle, tool};
 
 /// Where md keeps the superblock of version 1.2, and the places in it that are changed here.
 const SUPERBLOCK: usize = 4096;
@@ -23,7 +19,7 @@ fn members(seed: &str, folder: &Path, changed: impl Fn(usize, &mut [u8])) -> Vec
     while let Some((len, after)) = rest.split_first_chunk::<4>() {
         let len = usize::try_from(u32::from_le_bytes(*len)).expect("64 bits");
         let (member, after) = after.split_at(len.min(after.len()));
-        let mut bytes = sparse::unpacked(member);
+        let mut bytes = crate::sparse::unpacked(member);
         bytes.resize(4 << 20, 0);
         changed(names.len(), &mut bytes);
         let name = format!("{}.img", ["a", "b", "c", "d", "e", "f"][names.len()]);
@@ -54,7 +50,7 @@ fn word(block: &[u8], at: usize) -> u64 {
     u64::from(u32::from_le_bytes(bytes))
 }
 
-fn fix(folder: &Path, targets: &[String], more: &[&str]) -> support::Run {
+fn fix(folder: &Path, targets: &[String], more: &[&str]) -> crate::support::Run {
     let mut args = vec!["fix"];
     args.extend(targets.iter().map(String::as_str));
     args.extend(more);
@@ -139,7 +135,7 @@ fn the_first_extent_of_a_group_goes_to_a_stripe_unit() {
     let folder = folder.path();
     let seed = fs::read(repository().join("fuzz/corpus/lvm2/linear")).expect("a seed");
     let target = ["pv.img".to_owned()];
-    fs::write(folder.join("pv.img"), sparse::unpacked(&seed)).expect("writable");
+    fs::write(folder.join("pv.img"), crate::sparse::unpacked(&seed)).expect("writable");
     let stripes = ["--stripe-unit", "2M"];
     let plan = fix(folder, &target, &stripes);
     assert_eq!(plan.code, Some(0), "{}", plan.transcript());

@@ -1,25 +1,17 @@
 //! Scripts of `straddle fix` for Windows and ESXi: their texts, their grammar, and what they do where their interpreter is to be
 //! had: `.cmd` files in Wine, the script for ESXi in the shell of busybox, with stubs in the place of the tools.
 
-#[path = "fix_windows/batch.rs"]
 mod batch;
-#[path = "fix_windows/diskpart.rs"]
 mod diskpart;
-#[path = "fix_windows/powershell.rs"]
 mod powershell;
-#[path = "fix_windows/registry.rs"]
 mod registry;
-#[path = "fix_windows/servers.rs"]
 mod servers;
-#[path = "support/mod.rs"]
-mod support;
-#[path = "fix_windows/wine.rs"]
 mod wine;
 
+use crate::support::{Run, straddle};
 use servers::Server;
 use std::path::Path;
 use std::process::Command;
-use support::{Run, straddle};
 use wine::Desk;
 
 const WINDOWS: [&str; 4] = ["diskpar", "diskpart", "powershell", "vds"];
@@ -351,13 +343,13 @@ fn an_image_of_a_disk_has_no_number_until_the_script_is_told() {
     std::fs::File::create(&image)
         .and_then(|file| file.set_len(300 << 20))
         .expect("a file");
-    support::tool(
+    crate::support::tool(
         "fdisk",
         Command::new("sh")
             .args(["-c", "printf 'label: dos\\nlabel-id: 0x7b5c4a2d\\nstart=63, size=600000, type=7\\n' | sfdisk -q disk.img"])
             .current_dir(folder.path()),
     );
-    support::tool(
+    crate::support::tool(
         "ntfs-3g",
         Command::new("sh")
             .args([
@@ -451,7 +443,7 @@ fn esxi(text: &str, options: &[&str], changes: &[(&str, &str)]) -> (i32, String,
     for (name, does) in stubs {
         let path = bin.join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{note}{does}\n")).expect("writable");
-        support::tool("coreutils", Command::new("chmod").arg("+x").arg(&path));
+        crate::support::tool("coreutils", Command::new("chmod").arg("+x").arg(&path));
     }
     std::fs::write(
         root.join("fix.sh"),
@@ -484,7 +476,7 @@ fn a_datastore_is_made_again_when_it_is_the_right_one_and_empty() {
     let text = script(&servers::esx3("san 1"), "parted-util");
     let path = tempfile::tempdir().expect("a folder");
     std::fs::write(path.path().join("fix.sh"), &text).expect("writable");
-    support::tool(
+    crate::support::tool(
         "shellcheck",
         Command::new("shellcheck").arg(path.path().join("fix.sh")),
     );
@@ -671,7 +663,7 @@ fn a_vhd_is_converted_beside_the_old_one_which_must_be_that_of_the_plan() {
         "truncate -s 64M raw.img",
         "qemu-img convert -S 0 -f raw -O vpc -o subformat=dynamic raw.img disk.vhd",
     ] {
-        let run = support::tool(
+        let run = crate::support::tool(
             "qemu-utils",
             Command::new("sh")
                 .args(["-c", line])

@@ -4,14 +4,12 @@
 //! loops that a count read from the image decides: the best of several runs must stay below it, which holds on a busy
 //! machine and in a build without optimisation.
 
-mod support;
-
+use crate::support::tool;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::tool;
 
 /// Most processor time that the best run may take.
 const HANG: Duration = Duration::from_millis(50);
@@ -94,7 +92,7 @@ fn expect_all(args: &[&Path], code: i32, said: &[&str]) {
             outcome.text
         );
     }
-    let code = support::status(code, &outcome.text);
+    let code = crate::support::status(code, &outcome.text);
     assert_eq!(outcome.code, code, "{args:?}:\n{}", outcome.text);
     assert!(outcome.fastest < HANG, "{args:?}: {:?}", outcome.fastest);
     assert!(

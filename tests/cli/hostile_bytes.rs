@@ -4,13 +4,10 @@
 //! Styles are forced on, as on a terminal. Those of the report are removed by name before anything is looked for, and the
 //! style in what is hostile is another one: one that came through whole would be seen.
 
-#[path = "support/mod.rs"]
-mod support;
-
+use crate::support::{repository, tool};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::{repository, tool};
 
 /// Every control character but NUL, which no name can hold, the bidirectional and invisible ones, a style, and a line that
 /// is not there; at most 255 bytes long, as a name. It begins like a formula.

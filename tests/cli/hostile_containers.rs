@@ -3,17 +3,12 @@
 //!
 //! The limit on time guards against hangs, as in `hostile.rs`; speed is shown elsewhere.
 
-#[path = "support/qemu.rs"]
-mod qemu;
-#[path = "support/mod.rs"]
-mod support;
-
-use qemu::{qemu_img, qemu_io};
+use crate::support::qemu::{qemu_img, qemu_io};
+use crate::support::tool;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::tool;
 
 /// Seconds after which a run has failed. All but one take well below a second; a tree of files ends at the 4,096th, which
 /// takes ten seconds or so in a build without optimisation.
@@ -82,7 +77,7 @@ impl Bench {
             + &String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert!(!text.contains("panicked"), "{text}");
         assert_ne!(output.status.code(), Some(124), "{args:?} hangs");
-        let code = support::status(code, &text);
+        let code = crate::support::status(code, &text);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
         let used = fs::read_to_string(&used).expect("what time measured");
         let kib: u64 = used.trim().parse().expect("kibibytes");

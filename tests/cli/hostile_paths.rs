@@ -4,16 +4,11 @@
 //! With root's rights the images here belong to another user (`nobody`, 65534); without them they belong to whoever runs the
 //! tests, and what may not be read has no mode at all.
 
-#[path = "support/qemu.rs"]
-mod qemu;
-#[path = "support/mod.rs"]
-mod support;
-
-use qemu::qemu_img;
+use crate::support::qemu::qemu_img;
+use crate::support::straddle;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use support::straddle;
 
 const NOBODY: u32 = 65_534;
 const MIB: u64 = 1 << 20;

@@ -6,15 +6,13 @@
 //! - `exit`: the status, or those that are right; `targets`: how many there are;
 //! - `misses`: why it is known to come to something else. The test fails when it no longer does.
 
-mod support;
-
+use crate::support::{repository, straddle};
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{repository, straddle};
 
 /// What one paste must come to.
 #[derive(serde::Deserialize)]

@@ -1,10 +1,8 @@
 //! `straddle predict` and `straddle profile` as a person types them: tables, reasons, decisions, and every refusal.
 
-mod support;
-
+use crate::support::{Run, copy_capture, repository, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
-use support::{Run, copy_capture, repository, straddle, unpack_image};
 
 /// A controller before disks, most of it guessed: what sensitivity and fits are about.
 const GUESSED: &str = r#"

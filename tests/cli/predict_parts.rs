@@ -1,11 +1,9 @@
 //! `straddle predict` of what is no listed profile: an array made of its disks, a profile that the stack suggests, scenarios and
 //! recordings; what decides where assumptions do, and what a measurement rules out.
 
-mod support;
-
+use crate::support::{Run, copy_capture, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
-use support::{Run, copy_capture, straddle, unpack_image};
 
 /// Enough to see what is printed.
 const QUICK: &[&str] = &[

@@ -8,12 +8,10 @@
 //!
 //! With `INSTA_UPDATE=always`, as for snapshots, what commands print is written into the file where it shows all of it.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::repository;
+use crate::support::repository;
 
 /// What may be said of cargo: each is run by the tests' own entry point or by the CI.
 const CARGO: [&str; 7] = [

@@ -1,10 +1,8 @@
 //! Every rule, end to end: a fixture that triggers it, one that must not, and a snapshot of what a person sees.
 
-mod support;
-
+use crate::support::{copy_capture, repository, straddle, unpack_image};
 use std::path::Path;
 use straddle::rules::RULES;
-use support::{copy_capture, repository, straddle, unpack_image};
 
 /// One table of `tests/rules/STRnnn.toml`.
 struct Case {

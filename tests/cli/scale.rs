@@ -9,9 +9,7 @@
     reason = "the figures are for whoever reads the log of a soak"
 )]
 
-#[path = "support/mod.rs"]
-mod support;
-
+use crate::support::repository;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -19,7 +17,6 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::repository;
 
 /// Most that four times as long a text may cost.
 const MOST: f64 = 5.0;

@@ -1,10 +1,8 @@
 //! `straddle study` as a person types it: what is published beside what is simulated, and every refusal.
 
-mod support;
-
 use std::fs;
 
-use support::{Run, repository, straddle};
+use crate::support::{Run, repository, straddle};
 
 /// Two offsets and their ratio on the simplest profile: its answers do not change with the models of real devices.
 const STUDY: &str = r#"

@@ -2,13 +2,11 @@
 //! nothing is changed or mounted, and of a raw image little is read. And what `straddle bench` changes: its own file and its
 //! journal.
 
-mod support;
-
+use crate::support::tool;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::tool;
 
 /// Most that may be read of a raw image with up to four partitions.
 const MOST_READ: u64 = 320 << 10;

@@ -1,13 +1,9 @@
 //! Images that belong together, on the command line: which of them become one target, and what it is called.
 
-#[path = "../../fuzz/src/sparse.rs"]
-mod sparse;
-mod support;
-
+use crate::support::{repository, straddle};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use support::{repository, straddle};
 
 /// Writes the members that a seed of the md corpus holds to `a.img`, `b.img` and so on; gives their names.
 fn members(seed: &str, folder: &Path) -> Vec<String> {
@@ -21,7 +17,7 @@ fn members(seed: &str, folder: &Path) -> Vec<String> {
             "{}.img",
             char::from(b'a' + u8::try_from(names.len()).expect("few"))
         );
-        fs::write(folder.join(&name), sparse::unpacked(member)).expect("writable");
+        fs::write(folder.join(&name), crate::sparse::unpacked(member)).expect("writable");
         names.push(name);
         rest = after;
     }

@@ -1,9 +1,6 @@
 //! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a
 //! guest of its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
 
-#[path = "../cli/support/mod.rs"]
-mod support;
-
 #[path = "../../xtask/src/lab/guest.rs"]
 mod guest;
 
@@ -12,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::support::repository;
 use guest::Guest;
-use support::repository;
 
 /// What a script printed, and what became of it.
 struct Outcome {

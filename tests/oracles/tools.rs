@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::matrix::{data_areas, run, run_unchecked, sparse};
+use super::matrix::{data_areas, run, run_unchecked, sparse};
 
 /// A partition as sfdisk lists it, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

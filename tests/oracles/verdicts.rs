@@ -13,9 +13,6 @@
 //! - blkid reads NTFS, FAT and exFAT labels from files inside the filesystem; this program does not go there.
 //! - blkid's BLOCK_SIZE of NTFS, XFS, FAT and exFAT is the sector, not the unit of allocation.
 
-#[path = "../cli/support/mod.rs"]
-mod support;
-
 mod enumerate;
 mod matrix;
 mod tools;
@@ -25,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::straddle;
 use enumerate::{Fraction, extra_by_rewriting, extra_by_splitting, walk};
 use matrix::{Case, Templates, cases, make};
 use serde_json::Value;
-use support::straddle;
 use tools::{Listed, Volume, parted_says_aligned, sfdisk, volume};
 
 const IOS: [u64; 3] = [4096, 8192, 65_536];

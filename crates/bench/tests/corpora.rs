@@ -1,23 +1,15 @@
 //! Replays the fuzzers' corpora of other tools' words and of journals on a stable compiler, each seed also cut: at every byte
 //! where it is short.
 
-#[path = "../../../fuzz/src/compat.rs"]
-#[expect(unreachable_pub, reason = "the fuzz targets use it")]
-mod compat;
-
-#[path = "../../../fuzz/src/journal.rs"]
-#[expect(unreachable_pub, reason = "the fuzz targets use it")]
-mod journal;
-
 use std::path::{Path, PathBuf};
 
 type Reader = fn(&[u8]);
 
 const TARGETS: [(&str, Reader); 4] = [
-    ("bench-journal", journal::journal),
-    ("compat-sqlio", compat::sqlio),
-    ("compat-diskspd", compat::diskspd),
-    ("compat-fio-job", compat::fio_job),
+    ("bench-journal", crate::journal::journal),
+    ("compat-sqlio", crate::compat::sqlio),
+    ("compat-diskspd", crate::compat::diskspd),
+    ("compat-fio-job", crate::compat::fio_job),
 ];
 
 fn fuzz() -> PathBuf {

@@ -2,9 +2,7 @@
 //! that requests are counted exactly.
 #![cfg(target_os = "linux")]
 
-mod run_common;
-
-use run_common::{engines, options, region, run_at, workload};
+use crate::run_common::{engines, options, region, run_at, workload};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! Runs on files: what is counted, where requests go, when they are due, and how a run ends.
 #![cfg(unix)]
 
-mod run_common;
-
-use run_common::{Place, engines, faults, options, region, run_at, workload};
+use crate::run_common::{Place, engines, faults, options, region, run_at, workload};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -1,9 +1,7 @@
 //! Verification: sound storage gives no alarm, whatever happens at once; storage that is not is caught, and the block named.
 #![cfg(unix)]
 
-mod run_common;
-
-use run_common::{Place, engines, faults, options, region, run_at, workload};
+use crate::run_common::{Place, engines, faults, options, region, run_at, workload};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use straddle_bench::run::{Options, RunError, Storage, Watch};

@@ -1,7 +1,5 @@
 //! Systems with a cache: what is answered early, what is destaged when, and what that costs.
 
-mod common;
-
 use straddle_geometry::{Bytes, Grid, Lattice, Unit};
 use straddle_predict::experiment::{Effort, compare};
 use straddle_predict::profile::{Origin, Profile};
@@ -10,7 +8,7 @@ use straddle_workload::{Pattern, Percent};
 
 /// Servers of 5 ms under a cache of 64 pages of 8 KiB; `settings` besides.
 fn cached(members: u32, settings: &[(&str, &str)]) -> Profile {
-    let mut profile = common::stations(members, 1, "fixed");
+    let mut profile = crate::common::stations(members, 1, "fixed");
     let cache = [
         ("cache.size", "512 KiB"),
         ("cache.page", "8 KiB"),
@@ -35,7 +33,7 @@ fn cached(members: u32, settings: &[(&str, &str)]) -> Profile {
 }
 
 fn workload(profile: Profile, io: u64, reads: u8, pattern: Pattern, offset: u64) -> Scenario {
-    let mut scenario = common::closed(profile, 4, 0.0);
+    let mut scenario = crate::common::closed(profile, 4, 0.0);
     scenario.workload.sizes = vec![(Unit::new(io).expect("not zero"), 1)];
     scenario.workload.reads = Percent::new(reads).expect("a share");
     scenario.workload.pattern = pattern;

@@ -1,8 +1,6 @@
 //! What holds in every run of every system: nothing is lost or served twice, Little's law, no server does more than it can.
 
-mod common;
-
-use common::{closed, open, stations};
+use crate::common::{closed, open, stations};
 use proptest::prelude::*;
 use straddle_geometry::{Access, Bytes};
 use straddle_predict::model;

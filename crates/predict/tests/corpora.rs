@@ -1,19 +1,15 @@
 //! Replays the fuzzers' corpora of profiles, studies and documents on a stable compiler, each seed also cut: at every byte where
 //! it is short.
 
-#[path = "../../../fuzz/src/predict.rs"]
-#[expect(unreachable_pub, reason = "the fuzz targets use it")]
-mod predict;
-
 use std::path::{Path, PathBuf};
 
 type Reader = fn(&[u8]);
 
 const TARGETS: [(&str, Reader); 4] = [
-    ("predict-profile", predict::profile),
-    ("predict-study", predict::study),
-    ("predict-outline", predict::outline),
-    ("predict-measured", predict::measured),
+    ("predict-profile", crate::predict::profile),
+    ("predict-study", crate::predict::study),
+    ("predict-outline", crate::predict::outline),
+    ("predict-measured", crate::predict::measured),
 ];
 
 fn fuzz() -> PathBuf {

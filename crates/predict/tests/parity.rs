@@ -1,7 +1,5 @@
 //! Who works parity out: md in pages of 4 KiB with a thread that takes time, or an adapter in sectors.
 
-mod common;
-
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::profile::{Origin, Profile};
 use straddle_predict::{Length, Scenario, check, count};
@@ -15,14 +13,18 @@ fn set(profile: Profile, path: &str, value: impl Into<toml::Value>) -> Profile {
 
 /// A RAID 5 of eight members with units of 64 KiB.
 fn raid5() -> Profile {
-    let profile = set(common::stations(1, 1, "fixed"), "array.level", "raid5");
+    let profile = set(
+        crate::common::stations(1, 1, "fixed"),
+        "array.level",
+        "raid5",
+    );
     let profile = set(profile, "array.members", 8);
     set(profile, "array.stripe_unit", "64 KiB")
 }
 
 /// Writes of 8 KiB, one in each unit, the first at this byte.
 fn writes(profile: Profile, offset: u64) -> Scenario {
-    let mut scenario = common::closed(profile, 64, 0.0);
+    let mut scenario = crate::common::closed(profile, 64, 0.0);
     scenario.workload.reads = Percent::new(0).expect("a share");
     scenario.workload.pattern = Pattern::Strided(Unit::new(65_536).expect("not zero"));
     scenario.offset = Bytes::new(offset);

@@ -4,9 +4,7 @@
 //! and S. S. Lavenberg, *Mean-value analysis of closed multichain queuing networks*, Journal of the ACM 27 (1980): closed
 //! networks of exponential servers. A write-back cache of k pages in front of c servers is M/M/c of which only the part beyond k is waited for.
 
-mod common;
-
-use common::{SERVICE, closed, open, stations};
+use crate::common::{SERVICE, closed, open, stations};
 use straddle_predict::Scenario;
 use straddle_predict::experiment::{Case, Effort, compare};
 use straddle_predict::profile::{Origin, Profile};

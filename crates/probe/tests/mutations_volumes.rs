@@ -1,11 +1,6 @@
 //! Seeds of the volume formats with bytes changed, on a stable compiler: whatever the metadata say, no member makes
 //! `recognise` or `assemble` panic, and what comes out keeps its promises. `STRADDLE_MUTATIONS` asks for more of them.
 
-#[path = "../../../fuzz/src/sparse.rs"]
-mod sparse;
-#[path = "../../../fuzz/src/volume.rs"]
-mod volume;
-
 use std::fs;
 use std::path::Path;
 
@@ -61,7 +56,7 @@ fn changed_metadata_make_nothing_that_breaks_a_promise() {
             let mut random = Random(0x5851_f42d_4c95_7f2d ^ tried);
             for _ in 0..times {
                 let bytes = changed(&seed, &mut random);
-                let (parts, _, _) = volume::assembled(format, &bytes, BUDGET);
+                let (parts, _, _) = crate::volume::assembled(format, &bytes, BUDGET);
                 recognised += u64::from(parts > 0);
                 tried += 1;
             }

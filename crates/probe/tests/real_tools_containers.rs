@@ -1,9 +1,7 @@
 //! Containers made by qemu-img: the map must be what `qemu-img map` says, and what lies where the map points must be
 //! what `qemu-img convert` reads.
 
-mod support;
-
-use support::qemu_map::{Chain, Rng, Spec, convert, map};
+use crate::support::qemu_map::{Chain, Rng, Spec, convert, map};
 
 #[test]
 fn vdi_as_qemu_img_makes_it() {

@@ -1,12 +1,10 @@
 //! Differencing VHD and VHDX against libvhdi: qemu-img makes neither, so children are made by hand on parents that it
 //! makes, with several blocks of which only some sectors are present, and libvhdi must read the chain as it is read here.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use support::qemu_map::{Action, Chain, Rng, Spec, arg, tool};
+use crate::support::qemu_map::{Action, Chain, Rng, Spec, arg, tool};
 
 const MIB: u64 = 1 << 20;
 

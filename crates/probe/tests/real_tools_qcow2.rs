@@ -1,12 +1,12 @@
 //! qcow2 images made by qemu-img and qemu-io, at least 80 of them: the map must be what `qemu-img map` says, byte for
 //! byte, and what lies where it points must be what `qemu-img convert` reads.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, parsed, qemu_img, tool};
+use crate::support::qemu_map::{
+    Action, Chain, Rng, Spec, arg, convert, map, parsed, qemu_img, tool,
+};
 
 /// Disks up to this size are also read.
 const READ: u64 = 48 << 20;

@@ -1,11 +1,9 @@
 //! VHD and VHDX against the tools: images made by qemu-img must be mapped as `qemu-img map` says, where it prints offsets,
 //! and what lies where the map points must be what the guest wrote.
 
-mod support;
-
 use std::path::Path;
 
-use support::qemu_map::{Chain, Rng, Spec, convert, map};
+use crate::support::qemu_map::{Chain, Rng, Spec, convert, map};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

@@ -2,16 +2,14 @@
 //! every sector that was written must lie where the map points, and what is read there must be what `qemu-img convert`
 //! reads. A pending log must end as `qemu-img check -r all` ends it.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::support::qemu_map::{Chain, Rng, Spec, arg, convert, qemu_img, tool};
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
 use straddle_io::{Reader, Target};
 use straddle_probe::container::{self, Container, Content};
-use support::qemu_map::{Chain, Rng, Spec, arg, convert, qemu_img, tool};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

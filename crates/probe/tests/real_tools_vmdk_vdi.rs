@@ -1,13 +1,11 @@
 //! VMDK and VDI images made by qemu-img: the map must be what `qemu-img map` says, and what lies where the map points
 //! must be what `qemu-img convert` reads.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, qemu_img};
 use straddle_geometry::Bytes;
-use support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, qemu_img};
 
 const GRAIN: u64 = 65_536;
 const MIB: u64 = 1 << 20;

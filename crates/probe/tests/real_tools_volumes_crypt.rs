@@ -3,20 +3,18 @@
 //!
 //! Needs cryptsetup-bin, util-linux and dislocker from Debian. What needs a kernel is in `tests/lab/cases`.
 
-mod support;
-
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::support::bitlocker::{Maker, Volume};
+use crate::support::qemu_map::{arg, tool};
 use straddle_geometry::{Bytes, Map, Segment};
 use straddle_io::{Reader, Target};
 use straddle_probe::volume::{Below, Holds, Node, Part};
 use straddle_probe::{Limits, Window, inspect};
 use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack};
-use support::bitlocker::{Maker, Volume};
-use support::qemu_map::{arg, tool};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,16 +1,14 @@
 //! Firmware RAID: what no kernel makes here. Members come from `tests/makers/firmware-raid.pl`; what mdadm reads of DDF
 //! images is held against what is read here. IMSM and what the kernel runs of both: `tests/lab/cases/firmware-raid.sh`.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::firmware::{assembled, made, make, node, odd, recognised, texts};
 use straddle_geometry::{Bytes, Map, RaidLayout, Rotation, Share};
 use straddle_probe::volume::{Below, Holds, Node};
 use straddle_stack::{GridRole, Key};
-use support::firmware::{assembled, made, make, node, odd, recognised, texts};
 
 /// What of a virtual disk mdadm prints: name, members with their starts in bytes, chunk in bytes, level.
 type Seen = (Vec<(usize, u64)>, u64, String);

@@ -2,21 +2,19 @@
 //! sizes, stripe units, drive letters, and on which disk each partition lies and where. The data that the maker put into
 //! the volumes must lie where their maps say.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::ldm;
 use serde_json::Value as Json;
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
 use straddle_probe::volume::{Assembly, Below, Holds, Node, Part};
 use straddle_probe::{Window, registry};
 use straddle_stack::{Key, OddityKind};
-use support::ldm;
 
 const GUID: &str = "0a0b0c0d-1111-2222-3333-444455556666";
 const SECTOR: u64 = 512;

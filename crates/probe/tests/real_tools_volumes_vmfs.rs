@@ -1,16 +1,13 @@
 //! VMFS devices of the generator against tools that read the format: blkid, and debugvmfs of vmfs-tools, which goes on until it
 //! needs what the generator does not make.
 
-#[path = "support/vmfs.rs"]
-mod vmfs;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::vmfs::Vmfs;
 use straddle_io::{Reader, Target};
 use straddle_probe::{Window, registry};
-use vmfs::Vmfs;
 
 fn tool(words: &[&str], package: &str) -> String {
     let output = Command::new(words[0]).args(&words[1..]).output();

@@ -1,9 +1,6 @@
 //! Replays the fuzzers' corpora through everything that `check` does to an image: containers opened, tables surveyed, all
 //! rules, text and JSON.
 
-#[path = "../../../fuzz/src/sparse.rs"]
-mod sparse;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +32,7 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
             .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {
             let path = entry.expect("a seed").path();
-            let bytes = sparse::unpacked(&std::fs::read(&path).expect("readable"));
+            let bytes = crate::sparse::unpacked(&std::fs::read(&path).expect("readable"));
             let bytes: Arc<dyn ReadAt> = Arc::new(bytes);
             let started = Instant::now();
             let options = Options::default();

@@ -1,9 +1,6 @@
 //! Members of arrays, volume groups and payloads, damaged and left over: every seed of every volume format through everything
 //! that `check` does, within bounds, and nothing on a member that is a former owner's.
 
-#[path = "../../../fuzz/src/sparse.rs"]
-mod sparse;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,13 +39,13 @@ fn corpus(format: &str) -> Vec<(PathBuf, Vec<u8>)> {
 /// The members that a seed holds: `members `, then a length of 32 bits and the bytes of each.
 fn members(seed: &[u8]) -> Vec<Vec<u8>> {
     let Some(mut rest) = seed.strip_prefix(b"members ") else {
-        return vec![sparse::unpacked(seed)];
+        return vec![crate::sparse::unpacked(seed)];
     };
     let mut members = Vec::new();
     while let Some((len, after)) = rest.split_first_chunk::<4>() {
         let len = usize::try_from(u32::from_le_bytes(*len)).expect("64 bits");
         let (member, after) = after.split_at(len.min(after.len()));
-        members.push(sparse::unpacked(member));
+        members.push(crate::sparse::unpacked(member));
         rest = after;
     }
     members

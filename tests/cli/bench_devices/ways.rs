@@ -1,7 +1,7 @@
 //! Ways for a device to be in use that any kernel with loop devices knows.
 
+use super::{Loop, Uses, sparse};
 use crate::support::tool;
-use crate::{Loop, Uses, sparse};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ways::way;
-use super::{in_use, kept, looks_like, planned, run, sh, shown, words};
+use super::{kept, looks_like, planned, run, sh, shown, words};
+use crate::fix_in_use::ways as in_use;
 
 /// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
 struct Daemon {

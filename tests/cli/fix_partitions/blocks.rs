@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use super::contents::{compared, noise};
-use super::support::{straddle, tool};
 use super::ways::On::Ntfs;
 use super::ways::Table::Mbr;
 use super::{output, read_at, run_script, shell, small, write_at};
+use crate::support::{straddle, tool};
 
 /// Tests with loop devices come one after another: the script of one attaches what is free, too.
 static ATTACHED: Mutex<()> = Mutex::new(());

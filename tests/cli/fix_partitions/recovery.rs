@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use super::contents::noise;
-use super::support::tool;
 use super::ways::MIB;
 use super::{output, places, read_at, script, shell, write_at};
+use crate::support::tool;
 
 /// Before `dd`: the call that `stop` names kills the script, before anything was done, when half was, or when all was.
 const DD: &str = r#"#!/bin/sh

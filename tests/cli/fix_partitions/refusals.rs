@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::process::Command;
 
 use super::contents::contents;
-use super::support::{straddle, tool};
 use super::ways::MIB;
 use super::ways::On::{self, Ext4, Luks, Noise, Swap, Xfs};
 use super::ways::Table::{Gpt, Mbr};
 use super::{TOOLS, lint, places, run_script, script, shell, small, write_at};
+use crate::support::{straddle, tool};
 
 #[test]
 fn no_other_disk_is_touched() {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
-use super::support::copy_capture;
 use super::{fix, repaired, sh, straddle};
+use crate::support::copy_capture;
 
 /// What is done to a plan, and what is said of it.
 type Edit = (fn(&mut Value), &'static str);

@@ -1,6 +1,6 @@
 //! What the command-line tests share: running the program, unpacking fixtures.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
+pub(crate) mod qemu;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,14 +1,12 @@
 //! qemu-img and qemu-io as makers of virtual disks, and as oracles for what is in them.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Command;
 
-use super::support::tool;
+use crate::support::tool;
 
 /// Runs qemu-img in `folder` and gives what it prints.
 #[track_caller]

@@ -55,8 +55,8 @@ const SOAKS: &[Soak] = &[
         what: "every hostile name with every script of fix that runs here",
         how: How::Test(Test {
             package: "straddle-cli",
-            program: "fix_names",
-            filter: "",
+            program: "cli",
+            filter: "fix_names::",
         }),
     },
     Soak {
@@ -64,8 +64,8 @@ const SOAKS: &[Soak] = &[
         what: "cases under a kernel with arrays and device-mapper that take too long for every commit",
         how: How::Test(Test {
             package: "straddle-cli",
-            program: "lab",
-            filter: "every_case_holds",
+            program: "cli",
+            filter: "lab::every_case_holds",
         }),
     },
     Soak {
@@ -73,8 +73,8 @@ const SOAKS: &[Soak] = &[
         what: "every capture at 1 MB and 4 MB: instructions, seconds, length of the report",
         how: How::Test(Test {
             package: "straddle-cli",
-            program: "scale",
-            filter: "",
+            program: "cli",
+            filter: "scale::",
         }),
     },
     Soak {
@@ -82,8 +82,8 @@ const SOAKS: &[Soak] = &[
         what: "captures of a host with a secret at every place that a reader touches",
         how: How::Test(Test {
             package: "straddle-sources",
-            program: "capture_secrets",
-            filter: "",
+            program: "tests",
+            filter: "capture_secrets::",
         }),
     },
     Soak {
@@ -91,8 +91,8 @@ const SOAKS: &[Soak] = &[
         what: "every profile in five levels, with a write-back cache and without: gains from 1, 4 and 16 times as many requests",
         how: How::Test(Test {
             package: "straddle-predict",
-            program: "convergence",
-            filter: "",
+            program: "tests",
+            filter: "convergence::",
         }),
     },
     Soak {

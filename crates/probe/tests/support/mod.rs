@@ -5,3 +5,4 @@ pub mod bitlocker;
 pub mod firmware;
 pub mod ldm;
 pub mod qemu_map;
+pub mod vmfs;

@@ -1,0 +1,11 @@
+//! The tests of this crate by its public interface, in one program: linking is most of what a change waits for.
+
+mod captured;
+mod captured_equals_image;
+mod collect_script;
+mod commands;
+mod corpora;
+mod lost_lines;
+#[path = "../../../fuzz/src/sparse.rs"]
+mod sparse;
+mod volumes;
