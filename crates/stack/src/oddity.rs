@@ -15,6 +15,9 @@ pub struct Oddity {
     /// The other side, when two things that were read do not agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Source>>,
+    /// It is about the text that was read, not about the layer that it is kept with: of several disks in a text that is the first.
+    #[serde(skip)]
+    pub of_text: bool,
 }
 
 impl Oddity {
@@ -26,6 +29,7 @@ impl Oddity {
             detail: detail.into(),
             source: None,
             against: None,
+            of_text: false,
         }
     }
 
@@ -37,6 +41,16 @@ impl Oddity {
             detail: detail.into(),
             source: Some(source),
             against: None,
+            of_text: false,
+        }
+    }
+
+    /// The same about the text in which it stands.
+    #[must_use]
+    pub fn of_text(self) -> Oddity {
+        Oddity {
+            of_text: true,
+            ..self
         }
     }
 

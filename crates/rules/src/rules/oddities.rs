@@ -46,8 +46,34 @@ pub(crate) fn report(
 
 /// What an oddity is about: of a text, the file.
 fn subject<'a>(layer: &'a Layer, oddity: &'a Oddity) -> &'a str {
-    match (&oddity.source, oddity.kind) {
-        (Some(Source::Captured { file, .. }), OddityKind::Truncated) => file,
+    let is_of_text = oddity.of_text || oddity.kind == OddityKind::Truncated;
+    match &oddity.source {
+        Some(Source::Captured { file, .. }) if is_of_text => file,
         _ => &layer.name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::{misprint, unit_unclear};
+    use crate::testing::{Lab, captured};
+    use straddle_stack::{Oddity, OddityKind};
+
+    #[test]
+    fn what_is_said_of_a_text_is_not_said_of_its_first_disk() {
+        for (kind, rule) in [
+            (OddityKind::Misprint, &misprint::RULE),
+            (OddityKind::UnitUnclear, &unit_unclear::RULE),
+        ] {
+            let mut lab = Lab::new();
+            let disk = lab.disk(512);
+            lab.disk(512);
+            let said = Oddity::at(kind, "it cannot be", captured("a.txt", 3, "x"));
+            let layer = lab.stack.layer_mut(disk);
+            layer.oddities = vec![said.clone(), said.of_text()];
+            let findings = lab.findings(rule);
+            assert_eq!(findings[0].title, "sda: it cannot be");
+            assert_eq!(findings[1].title, "a.txt: it cannot be");
+        }
     }
 }

@@ -231,7 +231,7 @@ impl Notes<'_> {
 
     /// Notes what is odd about the text itself.
     pub(crate) fn remark(&mut self, kind: OddityKind, detail: impl Into<String>, line: &Line<'_>) {
-        let oddity = Oddity::at(kind, detail, self.source(line));
+        let oddity = Oddity::at(kind, detail, self.source(line)).of_text();
         if self.inventory.remarks.len() < MOST_REMARKS {
             self.inventory.remarks.push(oddity);
         }

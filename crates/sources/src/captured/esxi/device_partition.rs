@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{Interval, Key, OddityKind, Value};
+use straddle_stack::{Interval, Key, Oddity, OddityKind, Value};
 
 use super::{device, guid, is_device, partition, table};
 use crate::captured::records::{Field, Record};
@@ -170,7 +170,8 @@ fn add_all(records: &[Record<'_>], notes: &mut Notes<'_>) {
                     let detail = format!(
                         "sectors {first} to {end} do not have {bytes} bytes, of whatever size they are"
                     );
-                    notes.remark(OddityKind::Misprint, detail, &line);
+                    let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(&line));
+                    thing.remarks.push(oddity);
                 }
                 sector
             }
