@@ -102,7 +102,7 @@ pub static UNCURED: &[(&[u16], &str)] = &[
     (
         &[601],
         "LUKS2 that is open: unmount what is in it and cryptsetup reencrypt --sector-size 4096 DEVICE with it open, or close it and plan again; \
-         LUKS1: cryptsetup convert to LUKS2 first; BitLocker and what is left: make it anew",
+         LUKS1: close it and cryptsetup convert --type luks2 DEVICE first; plain dm-crypt, BitLocker and what is left: re-create it",
     ),
     (
         &[603],

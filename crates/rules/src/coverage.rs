@@ -11,6 +11,7 @@ use straddle_stack::{
 
 use crate::commands::{self, Lack};
 use crate::context::{is_extended, platform_of};
+use crate::rules::said::{Said, is_said_to_be_aligned};
 use crate::rules::vdev_sector::{is_zfs, members};
 use crate::{Code, Context, Finding, Severity, Supply};
 
@@ -208,6 +209,10 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
     if is_said_to_be_aligned(stack, layer) {
         return true;
     }
+    // And so is what is said to be off (STR101, STR206, STR602).
+    if Said::of(context, id, layer).is_some_and(|said| said.is_off()) {
+        return true;
+    }
     // What a vdev of ZFS takes for a sector says where blocks may begin (STR613).
     let is_said = |layer: &Layer, role| {
         layer
@@ -233,6 +238,10 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
     if platform_of(stack, id).is_empty() {
         return true;
     }
+    let is_said_to_be = |id: LayerId| {
+        let layer = stack.layer(id);
+        is_said_to_be_aligned(stack, layer) || Said::of(context, id, layer).is_some()
+    };
     // Text may name a disk, or anything else, without a word on what it is. A partition says so itself, and what is recorded of
     // its start is exact even where its sectors are assumed to have 512 bytes.
     match layer.kind {
@@ -243,21 +252,9 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
                 && stack
                     .foundations(id)
                     .iter()
-                    .all(|id| is_whole(id) || is_placed(stack.layer(*id)))
+                    .all(|id| is_whole(id) || is_placed(stack.layer(*id)) || is_said_to_be(*id))
         }
     }
-}
-
-/// Whether its system says of a partition that it starts on a physical sector, whose size is known, without saying where.
-#[must_use]
-pub fn is_said_to_be_aligned(stack: &Stack, layer: &Layer) -> bool {
-    let said = layer.attribute(Key::AlignmentOffset);
-    let disk = layer.below.first().map(|id| stack.layer(*id));
-    let sector = disk.and_then(|disk| disk.grid(GridRole::PhysicalSector));
-    layer.kind == LayerKind::Partition
-        && layer.placement.is_none()
-        && said.is_some_and(|fact| fact.value == Value::SignedBytes(0))
-        && sector.is_some_and(|fact| fact.trust < Trust::Assumed)
 }
 
 /// Whether captured text says where a layer begins, or what disk it is.

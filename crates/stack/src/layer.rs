@@ -137,6 +137,18 @@ impl Layer {
         }
     }
 
+    /// How far its first byte is from the next boundary, as its system says; `None` where it says nothing, or −1.
+    #[must_use]
+    pub fn alignment_offset(&self) -> Option<Fact<Bytes>> {
+        let fact = self.attribute(Key::AlignmentOffset)?;
+        let distance = match fact.value {
+            Value::SignedBytes(bytes) => Bytes::new(u64::try_from(bytes).ok()?),
+            Value::Bytes(bytes) => bytes,
+            _ => return None,
+        };
+        Some(fact.clone().map(|_| distance))
+    }
+
     /// The first attribute with this key, if it is text.
     #[must_use]
     pub fn text(&self, key: Key) -> Option<&str> {

@@ -1,5 +1,5 @@
 use straddle_geometry::Unit;
-use straddle_stack::{GridRole, LayerKind};
+use straddle_stack::{GridRole, Key, Layer, LayerKind};
 
 use super::smaller_than_sector::{finding, larger_sector};
 use crate::context::Findings;
@@ -20,8 +20,10 @@ pub(crate) static RULE: Rule = Rule {
         fix: "New volumes: `cryptsetup luksFormat --type luks2 --sector-size 4096 DEVICE` (the default since 2.4.0 where the disk reports \
               4K). Existing LUKS2 volumes: unmount what is in it, but activate the volume first (`cryptsetup open DEVICE NAME`), then \
               `cryptsetup reencrypt --sector-size 4096 DEVICE`. On a closed volume cryptsetup refuses to make sectors larger, unless it is \
-              forced to (`--force-offline-reencrypt`), since it then cannot see what is in it. LUKS1 has no larger sectors: convert the \
-              header first (`cryptsetup convert --type luks2 DEVICE`) or make a new volume.",
+              forced to (`--force-offline-reencrypt`), since it then cannot see what is in it. LUKS1 has no larger sectors, and reencrypt \
+              cannot give it any: convert the header first, with the volume closed (`cryptsetup convert --type luks2 DEVICE`), or make a new \
+              volume. Plain dm-crypt has no header, so nothing is there to re-encrypt by: copy what is in it away, open it with sectors of \
+              4,096 bytes from then on, and re-create what was in it.",
         fix_safety: "What is in it must be usable on logical sectors of 4,096 bytes, or it can no longer be mounted: blocks of at least 4 \
                      KiB are not enough. XFS goes by its own sectors (`xfs_info`: sectsz), which are 512 in many a filesystem with blocks of \
                      4 KiB; FAT, exFAT and NTFS have sectors too, and a partition table written for 512 is no longer found. cryptsetup looks \
@@ -57,16 +59,43 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 Some("integrity") => found.help(
                     "integritysetup format --sector-size 4096, which destroys what is there; what lies above must have sectors of 4,096 bytes",
                 ),
-                _ => found.help(
-                    "LUKS2: unmount what is in it, leave the volume open, and cryptsetup reencrypt --sector-size 4096 DEVICE; what lies above must \
-                     have sectors of 4,096 bytes",
-                ),
+                _ => found.help(format!("{}; {ABOVE}", help(layer))),
             });
             let refused = refused_above(context.stack, id, Unit::B4096);
             findings.extend(found.map(|found| refused.into_iter().fold(found, Finding::note)));
         }
     }
 }
+
+const ABOVE: &str = "what lies above must have sectors of 4,096 bytes";
+
+/// How what dm-crypt has made gets larger sectors. Only LUKS2 can be re-encrypted in them.
+fn help(layer: &Layer) -> &'static str {
+    let version = match layer.format.as_deref() {
+        Some("luks1") => Some("1"),
+        Some("luks2") => Some("2"),
+        _ => layer.text(Key::Version),
+    };
+    match version {
+        Some("2") => {
+            "unmount what is in it, leave the volume open, and cryptsetup reencrypt --sector-size 4096 DEVICE"
+        }
+        Some("1") => {
+            "LUKS1 has no larger sectors: close the volume and cryptsetup convert --type luks2 DEVICE first; then, with the volume open \
+             and what is in it unmounted, cryptsetup reencrypt --sector-size 4096 DEVICE"
+        }
+        Some("plain") => PLAIN,
+        // The table of a mapped device does not say which it is.
+        _ => {
+            "LUKS2: unmount what is in it, leave the volume open, and cryptsetup reencrypt --sector-size 4096 DEVICE; LUKS1: close it and \
+             cryptsetup convert --type luks2 DEVICE before that; plain dm-crypt has no header: copy what is in it away, open it with \
+             --sector-size 4096, and re-create what was in it (cryptsetup status NAME says which it is)"
+        }
+    }
+}
+
+const PLAIN: &str = "plain dm-crypt has no header, so it cannot be re-encrypted: copy what is in it away, open it with --sector-size 4096, and \
+                     re-create what was in it";
 
 #[cfg(test)]
 mod tests {
@@ -97,6 +126,43 @@ mod tests {
             lab.bytes(xfs, Key::SectorSize, sector);
             let finding = lab.one(&RULE, Severity::Note, "4,096 ÷ 512 = 8");
             assert_eq!(finding.notes.len(), notes, "{finding:#?}");
+        }
+    }
+
+    #[test]
+    fn only_luks2_is_told_to_reencrypt_at_once() {
+        let help = |format: &'static str, version: &'static str| {
+            let mut lab = crypt(512);
+            let crypt = lab.stack.iter().last().expect("the volume").0;
+            lab.stack.layer_mut(crypt).format = Some(format.into());
+            if !version.is_empty() {
+                lab.text(crypt, Key::Version, version);
+            }
+            let finding = lab.one(&RULE, Severity::Note, "4,096 ÷ 512 = 8");
+            finding.help[0].to_string()
+        };
+        for (format, version) in [("luks2", ""), ("crypt", "2")] {
+            let text = help(format, version);
+            assert!(text.starts_with("unmount what is in it"), "{text}");
+            assert!(!text.contains("convert"), "{text}");
+        }
+        for (format, version) in [("luks1", ""), ("crypt", "1")] {
+            let text = help(format, version);
+            let convert = text.find("cryptsetup convert --type luks2");
+            assert!(convert < text.find("cryptsetup reencrypt"), "{text}");
+            assert!(convert.is_some(), "{text}");
+        }
+        let text = help("crypt", "plain");
+        assert!(text.contains("cannot be re-encrypted"), "{text}");
+        assert!(!text.contains("cryptsetup reencrypt"), "{text}");
+        // The device-mapper table does not tell them apart: all three are told.
+        let text = help("crypt", "");
+        for part in [
+            "LUKS2: unmount",
+            "LUKS1: close it",
+            "plain dm-crypt has no header",
+        ] {
+            assert!(text.contains(part), "{text}");
         }
     }
 

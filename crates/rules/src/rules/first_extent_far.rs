@@ -21,8 +21,8 @@ pub(crate) static RULE: Rule = Rule {
                    `optimal_io_size` where the device still reports it.",
         example: "An mpt3sas controller announces 16,773,120; md on top of it makes 4,293,918,720, the least common multiple with its own \
                   stripes; `pvcreate` then puts the first extent at 4,293,918,720 = 4,095 MiB and the machine does not boot (Debian bug 1121006).",
-        fix: "Make the physical volume anew with an alignment of your own: `pvcreate --dataalignment 1m DEVICE` (or the true full stripe), \
-              or set `devices/data_alignment_detection = 0` in lvm.conf. With another disk: `pvmove OLD NEW`, `vgreduce VG OLD`, re-create, \
+        fix: "Where it holds nothing yet, re-create the physical volume with an alignment of your own (`pvcreate --dataalignment \
+              1m DEVICE`, or the true full stripe), or set `devices/data_alignment_detection = 0` in lvm.conf. With another disk: `pvmove OLD NEW`, `vgreduce VG OLD`, re-create, \
               and back.",
         fix_safety: "pvcreate destroys what the device holds; `pvmove OLD NEW` keeps volumes usable and can be interrupted. Have a backup \
                      that was test-restored. A machine that boots and has the space need not be touched.",

@@ -21,11 +21,14 @@ pub(crate) static RULE: Rule = Rule {
                    `--stripe-width`.",
         example: "LVM before 2.02.73 put the first extent at 192 KiB. On four data members of 64 KiB: 196,608 = 0 × 262,144 + 196,608. A \
                   write of 256 KiB at the start of a volume then changes 64 KiB of one stripe and 192 KiB of the next.",
-        fix: "`pvcreate --dataalignment 384k DEVICE`, with the full stripe (or a common multiple with 1 MiB), before the group is made; \
-              `lvmconfig --type default devices/data_alignment_detection` should say 1, then pvcreate finds md's width itself. A group with \
-              data: make another physical volume with the right alignment, `pvmove OLD NEW`, and re-create the first.",
-        fix_safety: "pvcreate destroys what the device holds. `pvmove OLD NEW` keeps volumes usable and can be interrupted; have a backup \
-                     that was test-restored.",
+        fix: "The alignment belongs to a new physical volume: `pvcreate --dataalignment 384k DEVICE`, with the full stripe (or a common \
+              multiple with 1 MiB), on a device that holds nothing yet; `lvmconfig --type default devices/data_alignment_detection` should say \
+              1, then pvcreate finds md's width itself. The first extent of a physical volume that exists stays where it is. A group with data: \
+              make another device a physical volume with the right alignment, add it to the group, `pvmove OLD NEW`, and take the first out; \
+              that one can then be made again.",
+        fix_safety: "pvcreate destroys what the device holds. It refuses a physical volume that is in a group unless it is forced, and forced \
+                     it destroys the group's metadata there: never on a physical volume in use. `pvmove OLD NEW` keeps volumes usable and can \
+                     be interrupted; have a backup that was test-restored.",
         references: &[
             "pvcreate(8), --dataalignment",
             "lvm.conf(5), devices/data_alignment_detection",
@@ -121,9 +124,11 @@ fn off(
         .arithmetic(division(first.value, seen));
     let finding = match context.good_start(id, first.value) {
         Ok(good) => finding.help(format!(
-            "the first place from here on that is on every boundary known is {}: pvcreate --dataalignment {}k",
+            "the first place from here on that is on every boundary known is {}: pvcreate --dataalignment {}k on another device, which becomes \
+             a new physical volume, then pvmove OLD NEW; never on {}, whose contents it would destroy",
             both_ways(good),
-            good.get() / 1024
+            good.get() / 1024,
+            layer.name
         )),
         Err(error) => finding.help(format!(
             "no place satisfies every boundary known here ({error}); satisfy the costliest"

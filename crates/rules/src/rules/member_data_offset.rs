@@ -3,6 +3,7 @@ use straddle_stack::{
     Attribute, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Value,
 };
 
+use super::said::off_here;
 use crate::context::{Findings, is_believable};
 use crate::wording::{both_ways, division, with_article};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
@@ -20,8 +21,10 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `md/dev-*/offset`, the device-mapper table, and the grid of each member as it is seen at that place.",
         example: "Data offset of 2,050 sectors on a 4K-sector disk: 1,049,600 = 256 × 4,096 + 1,024. A member on a partition at sector 63: \
                   32,256 + 1,048,576 = 1,080,832 = 263 × 4,096 + 3,584.",
-        fix: "Move the partition of the member to a boundary and let the array rebuild onto it, one member at a time. Where the offset \
-              itself is off on all members, `mdadm --grow /dev/mdN --data-offset=1024K` moves the data of RAID 4, 5, 6 and 10 in place, \
+        fix: "Take one member out (`mdadm /dev/mdN --fail /dev/X --remove /dev/X`), re-create its partition on a boundary, not shorter than \
+              before, and add it (`mdadm --manage /dev/mdN --add /dev/X`): the array rebuilds onto it. The next member only when that has \
+              ended (`mdadm --wait /dev/mdN`, `cat /proc/mdstat`), never two at once: without both, a mirror of two has no data left. \
+              RAID 0 and linear arrays rebuild nothing: copy what is on them away, and re-create them. Where the offset itself is off on all members, `mdadm --grow /dev/mdN --data-offset=1024K` moves the data of RAID 4, 5, 6 and 10 in place, \
               towards the front; mdadm refuses an offset that is too large. Otherwise give `--data-offset` when creating the array, and \
               restore.",
         fix_safety: "During a rebuild or a reshape the array has less redundancy or none: check every other member first (`echo check > \
@@ -37,26 +40,56 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, findings: &mut Findings) {
     // STR212 speaks of arrays that firmware described: they are mended elsewhere.
     let own = |layer: &Layer| layer.attribute(Key::FirmwareRaid).is_none();
-    let help = "re-create this member on a boundary and let the array rebuild onto it";
-    look(context, RULE.code, own, help, findings);
+    let first = findings.len();
+    let members = look(context, RULE.code, own, "", findings);
+    for finding in &mut findings[first..] {
+        let off = members.iter().filter(|(array, _)| *array == finding.layer);
+        let layer = context.stack.layer(finding.layer);
+        finding.help = vec![repair(layer, off.count())];
+    }
+    let help = "capture where its data start on each member: mdadm --examine MEMBER";
+    findings.extend(off_here(RULE.code, context, &[LayerKind::Array], help));
 }
 
-/// Finds data of arrays of one kind that start off their members' sectors.
+/// What to do about members of an array whose data start off a sector, of which there are so many.
+fn repair(array: &Layer, off: usize) -> String {
+    let level = array.text(Key::Level).or(array.format.as_deref());
+    if matches!(level, Some("raid0" | "linear" | "striped")) {
+        return "nothing can be rebuilt without redundancy: copy what is on it away, re-create this member on a boundary, and the array"
+            .to_owned();
+    }
+    let one = "re-create this member on a boundary, not shorter than before, and let the array rebuild onto it";
+    match off {
+        1 => one.to_owned(),
+        _ => format!(
+            "{one}; {off} members are off: one after the other, the next only when the rebuild has ended (mdadm --wait, cat /proc/mdstat), \
+             never two at once"
+        ),
+    }
+}
+
+/// Finds data of arrays of one kind that start off their members' sectors; returns those members, each with its array.
 pub(super) fn look(
     context: &Context<'_>,
     code: Code,
     is_of_kind: impl Fn(&Layer) -> bool,
     help: &'static str,
     findings: &mut Findings,
-) {
+) -> Vec<(LayerId, LayerId)> {
+    let mut off = Vec::new();
     for (id, layer) in context.stack.iter().filter(|(_, layer)| is_of_kind(layer)) {
         for (index, member) in layer.below.iter().enumerate() {
             if let Some(start) = data_start(context, layer, index, *member) {
                 let array = (code, help, id, layer);
+                let before = findings.len();
                 check_member(context, array, *member, &start, findings);
+                if findings.len() > before {
+                    off.push((id, *member));
+                }
             }
         }
     }
+    off
 }
 
 /// Where the data of a striped or mirrored layer start on a member.
@@ -150,7 +183,7 @@ mod tests {
     use crate::Severity;
     use crate::testing::Lab;
     use straddle_geometry::{Bytes, Map};
-    use straddle_stack::LayerKind;
+    use straddle_stack::{Key, LayerKind};
 
     #[test]
     fn one_member_starts_off_its_sectors() {
@@ -159,6 +192,37 @@ mod tests {
         lab.array(&members, 65_536, &[1 << 20, 2050 * 512]);
         let finding = lab.one(&RULE, Severity::Error, "1,049,600 = 256 × 4,096 + 1,024");
         assert!(finding.title.contains("member sda"));
+    }
+
+    #[test]
+    fn several_members_are_done_one_after_the_other() {
+        let help = |starts: [u64; 2], level: &'static str| {
+            let mut lab = Lab::new();
+            let members = [lab.disk(4096), lab.disk(4096)];
+            let array = lab.array(&members, 65_536, &starts);
+            lab.text(array, Key::Level, level);
+            let findings = lab.findings(&RULE);
+            let help: Vec<String> = findings.iter().map(|f| f.help.join(" ")).collect();
+            help
+        };
+        let both = help([512, 1024], "raid1");
+        assert_eq!(both.len(), 2);
+        for text in both {
+            assert!(
+                text.contains("2 members are off: one after the other"),
+                "{text}"
+            );
+            assert!(text.contains("only when the rebuild has ended"), "{text}");
+            assert!(text.ends_with("never two at once"), "{text}");
+        }
+        let one = help([512, 1 << 20], "raid1");
+        assert_eq!(one.len(), 1);
+        assert!(!one[0].contains("one after the other"), "{one:?}");
+        let none = help([512, 512], "raid0");
+        assert!(
+            none[0].starts_with("nothing can be rebuilt without redundancy"),
+            "{none:?}"
+        );
     }
 
     #[test]

@@ -82,6 +82,7 @@ mod pieces;
 pub(crate) mod raidz_width;
 pub(crate) mod reshaping_array;
 pub(crate) mod rounded_fact;
+pub(crate) mod said;
 pub(crate) mod same_identity;
 mod smaller_than_sector;
 pub(crate) mod stale_capture;

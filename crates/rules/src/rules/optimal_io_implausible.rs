@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "sysfs `queue/optimal_io_size` beside `physical_block_size` and `minimum_io_size`.",
         example: "optimal_io_size 12,582,400 on 4K sectors: 12,582,400 ÷ 4,096 = 3,071.875. A start aligned to it lies 3,584 bytes into \
                   a sector.",
-        fix: "Ignore the value and align to 1 MiB: `parted -a minimal DISK mkpart data 1MiB 100%`, `pvcreate --dataalignment 1m DEVICE`. \
+        fix: "Ignore the value and align to 1 MiB: `parted -a minimal DISK mkpart data 1MiB 100%`, `pvcreate --dataalignment 1m DEVICE` for a new physical volume. \
               Newer kernels round it down to the physical sector; firmware updates of bridges and controllers sometimes correct it. It is \
               read-only: no setting of the running system changes it.",
         fix_safety: "Nothing needs to be moved for the value's sake; look at the findings for what was created with it.",

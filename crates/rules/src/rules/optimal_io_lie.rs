@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         example: "33,553,920 = 65,535 × 512: a USB bridge that puts 0xFFFF into its VPD page. 33,553,920 ÷ 1,048,576 = 31.999…: \
                   aligning to it loses the 1 MiB grid.",
         fix: "Ignore the value and place things by hand: `parted -a minimal DISK mkpart data 1MiB 100%` (with 0% instead of 1MiB it starts \
-              at sector 34, or with -a optimal at a multiple of the value), sgdisk's default, `pvcreate --dataalignment 1m DEVICE`, \
+              at sector 34, or with -a optimal at a multiple of the value), sgdisk's default, `pvcreate --dataalignment 1m DEVICE` for a new physical volume, \
               `cryptsetup luksFormat --offset 32768 DEVICE`, `mkfs.xfs -d noalign DEVICE` (or the true geometry). `optimal_io_size` itself \
               is read-only, and no udev rule changes it; what corrects it is another firmware, bridge or kernel.",
         fix_safety: "Nothing needs to be moved for the value's sake. What was already created with it may be badly placed: the other \
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 .arithmetic(format!("{}: {}", size.grouped(), lie.origin))
                 .note(format!("believed by {}", lie.believed_by))
                 .note("no other rule builds on this value")
-                .help("align to 1 MiB whatever a tool suggests; pvcreate --dataalignment 1m, parted -a minimal DISK mkpart data 1MiB 100%"),
+                .help("align to 1 MiB whatever a tool suggests: parted -a minimal DISK mkpart data 1MiB 100%; pvcreate --dataalignment 1m for a new physical volume"),
         );
     }
 }

@@ -23,7 +23,10 @@ pub(crate) static RULE: Rule = Rule {
         fix: "Shrink the partition by the remainder, after the filesystem in it, or grow it to the next multiple where free space follows. \
               For new partitions give sizes with a unit suffix (`+10M`): partitioners then round.",
         fix_safety: "Shrinking a partition below the size of what it holds cuts data off. Shrink the contents first, check, then the \
-                     table. Growing by less than one sector is harmless where the space is free.",
+                     table. Growing by less than one sector is harmless where the space is free, but not for a member of an md array with \
+                     metadata 0.90 or 1.0: md looks for its superblock at a distance from the end (0.90: the last whole 64 KiB of the \
+                     device; 1.0: 8 KiB before the end, on 4 KiB). Such a member may only get lengths at which that is the same place; for any \
+                     other it must leave the array first, and be added and rebuilt afterwards.",
         references: &[
             "cryptsetup docs/v2.4.0-ReleaseNotes: encryption sector size",
             "https://github.com/systemd/systemd/issues/39151",
@@ -66,11 +69,68 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             .evidence(&size.source, format!("size = {}", both_ways(size.value)))
             .evidence(&sector.source, format!("{name} sector = {}", sector.value))
             .arithmetic(division(size.value, Grid::new(sector.value)))
-            .help(format!(
-                "make it {} shorter, its contents first; or let it grow to the next multiple",
-                both_ways(rest)
-            ));
+            .help(match end_of_member(context, id) {
+                Some(version) => keep_superblock(version, size.value, sector.value),
+                None => format!(
+                    "make it {} shorter, its contents first; or let it grow to the next multiple",
+                    both_ways(rest)
+                ),
+            });
         findings.push(finding);
+    }
+}
+
+/// The version of an md superblock at the end of a partition.
+fn end_of_member<'a>(context: &Context<'a>, id: LayerId) -> Option<&'a str> {
+    let stack = context.stack;
+    let mut arrays = stack.above(id).map(|above| stack.layer(above));
+    let version = arrays
+        .find(|layer| layer.kind == LayerKind::Array)?
+        .text(Key::Version)?;
+    matches!(version, "0.90" | "1.0").then_some(version)
+}
+
+/// Where md looks for its superblock on a device of this length (Linux `drivers/md/md.c`).
+fn superblock(version: &str, size: Bytes) -> Option<Bytes> {
+    let down = |bytes: Bytes, unit: Unit| bytes.checked_sub(bytes.div_rem(unit).1);
+    match version {
+        // The last whole 64 KiB.
+        "0.90" => down(size, Unit::new(64 << 10)?)?.checked_sub(Bytes::kib(64)),
+        _ => down(size.checked_sub(Bytes::kib(8))?, Unit::B4096),
+    }
+}
+
+/// What may be done with the end of a member whose superblock is found from there.
+fn keep_superblock(version: &str, size: Bytes, sector: Unit) -> String {
+    let rest = size.div_rem(sector).1;
+    let place = superblock(version, size);
+    let keeps = |other: Option<Bytes>| {
+        let there = other.and_then(|size| superblock(version, size));
+        place.is_some() && there == place
+    };
+    let shorter = size.checked_sub(rest);
+    let longer = shorter.and_then(|size| size.checked_add(sector.bytes()));
+    let place = place.unwrap_or(Bytes::ZERO).grouped();
+    let is = format!(
+        "it is a member of an md array with metadata {version}, whose superblock is found from the end"
+    );
+    let otherwise = "take it out of the array, change it, and add it again, which rebuilds it (one member at a time), or re-create the array";
+    match (keeps(shorter), keeps(longer)) {
+        (true, true) => format!(
+            "{is}: made {} shorter, or longer up to the next multiple and no further, it keeps it at byte {place}; stop the array first",
+            both_ways(rest)
+        ),
+        (true, false) => format!(
+            "{is}: made {} shorter it keeps it at byte {place}; made longer, md does not find it any more; stop the array first",
+            both_ways(rest)
+        ),
+        (false, true) => format!(
+            "{is}: made longer up to the next multiple and no further, it keeps it at byte {place}; made shorter, md does not find it any \
+             more; stop the array first"
+        ),
+        (false, false) => format!(
+            "{is}: with any other whole number of sectors md does not find it any more at byte {place}; {otherwise}"
+        ),
     }
 }
 
@@ -104,9 +164,10 @@ fn physical(context: &Context<'_>, id: LayerId) -> Option<Fact<Unit>> {
 
 #[cfg(test)]
 mod tests {
-    use super::RULE;
+    use super::{RULE, superblock};
     use crate::Severity;
     use crate::testing::Lab;
+    use straddle_geometry::Bytes;
     use straddle_stack::{GridRole, Key, LayerKind};
 
     #[test]
@@ -130,6 +191,49 @@ mod tests {
         let partition = lab.partition(disk, 2048);
         lab.size(partition, 20_481 * 512);
         lab.one(&RULE, Severity::Note, "10,486,272 = 2,560 × 4,096 + 512");
+    }
+
+    #[test]
+    fn superblocks_at_the_end_must_stay_where_md_looks_for_them() {
+        let place = |version, sectors: u64| {
+            superblock(version, Bytes::new(sectors * 512)).map(|place| place.get() / 512)
+        };
+        assert_eq!(place("0.90", 20_481), Some(20_352));
+        assert_eq!(place("1.0", 20_481), Some(20_464));
+        let help = |version: &'static str, sectors: u64, sector: u64| {
+            let mut lab = Lab::new();
+            let disk = lab.disk(sector);
+            let partition = lab.partition(disk, 2048);
+            lab.size(partition, sectors * 512);
+            let array = lab.upper(LayerKind::Array, "raid1", partition, 0);
+            lab.text(array, Key::Version, version);
+            let found = lab.findings(&RULE);
+            found[0].help[0].to_string()
+        };
+        let text = help("0.90", 20_481, 4096);
+        assert!(
+            text.contains("made 1 sector = 512 B shorter, or longer up to the next"),
+            "{text}"
+        );
+        // 65,535 bytes of the last 64 KiB: one sector more is another 64 KiB.
+        let text = help("0.90", 20_607, 4096);
+        assert!(
+            text.contains("made longer, md does not find it any more"),
+            "{text}"
+        );
+        let text = help("1.0", 20_481, 4096);
+        assert!(
+            text.contains("made longer, md does not find it any more"),
+            "{text}"
+        );
+        let text = help("1.0", 20_489, 16_384);
+        assert!(text.contains("take it out of the array"), "{text}");
+        // Elsewhere the superblock is at the front.
+        let text = help("1.2", 20_481, 4096);
+        assert!(
+            text.ends_with("or let it grow to the next multiple"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
-use straddle_geometry::{Bytes, Grid};
-use straddle_stack::{GridRole, Key, Layer, LayerKind, Seen, Value};
+use straddle_geometry::Bytes;
+use straddle_stack::GridRole;
 
+use super::said::{self, Said};
 use super::start::{off_grid, partition_starts};
-use crate::commands::{Lack, for_fact};
-use crate::context::{Findings, platform_of};
-use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
+use crate::context::Findings;
+use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {
     code: Code(101),
@@ -61,51 +61,18 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 
 /// Partitions of which no start is known, but how far they are from the next physical sector: `fsutil fsinfo sectorinfo` says it.
 fn said_to_be_off(context: &Context<'_>) -> Vec<Finding> {
-    let said = |layer: &Layer| match layer.attribute(Key::AlignmentOffset)?.value {
-        Value::SignedBytes(bytes) => u64::try_from(bytes).ok().filter(|bytes| *bytes > 0),
-        _ => None,
-    };
-    let layers = context.stack.iter();
-    let unplaced = layers.filter(|(_, layer)| {
-        layer.kind == LayerKind::Partition
-            && layer.placement.is_none()
-            && layer.attribute(Key::StartShown).is_none()
-    });
-    let found = unplaced.filter_map(|(id, layer)| {
-        let (distance, fact) = (said(layer)?, layer.attribute(Key::AlignmentOffset)?);
-        let disk = context.stack.layer(*layer.below.first()?);
-        let sector = disk.grid(GridRole::PhysicalSector)?;
-        let unit = sector.value.unit();
-        let into = unit.get().checked_sub(distance)?;
-        let seen = Seen::Uniform(Grid::with_phase(unit, Bytes::new(distance)));
-        let role = GridRole::PhysicalSector;
-        let prices = Prices::of(role, unit, &seen, Bytes::ZERO, &context.options.io);
-        let platform = platform_of(context.stack, id);
-        let commands: Vec<&str> = for_fact(Lack::Start, platform)
-            .map(|supply| supply.command)
-            .collect();
+    let found = context.data_partitions().filter_map(|(id, layer)| {
+        let said = Said::of(context, id, layer).filter(Said::is_off)?;
         let title = format!(
             "{} starts inside a {}-byte physical sector",
             layer.name,
-            unit.bytes().grouped()
+            said.unit().bytes().grouped()
         );
-        let finding = Finding::priced(RULE.code, id, title, prices)
-            .evidence(
-                &fact.source,
-                format!("{} bytes into a sector", Bytes::new(into).grouped()),
-            )
-            .evidence(&sector.source, format!("{} = {unit}", role.name()))
-            .arithmetic(format!(
-                "start mod {} = {}, {} bytes before the next boundary",
-                unit.bytes().grouped(),
-                Bytes::new(into).grouped(),
-                Bytes::new(distance).grouped()
-            ))
-            .help(format!(
-                "capture where it starts, to see where it should: {}",
-                commands.join(", or ")
-            ));
-        Some(finding)
+        let finding = said.finding(RULE.code, context, id, &title);
+        Some(finding.help(format!(
+            "capture where it starts, to see where it should: {}",
+            said::starts(context, id)
+        )))
     });
     found.collect()
 }

@@ -2,6 +2,7 @@ use straddle_geometry::{Bytes, Map};
 use straddle_stack::{GridRole, Key, LayerId, LayerKind, Seen, SeenGrid};
 
 use super::pieces::{HARD, off};
+use super::said::{Said, off_here};
 use super::start::say_what_is_free;
 use crate::context::Findings;
 use crate::wording::{division, with_article};
@@ -38,6 +39,12 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     first_extents(context, findings);
+    findings.extend(off_here(
+        RULE.code,
+        context,
+        &[LayerKind::Volume, LayerKind::Encryption],
+        "capture where it starts: `dmsetup table` says it of each volume, `cryptsetup status NAME` of an encrypted one",
+    ));
     for (id, layer) in context.stack.iter() {
         // Striped volumes start on several members: STR206.
         if !matches!(layer.kind, LayerKind::Volume | LayerKind::Encryption)
@@ -103,13 +110,19 @@ fn first_extents(context: &Context<'_>, findings: &mut Findings) {
 /// True when the layer directly below begins on the grid, or owns it.
 pub(crate) fn enters_here(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>) -> bool {
     context.stack.layer(id).below.iter().all(|below| {
-        *below == grid.layer
+        (*below == grid.layer && !is_said_of(context, *below, grid))
             || context
                 .seen(*below)
                 .iter()
                 .filter(|lower| lower.layer == grid.layer && lower.role == grid.role)
                 .all(|lower| off(&lower.seen).is_none())
     })
+}
+
+/// Whether a grid of a layer tells where that begins on what it lies on, not where its sectors begin.
+fn is_said_of(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>) -> bool {
+    let layer = context.stack.layer(id);
+    grid.role == GridRole::PhysicalSector && Said::of(context, id, layer).is_some()
 }
 
 fn finding(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>, pieces: String) -> Finding {
@@ -138,7 +151,7 @@ fn finding(context: &Context<'_>, id: LayerId, grid: &SeenGrid<'_>, pieces: Stri
     let finding = finding
         .evidence(&grid.fact.source, format!("{} = {unit}", grid.role.name()))
         .arithmetic(line.unwrap_or(pieces))
-        .help("re-create it with a start that is a multiple of 1 MiB; moving the partition below would not mend it");
+        .help("re-create it with a start that is a multiple of 1 MiB; moving the partition below would not fix it");
     say_what_is_free(finding)
 }
 
@@ -147,7 +160,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_geometry::Bytes;
+    use straddle_geometry::{Bytes, Map};
     use straddle_stack::{Key, LayerKind, Value};
 
     fn crypt(partition: u64, payload: u64) -> Lab {
@@ -182,6 +195,33 @@ mod tests {
         let finding =
             crypt(2048, 4095 * 512).one(&RULE, Severity::Error, "2,096,640 = 511 × 4,096 + 3,584");
         assert!(finding.title.ends_with("what it lies on does not"));
+    }
+
+    /// A volume on a partition, of which only alignment offsets are known.
+    fn said(partition: i64, volume: i64) -> Lab {
+        let mut lab = Lab::new();
+        let disk = lab.disk(4096);
+        let nowhere = || Map::Segments(Vec::new());
+        let lower = lab.over(LayerKind::Partition, &[disk], nowhere());
+        lab.set(lower, Key::AlignmentOffset, Value::SignedBytes(partition));
+        let upper = lab.over(LayerKind::Volume, &[lower], nowhere());
+        lab.set(upper, Key::AlignmentOffset, Value::SignedBytes(volume));
+        lab
+    }
+
+    #[test]
+    fn what_the_kernel_says_of_a_volume_is_enough() {
+        let line = "start mod 4,096 = 3,584, 512 bytes before the next boundary";
+        let finding = said(0, 512).one(&RULE, Severity::Error, line);
+        assert!(
+            finding.title.ends_with("what it lies on does not"),
+            "{finding:#?}"
+        );
+        // It may count in larger units.
+        said(0, 8192 + 512).one(&RULE, Severity::Error, line);
+        for (partition, volume) in [(0, 0), (0, -1), (0, 8192), (512, 512)] {
+            said(partition, volume).none(&RULE);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From joined things to layers.
 
 use std::collections::HashMap;
-use straddle_geometry::{Bytes, Extent, Map, SectorSize, Segment, Striping, Unit};
+use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, Segment, Striping, Unit};
 use straddle_stack::{
     Fact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack,
     Value,
@@ -68,6 +68,7 @@ impl Builder<'_> {
             .collect();
         let mut layer = self.layer_of(thing, &below);
         fill(&mut layer, &self.stack);
+        keep_alignment(&mut layer, &self.stack);
         let id = self.push(layer);
         self.placed[index] = Placed::As(id);
         Some(id)
@@ -273,6 +274,48 @@ fn fill(layer: &mut Layer, stack: &Stack) {
         (Some(claimed), None) => Some(claimed),
         (_, volume) => volume,
     };
+}
+
+/// What the kernel says of a layer whose place is not known, kept as a grid: how far its first byte is from the next physical
+/// sector. Whatever lies in it at a known place is judged by that.
+fn keep_alignment(layer: &mut Layer, stack: &Stack) {
+    let mapped = matches!(
+        layer.kind,
+        LayerKind::Partition | LayerKind::Volume | LayerKind::Encryption | LayerKind::Array
+    );
+    let Some(distance) = layer.alignment_offset() else {
+        return;
+    };
+    if !mapped
+        || layer.map != Map::Segments(Vec::new())
+        || layer.grid(GridRole::PhysicalSector).is_some()
+    {
+        return;
+    }
+    let Some(sector) = largest_sector(layer, stack) else {
+        return;
+    };
+    let unit = sector.value.unit();
+    let phase = Bytes::new(distance.value.get() % unit.get());
+    let from = format!(
+        "alignment offset {} B, in physical sectors of {unit}",
+        distance.value.grouped()
+    );
+    let mut fact = Fact::derived(Grid::with_phase(unit, phase), from);
+    // What rests on an assumption is no better than that.
+    fact.trust = fact.trust.max(sector.trust);
+    layer.add_grid(GridRole::PhysicalSector, fact);
+}
+
+/// The largest physical sector of what a layer lies on; of each thing below, the one that is nearest.
+fn largest_sector(layer: &Layer, stack: &Stack) -> Option<Fact<Grid>> {
+    let nearest = |id: &LayerId| {
+        let below = std::iter::once(*id).chain(stack.foundations(*id));
+        let mut grids = below.filter_map(|id| stack.layer(id).grid(GridRole::PhysicalSector));
+        grids.next().cloned()
+    };
+    let sectors = layer.below.iter().filter_map(nearest);
+    sectors.max_by_key(|fact| fact.value.unit())
 }
 
 /// Sets the map of a layer. A partition that is said to start inside a sector of what is below starts elsewhere: the figure

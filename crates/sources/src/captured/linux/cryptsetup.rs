@@ -239,7 +239,11 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
         };
         match key {
             "type" => {
-                let version = value.strip_prefix("LUKS");
+                let version = match value {
+                    // No header, and so no version: what it is decides what can be done with it.
+                    "PLAIN" => Some("plain"),
+                    value => value.strip_prefix("LUKS"),
+                };
                 header.version = version.map(|version| (version.to_owned(), *line));
             }
             "device" => device = Some(Name::new(Space::Device, value.to_owned())),

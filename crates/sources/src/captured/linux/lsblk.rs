@@ -223,10 +223,14 @@ fn storage(tree: &Tree<'_, '_>, index: usize, notes: &Notes<'_>) -> Option<Thing
             if let Some(level) = row.get("type") {
                 thing.set_text(Key::Level, notes.said(&level.line, level.text.to_string()));
             }
+            offset(&mut thing, row, notes);
             limits(&mut thing, row, parent, notes);
             Some(thing)
         }
-        Kind::Volume | Kind::Encryption => Some(thing),
+        Kind::Volume | Kind::Encryption => {
+            offset(&mut thing, row, notes);
+            Some(thing)
+        }
     }
 }
 
