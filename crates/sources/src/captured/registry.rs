@@ -10,10 +10,11 @@ pub static TOOLS: &[&Tool] = &[
     &windows::wmi_script::TOOL,
     &powershell::get_partition::TOOL,
     &powershell::get_vhd::TOOL,
-    &powershell::get_physical_disk::TOOL,
+    // Storage spaces have sector sizes and a kind of media too.
     &powershell::get_virtual_disk::TOOL,
-    &powershell::get_volume::TOOL,
     &powershell::get_disk::TOOL,
+    &powershell::get_physical_disk::TOOL,
+    &powershell::get_volume::TOOL,
     &windows::wmic::TOOL,
     &linux::sfdisk::TOOL,
     &linux::cryptsetup::TOOL,

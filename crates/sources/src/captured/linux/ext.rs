@@ -18,12 +18,40 @@ pub(crate) static TOOL: Tool = Tool {
     name: "dumpe2fs",
     platform: "linux",
     commands: &["dumpe2fs -h DEVICE", "tune2fs -l DEVICE"],
-    readers: &[Reader::Text {
-        anchors: &[Anchor::Start("Filesystem volume name:")],
-        begins: |_| true,
-        read,
-    }],
+    readers: &[
+        Reader::Text {
+            anchors: &[Anchor::Start("Filesystem volume name:")],
+            begins: |_| true,
+            read,
+        },
+        Reader::Text {
+            anchors: &[
+                Anchor::Loose("Block count:"),
+                Anchor::Loose("Block size:"),
+                Anchor::Loose("RAID stride:"),
+                Anchor::Loose("RAID stripe"),
+            ],
+            begins: grepped,
+            read,
+        },
+    ],
 };
+
+/// How many lines `grep` may leave of the fields of a superblock, at most.
+const GREPPED: usize = 12;
+
+/// True for what `grep` leaves of a superblock: the size of a block, beside how many there are or the geometry of an array.
+/// `stat -f` and others print a line of that name too.
+fn grepped(lines: &[Line<'_>]) -> bool {
+    let near = &lines[..lines.len().min(GREPPED)];
+    let end = near.iter().position(Line::is_blank).unwrap_or(near.len());
+    let near = &near[..end];
+    let has =
+        |key: &str| field(near, &[key]).is_some_and(|(value, _)| number::whole(value).is_some());
+    let geometry = ["RAID stride", "RAID stripe width", "RAID stripe_width"];
+    has("Block size")
+        && (geometry.into_iter().any(has) || has("Block count") && has("Blocks per group"))
+}
 
 /// Features that ext2 and ext3 had; any other that is not merely compatible makes it ext4.
 const OLD: [&str; 8] = [
@@ -105,7 +133,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let name = match (&uuid, &on) {
         (Some((uuid, _)), _) => Name::new(Space::Uuid, (*uuid).to_owned()),
         (None, Some(on)) => on.clone(),
-        (None, None) => return,
+        // What `grep` left of it, and no command above: the place in the text is its name.
+        (None, None) => {
+            let Some(line) = lines.first() else { return };
+            Name::new(Space::Path, format!("{}:{}", notes.file, line.number))
+        }
     };
     let features = field(lines, &["Filesystem features"]);
     let format = features.map(|(features, line)| (generation(features), line));

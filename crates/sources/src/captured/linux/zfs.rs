@@ -33,11 +33,12 @@ pub(crate) static TOOL: Tool = Tool {
                 // What `grep` leaves of it.
                 Anchor::Loose("type: 'root'"),
                 Anchor::Loose("ashift: "),
+                Anchor::Loose("path: "),
             ],
             begins: |lines| {
                 let keys = ["name", "pool_guid", "txg", "vdev_tree", "children[0]"];
                 let is_key = |line: &Line<'_>| pair(line).is_some_and(|(k, _)| keys.contains(&k));
-                lines.iter().take(LOOK_AHEAD).any(is_key) || grepped(lines)
+                lines.iter().take(LOOK_AHEAD).any(is_key) || grepped(lines) || alone(&lines[0])
             },
             read: configuration,
         },
@@ -60,6 +61,8 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 const LOOK_AHEAD: usize = 4;
+/// What a vdev is of which only the ashift was printed.
+const NAMELESS: &str = "nameless";
 /// Deepest vdev tree: the pool, its vdevs, replacing and spare vdevs in them, disks.
 const DEEPEST: usize = 8;
 /// Most vdevs of one output.
@@ -103,6 +106,12 @@ fn grepped(lines: &[Line<'_>]) -> bool {
         near().find_map(|line| pair(line).filter(|(k, _)| *k == key).map(|_| indent(line)))
     };
     matches!((depth("ashift"), depth("path")), (Some(shift), Some(path)) if shift <= path)
+}
+
+/// True for `ashift: 12`, which `grep ashift` leaves of each vdev: what a sector of ZFS can be (`ASHIFT_MIN`, `ASHIFT_MAX`).
+fn alone(line: &Line<'_>) -> bool {
+    let shift = pair(line).filter(|(key, _)| *key == "ashift");
+    shift.is_some_and(|(_, value)| value.parse::<u32>().is_ok_and(|n| (9..=16).contains(&n)))
 }
 
 /// Where no line opens a vdev, the blanks before the keys tell which of them belong together.
@@ -209,7 +218,12 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     for vdev in vdevs.iter_mut().filter(|vdev| flat && vdev.kind.is_empty()) {
         if vdev.children.is_empty() {
-            "disk".clone_into(&mut vdev.kind);
+            let kind = if vdev.path.is_some() {
+                "disk"
+            } else {
+                NAMELESS
+            };
+            kind.clone_into(&mut vdev.kind);
         }
     }
     // The cache has the name in a line of its own above; where it is lost, the command may have it.
@@ -223,7 +237,7 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
             .context
             .command
             .as_ref()
-            .filter(|command| command.program() == "zdb")?;
+            .filter(|command| command.program() == "zdb" && command.words.len() > 1)?;
         let name = command
             .last()
             .filter(|word| !word.starts_with(['-', '/']))?;
@@ -381,12 +395,34 @@ fn top(
     let mut direct = false;
     if vdev.children.is_empty() {
         let Some((path, _)) = leaf(vdevs, vdev) else {
-            let detail = format!("a vdev of {pool} has lost its path: it was not read");
-            notes.remark(
-                OddityKind::Truncated,
-                detail,
-                vdev.line.as_ref().unwrap_or(line),
-            );
+            let of = match pool {
+                "?" => String::new(),
+                pool => format!(" of {pool}"),
+            };
+            // Who asked for its ashift alone has cut nothing off.
+            let (kind, detail) = match vdev.kind.as_str() {
+                NAMELESS => (
+                    OddityKind::Missing,
+                    format!("nothing says what the vdev{of} lies on"),
+                ),
+                _ => (
+                    OddityKind::Truncated,
+                    format!("a vdev{of} has lost its path: what it lies on is not known"),
+                ),
+            };
+            notes.remark(kind, detail, &own_line);
+            // Its line tells it from others whose number is lost too.
+            let name = Name::new(Space::Pool, format!("{pool}/line-{}", own_line.number));
+            let title = match pool {
+                "?" => "pool of ZFS",
+                pool => pool,
+            };
+            let mut thing = Thing::new(LayerKind::Filesystem, title, name);
+            thing.format = Some(notes.said(&own_line, "zfs".into()));
+            if let Some(sector) = sector {
+                thing.grid(GridRole::AllocationUnit, sector);
+                notes.add(thing);
+            }
             return;
         };
         on = Name::new(Space::Device, path.clone());

@@ -5,7 +5,7 @@ use straddle_stack::{Key, LayerKind, Value};
 use super::{coded, first_number, identities, set_sectors, set_size, set_text, set_transport};
 use crate::captured::records::Record;
 use crate::captured::tool::{Context, Notes, Reader, Tool};
-use crate::inventory::{Name, Thing};
+use crate::inventory::{Name, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "get-physicaldisk",
@@ -37,11 +37,30 @@ pub(crate) static TOOL: Tool = Tool {
             keys: &["FriendlyName", "SpindleSpeed"],
             read,
         },
+        // What `select` leaves, in which nothing tells two disks of one model apart.
+        Reader::Records {
+            keys: &["FriendlyName", "PhysicalSectorSize"],
+            read,
+        },
+        Reader::Records {
+            keys: &["FriendlyName", "LogicalSectorSize"],
+            read,
+        },
+        Reader::Records {
+            keys: &["FriendlyName", "MediaType"],
+            read,
+        },
     ],
 };
 
 /// Disks of a cluster are numbered by node and disk, from 1,001 on; those are no numbers of `Get-Disk`.
 const FIRST_OF_CLUSTER: u64 = 1000;
+
+/// A name for a disk of which nothing but its model is said: the place in the text. Nothing else is called so.
+fn by_line(record: &Record<'_>, file: &str) -> Option<Name> {
+    let line = record.filled("FriendlyName")?.line.number;
+    Some(Name::new(Space::DevicePath, format!("{file}:{line}")))
+}
 
 fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     for record in records {
@@ -63,7 +82,9 @@ fn read(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
                 (format!("physical disk {model}"), identity())
             }
         };
-        let Some(name) = name else { continue };
+        let Some(name) = name.or_else(|| by_line(record, notes.file)) else {
+            continue;
+        };
         let mut thing = Thing::new(LayerKind::Device, title.trim().to_owned(), name);
         thing = identities(thing, record, notes);
         set_size(&mut thing, record, &["Size"], notes);
