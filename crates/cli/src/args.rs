@@ -14,7 +14,8 @@ use straddle::rules::Severity;
 /// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
 ///
 /// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
-/// finished, or no start of anything was checked (what is known is still printed).
+/// finished, or no start of anything was checked (what is known is still printed). A rounded start counts as checked where
+/// a usual one explains it: a multiple of 1 MiB, or of 64 KiB below 1 MiB.
 #[derive(Debug, Parser)]
 #[command(
     name = "straddle",
@@ -51,6 +52,10 @@ pub(crate) enum Command {
 /// of captured text (what diskpart, wmic, lsblk, storcli and other tools printed on some machine; `-` reads it from standard
 /// input), or a directory of any of these. Files of captured text that are named together are of one machine.
 /// Everything is opened read-only.
+///
+/// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
+/// finished, or no start of anything was checked. A rounded start counts as checked where a usual one explains it: a
+/// multiple of 1 MiB, or of 64 KiB below 1 MiB.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Images, devices, files, captured text or directories; this machine when none is given
