@@ -446,3 +446,39 @@ fn findings_that_repeat_are_folded() {
     let rows = run.stdout.lines().filter(|line| line.contains("STR101"));
     assert_eq!(rows.count(), 303);
 }
+
+#[test]
+fn what_a_plan_copies_of_a_pool_is_an_upper_bound() {
+    let here = scratch();
+    let text = "# lsblk -b -o NAME,SIZE,PHY-SEC\n\
+                NAME             SIZE PHY-SEC\n\
+                sda     4000787030016    4096\n\
+                # zdb -C tank | grep -E 'ashift|path'\n                \
+                path: '/dev/sda'\n                \
+                ashift: 9\n";
+    fs::write(here.path().join("pool.txt"), text).expect("a file");
+    let run = straddle(here.path(), &["fix", "pool.txt"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let words: Vec<&str> = run.stdout.split_whitespace().collect();
+    let plan = words.join(" ");
+    for line in [
+        "at most ≈14.55 TiB are read and ≈7.28 TiB written, in at most 16 h 40 min",
+        "data copied away and back: at most ≈3.64 TiB; at most ≈14.55 TiB read and ≈7.28 TiB written, at most ≈3.64 TiB free elsewhere",
+        "at most ≈3.64 TiB in question; at most ≈14.55 TiB read",
+        "at most ≈3.64 TiB are needed elsewhere meanwhile",
+    ] {
+        assert!(plan.contains(line), "{line}: {plan}");
+    }
+    // What is moved byte by byte is no bound.
+    let text = "# fdisk -l /dev/sdb\n\
+                Disk /dev/sdb: 931.5 GiB, 1000204886016 bytes, 1953525168 sectors\n\
+                Units: sectors of 1 * 512 = 512 bytes\n\
+                Sector size (logical/physical): 512 bytes / 4096 bytes\n\
+                Disklabel type: dos\n\n\
+                Device     Boot Start        End   Sectors  Size Id Type\n\
+                /dev/sdb1          63  976773167 976773105  466G 83 Linux\n";
+    fs::write(here.path().join("fdisk.txt"), text).expect("a file");
+    let run = straddle(here.path(), &["fix", "fdisk.txt"]);
+    assert!(run.stdout.contains("data moved: "), "{}", run.stdout);
+    assert!(!run.stdout.contains("at most"), "{}", run.stdout);
+}

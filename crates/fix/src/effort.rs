@@ -90,6 +90,8 @@ pub struct Effort {
     pub data: Bytes,
     /// False where data are moved of which nobody says how many: the figures are too low then, and no outage is known.
     pub is_known: bool,
+    /// True where a step copies no more than what is stored, and is counted with all that there is room for: the figures are upper bounds.
+    pub is_at_most: bool,
     /// Bytes that are read and written each second; an assumption unless it was given.
     pub rate: Bytes,
     /// How long that takes, in seconds: the downtime, at this rate.
@@ -108,7 +110,12 @@ fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok
 impl Effort {
     /// What steps take together: each has its price, and bytes that several have in question are said once in `data`.
     #[must_use]
-    pub fn of(steps: &[(How, Traffic)], data: Bytes, rate: Bytes, again: Vec<String>) -> Effort {
+    pub fn of(
+        steps: &[(How, Traffic)],
+        (data, is_at_most): (Bytes, bool),
+        rate: Bytes,
+        again: Vec<String>,
+    ) -> Effort {
         let prices = steps.iter().map(|(_, traffic)| *traffic);
         let traffic = prices.fold(Traffic::default(), Traffic::and);
         let copied = traffic.copied();
@@ -119,6 +126,7 @@ impl Effort {
             copied,
             data,
             is_known: steps.iter().all(|(how, _)| how.is_known()),
+            is_at_most,
             rate,
             downtime: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             again,
@@ -147,7 +155,7 @@ mod tests {
             (How::Move { bytes: gib(1) }, copy(4, 2)),
             (How::Refill { bytes: gib(8) }, copy(16, 16)),
         ];
-        let effort = Effort::of(&steps, gib(9), gib(1), Vec::new());
+        let effort = Effort::of(&steps, (gib(9), true), gib(1), Vec::new());
         assert_eq!(effort.data, gib(9));
         assert_eq!(effort.copied, gib(19));
         assert_eq!(effort.traffic.room, gib(2));
@@ -155,6 +163,6 @@ mod tests {
         assert!(effort.is_known);
         let unknown = How::Copy { bytes: Bytes::ZERO };
         let steps = [steps[2], (unknown, Traffic::default())];
-        assert!(!Effort::of(&steps, gib(1), gib(1), Vec::new()).is_known);
+        assert!(!Effort::of(&steps, (gib(1), true), gib(1), Vec::new()).is_known);
     }
 }

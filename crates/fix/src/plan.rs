@@ -493,7 +493,22 @@ fn effort(stack: &Stack, steps: &[Step], ask: &Ask) -> Effort {
     let mut said: BTreeSet<&str> = BTreeSet::new();
     let notes = steps.iter().flat_map(|step| &step.notes);
     let again = notes.filter(|note| said.insert(note)).cloned().collect();
-    Effort::of(&prices, data, ask.rate.unwrap_or(Ask::RATE), again)
+    let is_at_most = steps.iter().any(Step::is_at_most);
+    let rate = ask.rate.unwrap_or(Ask::RATE);
+    Effort::of(&prices, (data, is_at_most), rate, again)
+}
+
+impl Step {
+    /// Whether its figures are upper bounds: of files, and of a pool in a stream, only what is stored is copied, and how much that is
+    /// is not looked at. Counted is all that there is room for.
+    #[must_use]
+    pub fn is_at_most(&self) -> bool {
+        match self.how {
+            How::Refill { .. } => true,
+            How::Restore { .. } => matches!(self.change, Change::Pool(_)),
+            How::InPlace | How::Move { .. } | How::Copy { .. } | How::ByHand => false,
+        }
+    }
 }
 
 impl Cure {

@@ -93,13 +93,14 @@ impl Worth {
                 figures.worst
             ),
         }];
+        let most = if effort.is_at_most { "at most " } else { "" };
         because.push(match (figures.in_place, effort.is_known) {
             (true, _) => "no data are moved".to_owned(),
             (false, false) => {
                 "how much data are copied is not known, and so neither is the outage".to_owned()
             }
             (false, true) => format!(
-                "{} are read and {} written, in {} at {} of copying{}",
+                "{most}{} are read and {} written, in {most}{} at {} of copying{}",
                 effort.traffic.read.rounded(),
                 effort.traffic.written.rounded(),
                 duration(effort.downtime.as_secs_f64()),

@@ -127,19 +127,25 @@ fn data(step: &Step) -> String {
                 written,
                 room,
             } = step.traffic;
-            let mut text = format!("data {}: {}", how.words(), how.bytes().rounded());
+            let most = at_most(step.is_at_most());
+            let mut text = format!("data {}: {most}{}", how.words(), how.bytes().rounded());
             let _ = write!(
                 text,
-                "; {} read and {} written",
+                "; {most}{} read and {} written",
                 read.rounded(),
                 written.rounded()
             );
             if room > Bytes::ZERO {
-                let _ = write!(text, ", {} free elsewhere", room.rounded());
+                let _ = write!(text, ", {most}{} free elsewhere", room.rounded());
             }
             text
         }
     }
+}
+
+/// What stands before a figure that is an upper bound.
+fn at_most(is_bound: bool) -> &'static str {
+    if is_bound { "at most " } else { "" }
 }
 
 /// The prices of findings, one row each, a column for each request size.
@@ -265,8 +271,9 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
             written,
             room,
         } = effort.traffic;
+        let most = at_most(effort.is_at_most);
         let text = format!(
-            "{} in question; {} read and {} written in all: {} at {} of copying; {} elsewhere meanwhile",
+            "{most}{} in question; {most}{} read and {} written in all: {most}{} at {} of copying; {} elsewhere meanwhile",
             effort.data.rounded(),
             read.rounded(),
             written.rounded(),
@@ -275,7 +282,7 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
             if room == Bytes::ZERO {
                 "no space is needed".to_owned()
             } else {
-                format!("{} are needed", room.rounded())
+                format!("{most}{} are needed", room.rounded())
             }
         );
         prose(out, width, 2, &text);
