@@ -238,11 +238,24 @@ impl<'t> Object<'t> {
 pub(crate) fn opens(text: &str) -> Option<usize> {
     let at = text.len() - text.trim_start().len();
     if text[at..].starts_with(['{', '[']) {
-        return Some(at);
+        return (!is_stamped(&text[at..])).then_some(at);
     }
     text.find("=> {\"")
         .map(|at| at + 3)
         .or_else(|| text.ends_with("=> {").then(|| text.len() - 1))
+}
+
+/// `[   15.102231] sd 0:0:0:0: …`: a time of the kernel's log, and text behind it.
+fn is_stamped(text: &str) -> bool {
+    let Some((time, behind)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+        return false;
+    };
+    let is_number = time.trim().bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_number
+        && !time.is_empty()
+        && behind
+            .trim_start()
+            .starts_with(|c: char| c.is_alphabetic() || c == '/')
 }
 
 /// Lines as one text, and where each begins in it.
@@ -413,6 +426,26 @@ impl Scan {
 mod tests {
     use super::*;
     use crate::captured::text::Text;
+
+    #[test]
+    fn times_of_the_kernel_open_no_list() {
+        for text in [
+            "[   15.1022] device-mapper: table: 254:2",
+            "[3.5] /dev/sdb1 alignment",
+        ] {
+            assert_eq!(opens(text), None, "{text}");
+        }
+        for text in [
+            "[15.1022]",
+            "[1, 2]",
+            "[{\"a\": 1}]",
+            "[",
+            "[]",
+            " [1], [2]",
+        ] {
+            assert!(opens(text).is_some(), "{text}");
+        }
+    }
 
     #[test]
     fn values_know_their_lines() {

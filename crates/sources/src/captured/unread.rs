@@ -33,6 +33,10 @@ pub(super) fn prints(command: &Command<'_>) -> bool {
     if matches!(program.as_str(), "pvs" | "vgs" | "lvs" | "lsblk") {
         return true;
     }
+    // A folder of sysfs prints nothing: the name of the file in it is lost.
+    if program == "cat" && command.words.iter().any(|word| is_folder(word)) {
+        return true;
+    }
     // What Windows' programs print is known by its columns alone.
     let of_hosts = super::TOOLS
         .iter()
@@ -47,6 +51,14 @@ pub(super) fn prints(command: &Command<'_>) -> bool {
             !second.starts_with(char::is_uppercase) && command.words.contains(&second)
         })
     })
+}
+
+/// `/sys/block`, `/sys/block/sdb`: where files about devices are, or a part of such a path.
+fn is_folder(path: &str) -> bool {
+    let rest = ["/sys/block", "/sys/class/block"]
+        .iter()
+        .find_map(|folder| path.strip_prefix(folder));
+    rest.is_some_and(|rest| rest.split('/').filter(|part| !part.is_empty()).count() < 2)
 }
 
 #[cfg(test)]
@@ -67,12 +79,15 @@ mod tests {
             "sudo fdisk -l",
             "cat /proc/mdstat",
             "lsblk",
+            "cat /sys/block/sdb",
+            "cat /sys/block",
         ] {
             assert!(of(text), "{text}");
         }
         for text in [
             "fdisk /dev/sda",
             "cat /etc/fstab",
+            "cat /sys/block/sdb/queue/scheduler",
             "mdadm --stop /dev/md0",
             "diskpart",
         ] {

@@ -165,6 +165,9 @@ pub(super) fn add_grid(thing: &mut Thing, new: GridFact) {
                 *have = new;
             }
         }
+        // Few tools say where the first boundary lies. That it is not at 0 is said, that it is there is not.
+        Some(have) if says_more(have, &new) => {}
+        Some(have) if says_more(&new, have) => *have = new,
         // What was taken for granted gives way to what was read.
         Some(have) if have.grid.trust >= Trust::Assumed => *have = new,
         Some(_) if new.grid.trust >= Trust::Assumed => {}
@@ -195,6 +198,16 @@ pub(super) fn add_grid(thing: &mut Thing, new: GridFact) {
             }
         }
     }
+}
+
+/// True when `more` and `less` are of one length, and only `more` says where the first boundary lies.
+fn says_more(more: &GridFact, less: &GridFact) -> bool {
+    let (a, b) = (more.grid.value, less.grid.value);
+    a.unit() == b.unit()
+        && a.phase() > Bytes::ZERO
+        && b.phase() == Bytes::ZERO
+        && more.grid.trust < Trust::Assumed
+        && less.grid.trust < Trust::Assumed
 }
 
 /// True when `less` is a physical sector of 4 KiB and `more` a larger one: drivers of Windows up to version 10 show 4 KiB

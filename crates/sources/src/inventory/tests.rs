@@ -316,3 +316,59 @@ fn a_volume_without_a_partition_keeps_its_own_disk() {
     assert_eq!(names(&disks), ["disk of a volume"]);
     assert_eq!(kinds(&stack), []);
 }
+
+#[test]
+fn who_does_not_say_where_sectors_begin_contradicts_nobody() {
+    let with = |file, phase| {
+        let mut thing = disk(file, 0);
+        let unit = Unit::new(4096).expect("a unit");
+        let grid = straddle_geometry::Grid::with_phase(unit, Bytes::new(phase));
+        thing.grids.push(straddle_stack::GridFact {
+            role: GridRole::PhysicalSector,
+            grid: said(grid, file),
+        });
+        thing
+    };
+    for phases in [[0, 3584], [3584, 0]] {
+        let stack = stack(vec![with(0, phases[0]), with(1, phases[1])]);
+        let disks = of_kind(&stack, LayerKind::Device);
+        let sector = disks[0].grid(GridRole::PhysicalSector).expect("a sector");
+        assert_eq!(sector.value.phase(), Bytes::new(3584));
+        assert!(disks[0].oddities.is_empty(), "{:?}", disks[0].oddities);
+    }
+    let stack = stack(vec![with(0, 512), with(1, 3584)]);
+    let disks = of_kind(&stack, LayerKind::Device);
+    assert_eq!(disks[0].oddities[0].kind, OddityKind::Contradiction);
+}
+
+#[test]
+fn what_the_kernel_says_of_an_unplaced_partition_is_seen_from_above() {
+    use straddle_stack::{Key, Seen, Value};
+    let device = |name: &'static str| Name::new(Space::Device, name);
+    let seen = |offset: i64| {
+        let mut disk = Thing::new(LayerKind::Device, "sda", device("sda"));
+        let unit = Unit::new(4096).expect("a unit");
+        disk.grid(GridRole::PhysicalSector, said(unit, 0));
+        let mut lower = Thing::new(LayerKind::Partition, "sda1", device("sda1")).on(device("sda"));
+        lower.set(Key::AlignmentOffset, said(Value::SignedBytes(offset), 0));
+        let mut upper =
+            Thing::new(LayerKind::Encryption, "x", device("mapper/x")).on(device("sda1"));
+        upper.start = Some(said(Interval::exact(Bytes::new(4095 * 512)), 0));
+        let stack = stack(vec![disk, lower, upper]);
+        let (id, _) = stack.iter().last().expect("three layers");
+        let grids = stack.grids_seen_from(id);
+        let mut sectors = grids
+            .iter()
+            .filter(|grid| grid.role == GridRole::PhysicalSector);
+        sectors.next().map(|grid| match grid.seen {
+            Seen::Uniform(grid) => grid.phase().get(),
+            Seen::Pieces(_) => panic!("one piece"),
+        })
+    };
+    // 4,095 sectors are 511 × 4,096 + 3,584.
+    assert_eq!(seen(0), Some(512));
+    assert_eq!(seen(3584), Some(0));
+    // In units of 64 KiB it may be further.
+    assert_eq!(seen(61_440), Some(512));
+    assert_eq!(seen(-1), None);
+}

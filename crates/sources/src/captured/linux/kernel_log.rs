@@ -8,7 +8,8 @@
 //! /dev/sdb1 alignment is offset by 3584 bytes.
 //! ```
 //!
-//! Nothing of that says where a partition starts; `alignment_offset` says how far it is from the next boundary.
+//! Nothing of that says where a partition starts. What device-mapper calls `start` is where its device begins in the target device, in
+//! bytes, and `alignment_offset` is that of the disk's queue, not of the partition on it (`dm_set_device_limits`).
 //!
 //! Source: Linux `drivers/scsi/sd.c`, `drivers/md/dm-table.c`; e2fsprogs `misc/mke2fs.c`.
 
@@ -56,6 +57,24 @@ enum Said<'t> {
     },
     /// A device is off, and nobody says how far.
     Misaligned { device: &'t str },
+    /// A device of device-mapper begins at this byte of another, and the kernel says that their limits do not fit.
+    Mapped {
+        minor: u64,
+        device: &'t str,
+        start: u64,
+        physical: u64,
+        /// Where the physical sectors of the disk below begin.
+        phase: u64,
+    },
+    /// The same, without what it lies on.
+    Unfit { minor: u64 },
+}
+
+/// `254:3` of `device-mapper: table: 254:3: adding target device …`: its minor number.
+fn minor(text: &str) -> Option<u64> {
+    let (head, _) = text.split_once(": adding target device ")?;
+    let (_, minor) = head.rsplit_once(' ')?.1.split_once(':')?;
+    minor.parse().ok()
 }
 
 fn said(text: &str) -> Option<Said<'_>> {
@@ -89,12 +108,17 @@ fn said(text: &str) -> Option<Said<'_>> {
             value[..end.unwrap_or(value.len())].parse().ok()
         };
         let off = rest.contains("inconsistency") || rest.contains("misaligned");
-        return off.then_some(match value("alignment_offset=") {
-            Some(by) if by > 0 => Said::Off {
+        let places = value("start=").zip(value("physical_block_size="));
+        return off.then_some(match (minor(text), places) {
+            (Some(minor), Some((start, physical))) => Said::Mapped {
+                minor,
                 device,
-                by,
-                physical: value("physical_block_size="),
+                start,
+                physical,
+                phase: value("alignment_offset=").unwrap_or(0),
             },
+            // `(start sect 0 len 24576)`.
+            (Some(minor), None) if device.starts_with('(') => Said::Unfit { minor },
             _ => Said::Misaligned { device },
         });
     }
@@ -202,6 +226,35 @@ fn add(said: Said<'_>, line: &Line<'_>, notes: &mut Notes<'_>) {
             notes.add(thing);
         }
         Said::Misaligned { device: node } => misaligned(node, line, notes),
+        Said::Unfit { minor } => misaligned(&format!("dm-{minor}"), line, notes),
+        Said::Mapped {
+            minor,
+            device: node,
+            start,
+            physical,
+            phase,
+        } => {
+            let node = format!("/dev/{node}");
+            let path = fdisk::disk_of(&node);
+            let mut disk = device::disk(path.unwrap_or(&node));
+            let role = GridRole::PhysicalSector;
+            device::grid(&mut disk, role, physical, phase, line, notes);
+            notes.add(disk);
+            if let Some(path) = path {
+                notes.add(device::partition(&node, path, line, notes));
+            }
+            let name = format!("/dev/dm-{minor}");
+            let mut thing = device::disk(&name).on(device::name(&node));
+            thing.start = Some(notes.said(line, Interval::exact(Bytes::new(start))));
+            notes.add(thing);
+            if path.is_some() {
+                let node = device::title(&node);
+                let detail = format!(
+                    "the kernel says that dm-{minor} and {node} do not fit together; it does not say where {node} starts, which decides"
+                );
+                notes.remark(OddityKind::Missing, detail, line);
+            }
+        }
     }
 }
 
@@ -270,11 +323,31 @@ mod tests {
             said(
                 "device-mapper: table: 254:3: adding target device sdb1 caused an alignment inconsistency: physical_block_size=4096, logical_block_size=512, alignment_offset=3584, start=0"
             ),
-            Some(Said::Off {
+            Some(Said::Mapped {
+                minor: 3,
                 device: "sdb1",
-                by: 3584,
-                physical: Some(4096)
+                start: 0,
+                physical: 4096,
+                phase: 3584
             })
+        );
+        assert_eq!(
+            said(
+                "[   14.868930] device-mapper: table: 254:0: adding target device sda caused an alignment inconsistency: physical_block_size=4096, logical_block_size=512, alignment_offset=0, start=33553920"
+            ),
+            Some(Said::Mapped {
+                minor: 0,
+                device: "sda",
+                start: 33_553_920,
+                physical: 4096,
+                phase: 0
+            })
+        );
+        assert_eq!(
+            said(
+                "device-mapper: table: 252:10: adding target device (start sect 0 len 24576) caused an alignment inconsistency"
+            ),
+            Some(Said::Unfit { minor: 10 })
         );
         assert_eq!(
             said("/dev/sdb1 alignment is offset by 3584 bytes."),

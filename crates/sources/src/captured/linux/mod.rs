@@ -15,6 +15,7 @@ pub(super) mod hdparm;
 pub(super) mod kernel_log;
 pub(super) mod kpartx;
 pub(super) mod libguestfs;
+pub(super) mod losetup;
 pub(super) mod lsblk;
 pub(super) mod lvm;
 mod lvm_table;

@@ -347,7 +347,9 @@ pub(super) fn stands_alone(row: &Row<'_>) -> bool {
         in_sectors || (128..=16_384).contains(&per_unit)
     });
     let typed = row.id.is_some() || row.size.is_some();
-    typed && (row.count == Some(span) || by_blocks)
+    // Three figures of which the last is how many there are from the first to the second: what awk leaves of the columns. Two could be
+    // anything, such as what `df` counts.
+    row.count == Some(span) || typed && by_blocks
 }
 
 /// What whole disks are called without their number: `/dev/md`, `/dev/mmcblk`, `/dev/nvme0n`.
@@ -369,6 +371,24 @@ mod tests {
 
     fn line(text: &str) -> Line<'_> {
         Line { number: 1, text }
+    }
+
+    #[test]
+    fn figures_that_fit_each_other_need_no_heading() {
+        let alone = |text| {
+            let lines = [Line { number: 1, text }];
+            row(&lines, None, None).is_some_and(|(row, _)| stands_alone(&row))
+        };
+        assert!(alone("/dev/sda1 2048 1026047 1024000"));
+        assert!(alone("/dev/sda1 * 63 1026047 1025985"));
+        for text in [
+            "/dev/sda1 2048 1026047",
+            "/dev/sda1 2048 1026047 1024001",
+            "/dev/sda1 20511312 1026047 18419328",
+            "/dev/sda1 1026047 2048 1024000",
+        ] {
+            assert!(!alone(text), "{text}");
+        }
     }
 
     #[test]
