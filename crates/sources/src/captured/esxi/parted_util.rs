@@ -177,7 +177,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             }
             table.sectors = Some((sectors, *line));
             in_rows = true;
-        } else if let (Some(_), Some(entry)) = (table.sectors, entry(line)) {
+        } else if let (true, Some(entry)) = (table.begins(), entry(line)) {
             table.entries.push((entry, *line));
             in_rows = true;
         } else if below && is_cut(line) {
@@ -194,12 +194,30 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
 }
 
 impl Table<'_> {
+    /// Whether its rows may follow.
+    fn begins(&self) -> bool {
+        self.sectors.is_some() || self.kind.is_some()
+    }
+
     fn finish(self, notes: &mut Notes<'_>) {
-        let Some((sectors, geometry)) = self.sectors else {
-            return;
+        // Where the line of the geometry is lost, rows below the kind of the table are rows all the same.
+        let named = self.kind.filter(|_| !self.entries.is_empty());
+        let (sectors, geometry) = match (self.sectors, named) {
+            (Some(said), _) => said,
+            (None, Some(kind)) => {
+                let detail = "the line of the geometry of a table is lost, so how long its device is is not known";
+                notes.remark(OddityKind::Truncated, detail, &kind);
+                (0, kind)
+            }
+            (None, None) => return,
         };
         let known = self.device.filter(|id| is_device(id));
-        let id = known.unwrap_or("unnamed device");
+        // Two tables that name no device are two devices.
+        let id = match known {
+            Some(id) => id.to_owned(),
+            None => format!("device ? ({}:{})", notes.file, geometry.number),
+        };
+        let id = id.as_str();
         let mut thing = device(id);
         let size = bytes(sectors).filter(|size| *size > Bytes::ZERO);
         thing.size = size.map(|size| notes.said(&geometry, Interval::exact(size)));
