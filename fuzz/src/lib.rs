@@ -117,7 +117,7 @@ pub fn fuzz_check(data: &[u8]) {
         of: None,
     };
     let checked = Checked::new("fuzz", stack, &options, asked);
-    let _ = straddle_report::text::report(&checked);
+    let _ = straddle_report::text::report(&checked, None);
     let _ = checked.document();
 }
 

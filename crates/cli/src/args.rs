@@ -24,9 +24,21 @@ use straddle::rules::Severity;
     disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
+    /// None: a guide is printed.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
+
+/// What `straddle` alone prints: the verbs by question.
+pub(crate) const GUIDE: &str = "\
+Is it aligned, and what does it cost?     straddle check [TARGET…]   (this machine without one)
+What does each offset deliver here?       straddle bench DIRECTORY
+What would a move gain, before it?        straddle predict --stack TARGET --profile NAME
+What do I run to repair it?               straddle fix TARGET
+What does a finding mean?                 straddle explain CODE
+
+All commands: straddle --help. Options and examples of one: straddle COMMAND --help.
+";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -57,6 +69,14 @@ pub(crate) enum Command {
 /// finished, or no start of anything was checked. A rounded start counts as checked where a usual one explains it: a
 /// multiple of 1 MiB, or of 64 KiB below 1 MiB.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle check                                  this machine",
+    "\n  straddle check guest.vhdx                       a virtual disk: file, partitions and filesystems in it",
+    "\n  straddle check /var/lib/mysql/ibdata1           a database file, down to the disks",
+    "\n  straddle check fdisk.txt mdadm.txt              what tools printed on one other machine",
+    "\n  straddle check --json images/ > report.json     a directory, for programs",
+))]
 pub(crate) struct Check {
     /// Images, devices, files, captured text or directories; this machine when none is given
     #[arg(value_name = "TARGET")]
@@ -189,6 +209,12 @@ impl FailOn {
 
 /// What does this rule mean, why does it cost, how is it fixed?
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle explain                                all rules",
+    "\n  straddle explain STR101                         one of them",
+    "\n  straddle explain tracks                         a belief, and what is true of it",
+))]
 pub(crate) struct Explain {
     /// A code such as STR101, or a belief such as `tracks`; without one, all are listed
     #[arg(value_name = "CODE")]
@@ -199,6 +225,12 @@ pub(crate) struct Explain {
 ///
 /// Writes exactly the files that `check` reads. Serial numbers and other identities are left out unless asked for.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle capture                                this machine, into straddle-capture.tar.gz",
+    "\n  straddle capture /data/db.mdf                   with the extents of a file",
+    "\n  straddle check --sysroot straddle-capture.tar.gz     elsewhere, later",
+))]
 pub(crate) struct Capture {
     /// Archive to write (.tar.gz); it must not exist yet
     #[arg(
@@ -228,6 +260,10 @@ pub(crate) struct Capture {
 /// runs; a file that straddle did not make is read, never written to. What is not done in the same way is refused by name.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle sqlio -kR -s120 -frandom -o8 -b8 -LS testfile.dat",
+))]
 pub(crate) struct Sqlio {
     /// Switches and files as SQLIO takes them, such as -kR -s120 -frandom -o8 -b8 -LS -Fparam.txt
     #[arg(
@@ -249,6 +285,10 @@ pub(crate) struct Sqlio {
 /// to. What is not done in the same way is refused by name.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle diskspd -c1G -b8K -d30 -o4 -t8 -r -w25 -L iotest.dat",
+))]
 pub(crate) struct Diskspd {
     /// Switches and targets as diskspd takes them, such as -b8K -d30 -o4 -t8 -Sh -r -w25 -L -c20G iotest.dat
     #[arg(
@@ -266,6 +306,10 @@ pub(crate) struct Diskspd {
 
 /// What is in that JSON? Prints its JSON Schema.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle schema check > check.schema.json",
+))]
 pub(crate) struct Schema {
     /// The command whose --json output is described
     #[arg(value_enum)]
@@ -290,6 +334,10 @@ pub(crate) enum Verb {
 
 /// Prints a completion script for a shell
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle completions bash > /etc/bash_completion.d/straddle",
+))]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
@@ -298,6 +346,11 @@ pub(crate) struct Completions {
 
 /// Prints the manual page of straddle or of one of its commands (roff)
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle man                                    the page of straddle",
+    "\n  straddle man check                              the page of one command",
+))]
 pub(crate) struct Man {
     /// The command; straddle itself when none is given
     #[arg(value_name = "COMMAND")]
@@ -344,6 +397,38 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_examples_that_can_be_typed() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let lines: Vec<&str> = help.lines().skip(1).collect();
+            assert!(help.starts_with("Examples:") && !lines.is_empty(), "{name}");
+            for line in lines {
+                let (typed, _) = line.trim().split_once("  ").unwrap_or((line.trim(), ""));
+                let (typed, _) = typed.split_once(" > ").unwrap_or((typed, ""));
+                assert!(line.chars().count() <= 100, "too wide: {line}");
+                if let Err(error) = Cli::try_parse_from(typed.split_whitespace()) {
+                    panic!("{typed}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_guide_names_the_verbs_by_question() {
+        let guide: Vec<&str> = GUIDE.lines().collect();
+        assert_eq!(guide.len(), 7, "five questions, and where the rest is");
+        for line in &guide[..5] {
+            let (question, typed) = line.split_once("?  ").expect("a question");
+            assert!(!question.is_empty());
+            let verb = typed.split_whitespace().nth(1).expect("straddle VERB");
+            assert!(Cli::command().find_subcommand(verb).is_some(), "{verb}");
+            assert!(line.len() <= 100, "{line}");
+        }
     }
 
     #[test]

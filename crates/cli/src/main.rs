@@ -24,7 +24,12 @@ fn main() -> ExitCode {
     let Some(cli) = parsed() else {
         return ExitCode::from(FAILED);
     };
-    let result = match cli.command {
+    let Some(command) = cli.command else {
+        // Nothing was done: to standard error, as for any command line that lacks something.
+        output::aside(args::GUIDE.trim_end());
+        return ExitCode::from(FAILED);
+    };
+    let result = match command {
         args::Command::Check(args) => commands::check::run(&args),
         args::Command::Bench(args) => commands::bench::run(&args),
         args::Command::Predict(args) => commands::predict::run(&args),

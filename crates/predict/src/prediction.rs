@@ -60,8 +60,10 @@ pub struct Prediction {
     pub sensitivity: Sensitivity,
     /// What to do; `None` when there is only the baseline.
     pub decision: Option<Decision>,
-    /// The decision for each mix of reads and writes that was tried because none was given; empty where one was.
+    /// The decision for each mix of reads and writes, where there is more than one.
     pub mixes: Vec<Mix>,
+    /// Nobody said which mixes: they are [`MIXES`].
+    pub are_usual_mixes: bool,
     /// Studies in which the profile is known to be out of tolerance.
     pub missed: Vec<Missed>,
     /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
@@ -94,15 +96,26 @@ impl Prediction {
     }
 }
 
-/// Makes it for each of [`MIXES`], with the offsets that are compared being the baseline and the best of the first.
+/// Makes it for each of these mixes of reads and writes, or for [`MIXES`] where there are none, with the offsets that are compared
+/// being the baseline and the best of the first.
 ///
 /// # Errors
 /// As [`predict`].
 pub fn predict_mixes(
-    question: Question,
+    mut question: Question,
+    mixes: &[Percent],
     mut step: impl FnMut(&str),
 ) -> Result<Prediction, Refusal> {
+    let are_usual_mixes = mixes.is_empty();
+    let mixes = if are_usual_mixes { &MIXES } else { mixes };
+    if let [mix, ..] = mixes {
+        question.workload.reads = *mix;
+    }
     let mut first = predict(question.clone(), &mut step)?;
+    first.are_usual_mixes = are_usual_mixes;
+    if mixes.len() < 2 {
+        return Ok(first);
+    }
     let (Some(decision), Some(best)) = (first.decision, question.offsets.get(first.best)) else {
         return Ok(first);
     };
@@ -114,7 +127,7 @@ pub fn predict_mixes(
         .chain([best])
         .cloned()
         .collect();
-    for mix in MIXES {
+    for &mix in mixes {
         let decision = match mix == reads {
             true => Some(decision),
             false => {
@@ -214,6 +227,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         sensitivity,
         decision,
         mixes: Vec::new(),
+        are_usual_mixes: false,
         missed,
         overloaded,
     })

@@ -27,7 +27,7 @@
 //! let stack = sources::image(&target.into(), &sources::Settings::default())?;
 //! let options = rules::Options::default();
 //! let checked = report::Checked::new("legacy.img", stack, &options, report::Asked::default());
-//! println!("{}", report::text::report(&checked));
+//! println!("{}", report::text::report(&checked, None));
 //! # Ok(())
 //! # }
 //! ```

@@ -45,7 +45,7 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
             containers += kinds(LayerKind::Container).min(1);
             guests += kinds(LayerKind::Partition).min(1);
             let checked = Checked::new("seed", stack, &options, Asked::default());
-            let report = text::report(&checked);
+            let report = text::report(&checked, None);
             let json = serde_json::to_string(&checked.document()).expect("a document");
             assert!(!report.is_empty() && !json.is_empty());
             assert!(

@@ -65,7 +65,7 @@ fn checked(members: Vec<Vec<u8>>) -> Stack {
     let stack = sources::all_bytes(named.collect(), &settings).expect("asks for no file");
     assert!(stack.layers().len() < MOST_LAYERS, "too many layers");
     let checked = Checked::new("members", stack, &options, Asked::default());
-    assert!(!straddle::report::text::report(&checked).is_empty());
+    assert!(!straddle::report::text::report(&checked, None).is_empty());
     let _ = checked.document();
     checked.stack
 }

@@ -17,6 +17,12 @@ use straddle::workload::{Pattern, Percent};
 ///
 /// Exit status: 0 when the experiment is finished, 2 when it is not (what was measured is printed all the same).
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle bench /data                            a test file there: 8 KiB reads at three offsets",
+    "\n  straddle bench /data --rw read,write,70/30 --threads 1,8",
+    "\n  straddle bench /data --dry-run                  what would be done, and how long it takes",
+))]
 pub(crate) struct Bench {
     /// Directory or path for a test file of its own; with --rw read also an existing file or device
     #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "destroy_data", "job"])]

@@ -16,6 +16,14 @@ use super::predict::data_rate;
 ///
 /// Exit status: 0 when the plan was made, or every promise kept; 1 when one was not; 2 when it could not be done.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle fix disk.img                           the plan: steps, space, time",
+    "\n  straddle fix server.txt --profile raid10-600gb  with the gain, simulated",
+    "\n  straddle fix disk.img --script sfdisk           the script for one tool",
+    "\n  straddle fix disk.img --json > plan.json        the plan, to be kept",
+    "\n  straddle fix disk.img --verify plan.json        afterwards: was every promise kept?",
+))]
 pub(crate) struct Fix {
     /// What is to be fixed: anything that `check` takes, several images where they belong together; this machine when none is given
     #[arg(value_name = "TARGET")]

@@ -16,6 +16,13 @@ use super::bench::{Sizes, duration, mix, offset, pattern, percent, rate, sizes};
 ///
 /// Exit status: 0 when it could be predicted, 2 when not.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle predict --profile raid10-600gb         reads, writes and 70/30 at three offsets",
+    "\n  straddle predict --stack server.txt --profile raid10-600gb --rw 70/30",
+    "\n  straddle predict --disk cheetah-15k7 --raid 5 --disks 8 --cache 512M",
+    "\n  straddle predict --profile sata-tlc --compare io=4K,8K,64K",
+))]
 pub(crate) struct Predict {
     /// Where the partition lies: anything that `check` takes (an image, a device, a capture, captured text), or a document
     /// that `straddle check --format json` printed (`-` reads it from standard input)
@@ -102,10 +109,10 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "SIZE", value_parser = sizes, default_value = "8K")]
     pub(crate) io: Sizes,
 
-    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30 [default: reads, and the verdict for reads, writes and
-    /// 70/30 side by side]
-    #[arg(long, value_name = "MIX", value_parser = mix)]
-    pub(crate) rw: Option<Percent>,
+    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30. Of several, the first is shown, with the verdicts
+    /// side by side [default: read,write,70/30]
+    #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix)]
+    pub(crate) rw: Vec<Percent>,
 
     /// Several streams and phases in place of one workload: oltp, file-system, backup, log-structured, or a file of one's own
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["io", "rw", "pattern", "workers", "outstanding", "think", "rate", "trace"])]

@@ -3,6 +3,11 @@ use std::path::PathBuf;
 
 /// Which models of arrays and devices are there, what is in them, and how well do they fit what was measured?
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle profile list                           all profiles",
+    "\n  straddle profile show raid10-600gb              figures, ranges and sources of one",
+))]
 pub(crate) struct Profile {
     #[command(subcommand)]
     pub(crate) action: Action,

@@ -8,6 +8,11 @@ use clap::{Args, ValueEnum};
 ///
 /// Exit status: 0 when every cell is within its tolerance, 1 when one is not, 2 when something could not be simulated.
 #[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle study --list                           published experiments",
+    "\n  straddle study --all --quick                    each of them against the model",
+))]
 pub(crate) struct Study {
     /// A study, as --list names them, or a file (.toml)
     #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]

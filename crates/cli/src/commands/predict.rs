@@ -153,9 +153,9 @@ fn predicted(
     step: impl FnMut(&str),
 ) -> Result<Prediction, Refusal> {
     // A script is a mix of its own.
-    match args.workload.rw.is_some() || question.script.is_some() {
+    match question.script.is_some() {
         true => prediction::predict(question, step),
-        false => prediction::predict_mixes(question, step),
+        false => prediction::predict_mixes(question, &args.workload.rw, step),
     }
 }
 
@@ -206,7 +206,7 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
     let workload = Workload {
-        reads: asked.rw.unwrap_or(Percent::ALL),
+        reads: asked.rw.first().copied().unwrap_or(Percent::ALL),
         pattern: asked.pattern,
         sizes: asked.io.0.clone(),
         workers: asked.workers,

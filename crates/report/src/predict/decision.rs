@@ -103,7 +103,7 @@ fn style(call: Call) -> Style {
     }
 }
 
-/// Reads, writes and both side by side, where nobody said which.
+/// Mixes of reads and writes side by side, where there is more than one.
 fn mixes(prediction: &Prediction, width: usize, out: &mut String) {
     if prediction.mixes.is_empty() {
         return;
@@ -126,11 +126,17 @@ fn mixes(prediction: &Prediction, width: usize, out: &mut String) {
         Cell::styled(word(call).to_owned(), style(call))
     });
     table::render(&labels, &[verdicts], width, out);
-    let text = match prediction.call() {
-        Some(_) => {
+    let text = match (prediction.call(), prediction.are_usual_mixes) {
+        (Some(_), false) => {
+            "All of these mixes come to the same. The figures here are of the first."
+        }
+        (None, false) => {
+            "Which of these mixes is yours decides. The figures here are of the first."
+        }
+        (Some(_), true) => {
             "No mix of reads and writes was given: all three come to the same. The figures here are of the first."
         }
-        None => {
+        (None, true) => {
             "No mix of reads and writes was given, and it decides: say what is yours with --rw, such as --rw 70/30. The figures here are of the first."
         }
     };

@@ -1,6 +1,7 @@
 //! Text for terminals: findings, the stack as a tree, the ruler, lines for many targets.
 
 mod finding;
+mod opening;
 pub(crate) mod page;
 mod places;
 mod ruler;
@@ -19,21 +20,27 @@ pub use page::{folklore, rule_list, rule_page};
 pub use style::{ERROR, severity_style};
 pub use summary::{below_lines, fleet, line, unchecked};
 
-/// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler.
+/// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler, and what to do `next`. A long
+/// one begins with what its findings come to.
 #[must_use]
-pub fn report(checked: &Checked) -> String {
-    let mut out = String::new();
+pub fn report(checked: &Checked, next: Option<&str>) -> String {
+    let mut body = String::new();
     let (findings, more) = fold(&checked.findings);
     for finding in findings {
-        finding::render(checked, finding, &mut out);
-        out.push('\n');
+        finding::render(checked, finding, &mut body);
+        body.push('\n');
     }
     for folded in more {
-        finding::render_folded(&folded, &mut out);
+        finding::render_folded(&folded, &mut body);
     }
-    stack::render(checked, &mut out);
-    places::render(checked, &mut out);
-    ruler::render(checked, &mut out);
+    stack::render(checked, &mut body);
+    places::render(checked, &mut body);
+    ruler::render(checked, &mut body);
+    let mut out = opening::opening(checked, next, &body);
+    out.push_str(&body);
     let _ = writeln!(out, "\n{}", summary::verdict(checked));
+    if let Some(next) = next {
+        let _ = writeln!(out, "is it worth fixing, and how: {next}");
+    }
     out
 }

@@ -79,7 +79,7 @@ impl Tree<'_> {
         }
     }
 
-    /// `qcow2 of top.qcow2  told above`: a virtual disk below one of the other files that it needs; `md0  told above`: an
+    /// `qcow2 of top.qcow2  shown above`: a virtual disk below one of the other files that it needs; `md0  shown above`: an
     /// array below its other members.
     fn reference(&self, layer: &Layer) -> String {
         let file = layer.below.first().map(|id| self.checked.stack.layer(*id));
@@ -88,7 +88,7 @@ impl Tree<'_> {
         format!(
             "{}  {}",
             paint(STRONG, terminal(&format!("{}{of}", layer.name))),
-            paint(FAINT, "told above")
+            paint(FAINT, "shown above")
         )
     }
 

@@ -95,7 +95,7 @@ pub fn line(checked: &Checked) -> String {
 }
 
 /// `warning      +12.5%`, always as wide.
-fn severity_and_price(severity: Severity, price: Ratio) -> String {
+pub(super) fn severity_and_price(severity: Severity, price: Ratio) -> String {
     let extra = if price.is_zero() {
         String::new()
     } else {

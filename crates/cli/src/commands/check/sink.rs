@@ -89,8 +89,7 @@ pub(super) fn rendered(
         Mode::Report => {
             let is_checked = checked.coverage.why().is_none();
             let next = next.filter(|next| is_checked && next.is_any(&checked));
-            let next = next.map(|next| format!("is it worth fixing, and how: {}\n", next.command));
-            let report = text::report(&checked) + &next.unwrap_or_default();
+            let report = text::report(&checked, next.map(|next| next.command.as_str()));
             bytes.write_all(escape::page(&report).as_bytes())
         }
         Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),
