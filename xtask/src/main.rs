@@ -19,7 +19,8 @@ cargo xtask TASK
 
   test                 install what the tests need, then run all of them
   lab SCRIPT …         run a script under a kernel with md, device-mapper, scsi_debug and loop devices (lab --help)
-  layers               check which crate depends on which
+  layers [--all]       check which crate depends on which, and that no files import each other in circles that are large or
+                       cross folders; --all: print the small ones too
   budgets              check package count, licences, binary size, file lengths
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
@@ -72,7 +73,8 @@ fn task(args: &[&str]) -> Result<()> {
     std::env::set_current_dir(run::repository())?;
     match args {
         ["test", rest @ ..] => test::all(rest),
-        ["layers"] => layers::check(),
+        ["layers"] => layers::check(false),
+        ["layers", "--all"] => layers::check(true),
         ["budgets"] => budgets::check(),
         ["bench"] => bench::check(None),
         ["bench", "against", other] => bench::check(Some(other)),

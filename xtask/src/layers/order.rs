@@ -2,8 +2,6 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{cargo, output};
-
 /// The crates, in the order of ARCHITECTURE.md.
 const ORDER: &[&str] = &[
     "straddle-geometry",
@@ -29,9 +27,7 @@ const PURE: &[&str] = &["straddle-geometry"];
 const MAY_BE_UNSAFE: &str = "straddle-io";
 
 /// Checks the order, the purity of geometry, and where unsafe code may be.
-pub(crate) fn check() -> Result<()> {
-    let metadata = output(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+pub(super) fn check(metadata: &serde_json::Value) -> Result<()> {
     let packages = metadata["packages"]
         .as_array()
         .context("cargo metadata lists no packages")?;
