@@ -72,6 +72,8 @@ pub(super) enum Kind {
     Enum(HashSet<String>),
     /// Another name of a type, as written in a module.
     Alias(Vec<String>, usize),
+    /// A function or a constant: nothing is below it, so that a module of its name is meant where a path goes on.
+    Value,
     /// `macro_rules!`: its paths count where it is used.
     Macro(TokenStream),
     Other,
@@ -181,13 +183,13 @@ impl Crate {
 
     fn declare(&mut self, module: usize, item: &syn::Item) {
         let (ident, vis, kind) = match item {
-            syn::Item::Const(i) => (&i.ident, &i.vis, Kind::Other),
+            syn::Item::Const(i) => (&i.ident, &i.vis, Kind::Value),
             syn::Item::Enum(i) => {
                 let variants = i.variants.iter().map(|v| v.ident.to_string());
                 (&i.ident, &i.vis, Kind::Enum(variants.collect()))
             }
-            syn::Item::Fn(i) => (&i.sig.ident, &i.vis, Kind::Other),
-            syn::Item::Static(i) => (&i.ident, &i.vis, Kind::Other),
+            syn::Item::Fn(i) => (&i.sig.ident, &i.vis, Kind::Value),
+            syn::Item::Static(i) => (&i.ident, &i.vis, Kind::Value),
             syn::Item::Struct(i) => (&i.ident, &i.vis, Kind::Other),
             syn::Item::Trait(i) => (&i.ident, &i.vis, Kind::Other),
             syn::Item::TraitAlias(i) => (&i.ident, &i.vis, Kind::Other),
@@ -202,7 +204,7 @@ impl Crate {
             syn::Item::ForeignMod(foreign) => {
                 for item in &foreign.items {
                     if let syn::ForeignItem::Fn(i) = item {
-                        self.define(module, &i.sig.ident, &i.vis, Kind::Other);
+                        self.define(module, &i.sig.ident, &i.vis, Kind::Value);
                     }
                 }
                 return;

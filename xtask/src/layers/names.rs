@@ -92,7 +92,10 @@ impl Crate {
             for target in targets {
                 match target {
                     Target::Module(module) => self.lookup(module, name, None, trail, &mut next),
-                    Target::Item(_) => next.push(target),
+                    Target::Item(item) => match self.items[item].kind {
+                        Kind::Value | Kind::Macro(_) => {}
+                        _ => next.push(target),
+                    },
                 }
             }
             targets = next;
