@@ -1,4 +1,7 @@
+mod ends;
+mod filesystem;
 mod places;
+mod table;
 
 use std::borrow::Cow;
 use straddle_geometry::{Map, SectorSize};
@@ -10,6 +13,11 @@ use straddle_stack::{
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
 use crate::volume::{Beside, Member, VolumeFormat};
 use crate::{Child, Class, Detected, Magic, Nesting, Prober, Window};
+
+use ends::HEAD;
+pub(crate) use ends::prefetch_tail;
+pub(crate) use filesystem::{has_the_magic_of_a_filesystem, holds_a_filesystem};
+pub(crate) use table::{holds_anything, is_divided};
 
 /// How far an inspection goes.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +36,6 @@ impl Default for Limits {
         }
     }
 }
-
-/// Every superblock that is looked for lies in the first bytes of its volume, or in the block after 64 KiB (btrfs).
-const HEAD: u64 = 8192;
-
-/// Where md 1.0, DDF and Intel Matrix have their metadata: the last blocks.
-const TAIL: u64 = 12 << 10;
 
 /// What one inspection carries with it.
 struct Walk {
@@ -166,11 +168,6 @@ fn hold_nothing(children: &mut [Child], types: &[&str]) {
             });
         }
     }
-}
-
-/// Fetches what stands at the end (md 1.0, DDF, Intel Matrix, the copy of a GPT) in one read.
-pub(crate) fn prefetch_tail(window: &Window<'_>) {
-    window.prefetch(window.size().get().saturating_sub(TAIL), TAIL);
 }
 
 /// Looks for the metadata of an array, a volume manager or an encryption, and says on the device's layer what they say.
@@ -499,35 +496,6 @@ fn push_upper(
     layer.grids = detected.grids;
     layer.oddities = detected.oddities;
     stack.push(layer);
-}
-
-/// True when any filesystem prober recognises the window; used to tell which sector size a table was written for.
-pub(crate) fn holds_a_filesystem(window: &Window<'_>) -> bool {
-    window.prefetch(0, HEAD);
-    FILESYSTEMS
-        .iter()
-        .any(|prober| matches!(prober.run(window), Ok(Some(_))))
-}
-
-/// True when the window has a partition table with partitions.
-pub(crate) fn is_divided(window: &Window<'_>) -> bool {
-    TABLES
-        .iter()
-        .any(|table| matches!(table.run(window), Ok(Some(found)) if !found.children.is_empty()))
-}
-
-/// True when a table or a filesystem is recognised in the window, whatever metadata of a volume it has.
-pub(crate) fn holds_anything(window: &Window<'_>) -> bool {
-    window.prefetch(0, HEAD);
-    is_divided(window) || holds_a_filesystem(window)
-}
-
-/// True when the window has the magic of a filesystem. Cheaper than [`holds_a_filesystem`], and less sure.
-pub(crate) fn has_the_magic_of_a_filesystem(window: &Window<'_>) -> bool {
-    window.prefetch(0, HEAD);
-    FILESYSTEMS
-        .iter()
-        .any(|prober| matches!(prober.has_magic(window), Ok(true)))
 }
 
 #[cfg(test)]

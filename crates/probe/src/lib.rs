@@ -11,6 +11,7 @@ pub mod container;
 pub mod volume;
 
 mod crc32c;
+mod crc64;
 mod database;
 mod detected;
 mod filesystem;

@@ -22,6 +22,7 @@
 //!
 //! Sources: Microsoft, \[MS-VHDX\]; QEMU `block/vhdx.c` for state 5 of version 0.95 (facts only).
 
+mod header;
 mod log;
 mod metadata;
 mod regions;
@@ -33,8 +34,9 @@ use std::sync::Arc;
 use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, ReadError, Reader};
 use straddle_stack::{Key, OddityKind};
-use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::IntoBytes;
+
+use header::Header;
 
 use super::names::{guid, utf16_le};
 use super::{Container, Content, Disk, Format, Opening};
@@ -53,24 +55,6 @@ pub(crate) static FORMAT: Format = Format {
     tail: &[],
     open,
 };
-
-const MIB: u64 = 1 << 20;
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct Header {
-    signature: [u8; 4],
-    checksum: U32,
-    sequence: U64,
-    file_write: [u8; 16],
-    data_write: [u8; 16],
-    log: [u8; 16],
-    log_version: U16,
-    version: U16,
-    log_len: U32,
-    log_offset: U64,
-    reserved: [u8; 4016],
-}
 
 /// The header that counts, and where it stands.
 struct Current {

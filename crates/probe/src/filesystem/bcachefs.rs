@@ -20,15 +20,20 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::crc32c;
 use crate::record::{Place, Recorder, place};
-use crate::volume::{bcache, uuid};
+use crate::volume::uuid;
 use crate::{Class, Detected, Magic, Prober, Window};
+use crate::{crc32c, crc64};
 
 const SUPERBLOCK_AT: u64 = 4096;
 const MAGIC_AT: u64 = SUPERBLOCK_AT + 24;
 const MAGIC: [u8; 16] = [
     0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9, 0xd9, 0x6a, 0x60, 0xcf, 0x80, 0x3d, 0xf7, 0xef,
+];
+
+/// That of bcache.
+pub(crate) const OLD_MAGIC: [u8; 16] = [
+    0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
 ];
 
 pub(crate) static PROBER: Prober = Prober {
@@ -42,7 +47,7 @@ pub(crate) static PROBER: Prober = Prober {
         },
         Magic {
             offset: MAGIC_AT,
-            bytes: &bcache::MAGIC,
+            bytes: &OLD_MAGIC,
         },
     ],
     probe,
@@ -173,7 +178,7 @@ fn verify(sb: &Superblock, bytes: &[u8], rec: &mut Recorder<'_>) {
     let recorded = u128::from_le_bytes(sb.checksum);
     let computed = match sb.flags.get() >> 2 & 63 {
         1 => u128::from(crc32c::of(sealed)),
-        2 => u128::from(bcache::crc64(sealed)),
+        2 => u128::from(crc64::of(sealed)),
         _ => return,
     };
     if recorded != computed {
@@ -246,6 +251,7 @@ fn members(sb: &Superblock, bytes: &[u8], rec: &mut Recorder<'_>) {
 mod tests {
     use super::*;
     use crate::fixture::{Asked, Volume};
+    use crate::volume::bcache;
     use straddle_io::Reader;
 
     const SB: usize = 4096;
@@ -297,7 +303,7 @@ mod tests {
         for (magic, version, kind, shown) in [
             (MAGIC, 1024 + 4, MEMBERS_2, "1.4"),
             (MAGIC, 1024 + 4, MEMBERS, "1.4"),
-            (bcache::MAGIC, 9, MEMBERS, "0.9"),
+            (OLD_MAGIC, 9, MEMBERS, "0.9"),
         ] {
             let found = bcachefs(magic, version, kind).probe(&PROBER);
             let found = found.expect("bcachefs");
@@ -327,9 +333,9 @@ mod tests {
             let window = Window::whole(&reader, None);
             bcache::FORMAT.run(&window).expect("readable").is_some()
         };
-        let old = bcachefs(bcache::MAGIC, 9, MEMBERS);
+        let old = bcachefs(OLD_MAGIC, 9, MEMBERS);
         assert!(!recognised(&old));
-        let cache = bcachefs(bcache::MAGIC, 3, MEMBERS);
+        let cache = bcachefs(OLD_MAGIC, 3, MEMBERS);
         assert!(recognised(&cache));
         assert!(cache.probe(&PROBER).is_none());
     }

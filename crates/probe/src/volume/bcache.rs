@@ -9,14 +9,12 @@ use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
+use crate::crc64;
 use crate::filesystem::bcachefs;
 use crate::record::{Recorder, place, printable};
 use crate::{Magic, Window};
 
 const SUPERBLOCK: u64 = 4096;
-pub(crate) const MAGIC: [u8; 16] = [
-    0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
-];
 /// Data of a backing device that does not record where its data start.
 const DEFAULT_DATA: u64 = 16 * 512;
 /// Numbers that may follow the fields.
@@ -32,7 +30,7 @@ pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     min_size: SUPERBLOCK + 4096,
     magics: &[Magic {
         offset: SUPERBLOCK + 24,
-        bytes: &MAGIC,
+        bytes: &bcachefs::OLD_MAGIC,
     }],
     beside: Beside::Nothing,
     recognise,
@@ -113,20 +111,8 @@ impl Superblock {
     fn computed(&self) -> Option<u64> {
         let keys = usize::from(self.keys.get());
         let end = size_of::<Superblock>().checked_sub(MOST_KEYS.checked_sub(keys)? * 8)?;
-        self.as_bytes().get(8..end).map(crc64)
+        self.as_bytes().get(8..end).map(crc64::of)
     }
-}
-
-/// CRC-64 of ECMA-182, begun and ended with ones.
-pub(crate) fn crc64(bytes: &[u8]) -> u64 {
-    const POLYNOMIAL: u64 = 0x42f0_e1eb_a9ea_3693;
-    let step = |crc: u64, byte: &u8| {
-        (0..8).fold(crc ^ u64::from(*byte) << 56, |crc, _| {
-            let carry = if crc >> 63 == 1 { POLYNOMIAL } else { 0 };
-            crc << 1 ^ carry
-        })
-    };
-    !bytes.iter().fold(u64::MAX, step)
 }
 
 fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {

@@ -21,7 +21,7 @@ use straddle_io::ReadAt;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::Header;
+use super::header::Header;
 use crate::crc32c;
 
 const SECTOR: usize = 4096;

@@ -12,7 +12,7 @@ use straddle_stack::{Fact, GridRole, Key, OddityKind};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::MIB;
+use super::header::MIB;
 use crate::Window;
 use crate::container::names::{Names, guid, utf16_le};
 use crate::container::{OpensAs, Reference, Role};

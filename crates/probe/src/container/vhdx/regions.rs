@@ -11,7 +11,7 @@ use straddle_stack::OddityKind;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{Header, MIB};
+use super::header::{Header, MIB};
 use crate::Window;
 use crate::container::names::guid;
 use crate::crc32c;

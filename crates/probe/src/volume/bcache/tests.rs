@@ -8,14 +8,14 @@ fn superblock(version: u64, flags: u64, data: u64) -> Vec<u8> {
     let mut out = Image::new(2256)
         .with(8, 8_u64.to_le_bytes())
         .with(16, version.to_le_bytes())
-        .with(24, MAGIC)
+        .with(24, bcachefs::OLD_MAGIC)
         .with(40, [if backing { 0xb0 } else { 0xc0 }; 16])
         .with(56, [0x55; 16])
         .with(104, flags.to_le_bytes())
         .with(184, data.to_le_bytes())
         .with(192, 8_u16.to_le_bytes())
         .with(194, 1024_u16.to_le_bytes());
-    let sum = crc64(&out.0[8..208]);
+    let sum = crc64::of(&out.0[8..208]);
     out = out.with(0, sum.to_le_bytes());
     out.0
 }
@@ -49,7 +49,7 @@ fn the_checksum_is_that_of_make_bcache() {
         .with(0, 0x1055_a35e_cc79_9a0d_u64.to_le_bytes())
         .with(8, 8_u64.to_le_bytes())
         .with(16, 4_u64.to_le_bytes())
-        .with(24, MAGIC)
+        .with(24, bcachefs::OLD_MAGIC)
         .with(
             40,
             0xa483_bc28_3ec1_480d_bea6_cb39_4052_9b5c_u128.to_be_bytes(),
@@ -80,7 +80,7 @@ fn the_checksum_is_that_of_make_bcache() {
     let cache = Image::new(256)
         .with(0, 0x8087_3ccb_f2da_0a3f_u64.to_le_bytes())
         .with(8, 8_u64.to_le_bytes())
-        .with(24, MAGIC)
+        .with(24, bcachefs::OLD_MAGIC)
         .with(
             40,
             0xde0f_69bf_878f_4afb_b723_0212_2570_02f6_u128.to_be_bytes(),
