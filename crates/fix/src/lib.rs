@@ -5,21 +5,37 @@
 //! stack, and the rules look at the copy again: what they no longer find is what the plan promises to cure. A [`script`] writes
 //! the steps of a plan for one tool.
 
+mod ask;
+mod call;
 pub mod change;
+mod cure;
 mod effort;
+mod how;
 mod plan;
+mod question;
 pub mod script;
 mod situation;
+mod step;
 mod supposed;
 mod survival;
+mod traffic;
 pub mod uncured;
+mod verdict;
 mod verify;
 mod worth;
 
-pub use effort::{Effort, How};
-pub use plan::{Ask, Cost, Cure, Left, Plan, Step, has_steps, plan};
+pub use ask::Ask;
+pub use call::Call;
+pub use cure::{Cost, Cure, Left};
+pub use effort::Effort;
+pub use how::How;
+pub use plan::Plan;
+pub use question::{Alternative, Question, Unknown};
 pub use situation::{Known, Situation};
-pub use supposed::{Alternative, Question, Unknown, settle};
+pub use step::Step;
+pub use supposed::settle;
 pub use survival::{Kept, Reader, Sample, Survival, sha256};
+use traffic::Traffic;
+pub use verdict::{has_steps, plan};
 pub use verify::{Before, Outcome, Unverifiable, Verification, verify};
-pub use worth::{Call, Worth, duration, rate};
+pub use worth::{Worth, duration, rate};

@@ -1,40 +1,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use straddle_geometry::{Bytes, Ratio, Unit};
-use straddle_rules::{Code, Context, Finding, Options, Severity};
+use straddle_geometry::{Bytes, Ratio};
+use straddle_rules::{Code, Context, Finding};
 use straddle_stack::{Key, LayerId, OddityKind, Stack};
 
-use crate::change::{Change, KINDS, Proposal};
-use crate::script::{self, Traffic};
+use crate::change::{Change, KINDS, Proposal, cures};
+use crate::script::price;
 use crate::situation::Known;
-use crate::{Effort, How, Situation, Survival, Worth, supposed};
-
-/// What the user asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Ask {
-    /// Request sizes to price.
-    pub options: Options,
-    /// Kinds of change to be planned, by their names; all when there is none.
-    pub only: Vec<&'static str>,
-    /// Bytes that are copied each second; `None` for the usual assumption.
-    pub rate: Option<Bytes>,
-    /// What a simulation predicts, as a multiple of today's rate with its interval; `None` without one.
-    pub gain: Option<straddle_predict::decision::Evidence>,
-    /// The workload of that simulation, in words.
-    pub workload: Option<String>,
-    /// The same for each mix of reads and writes, where none was given.
-    pub mixes: Vec<(String, straddle_predict::decision::Evidence)>,
-    /// Allocation unit that new filesystems are to have, where it is not the old one.
-    pub allocation_unit: Option<Unit>,
-    /// Kinds of change, by their names, that are left out for a layer.
-    pub without: Vec<(LayerId, &'static str)>,
-}
-
-impl Ask {
-    /// Bytes each second unless the user knows better: what one disk reads or writes in order.
-    pub const RATE: Bytes = Bytes::new(200_000_000);
-}
+use crate::step::by_hand;
+use crate::{Ask, Cure, Effort, How, Left, Situation, Step, Survival, Traffic, Worth};
 
 /// What to change about a stack, and what that comes to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -66,136 +41,11 @@ pub struct Plan {
     pub(crate) found: Vec<(Code, LayerId, Ratio)>,
 }
 
-/// One change.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Step {
-    /// Its number, from 1.
-    pub number: usize,
-    /// One line: what is done.
-    pub title: String,
-    /// Name of the kind of change: `partitions`.
-    pub kind: &'static str,
-    /// The layer that is changed, and what it is called.
-    pub layer: LayerId,
-    /// What that is called.
-    pub name: String,
-    /// What becomes of the data.
-    #[serde(flatten)]
-    pub how: How,
-    /// What its script reads and writes, with what a backup program does for it.
-    pub traffic: Traffic,
-    /// How the figures come about.
-    pub arithmetic: Vec<String>,
-    /// What else must be known, or done by hand.
-    pub notes: Vec<String>,
-    /// Why no script may do it as things are; empty where one may.
-    pub hindrances: Vec<String>,
-    /// The change in figures.
-    pub change: Change,
-}
-
-/// A finding, and what it costs before and after.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Cure {
-    /// The rule.
-    pub code: Code,
-    /// What the layer is called.
-    pub layer: String,
-    /// What is the case now.
-    pub title: String,
-    /// How much it matters now.
-    pub severity: Severity,
-    /// Extra operations by request size; empty when it is not a matter of price.
-    pub prices: Vec<Cost>,
-}
-
-/// What requests of one size pay.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Cost {
-    /// Request size.
-    pub io: Unit,
-    /// Extra operations now, relative to aligned.
-    pub before: Ratio,
-    /// The same afterwards.
-    pub after: Ratio,
-}
-
-/// A finding that the plan does not cure.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Left {
-    /// The finding as it will be.
-    #[serde(flatten)]
-    pub finding: Cure,
-    /// Why it stays.
-    pub why: String,
-    /// True when it is there only because of the plan.
-    pub is_new: bool,
-}
-
-/// Makes a plan: for each layer, from the lowest up, the changes that cure what was found there. Its verdict holds whatever
-/// is only assumed, or says what to find out.
-#[must_use]
-pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
-    let stack = supposed::by_models(stack);
-    let mut ask = brief(ask);
-    let mut plan = draft(&stack, &ask);
-    let optional = optional(&stack, &ask, &plan);
-    if !optional.is_empty() {
-        let is_optional = |step: &Step| optional.contains(&(step.layer, step.kind));
-        let steps = plan.steps.into_iter().filter(is_optional).collect();
-        ask.without.clone_from(&optional);
-        plan = draft(&stack, &ask);
-        plan.optional = steps;
-    }
-    plan.worth = supposed::judge(&stack, &ask, &plan);
-    plan.survival = Survival::of(&stack, &plan.after, &plan.steps);
-    plan
-}
-
-/// Whether a plan for this has any step, which is known long before its verdict.
-#[must_use]
-pub fn has_steps(stack: &Stack, ask: &Ask) -> bool {
-    !draft(&supposed::by_models(stack), &brief(ask)).is_empty()
-}
-
-/// The same without what findings say at length: a plan shows none of it.
-fn brief(ask: &Ask) -> Ask {
-    let mut ask = ask.clone();
-    ask.options.in_full = false;
-    ask
-}
-
-/// The steps that move data for nothing that has a price, where others do it for what has one. What STR203 and STR616 say has a
-/// price that nobody knows yet.
-fn optional(stack: &Stack, ask: &Ask, plan: &Plan) -> Vec<(LayerId, &'static str)> {
-    let is_any = |step: &Step, counts: fn(Code, Ratio) -> bool| {
-        plan.found.iter().any(|(code, layer, price)| {
-            let is_about = *layer == step.layer || stack.layer(*layer).below.contains(&step.layer);
-            is_about && counts(*code, *price) && cures(step.kind, *code)
-        })
-    };
-    let is_priced = |step: &Step| {
-        is_any(step, |code, price| {
-            price > Ratio::ZERO || matches!(code.0, 203 | 616)
-        })
-    };
-    // What nothing is found about now is there because a change below would put it off its boundaries.
-    let is_found = |step: &Step| is_any(step, |_, _| true);
-    let (free, priced): (Vec<&Step>, Vec<&Step>) = plan
-        .steps
-        .iter()
-        .partition(|step| step.how.passes() > 0 && is_found(step) && !is_priced(step));
-    match priced.iter().any(|step| is_priced(step)) && ask.only.is_empty() {
-        true => free.iter().map(|step| (step.layer, step.kind)).collect(),
-        false => Vec::new(),
-    }
-}
-
 /// A plan for a stack as if all of it were known, without what must survive.
 pub(crate) fn draft(stack: &Stack, ask: &Ask) -> Plan {
     let mut found = Found::new(stack, ask);
     let mut after = stack.clone();
-    let mut proposals: Vec<(LayerId, usize, Proposal)> = Vec::new();
+    let mut proposals: Vec<(LayerId, usize, Proposal<Change>)> = Vec::new();
     // Layers of one level do not rest on each other: the rules look once at the changes of a kind to all of them.
     for level in levels(stack) {
         for (order, kind) in KINDS.iter().enumerate() {
@@ -391,27 +241,15 @@ fn unread(stack: &Stack) -> Vec<String> {
     why.collect()
 }
 
-/// The first step of each kind that is work by hand, by the name of the kind.
-pub(crate) fn by_hand(steps: &[Step]) -> BTreeMap<&'static str, usize> {
-    let by_hand = steps.iter().rev().filter(|step| step.how == How::ByHand);
-    by_hand.map(|step| (step.kind, step.number)).collect()
-}
-
-/// True when a kind of change, by its name, is there to cure findings of this rule.
-pub(crate) fn cures(kind: &str, code: Code) -> bool {
-    let kind = KINDS.iter().find(|known| known.name == kind);
-    kind.is_some_and(|kind| kind.cures.contains(&code))
-}
-
 fn step(
     stack: &Stack,
     number: usize,
     kind: &'static str,
     (layer, name): (LayerId, &str),
-    proposal: Proposal,
+    proposal: Proposal<Change>,
 ) -> Step {
     Step {
-        traffic: script::price(stack, &proposal.change, proposal.how),
+        traffic: price(stack, &proposal.change, proposal.how),
         number,
         title: proposal.title,
         kind,
@@ -508,35 +346,6 @@ impl Step {
             How::Restore { .. } => matches!(self.change, Change::Pool(_)),
             How::InPlace | How::Move { .. } | How::Copy { .. } | How::ByHand => false,
         }
-    }
-}
-
-impl Cure {
-    fn of(stack: &Stack, now: &Finding, then: Option<&Finding>) -> Cure {
-        let rows = now.prices.iter().flat_map(|prices| &prices.rows);
-        let then = then.and_then(|then| then.prices.as_ref());
-        let prices = rows.map(|row| {
-            let after = then.and_then(|then| then.rows.iter().find(|then| then.io == row.io));
-            Cost {
-                io: row.io,
-                before: row.extra,
-                after: after.map_or(Ratio::ZERO, |row| row.extra),
-            }
-        });
-        Cure {
-            code: now.code,
-            layer: stack.layer(now.layer).name.clone(),
-            title: now.title.clone(),
-            severity: now.severity,
-            prices: prices.collect(),
-        }
-    }
-
-    /// The worst price now.
-    #[must_use]
-    pub fn worst(&self) -> Ratio {
-        let prices = self.prices.iter().map(|cost| cost.before);
-        prices.max().unwrap_or(Ratio::ZERO)
     }
 }
 

@@ -6,44 +6,9 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_predict::decision::{self, Work};
 use straddle_rules::Severity;
 
-use crate::plan::{by_hand, cures};
-use crate::{Alternative, Ask, Cure, Effort, How, Left, Question, Step};
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Call {
-    /// It justifies an outage.
-    Now,
-    /// When the data are moved anyway.
-    NextRebuild,
-    /// It gains nothing to speak of.
-    NotWorthIt,
-    /// There is nothing to do.
-    Nothing,
-    /// The prediction is too uncertain to say.
-    Undecided,
-    /// It depends on a fact that is not known: [`Worth::questions`] says how it is found out.
-    FindOut,
-    /// The gain may justify an outage, and how long that is, is not known.
-    OutageUnknown,
-}
-
-impl Call {
-    /// As it is said.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Call::Now => "now",
-            Call::NextRebuild => "at the next rebuild",
-            Call::NotWorthIt => "not worth it",
-            Call::Nothing => "nothing to do",
-            Call::Undecided => "undecided",
-            Call::FindOut => "find out first",
-            Call::OutageUnknown => "no verdict: the outage is not known",
-        }
-    }
-}
+use crate::change::cures;
+use crate::step::by_hand;
+use crate::{Alternative, Ask, Call, Cure, Effort, How, Left, Question, Step};
 
 /// A verdict, and the figures that decided it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

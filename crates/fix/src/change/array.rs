@@ -9,10 +9,10 @@ use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
 };
 
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Array> = Kind {
     name: "array",
     title: "where the data of an md array begin on its members, and its stripe unit",
     cures: CURES,
@@ -75,7 +75,7 @@ pub struct Member {
     pub to: Bytes,
 }
 
-fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Array>> {
     let layer = situation.stack.layer(id);
     let level = layer.text(Key::Level)?.to_owned();
     let version = layer.text(Key::Version)?.to_owned();
@@ -189,7 +189,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         arithmetic,
         notes,
         hindrances,
-        change: Change::Array(Array {
+        change: Array {
             array: id,
             name: layer.name.clone(),
             level,
@@ -202,7 +202,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             unit_from,
             unit_to,
             members,
-        }),
+        },
     })
 }
 

@@ -8,17 +8,17 @@ use straddle_rules::{Code, both_ways, division, refused_above};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack};
 
 use super::filesystem::record;
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static PAYLOAD: Kind = Kind {
+pub(super) static PAYLOAD: Kind<Payload> = Kind {
     name: "payload",
     title: "where the payload of a LUKS volume begins",
     cures: STARTS,
     propose: payload,
 };
 
-pub(super) static SECTOR: Kind = Kind {
+pub(super) static SECTOR: Kind<Sector> = Kind {
     name: "encryption-sector",
     title: "the sector in which a LUKS2 volume is encrypted",
     cures: SECTORS,
@@ -91,7 +91,7 @@ fn hindrances(layer: &Layer) -> Vec<String> {
     out
 }
 
-fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Payload>> {
     let layer = situation.stack.layer(id);
     let format = luks(layer)?;
     if !situation.found(id, STARTS) {
@@ -146,7 +146,7 @@ fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         ],
         notes,
         hindrances: hindrances(layer),
-        change: Change::Payload(Payload {
+        change: Payload {
             layer: id,
             device,
             format: format.to_owned(),
@@ -154,7 +154,7 @@ fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
             sector: unit.bytes(),
             from,
             to,
-        }),
+        },
     })
 }
 
@@ -174,7 +174,7 @@ fn places(situation: &Situation<'_>, id: LayerId, device: LayerId) -> Option<Gri
     Some(round)
 }
 
-fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
     let layer = situation.stack.layer(id);
     if luks(layer)? != "luks2" || !situation.found(id, SECTORS) {
         return None;
@@ -211,12 +211,12 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
                 .to_owned(),
         ],
         hindrances,
-        change: Change::EncryptionSector(Sector {
+        change: Sector {
             layer: id,
             device,
             from: from.bytes(),
             to: to.bytes(),
-        }),
+        },
     })
 }
 
@@ -251,6 +251,7 @@ impl Sector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Change;
     use crate::{Ask, plan};
     use straddle_stack::Value;
 

@@ -7,10 +7,11 @@ use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_rules::{Code, both_ways, division};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Value};
 
-use super::{Change, Kind, Proposal, hints};
+use super::hints;
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Filesystem> = Kind {
     name: "filesystem",
     title: "allocation unit, sectors and first cluster of a filesystem that is made again",
     cures: CURES,
@@ -110,7 +111,7 @@ pub struct Filesystem {
 }
 
 /// What is to be made of a filesystem; `None` when that cures nothing.
-pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Filesystem>> {
     let layer = situation.stack.layer(id);
     let family = Family::of(layer).filter(|_| layer.kind == LayerKind::Filesystem)?;
     let device = situation.stack.only_below(id)?;
@@ -177,7 +178,7 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
         arithmetic: filesystem.arithmetic(situation, id, old),
         notes: filesystem.notes(),
         hindrances,
-        change: Change::Filesystem(filesystem),
+        change: filesystem,
     })
 }
 

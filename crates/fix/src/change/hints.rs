@@ -6,11 +6,12 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{Code, both_ways};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
+use super::filesystem;
 use super::filesystem::{Family, record};
-use super::{Change, Kind, Proposal, filesystem};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Hints> = Kind {
     name: "hints",
     title: "what a filesystem knows of the array below it",
     cures: CURES,
@@ -62,7 +63,7 @@ pub(super) fn known(situation: &Situation<'_>, id: LayerId, block: Unit) -> (Byt
     (unit.unwrap_or(Bytes::ZERO), full.unwrap_or(Bytes::ZERO))
 }
 
-fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Hints>> {
     let layer = situation.stack.layer(id);
     let family = Family::of(layer)?;
     if layer.kind != LayerKind::Filesystem
@@ -120,7 +121,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
         arithmetic: hints.arithmetic(family, layer),
         notes,
         hindrances: refused.into_iter().collect(),
-        change: Change::Hints(hints),
+        change: hints,
     })
 }
 

@@ -6,10 +6,10 @@ use straddle_geometry::{Bytes, Grid, Map, Unit};
 use straddle_rules::Code;
 use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, Stack};
 
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Image> = Kind {
     name: "image",
     title: "the format of a virtual disk",
     cures: CURES,
@@ -85,7 +85,7 @@ impl Format {
     }
 }
 
-fn propose(situation: &Situation<'_>, disk: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, disk: LayerId) -> Option<Proposal<Image>> {
     let layer = situation.stack.layer(disk);
     if layer.kind != LayerKind::Container {
         return None;
@@ -127,13 +127,13 @@ fn propose(situation: &Situation<'_>, disk: LayerId) -> Option<Proposal> {
         }],
         notes,
         hindrances: Vec::new(),
-        change: Change::Image(Image {
+        change: Image {
             disk,
             file,
             from,
             to,
             size,
-        }),
+        },
     })
 }
 

@@ -9,6 +9,7 @@ pub mod encryption;
 pub mod filesystem;
 pub mod hints;
 pub mod image;
+mod kind;
 pub mod partitions;
 pub mod pool;
 pub mod rebuild;
@@ -19,49 +20,38 @@ use serde::Serialize;
 use straddle_rules::Code;
 use straddle_stack::{LayerId, Stack};
 
-use crate::{How, Situation};
+pub use kind::{Kind, Proposal};
 
-/// Something that can be changed.
-pub struct Kind {
-    /// Its name in documents: `partitions`.
-    pub name: &'static str,
-    /// What is changed, for the documentation.
-    pub title: &'static str,
-    /// The findings that it cures, on the layer itself or on those that rest on it.
-    pub cures: &'static [Code],
-    /// What to change about a layer; `None` when there is nothing that this cures.
-    pub propose: fn(&Situation<'_>, LayerId) -> Option<Proposal>,
+/// Kinds as the list has them: each proposes its own sort of change, as one of all.
+macro_rules! kinds {
+    ($($kind:path => $one_of:path,)*) => {
+        &[$(&Kind {
+            name: $kind.name,
+            title: $kind.title,
+            cures: $kind.cures,
+            propose: |situation, layer| Some(($kind.propose)(situation, layer)?.map($one_of)),
+        }),*]
+    };
 }
 
 /// All changes. For each layer they are tried in this order.
-pub static KINDS: &[&Kind] = &[
-    &image::KIND,
-    &partitions::KIND,
-    &array::KIND,
-    &volume_group::KIND,
-    &rebuild::KIND,
-    &encryption::PAYLOAD,
-    &encryption::SECTOR,
-    &pool::KIND,
-    &hints::KIND,
-    &filesystem::KIND,
+pub static KINDS: &[&Kind<Change>] = kinds![
+    image::KIND => Change::Image,
+    partitions::KIND => Change::Partitions,
+    array::KIND => Change::Array,
+    volume_group::KIND => Change::VolumeGroup,
+    rebuild::KIND => Change::Rebuild,
+    encryption::PAYLOAD => Change::Payload,
+    encryption::SECTOR => Change::EncryptionSector,
+    pool::KIND => Change::Pool,
+    hints::KIND => Change::Hints,
+    filesystem::KIND => Change::Filesystem,
 ];
 
-/// A change, and how it comes about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Proposal {
-    /// The change.
-    pub change: Change,
-    /// One line: what is done.
-    pub title: String,
-    /// What becomes of the data.
-    pub how: How,
-    /// How the figures come about.
-    pub arithmetic: Vec<String>,
-    /// What else must be known, or done by hand.
-    pub notes: Vec<String>,
-    /// Why no script may do it as things are; empty where one may.
-    pub hindrances: Vec<String>,
+/// True when a kind of change, by its name, is there to cure findings of this rule.
+pub(crate) fn cures(kind: &str, code: Code) -> bool {
+    let kind = KINDS.iter().find(|known| known.name == kind);
+    kind.is_some_and(|kind| kind.cures.contains(&code))
 }
 
 /// A change in figures.

@@ -6,10 +6,10 @@ use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_rules::{Code, both_ways};
 use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, Stack};
 
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Pool> = Kind {
     name: "pool",
     title: "ashift of a ZFS pool that is made again",
     cures: CURES,
@@ -44,7 +44,7 @@ pub struct Vdev {
     pub members: Vec<LayerId>,
 }
 
-fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
     let stack = situation.stack;
     let layer = stack.layer(id);
     if layer.format.as_deref() != Some("zfs") || !situation.found(id, CURES) {
@@ -129,13 +129,13 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
                 .to_owned(),
         ],
         hindrances,
-        change: Change::Pool(Pool {
+        change: Pool {
             layer: id,
             name,
             from: from.bytes(),
             ashift,
             vdevs,
-        }),
+        },
     })
 }
 

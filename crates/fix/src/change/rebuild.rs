@@ -6,10 +6,10 @@ use straddle_geometry::{Bytes, Grid};
 use straddle_rules::{Code, both_ways, division};
 use straddle_stack::{Fact, GridRole, LayerId, Stack};
 
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Rebuild> = Kind {
     name: "rebuild",
     title: "the stripe unit of an array that only its controller can change",
     cures: CURES,
@@ -29,7 +29,7 @@ pub struct Rebuild {
     pub to: Bytes,
 }
 
-fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Rebuild>> {
     let layer = situation.stack.layer(id);
     let stripe = layer.grid(GridRole::StripeUnit)?.value.unit();
     // md and LVM have their own way.
@@ -53,11 +53,11 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal> {
                 .to_owned(),
         ],
         hindrances: vec!["it is set when an array is made, with commands of its controller".to_owned()],
-        change: Change::Rebuild(Rebuild {
+        change: Rebuild {
             layer: id,
             from: stripe.bytes(),
             to,
-        }),
+        },
     })
 }
 

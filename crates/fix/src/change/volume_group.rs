@@ -7,10 +7,10 @@ use straddle_geometry::{Bytes, Grid, Map, Unit};
 use straddle_rules::{Code, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<VolumeGroup> = Kind {
     name: "volume-group",
     title: "where the first extent of an LVM physical volume lies",
     cures: CURES,
@@ -46,7 +46,7 @@ pub struct VolumeGroup {
     pub alignment_offset: Bytes,
 }
 
-fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<VolumeGroup>> {
     let layer = situation.stack.layer(device);
     let from = layer.bytes(Key::FirstExtent)?.value;
     let extent = Unit::new(layer.bytes(Key::ExtentSize)?.value.get())?;
@@ -102,7 +102,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
         arithmetic,
         notes: Vec::new(),
         hindrances,
-        change: Change::VolumeGroup(VolumeGroup {
+        change: VolumeGroup {
             device,
             group,
             uuid: layer.text(Key::Uuid)?.to_owned(),
@@ -112,7 +112,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
             used,
             alignment: needed.unit(),
             alignment_offset: needed.phase(),
-        }),
+        },
     })
 }
 

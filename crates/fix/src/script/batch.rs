@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::windows::{Disk, ascii, crlf, heading};
-use super::{Job, Refusal, Tool};
+use super::{Order, Refusal};
 
 /// Text in double quotes, where nothing but the quote itself and percent signs mean anything.
 ///
@@ -28,12 +28,12 @@ pub(super) fn quoted(text: &str) -> Result<String, Refusal> {
 
 /// The script.
 pub(super) fn script(
-    job: &Job<'_>,
-    tool: &'static Tool,
+    order: &Order<'_>,
     parts: fn(&Disk<'_>) -> Result<(String, String), Refusal>,
 ) -> Result<String, Refusal> {
+    let Order { job, tool, .. } = *order;
     let mut out = String::from("@echo off\n");
-    for text in heading(job, tool) {
+    for text in heading(order) {
         // These mean something even in a remark.
         let text = text.replace(['&', '|', '<', '>', '^', '"'], " ");
         let _ = writeln!(

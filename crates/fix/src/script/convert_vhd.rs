@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Convert-VHD of Hyper-V (Windows 8, Server 2012 or later), into a new file beside the old one",
     language: Language::PowerShell,
     does: |change| matches!(change, Change::Image(image) if image.to == Format::Vhdx),
-    script: |job, tool| power::script(job, tool, &FRAME),
+    script: |order| power::script(order, &FRAME),
 };
 
 static FRAME: Frame = Frame {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use straddle_stack::Source;
 
 use super::prelude::Choice;
-use super::shell::comment;
+use super::words::comment;
 use super::{Refusal, Writer, indented, tables};
 use crate::Step;
 use crate::change::partitions::{Entry, Partitions, Resize};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::shell::quoted;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::change::Change;
 use crate::change::encryption::{Payload, Sector};
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "cryptsetup 2.4 or later",
     language: Language::Shell,
     does: |change| matches!(change, Change::Payload(_) | Change::EncryptionSector(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

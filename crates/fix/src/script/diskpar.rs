@@ -12,7 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "diskpar of the Windows 2000 Resource Kit, which makes the one partition of an empty disk",
     language: Language::Batch,
     does: |change| matches!(change, Change::Partitions(_)),
-    script: |job, tool| batch::script(job, tool, parts),
+    script: |order| batch::script(order, parts),
 };
 
 /// Lines that check, and lines that write.

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "diskpart of Windows Server 2003 SP1 or later, which makes partitions again",
     language: Language::Batch,
     does: |change| matches!(change, Change::Partitions(_)),
-    script: |job, tool| batch::script(job, tool, parts),
+    script: |order| batch::script(order, parts),
 };
 
 /// What diskpart counts sizes in.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::LayerId;
 
-use super::shell::{Guarded, quoted, variable};
+use super::guarded::Guarded;
+use super::words::{quoted, variable};
 use super::{Job, Refusal};
 
 /// Functions that every script for ESXi has besides those of any shell.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::prelude::Choice;
-use super::shell::quoted;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, indented, shell};
 use crate::Step;
 use crate::change::Change;
@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "pvcreate and vgcfgrestore of LVM2, or pvmove to another device",
     language: Language::Shell,
     does: |change| matches!(change, Change::VolumeGroup(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

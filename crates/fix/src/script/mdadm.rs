@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_geometry::Bytes;
 
-use super::shell::quoted;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "mdadm 4 or later, which makes the array again with the same members",
     language: Language::Shell,
     does: |change| matches!(change, Change::Array(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

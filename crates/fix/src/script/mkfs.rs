@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::shell::{comment, quoted};
+use super::words::{comment, quoted};
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "mkfs.ext4, mkfs.xfs, mkfs.btrfs, mkntfs, mkfs.vfat or mkfs.exfat",
     language: Language::Shell,
     does: |change| matches!(change, Change::Filesystem(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

@@ -9,7 +9,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "mount of XFS with sunit and swidth, which writes both to its superblock",
     language: Language::Shell,
     does: |change| matches!(change, Change::Hints(hints) if hints.format == "xfs"),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 /// Where the superblock has the stripe unit, in blocks and with the highest byte first; the full stripe follows.

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "parted 3; the script moves the data, and can be stopped at any place",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if keeps_numbers(p)),
-    script: |job, tool| shell::script(job, tool, |writer, step| copies::step(writer, step, edit)),
+    script: |order| shell::script(order, |writer, step| copies::step(writer, step, edit)),
 };
 
 /// parted gives a new partition (in an MBR: a primary one) the lowest number that is free: it can make one again only when no lower one is.

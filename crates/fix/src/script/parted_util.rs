@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::shell::quoted;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "partedUtil and vmkfstools of ESXi 5.0 or later, which make an empty datastore again",
     language: Language::Esxi,
     does: |change| matches!(change, Change::Partitions(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 /// Type of a partition with VMFS, as partedUtil writes it.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::windows::{crlf, heading};
-use super::{Job, Refusal, Tool, safe};
+use super::{Job, Order, Refusal, safe};
 use crate::Step;
 
 /// Text as an expression. In single quotes only quotes mean anything, of which PowerShell knows five; what is not ASCII is put
@@ -65,12 +65,13 @@ pub(super) struct Parts {
 }
 
 /// The script.
-pub(super) fn script(job: &Job<'_>, tool: &'static Tool, frame: &Frame) -> Result<String, Refusal> {
+pub(super) fn script(order: &Order<'_>, frame: &Frame) -> Result<String, Refusal> {
+    let Order { job, tool, .. } = *order;
     let mut out = format!(
         "#Requires -Version 3.0\n#Requires -Modules {}\n\n",
         frame.module
     );
-    for text in heading(job, tool) {
+    for text in heading(order) {
         let _ = writeln!(out, "{}", format!("# {text}").trim_end());
     }
     out += frame.warning;

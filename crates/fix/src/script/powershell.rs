@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "the Storage module of Windows PowerShell (Windows 8, Server 2012 or later), which makes partitions again",
     language: Language::PowerShell,
     does: |change| matches!(change, Change::Partitions(_)),
-    script: |job, tool| power::script(job, tool, &FRAME),
+    script: |order| power::script(order, &FRAME),
 };
 
 static FRAME: Frame = Frame {

@@ -4,71 +4,15 @@
 //! Counted is what their programs read and write of devices and files, to check and to compare too; not what a backup program does
 //! less of because files do not fill a volume, and not what an array does by itself to synchronise.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use straddle_geometry::{Bytes, Map};
 use straddle_stack::{LayerKind, Stack};
 
-use super::Tool;
 use crate::change::Change;
 use crate::change::partitions::Partitions;
-use crate::{How, Step};
-
-/// What is read and written to carry something out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Traffic {
-    /// Bytes that are read.
-    pub read: Bytes,
-    /// Bytes that are written.
-    pub written: Bytes,
-    /// Room that must be free elsewhere meanwhile.
-    pub room: Bytes,
-}
+use crate::{How, Traffic};
 
 /// Two pieces are kept while a partition is moved, and the copies of the table.
 const PIECES: Bytes = Bytes::mib(64);
-
-impl Traffic {
-    /// So many times each of `bytes`.
-    fn times(bytes: Bytes, reads: u64, writes: u64) -> Traffic {
-        let times = |n| bytes.checked_mul(n).unwrap_or(Bytes::MAX);
-        Traffic {
-            read: times(reads),
-            written: times(writes),
-            room: Bytes::ZERO,
-        }
-    }
-
-    fn in_room(self, room: Bytes) -> Traffic {
-        Traffic { room, ..self }
-    }
-
-    /// Both, one after the other.
-    #[must_use]
-    pub fn and(self, other: Traffic) -> Traffic {
-        let sum = |a: Bytes, b: Bytes| a.checked_add(b).unwrap_or(Bytes::MAX);
-        Traffic {
-            read: sum(self.read, other.read),
-            written: sum(self.written, other.written),
-            room: sum(self.room, other.room),
-        }
-    }
-
-    /// Bytes that would be read once and written once in the same time.
-    #[must_use]
-    pub fn copied(self) -> Bytes {
-        let both = self.read.checked_add(self.written).unwrap_or(Bytes::MAX);
-        Bytes::new(both.get().div_ceil(2))
-    }
-}
-
-impl Tool {
-    /// What this tool's script reads and writes for a step, with what a backup program does around it.
-    #[must_use]
-    pub fn traffic(&self, stack: &Stack, step: &Step) -> Traffic {
-        of(stack, &step.change, self.how(step))
-    }
-}
 
 /// What the scripts read and write that carry out a change in this way.
 pub(crate) fn of(stack: &Stack, change: &Change, how: How) -> Traffic {

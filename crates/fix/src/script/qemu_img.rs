@@ -1,7 +1,7 @@
 //! `qemu-img`, which converts virtual disks.
 
-use super::shell::quoted;
 use super::virtual_disk::New;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell, virtual_disk};
 use crate::Step;
 use crate::change::Change;
@@ -11,7 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "qemu-img, into a new file beside the old one",
     language: Language::Shell,
     does: |change| matches!(change, Change::Image(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "systemd-repart of systemd 252 or later, for GPT; a new table; the script moves the data, and can be stopped at any place",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if can(p)),
-    script: |job, tool| shell::script(job, tool, |writer, step| copies::step(writer, step, edit)),
+    script: |order| shell::script(order, |writer, step| copies::step(writer, step, edit)),
 };
 
 /// systemd-repart numbers from 1 in the order of the disk, begins at 1 MiB, counts in 4 KiB, and knows sectors of 512 bytes

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "sfdisk of util-linux 2.35 or later; the script moves the data, and can be stopped at any place",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(_)),
-    script: |job, tool| shell::script(job, tool, |writer, step| copies::step(writer, step, edit)),
+    script: |order| shell::script(order, |writer, step| copies::step(writer, step, edit)),
 };
 
 /// The whole table at once: sfdisk (2.38) does not take a partition by itself that comes to end where the next one begins.

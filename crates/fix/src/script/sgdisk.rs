@@ -12,7 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "sgdisk of gptfdisk, for GPT; the script moves the data, and can be stopped at any place",
     language: Language::Shell,
     does: |change| matches!(change, Change::Partitions(p) if p.table == "gpt"),
-    script: |job, tool| shell::script(job, tool, |writer, step| copies::step(writer, step, edit)),
+    script: |order| shell::script(order, |writer, step| copies::step(writer, step, edit)),
 };
 
 fn edit(partitions: &Partitions) -> String {

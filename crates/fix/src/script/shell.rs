@@ -4,46 +4,18 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::{Key, LayerId};
 
+use super::guarded::{Guarded, marked};
 use super::in_use::IN_USE;
+use super::job::{Job, Writer};
 use super::prelude::{BACKED_UP, COMMON, Choice, PRELUDE, options, used};
-use super::{
-    Guard, Job, Language, Refusal, Tool, Writer, esxi, indented, is_deceptive, safe, virtual_disk,
-};
+use super::tool::{Language, Order, Tool};
+use super::words::{comment, indented, quoted, variable};
+use super::{Guard, Refusal, esxi, virtual_disk};
 use crate::change::Change;
 use crate::{How, Step};
 
-/// A word of shell in quotes.
-///
-/// # Errors
-/// [`Refusal::UnsafeName`] for line breaks and the like.
-pub(crate) fn quoted(word: &Path) -> Result<String, Refusal> {
-    let text = safe(word)?;
-    // In single quotes these look like a mistake, to shellcheck too.
-    if !text.contains(['$', '`', '\'']) {
-        return Ok(format!("'{text}'"));
-    }
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        if matches!(c, '"' | '\\' | '$' | '`') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
-    Ok(out)
-}
-
-/// Text for a comment: one line.
-pub(crate) fn comment(text: &str) -> String {
-    text.chars()
-        .map(|c| match c.is_control() || is_deceptive(c) {
-            true => ' ',
-            false => c,
-        })
-        .collect()
-}
-
-pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<String, Refusal> {
+pub(super) fn script(order: &Order<'_>, step: Carry) -> Result<String, Refusal> {
+    let Order { job, tool, .. } = *order;
     let mut out = String::from("#!/bin/sh\n");
     let steps = || job.plan.steps.iter();
     let mine = || steps().filter(|step| (tool.does)(&step.change));
@@ -104,7 +76,7 @@ pub(super) fn script(job: &Job<'_>, tool: &'static Tool, step: Carry) -> Result<
         let by = if is_here || (tool.does)(&step.change) {
             "here".to_owned()
         } else {
-            match super::for_change(&step.change) {
+            match (order.other)(&step.change) {
                 Some(other) => format!("not here: straddle fix --script {}", other.name),
                 None => "by hand".to_owned(),
             }
@@ -224,17 +196,6 @@ fn line(out: &mut String, text: &str) {
 /// What carries a step out.
 pub(super) type Carry = fn(&Writer<'_>, &Step) -> Result<String, Refusal>;
 
-/// The lines around the steps that write to a device.
-#[derive(Default)]
-pub(super) struct Guarded {
-    /// Refuse to go on with another one.
-    pub(super) before: String,
-    /// Behind `--yes`: make what is in it accessible, and refuse the same.
-    pub(super) opened: String,
-    /// When all is done.
-    pub(super) closed: String,
-}
-
 /// The lines that refuse to go on with another device.
 fn guard(
     job: &Job<'_>,
@@ -285,30 +246,4 @@ fn guard(
         before,
         ..Guarded::default()
     })
-}
-
-/// Lines that refuse what is not as long, or has other bytes in the places that tell it from others.
-pub(super) fn marked(guard: &Guard, disk: &str) -> String {
-    let mut out = String::new();
-    if let Some(size) = guard.size {
-        line(&mut out, &format!("size_is \"${disk}\" {}", size.get()));
-    }
-    for mark in &guard.marks {
-        let bytes = mark.bytes.iter();
-        let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-        let (at, what) = (mark.at.get(), mark.what);
-        line(
-            &mut out,
-            &format!("bytes_are \"${disk}\" {at} {hex} '{what}'"),
-        );
-    }
-    out
-}
-
-/// What a device is called in a script: `disk`, `disk2`; and what else there is one of for each.
-pub(super) fn variable(name: &str, number: usize) -> String {
-    match number {
-        1 => name.to_owned(),
-        number => format!("{name}{number}"),
-    }
 }

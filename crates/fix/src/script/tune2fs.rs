@@ -9,7 +9,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "tune2fs of e2fsprogs, which changes two fields of the superblock",
     language: Language::Shell,
     does: |change| matches!(change, Change::Hints(hints) if hints.format.starts_with("ext")),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

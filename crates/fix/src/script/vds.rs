@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::windows::{crlf, heading};
-use super::{Job, Language, Refusal, Tool};
+use super::{Language, Order, Refusal, Tool};
 use crate::change::Change;
 
 pub(super) static TOOL: Tool = Tool {
@@ -23,9 +23,10 @@ const VALUES: [(&str, u64, u32); 4] = [
 ];
 
 /// The `.reg` file.
-fn script(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+fn script(order: &Order<'_>) -> Result<String, Refusal> {
+    let Order { job, tool, .. } = *order;
     let mut out = String::from("Windows Registry Editor Version 5.00\n\n");
-    for text in heading(job, tool) {
+    for text in heading(order) {
         let _ = writeln!(out, "{}", format!("; {text}").trim_end());
     }
     out += "; It moves nothing: partitions that diskpart (without align=) or Disk Management make after the next start of the\n\

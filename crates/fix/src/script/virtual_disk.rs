@@ -6,7 +6,8 @@ use straddle_geometry::Map;
 use straddle_stack::{GridRole, LayerId, LayerKind, Stack};
 
 use super::guard::Guard;
-use super::shell::{Guarded, marked, quoted, variable};
+use super::guarded::{Guarded, marked};
+use super::words::{quoted, variable};
 use super::{Job, Refusal, safe};
 use crate::change::Change;
 use crate::change::image::Format;

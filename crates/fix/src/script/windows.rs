@@ -3,7 +3,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, Layer, LayerKind, Value};
 
-use super::{Job, Refusal, safe};
+use super::{Job, Order, Refusal, safe};
 use crate::change::Change;
 use crate::change::partitions::{Entry, Partitions};
 
@@ -239,7 +239,8 @@ pub(super) fn crlf(text: &str) -> String {
 }
 
 /// The heading of every script, in lines without the signs of a comment.
-pub(super) fn heading(job: &Job<'_>, tool: &super::Tool) -> Vec<String> {
+pub(super) fn heading(order: &Order<'_>) -> Vec<String> {
+    let Order { job, tool, .. } = *order;
     let mut lines = vec![
         format!(
             "{}: what `straddle fix` plans for it, by {}.",
@@ -248,7 +249,7 @@ pub(super) fn heading(job: &Job<'_>, tool: &super::Tool) -> Vec<String> {
         String::new(),
     ];
     for step in &job.plan.steps {
-        let by = match ((tool.does)(&step.change), super::for_change(&step.change)) {
+        let by = match ((tool.does)(&step.change), (order.other)(&step.change)) {
             (true, _) => "here".to_owned(),
             (false, Some(other)) => format!("not here: straddle fix --script {}", other.name),
             (false, None) => "by hand".to_owned(),

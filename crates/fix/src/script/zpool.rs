@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::Key;
 
-use super::shell::quoted;
+use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "zpool and zfs, by a stream of the pool in a file",
     language: Language::Shell,
     does: |change| matches!(change, Change::Pool(_)),
-    script: |job, tool| shell::script(job, tool, step),
+    script: |order| shell::script(order, step),
 };
 
 fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {

@@ -4,9 +4,9 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_rules::plausible_stripe_units;
 use straddle_stack::Stack;
 
-use super::{Alternative, Open, Question, Unknown, question, supposed};
+use super::{Open, question, supposed};
 use crate::plan::draft;
-use crate::{Ask, Call, Plan, Worth};
+use crate::{Alternative, Ask, Call, Plan, Question, Unknown, Worth};
 
 /// The verdict on a plan, whatever is only assumed. One that a simulation gave stands: the profile says what lies below.
 pub(crate) fn judge(stack: &Stack, ask: &Ask, plan: &Plan) -> Worth {

@@ -191,7 +191,7 @@ fn what_is_not_known_and_decides_is_asked_for_and_one_more_fact_decides() {
         );
         assert!(decided.worth.questions.is_empty(), "{then:?}");
         // The verdict was among those that were told.
-        let told = |one: &super::Alternative| super::judge::same(one.call, call);
+        let told = |one: &crate::Alternative| super::judge::same(one.call, call);
         assert!(alternatives.iter().any(told), "{disk:?}");
     }
 }

@@ -12,10 +12,10 @@ use straddle_rules::{Code, both_ways, is_idle};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use self::places::{Places, Room, Slot, pack};
-use super::{Change, Kind, Proposal};
+use super::kind::{Kind, Proposal};
 use crate::{How, Situation, situation};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: Kind<Partitions> = Kind {
     name: "partitions",
     title: "where partitions begin",
     cures: CURES,
@@ -129,7 +129,7 @@ impl Entry {
     }
 }
 
-fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal> {
+fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partitions>> {
     let base = situation.stack.layer(device);
     let partitions = situation.partitions(device);
     let table = said::table(base, &partitions)?;
@@ -243,7 +243,12 @@ fn runs_from(situation: &Situation<'_>, held: &Held) -> String {
     )
 }
 
-fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: Grid) -> Proposal {
+fn proposal(
+    situation: &Situation<'_>,
+    held: &[Held],
+    plan: Partitions,
+    needed: Grid,
+) -> Proposal<Partitions> {
     let moved = plan.entries.iter().filter(|entry| entry.changes());
     let bytes = moved.clone().fold(Bytes::ZERO, |sum, entry| {
         sum.checked_add(entry.from.len()).unwrap_or(Bytes::MAX)
@@ -310,7 +315,7 @@ fn proposal(situation: &Situation<'_>, held: &[Held], plan: Partitions, needed: 
             _ => notes(situation, &plan),
         },
         hindrances,
-        change: Change::Partitions(plan),
+        change: plan,
     }
 }
 
@@ -456,13 +461,17 @@ fn sector(layer: &Layer) -> SectorSize {
         .unwrap_or(SectorSize::B512)
 }
 
-fn by_hand(situation: &Situation<'_>, plan: Partitions, hindrances: Vec<String>) -> Proposal {
+fn by_hand(
+    situation: &Situation<'_>,
+    plan: Partitions,
+    hindrances: Vec<String>,
+) -> Proposal<Partitions> {
     Proposal {
         title: format!(
             "move partitions of {} to where the grids below have a boundary in common",
             situation.stack.layer(plan.device).name
         ),
-        change: Change::Partitions(plan),
+        change: plan,
         how: How::ByHand,
         arithmetic: Vec::new(),
         notes: Vec::new(),

@@ -1,0 +1,50 @@
+use thiserror::Error;
+
+/// Why there is no script.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The plan has no step that the tool carries out.
+    #[error("no step of this plan is done by {tool}: {}", others(.with))]
+    NothingToDo {
+        /// The tool that was asked for.
+        tool: &'static str,
+        /// Those that do have steps.
+        with: Vec<&'static str>,
+    },
+    /// A step cannot be left to a script.
+    #[error("step {number} cannot be left to a script: {why}")]
+    Hindered {
+        /// The step.
+        number: usize,
+        /// Why not.
+        why: String,
+    },
+    /// What lies below is to be changed first.
+    #[error(
+        "step {earlier} comes before step {number} and changes what it lies on: do that first, then ask for this script again"
+    )]
+    Earlier {
+        /// The step.
+        number: usize,
+        /// The one that comes first.
+        earlier: usize,
+    },
+    /// A name that no script should contain.
+    #[error("{name:?} has a {what} in it, which is not safe in a script; give it another name")]
+    UnsafeName {
+        /// The name.
+        name: String,
+        /// What is in it.
+        what: &'static str,
+    },
+    /// Something that the script needs is not known.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+fn others(tools: &[&str]) -> String {
+    match tools {
+        [] => "there is nothing in it that a script could do".to_owned(),
+        tools => format!("there are scripts for {}", tools.join(", ")),
+    }
+}
