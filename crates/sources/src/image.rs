@@ -1,16 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
-use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
+use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_io::{ReadAt, Target, TargetKind};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
+use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Stack};
 
 use crate::guest::{Contents, Ground, Guests};
+pub(crate) use crate::sectors::{assume_sectors, logical_sector_of};
 use crate::{Settings, SourceError};
-
-const ASSUMED_PHYSICAL: &str = "as 512e disks have, 512n not; see --physical-sector";
-const ASSUMED_PHYSICAL_OF_4KN: &str =
-    "as long as its logical sector, and no shorter; see --physical-sector";
-const ASSUMED_LOGICAL: &str = "nothing in the image says otherwise; see --logical-sector";
 
 /// An image file, raw or a virtual disk, or one readable block device, as a stack of its own: nothing around it is looked
 /// at but the files that a virtual disk refers to.
@@ -207,45 +203,11 @@ impl Ground for ByItself {
     }
 }
 
-/// The logical sector that a layer is known to have.
-pub(crate) fn logical_sector_of(layer: &Layer) -> Option<SectorSize> {
-    let fact = layer.grid(GridRole::LogicalSector)?;
-    SectorSize::new(u32::try_from(fact.value.unit().get()).ok()?)
-}
-
-/// Adds the sector sizes that the contents do not tell.
-pub(crate) fn assume_sectors(stack: &mut Stack, base: LayerId) {
-    let layer = stack.layer_mut(base);
-    if layer.grid(GridRole::LogicalSector).is_none() {
-        let from_table = layer.attribute(Key::TableSectorSize).and_then(|fact| {
-            let Value::Bytes(bytes) = fact.value else {
-                return None;
-            };
-            let unit = Unit::try_from(bytes).ok()?;
-            Some(fact.clone().map(|_| Grid::new(unit)))
-        });
-        let logical = from_table
-            .unwrap_or_else(|| Fact::assumed(Grid::new(SectorSize::B512.unit()), ASSUMED_LOGICAL));
-        layer.add_grid(GridRole::LogicalSector, logical);
-    }
-    if layer.grid(GridRole::PhysicalSector).is_none() {
-        // No physical sector is shorter than a logical one.
-        let logical = layer.grid(GridRole::LogicalSector);
-        let long = logical.filter(|grid| grid.value.unit() >= Unit::B4096);
-        let (unit, reason) = match long.map(|grid| grid.value.unit()) {
-            Some(unit) => (unit, ASSUMED_PHYSICAL_OF_4KN),
-            None => (Unit::B4096, ASSUMED_PHYSICAL),
-        };
-        let physical = Grid::with_phase(unit, Bytes::ZERO);
-        layer.add_grid(GridRole::PhysicalSector, Fact::assumed(physical, reason));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Overrides;
-    use straddle_stack::Trust;
+    use straddle_stack::{Key, Trust};
 
     fn stack_of(bytes: Vec<u8>, overrides: &Overrides) -> Stack {
         let settings = Settings {
@@ -263,32 +225,6 @@ mod tests {
         let grid = |role| disk.grid(role).map(|g| (g.value.unit().get(), g.trust));
         assert_eq!(grid(GridRole::LogicalSector), Some((512, Trust::Assumed)));
         assert_eq!(grid(GridRole::PhysicalSector), Some((4096, Trust::Assumed)));
-    }
-
-    #[test]
-    fn no_physical_sector_is_assumed_to_be_shorter_than_a_logical_one() {
-        for (logical, physical, reason) in [
-            (512, 4096, ASSUMED_PHYSICAL),
-            (4096, 4096, ASSUMED_PHYSICAL_OF_4KN),
-            (8192, 8192, ASSUMED_PHYSICAL_OF_4KN),
-        ] {
-            let mut layer = Layer::new(LayerKind::Device, "sda");
-            let unit = Unit::new(logical).expect("a sector");
-            layer.add_grid(
-                GridRole::LogicalSector,
-                Fact::derived(Grid::new(unit), "said"),
-            );
-            let mut stack = Stack::new();
-            let id = stack.push(layer);
-            assume_sectors(&mut stack, id);
-            let grid = stack
-                .layer(id)
-                .grid(GridRole::PhysicalSector)
-                .expect("assumed");
-            assert_eq!(grid.value.unit().get(), physical);
-            let expected = Fact::assumed((), reason).source;
-            assert_eq!(grid.source, expected);
-        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod inventory;
 pub mod linux;
 mod overrides;
 mod raid;
+mod sectors;
 mod settings;
 
 pub use error::SourceError;

@@ -23,7 +23,7 @@ const KNOWN: &[(&str, usize, usize)] = &[
     ("straddle-geometry", 1, 3),
     ("straddle-stack", 1, 11),
     ("straddle-io", 1, 5),
-    ("straddle-sources", 6, 10),
+    ("straddle-sources", 3, 10),
     ("straddle-rules", 1, 95),
     ("straddle-bench", 1, 41),
     ("straddle-predict", 5, 26),

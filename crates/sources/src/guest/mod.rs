@@ -23,7 +23,7 @@ use straddle_stack::{
 };
 
 use crate::SourceError;
-use crate::image::logical_sector_of;
+use crate::sectors::logical_sector_of;
 use concatenated::{Concatenated, Lies, Piece};
 use disk::GuestDisk;
 use files::Wanted;

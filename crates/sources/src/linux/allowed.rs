@@ -3,8 +3,11 @@
 //! A list of what is allowed for each source, and not of what is forbidden: the next kernel, filesystem or module puts its
 //! passwords where nobody has thought of. Whoever reads another file adds it here, or finds it empty in a captured host.
 
-use super::answer::device_number;
-use super::{dm, files, filesystems, mounts};
+use super::answer::REFUSED;
+use super::extents::extent;
+use super::swaps::{SWAPS_HEAD, swaps};
+use super::words::device_number;
+use super::{dm, mounts};
 
 /// Files below `/sys` of which the text itself is used: a name, a model, a mode.
 const TEXTS: [&str; 8] = [
@@ -35,15 +38,12 @@ pub(super) fn allowed(path: &str, text: &str) -> String {
             mount.on_disk().then_some(mount.line)
         }),
         "proc/swaps" => {
-            let head = text
-                .lines()
-                .next()
-                .map(|_| filesystems::SWAPS_HEAD.to_owned());
-            let swaps = filesystems::swaps(text).map(|(line, _)| line);
+            let head = text.lines().next().map(|_| SWAPS_HEAD.to_owned());
+            let swaps = swaps(text).map(|(line, _)| line);
             lines(head.into_iter().chain(swaps), Some)
         }
         _ if !path.starts_with("sys/") => String::new(),
-        _ if path.ends_with("/dm/uuid") => super::capture::maker(text).0.to_owned(),
+        _ if path.ends_with("/dm/uuid") => dm::maker(text).0.to_owned(),
         _ if path.ends_with("/comp_algorithm") => {
             let name = |word: &&str| COMPRESSORS.contains(&word.trim_matches(['[', ']']));
             let names = text.split_ascii_whitespace().filter(name);
@@ -72,7 +72,7 @@ fn number(text: &str) -> String {
 
 /// An answer of the kernel, in the forms of [`answer`](super::answer).
 fn answer(path: &str, text: &str) -> String {
-    if text.starts_with(super::root::REFUSED) {
+    if text.starts_with(REFUSED) {
         return text.to_owned();
     }
     if path.starts_with("dm/") {
@@ -89,7 +89,7 @@ fn answer(path: &str, text: &str) -> String {
     };
     match path.rsplit_once('@').map(|(_, what)| what) {
         Some("extents") => lines(text.lines(), |line| {
-            let is_extent = files::extent(line).is_some() || line == "incomplete";
+            let is_extent = extent(line).is_some() || line == "incomplete";
             is_extent.then(|| {
                 line.split_ascii_whitespace()
                     .take(4)

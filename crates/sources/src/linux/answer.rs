@@ -15,6 +15,9 @@
 
 use std::borrow::Cow;
 
+/// How a captured answer begins that says why there is none.
+pub(super) const REFUSED: &str = "refused: ";
+
 /// Something to ask the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
@@ -186,16 +189,4 @@ mod live {
             None => Err(io::Error::other("it is no database file that is known")),
         }
     }
-}
-
-/// The value of `key=` in an answer of such words.
-pub(crate) fn word<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.split_ascii_whitespace()
-        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-}
-
-/// `MAJ:MIN`.
-pub(crate) fn device_number(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use tar::{Archive, Builder, EntryType, Header};
 
-use super::root::{Entry, with_directories};
+use super::entry::{Entry, with_directories};
 
 /// Most bytes an archive may unpack to: a thousand disks cost about 10 MiB.
 pub(crate) const MOST_TOTAL: u64 = 64 << 20;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::allowed::allowed;
+use super::dm::maker;
+use super::entry::{Entry, Record, with_directories};
 use super::pseudonyms::Pseudonyms;
-use super::root::{Entry, Record, with_directories};
 use super::{Root, archive, file, host, tree};
 use crate::{Settings, SourceError};
 
@@ -106,53 +107,4 @@ fn without_identifiers(record: Record) -> (Record, usize) {
         out.insert(names.replace(&path), entry);
     }
     (out, names.count())
-}
-
-/// Splits a device-mapper UUID into what says who made it and what identifies it: `CRYPT-LUKS2-` and the rest.
-pub(super) fn maker(uuid: &str) -> (&str, &str) {
-    let uuid = uuid.trim();
-    let mut end = 0;
-    for part in uuid.split_inclusive('-') {
-        let word = part.trim_end_matches('-');
-        let known = matches!(
-            word,
-            "CRYPT"
-                | "LUKS1"
-                | "LUKS2"
-                | "PLAIN"
-                | "VERITY"
-                | "INTEGRITY"
-                | "TCRYPT"
-                | "BITLK"
-                | "TEMP"
-                | "SUBDEV"
-                | "LVM"
-                | "mpath"
-                | "DMRAID"
-                | "stratis"
-        ) || word
-            .strip_prefix("part")
-            .is_some_and(|n| n.len() <= 3 && n.bytes().all(|b| b.is_ascii_digit()));
-        if !known || !part.ends_with('-') {
-            break;
-        }
-        end += part.len();
-    }
-    uuid.split_at(end)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_mapper_uuid_keeps_who_made_it() {
-        assert_eq!(
-            maker("CRYPT-LUKS2-d1a2-root"),
-            ("CRYPT-LUKS2-", "d1a2-root")
-        );
-        assert_eq!(maker("LVM-abcDEF"), ("LVM-", "abcDEF"));
-        assert_eq!(maker("part1-mpath-3600a"), ("part1-mpath-", "3600a"));
-        assert_eq!(maker("mpath"), ("", "mpath"));
-    }
 }

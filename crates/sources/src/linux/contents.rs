@@ -11,8 +11,9 @@ use straddle_probe::container::recognise;
 use straddle_probe::volume::Member;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
-use super::answer::{Question, word};
+use super::answer::Question;
 use super::host::{Host, MOST_LAYERS};
+use super::words::word;
 use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
 
@@ -31,7 +32,7 @@ impl Ground for Host<'_> {
         let name = path.to_str().ok_or("its name is not valid UTF-8")?;
         let id = self.file_layer(name);
         if self.stack.layer(id).below.is_empty() {
-            crate::image::assume_sectors(&mut self.stack, id);
+            crate::sectors::assume_sectors(&mut self.stack, id);
             self.overrides.apply(self.stack.layer_mut(id));
         }
         Ok(id)
@@ -152,7 +153,7 @@ impl Host<'_> {
             return None;
         }
         let own = self.stack.layer(id);
-        let told = crate::image::logical_sector_of(own);
+        let told = crate::sectors::logical_sector_of(own);
         // What is found goes into a stack of its own first: the kernel's partitions are there already.
         let mut found = Stack::new();
         let base = found.push(Layer::new(own.kind, own.name.clone()));

@@ -5,8 +5,10 @@ use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Unit};
 use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value};
 
 use super::Root;
-use super::answer::{NoAnswer, Question, device_number, word};
+use super::answer::{NoAnswer, Question};
+use super::extents::extent;
 use super::host::{Host, MOST_LAYERS, nowhere};
+use super::words::{device_number, word};
 use crate::{Settings, SourceError};
 
 /// Most lines of extents that a captured answer may have.
@@ -56,7 +58,7 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
         });
     }
     if layer.below.is_empty() {
-        crate::image::assume_sectors(&mut host.stack, id);
+        crate::sectors::assume_sectors(&mut host.stack, id);
         overrides.apply(host.stack.layer_mut(id));
     }
     host.add_file_contents(id, path, settings)?;
@@ -223,17 +225,6 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
 /// The provenance of `fact` for an extent.
 fn fact_of(extent: Extent, fact: &impl Fn(Value) -> Fact<Value>) -> Fact<Extent> {
     fact(Value::Flag(true)).map(|_| extent)
-}
-
-/// A line `LOGICAL PHYSICAL LENGTH FLAGS`.
-pub(super) fn extent(line: &str) -> Option<(Extent, Bytes, u32)> {
-    let mut words = line.split_ascii_whitespace();
-    let mut number = || words.next()?.parse().ok().map(Bytes::new);
-    let (logical, physical, len) = (number()?, number()?, number()?);
-    let flags = words.next()?.strip_prefix("0x")?;
-    let flags = u32::from_str_radix(flags, 16).ok()?;
-    physical.checked_add(len)?;
-    Some((Extent::new(logical, len)?, physical, flags))
 }
 
 /// The layers that `id` rests on, `id` itself, and those that rest on it.

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Value};
 
-use super::answer::{Question, word};
+use super::answer::Question;
 use super::files::unit_grid;
 use super::host::{Host, nowhere};
 use super::mounts::{self, Mount};
+use super::swaps::swaps;
+use super::words::word;
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 const SWAPS: &str = "/proc/swaps";
@@ -207,19 +209,6 @@ impl Host<'_> {
             return;
         }
     }
-}
-
-/// The head of `/proc/swaps`, as far as its columns are used.
-pub(super) const SWAPS_HEAD: &str = "Filename Type";
-
-/// The partitions in `/proc/swaps`: their lines, as far as they are used, and their paths.
-pub(super) fn swaps(text: &str) -> impl Iterator<Item = (String, &str)> {
-    text.lines().skip(1).filter_map(|line| {
-        let mut words = line.split_ascii_whitespace();
-        let path = words.next()?;
-        let is_partition = words.next()? == "partition";
-        is_partition.then(|| (format!("{path} partition"), path))
-    })
 }
 
 /// The stripe unit and full stripe that the mount options name.

@@ -5,7 +5,7 @@ use straddle_stack::{
 };
 
 use super::Root;
-use super::answer::device_number;
+use super::words::device_number;
 pub(super) use crate::raid::nowhere;
 use crate::{Overrides, SourceError};
 

@@ -8,6 +8,8 @@ mod capture;
 mod contents;
 mod devices;
 mod dm;
+mod entry;
+mod extents;
 mod files;
 mod filesystems;
 mod host;
@@ -17,7 +19,9 @@ mod mounts;
 mod pseudonyms;
 mod queue;
 mod root;
+mod swaps;
 mod tree;
+mod words;
 
 pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
 pub use root::Root;

@@ -3,7 +3,7 @@
 //! Source: `proc_pid_mountinfo(5)`. A line is
 //! `ID PARENT MAJ:MIN ROOT MOUNTPOINT OPTIONS [OPTIONAL…] - TYPE SOURCE SUPER_OPTIONS`, blanks written as `\040`.
 
-use super::answer::device_number;
+use super::words::device_number;
 
 /// Most lines that are looked at.
 const MOST_MOUNTS: usize = 1 << 16;

@@ -1,11 +1,12 @@
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use straddle_io::Target;
 
 use super::allowed::allowed;
-use super::answer::{NoAnswer, Question};
+use super::answer::{NoAnswer, Question, REFUSED};
+use super::entry::{Entry, Record};
 use super::{archive, tree};
 use crate::SourceError;
 
@@ -13,8 +14,6 @@ use crate::SourceError;
 const MOST_BYTES: usize = 4 << 20;
 /// Most names taken from one directory.
 const MOST_NAMES: usize = 1 << 16;
-/// How a captured answer begins that says why there is none.
-pub(super) const REFUSED: &str = "refused: ";
 /// Most symbolic links followed on the way to one file, as in the kernel.
 const MOST_LINKS: usize = 40;
 
@@ -39,17 +38,6 @@ enum Files {
     Directory(PathBuf),
     Memory(BTreeMap<String, Entry>),
 }
-
-/// One entry of a captured host. Paths have no leading slash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    Directory,
-    File(Vec<u8>),
-    Link(String),
-}
-
-/// What has been read, by path without a leading slash: exactly what another run needs to read the same.
-pub(crate) type Record = BTreeMap<String, Entry>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
@@ -388,25 +376,6 @@ fn join(place: &str, name: &str) -> String {
     } else {
         format!("{place}/{name}")
     }
-}
-
-/// Adds the directories that lie above the entries.
-pub(crate) fn with_directories(entries: BTreeMap<String, Entry>) -> BTreeMap<String, Entry> {
-    let mut above = BTreeSet::new();
-    for path in entries.keys() {
-        let mut rest = path.as_str();
-        while let Some(at) = rest.rfind('/') {
-            rest = &rest[..at];
-            if !above.insert(rest.to_owned()) {
-                break;
-            }
-        }
-    }
-    let mut all = entries;
-    for path in above {
-        all.entry(path).or_insert(Entry::Directory);
-    }
-    all
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::archive::clean_path;
-use super::root::{Entry, with_directories};
+use super::entry::{Entry, with_directories};
 
 /// Reads the text form.
 pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, Entry>, String> {

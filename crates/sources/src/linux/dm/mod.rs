@@ -1,28 +1,24 @@
 //! Device-mapper devices: names from sysfs, maps from their tables.
 
+mod maker;
 mod redact;
 mod table;
 
+pub(super) use maker::maker;
 #[cfg(target_os = "linux")]
 pub(super) use redact::redact;
+pub(super) use table::redacted;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, Segment, Striping, Unit};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Value};
 
-use super::answer::{Question, device_number};
+use super::answer::Question;
 use super::host::{Device, Host, nowhere};
+use super::words::device_number;
 use crate::raid::{Member, Said, add_stripes, carry_through, carry_up};
 use table::{Place, Target};
-
-/// A table as far as it is used, for a capture.
-pub(super) fn redacted(text: &str) -> String {
-    let targets = table::parse(text);
-    targets
-        .iter()
-        .fold(String::new(), |out, target| out + &target.line + "\n")
-}
 
 impl Host<'_> {
     /// A device-mapper device.

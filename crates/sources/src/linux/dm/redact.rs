@@ -6,7 +6,7 @@
 //!
 //! Source: Linux `Documentation/admin-guide/device-mapper/`, one file for each target.
 
-use crate::linux::answer::device_number;
+use crate::linux::words::device_number;
 
 /// What may stand in a place.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 
 use super::redact::redact;
-use crate::linux::answer::device_number;
+use crate::linux::words::device_number;
 
 const SECTOR: u64 = 512;
 
@@ -45,6 +45,14 @@ pub(super) fn parse(text: &str) -> Vec<Target> {
         .take(MOST_TARGETS)
         .filter_map(parse_line)
         .collect()
+}
+
+/// A table as far as it is used, for a capture.
+pub(in crate::linux) fn redacted(text: &str) -> String {
+    let targets = parse(text);
+    targets
+        .iter()
+        .fold(String::new(), |out, target| out + &target.line + "\n")
 }
 
 fn parse_line(line: &str) -> Option<Target> {
