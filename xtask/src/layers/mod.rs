@@ -27,7 +27,6 @@ const KNOWN: &[(&str, usize, usize)] = &[
     ("straddle-rules", 1, 95),
     ("straddle-bench", 1, 41),
     ("straddle-predict", 5, 26),
-    ("straddle-report", 2, 7),
     ("straddle-cli", 2, 18),
     ("xtask", 1, 7),
 ];

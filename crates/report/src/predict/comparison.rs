@@ -6,8 +6,8 @@ use straddle_predict::mechanism::Mechanism;
 use straddle_predict::prediction::{Question, gain, quantity};
 
 use super::header::varied;
-use super::text::prose;
 use super::why::time;
+use super::words::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, percent, rate_text};
 use crate::escape::terminal;

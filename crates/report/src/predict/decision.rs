@@ -11,7 +11,7 @@ use straddle_predict::prediction::{Mix, Prediction};
 use straddle_predict::sensitivity::tells;
 
 use super::sensitivity::plus;
-use super::text::prose;
+use super::words::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{asked, gain as signed, list, time};
 use crate::escape::terminal;
@@ -28,7 +28,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     };
     heading(out, width, "What to do", "");
     // Nothing of it holds for another workload.
-    let workload = super::text::asked(&prediction.question);
+    let workload = super::words::asked(&prediction.question);
     match prediction.call() {
         Some(call) => {
             let turns = decision.turns(&prediction.sensitivity);
@@ -115,7 +115,7 @@ fn mixes(prediction: &Prediction, width: usize, out: &mut String) {
         column("workload", &|mix| {
             let mut question = prediction.question.clone();
             question.workload.reads = mix.reads;
-            Cell::from(super::text::asked(&question))
+            Cell::from(super::words::asked(&question))
         }),
         column("gain", &|mix| {
             Cell::from(signed(mix.decision.evidence.gain))

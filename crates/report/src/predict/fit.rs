@@ -3,7 +3,7 @@
 use straddle_predict::fit::ranges::{Left, Narrowed};
 use straddle_predict::fit::{Fitted, Parameter, shown};
 
-use super::text::prose;
+use super::words::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{count, list, load, percent, rate_text, title};
 use crate::escape::terminal;

@@ -11,7 +11,7 @@ use straddle_predict::profile::{Origin, Profile};
 use straddle_rules::both_ways;
 
 use super::profile::{figure, path};
-use super::text::asked as workload;
+use super::words::asked as workload;
 use crate::bench::wording::{asked, count, decimals, list, percent, sizes};
 use crate::escape::terminal;
 use crate::text::page::folded;

@@ -13,6 +13,7 @@ pub mod profile;
 mod sensitivity;
 pub mod text;
 mod why;
+mod words;
 
 pub use document::{Document, SCHEMA};
-pub use text::asked as workload;
+pub use words::asked as workload;

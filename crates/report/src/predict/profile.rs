@@ -8,7 +8,7 @@ use straddle_predict::model::{DEVICES, Model};
 use straddle_predict::profile::value::show;
 use straddle_predict::profile::{Figure, Key, Origin, Profile, Range, Value};
 
-use super::text::prose;
+use super::words::prose;
 use crate::bench::text::heading;
 use crate::escape::terminal;
 use crate::text::page::folded;

@@ -3,7 +3,7 @@
 use straddle_predict::prediction::Prediction;
 use straddle_predict::sensitivity::{Corner, End, Varied};
 
-use super::text::prose;
+use super::words::prose;
 use crate::bench::text::heading;
 use crate::bench::wording::{at_most, list, percent};
 use crate::escape::terminal;

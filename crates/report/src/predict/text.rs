@@ -1,23 +1,20 @@
 //! Predictions for terminals: what was simulated and from what, what each offset would deliver, why, and what to do.
 
-use std::fmt::Write;
 use std::time::Duration;
 
-use straddle_predict::decision::{self, Quantity};
+use straddle_predict::decision::Quantity;
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::Case;
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
 use straddle_workload::histogram::LatencySummary;
-use straddle_workload::interval::{Interval, Verdict};
-use straddle_workload::offset::Offset;
 
+use super::words::{asked, names, said};
 use super::{comparison as compared, decision as decided, header, sensitivity, why};
 use crate::bench::text::figures::Scale;
 use crate::bench::text::heading;
-use crate::bench::wording::{decimals, load, rate_text, title, verdict_of};
+use crate::bench::wording::{decimals, rate_text};
 use crate::escape::terminal;
-use crate::text::page::folded;
-use crate::text::style::{ERROR, FAINT, GOOD};
+use crate::text::style::GOOD;
 use crate::text::table::{self, Cell, Column};
 
 pub use crate::bench::text::WIDTH;
@@ -49,34 +46,6 @@ pub fn comparison(question: &Question, comparison: &Comparison, width: usize) ->
     header::compared(question, comparison, width, &mut out);
     compared::render(question, comparison, width, &mut out);
     out
-}
-
-/// `8 KiB random, reads only, 8 × 32`.
-#[must_use]
-pub fn asked(question: &Question) -> String {
-    let workload = &question.workload;
-    if let Some(script) = &question.script {
-        let most = workload.outstanding;
-        return format!("{}, up to {most} at once", terminal(&script.title));
-    }
-    match workload.rate {
-        // Requests come when they are due, however many are under way.
-        Some(_) => title(workload),
-        None => format!("{}, {}", title(workload), load(workload)),
-    }
-}
-
-/// The names of offsets as cells.
-pub(super) fn names(offsets: &[Offset]) -> Vec<Cell> {
-    let names = offsets.iter().map(|offset| terminal(&offset.name));
-    names.map(|name| name.into_owned().into()).collect()
-}
-
-/// Lines of prose, two blanks in.
-pub(super) fn prose(out: &mut String, width: usize, text: &str) {
-    for line in folded(text, width - 2) {
-        let _ = writeln!(out, "  {line}");
-    }
 }
 
 fn delivered(prediction: &Prediction, width: usize, out: &mut String) {
@@ -202,16 +171,4 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
         width,
         out,
     );
-}
-
-/// What a simulated ratio proves, as `bench` says it.
-pub(super) fn said(ratio: Interval, precision: f64) -> Cell {
-    let verdict = decision::verdict(ratio, precision);
-    let text = verdict_of(verdict, Some(ratio));
-    match verdict {
-        Verdict::Faster => Cell::styled(text, GOOD),
-        Verdict::Slower => Cell::styled(text, ERROR),
-        Verdict::NoDifferenceAbove(_) => text.into(),
-        Verdict::NotEnoughEvidence => Cell::styled(text, FAINT),
-    }
 }

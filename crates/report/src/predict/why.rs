@@ -3,7 +3,7 @@
 use straddle_predict::mechanism::{Busiest, Cause, Mechanism, SATURATED};
 use straddle_predict::prediction::{Prediction, gain, quantity};
 
-use super::text::{names, prose};
+use super::words::{names, prose};
 use crate::bench::text::heading;
 use crate::bench::wording::{decimals, gain as signed, list, percent, rate_text};
 use crate::escape::terminal;

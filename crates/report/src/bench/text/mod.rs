@@ -4,20 +4,17 @@ mod closing;
 pub(crate) mod figures;
 mod gains;
 mod header;
+mod heading;
 mod operations;
 mod placing;
 mod trust;
 
-use std::fmt::Write;
-
 use straddle_bench::results::Experiment;
 
 use super::wording::groups;
-use crate::text::page::folded;
-use crate::text::style::{STRONG, paint};
 
-/// Columns that a report has where the width of the terminal is not known.
-pub const WIDTH: usize = 100;
+pub use heading::WIDTH;
+pub(crate) use heading::heading;
 
 /// Fewer columns than this are not worth breaking tables for.
 const LEAST_WIDTH: usize = 60;
@@ -41,18 +38,4 @@ pub fn report(experiment: &Experiment, width: usize) -> String {
     }
     closing::render(experiment, width, &mut out);
     out
-}
-
-/// A heading with an empty line before it: a name, and behind it what it is about.
-pub(crate) fn heading(out: &mut String, width: usize, name: &str, rest: &str) {
-    out.push('\n');
-    for (index, line) in folded(&format!("{name}{rest}"), width - 2)
-        .iter()
-        .enumerate()
-    {
-        let _ = match line.strip_prefix(name) {
-            Some(rest) if index == 0 => writeln!(out, "{}{rest}", paint(STRONG, name)),
-            _ => writeln!(out, "  {line}"),
-        };
-    }
 }
