@@ -18,6 +18,7 @@ mod error;
 mod extent;
 mod grid;
 mod lattice;
+mod location;
 mod map;
 mod raid;
 mod ratio;
@@ -33,7 +34,8 @@ pub use error::Error;
 pub use extent::Extent;
 pub use grid::Grid;
 pub use lattice::{Access, Crossings, Lattice, Request};
-pub use map::{Blocks, Location, Map, Segment, Striping};
+pub use location::{Location, Segment};
+pub use map::{Blocks, Map, Striping};
 pub use raid::{
     Copies, DoubleRotation, FarCopies, FarSets, Raid, RaidLayout, Reach, Rotation, Share,
 };

@@ -146,7 +146,7 @@ mod calls {
         asked.set(ReadWriteFlags::DSYNC, flags.dsync);
         asked.set(ReadWriteFlags::HIPRI, flags.polled);
         if flags.atomic {
-            asked |= ReadWriteFlags::from_bits_retain(super::super::RWF_ATOMIC);
+            asked |= ReadWriteFlags::from_bits_retain(super::super::request::RWF_ATOMIC);
         }
         if asked.is_empty() {
             return file.write_at(bytes, offset.get());

@@ -24,8 +24,9 @@ use std::time::Duration;
 use straddle_geometry::{Access, Bytes};
 
 use super::buffer::Buffers;
+use super::request::{RWF_ATOMIC, RWF_DSYNC};
 use super::slots::Slots;
-use super::{Durability, Ended, Engine, RWF_ATOMIC, RWF_DSYNC, Request, Setup, Wait};
+use super::{Durability, Ended, Engine, Request, Setup, Wait};
 
 /// `IORING_ENTER_GETEVENTS`: work off completions that were put off, also when none is waited for.
 const GETEVENTS: u32 = 1;

@@ -2,8 +2,7 @@
 
 use straddle_geometry::{BlockTable, Bytes, Extent, Gap, Row, Segment, Sink, entry};
 
-use super::GRAIN;
-use super::places::Places;
+use super::places::{GRAIN, Places};
 use crate::{Oddity, OddityKind};
 
 /// Notes, entry by entry, what may be wrong. Blocks in ascending order cannot overlap; from the first that is not behind

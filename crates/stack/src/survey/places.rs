@@ -2,9 +2,10 @@
 
 use straddle_geometry::{Bytes, entry};
 
-use super::GRAIN;
 use crate::{Oddity, OddityKind};
 
+/// Finest place of blocks that are counted in an array.
+pub(super) const GRAIN: u64 = 512;
 /// Most blocks of a file whose starts are kept: 4 bytes each.
 const MOST_STARTS: u64 = 1 << 24;
 /// Most blocks of a file of which only one bit is kept.

@@ -4,7 +4,7 @@
 use straddle_geometry::Row;
 
 use super::{Quick, Tally, Way, counters, lcm};
-use crate::survey::GRAIN;
+use crate::survey::places::GRAIN;
 
 /// Blocks that are looked at together: they stay in the level-1 cache.
 pub(super) const BATCH: usize = 1024;

@@ -8,9 +8,11 @@ use straddle_geometry::{
     Blocks, Bytes, Extent, Gap, Map, Row, Segment, Sink, TableError, Unit, entry,
 };
 
-use crate::survey::descend::{clipped, is_kept};
+use crate::survey::descend::is_kept;
 use crate::survey::overlap::Overlap;
-use crate::survey::{Base, Class, GRAIN, Run, Survey, Window};
+use crate::survey::places::GRAIN;
+use crate::survey::segments::clipped;
+use crate::survey::{Base, Class, Run, Survey, Window};
 use crate::{Key, LayerId, Oddity, OddityKind, Stack};
 
 /// Largest modulus of a base: grids with larger units are left out of a survey.

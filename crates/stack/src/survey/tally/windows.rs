@@ -3,7 +3,8 @@
 use straddle_geometry::{Bytes, Extent};
 
 use super::{Building, Counters, Kind, Pending, Tally, counters};
-use crate::survey::{GRAIN, Run};
+use crate::survey::Run;
+use crate::survey::places::GRAIN;
 
 /// Most kinds of runs that are counted before windows get them.
 const MOST_KINDS: usize = 1 << 18;
