@@ -2,14 +2,19 @@
 
 pub(crate) mod bench;
 pub(crate) mod fix;
+mod geometry;
 pub(crate) mod predict;
 pub(crate) mod profile;
+mod sizes;
 pub(crate) mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use straddle::geometry::{Bytes, Extent, Unit};
+use straddle::geometry::{Extent, Unit};
 use straddle::rules::Severity;
+
+pub(crate) use geometry::Geometry;
+use sizes::{extent, unit};
 
 /// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
 ///
@@ -134,31 +139,6 @@ pub(crate) struct Check {
     /// Print nothing; the exit status speaks
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-/// What is known of the device better than it says itself.
-#[derive(Debug, Args)]
-pub(crate) struct Geometry {
-    /// Logical sector of the device, in place of what is read or assumed
-    #[arg(long, value_name = "SIZE", value_parser = sector)]
-    pub(crate) logical_sector: Option<Unit>,
-
-    /// Physical sector of the device, in place of what is read or assumed
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) physical_sector: Option<Unit>,
-
-    /// Stripe unit of the array below: bytes on one disk before the next takes over
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) stripe_unit: Option<Unit>,
-
-    /// Stripe width of the array below: stripe unit times data disks
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
-    pub(crate) stripe_width: Option<Unit>,
-
-    /// Follow a virtual disk to every file that it names; without this only to files of its folder, files named here, and
-    /// files that its owner may read
-    #[arg(long)]
-    pub(crate) follow_outside: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -357,38 +337,6 @@ pub(crate) struct Man {
     pub(crate) command: Option<String>,
 }
 
-/// A place: `0`, `8K`, `63s`.
-fn offset(text: &str) -> Result<Bytes, String> {
-    text.parse()
-        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())
-}
-
-/// An offset, and a length or one byte: `64K`, `64K+8K`.
-fn extent(text: &str) -> Result<Extent, String> {
-    let (start, len) = text.split_once('+').unwrap_or((text, "1"));
-    let (start, len) = (offset(start)?, unit(len)?);
-    Extent::new(start, len.bytes()).ok_or_else(|| format!("`{text}` ends behind 2⁶⁴ bytes"))
-}
-
-/// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.
-fn unit(text: &str) -> Result<Unit, String> {
-    let bytes: Bytes = text
-        .parse()
-        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())?;
-    Unit::try_from(bytes).map_err(|_| format!("`{text}` is not between 1 byte and 4 EiB"))
-}
-
-/// A logical sector: a size that fits 32 bits.
-fn sector(text: &str) -> Result<Unit, String> {
-    let size = unit(text)?;
-    match u32::try_from(size.get()) {
-        Ok(_) => Ok(size),
-        Err(_) => Err(format!(
-            "`{text}` is too large for a logical sector; expected 512, 520, 528, 4096 or the like"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -429,15 +377,5 @@ mod tests {
             assert!(Cli::command().find_subcommand(verb).is_some(), "{verb}");
             assert!(line.len() <= 100, "{line}");
         }
-    }
-
-    #[test]
-    fn sizes_of_zero_are_refused_in_words() {
-        assert_eq!(
-            unit("0"),
-            Err("`0` is not between 1 byte and 4 EiB".to_owned())
-        );
-        assert_eq!(unit("63s"), Ok(Unit::new(32_256).expect("not zero")));
-        assert!(sector("8G").is_err());
     }
 }

@@ -15,7 +15,11 @@ pub(crate) fn interrupts() -> io::Result<Arc<AtomicBool>> {
     let signals = [consts::SIGINT, consts::SIGTERM];
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
-        flag::register_conditional_shutdown(signal, i32::from(crate::FAILED), Arc::clone(&stop))?;
+        flag::register_conditional_shutdown(
+            signal,
+            i32::from(crate::exit::FAILED),
+            Arc::clone(&stop),
+        )?;
         flag::register(signal, Arc::clone(&stop))?;
     }
     Ok(stop)

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod exit;
 mod interrupts;
 mod output;
 
@@ -9,16 +10,11 @@ use clap::Parser;
 use std::process::ExitCode;
 use straddle::report::escape::terminal;
 
+use exit::{CLEAN, FAILED};
+
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Nothing at or above `--fail-on` was found.
-const CLEAN: u8 = 0;
-/// At least one finding at or above `--fail-on`.
-const FOUND: u8 = 1;
-/// Something could not be finished; what is known was printed all the same.
-const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     let Some(cli) = parsed() else {

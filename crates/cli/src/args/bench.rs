@@ -120,7 +120,7 @@ pub(crate) struct PlanArgs {
     pub(crate) offsets: Vec<Offset>,
 
     /// Bytes that requests are spread over [default: 1G of a test file, all of an existing one]
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) size: Option<Unit>,
 
     /// Time that one run is measured
@@ -181,11 +181,11 @@ pub(crate) struct How {
     pub(crate) verify: bool,
 
     /// Stripe unit of the array below: bytes on one disk before the next takes over
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Stripe width of the array below: stripe unit times data disks
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) stripe_width: Option<Unit>,
 }
 
@@ -265,7 +265,7 @@ pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
             }
             None => (part, 1),
         };
-        let size = super::unit(size)?;
+        let size = super::sizes::unit(size)?;
         if size.bytes() > Bytes::mib(64) {
             return Err(format!(
                 "`{part}` is longer than 64 MiB, the longest request"
@@ -284,7 +284,7 @@ pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
     match text.split_once(':') {
         None if text == "random" => Ok(Pattern::Random),
         None if text == "sequential" => Ok(Pattern::Sequential),
-        Some(("strided", stride)) => super::unit(stride).map(Pattern::Strided),
+        Some(("strided", stride)) => super::sizes::unit(stride).map(Pattern::Strided),
         _ => Err(format!(
             "`{text}` is no order of addresses; give random, sequential, or strided and the distance of requests, such as strided:64K"
         )),

@@ -4,7 +4,7 @@ use straddle::fix::change::KINDS;
 use straddle::fix::script::{TOOLS, Tool, by_name};
 use straddle::geometry::Unit;
 
-use super::Geometry;
+use super::geometry::Geometry;
 use super::predict::data_rate;
 
 /// Is it worth fixing, and exactly what do I run?
@@ -42,7 +42,7 @@ pub(crate) struct Fix {
     pub(crate) only: Vec<&'static str>,
 
     /// Request sizes to price
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::unit, default_value = "4K,8K,64K")]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::sizes::unit, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
     /// The array or device, as `straddle predict` knows it: the sectors are its, and what the plan gains is simulated and decides
@@ -64,7 +64,7 @@ pub(crate) struct Fix {
     pub(crate) move_rate: Option<f64>,
 
     /// Allocation unit of filesystems that are made again [default: what fits what lies below]
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) allocation_unit: Option<Unit>,
 
     #[command(flatten)]

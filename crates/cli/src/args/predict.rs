@@ -67,11 +67,11 @@ pub(crate) struct Predict {
     pub(crate) disks: Option<u64>,
 
     /// Bytes on one disk before the next takes over [default: 64 KiB, an assumption]
-    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::unit, help_heading = "Array")]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::sizes::unit, help_heading = "Array")]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Write-back cache of the adapter [default: none]
-    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::unit, help_heading = "Array")]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::sizes::unit, help_heading = "Array")]
     pub(crate) cache: Option<Unit>,
 
     /// A parameter of the profile with another value; may be repeated
@@ -167,7 +167,7 @@ pub(crate) struct Simulation {
     pub(crate) offsets: Vec<At>,
 
     /// Bytes that requests are spread over [default: the partition's length, else all that the system holds]
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) size: Option<Unit>,
 
     /// Stop when gains are known this closely: half the width of the 95% interval
@@ -193,7 +193,7 @@ pub(crate) struct Simulation {
 pub(crate) struct Move {
     /// Data to move; copied away and back, unless the stack is one whose scripts move them in place [default: the partition's length, with
     /// --stack]
-    #[arg(long, value_name = "SIZE", value_parser = super::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) data: Option<Unit>,
 
     /// How fast it can be moved

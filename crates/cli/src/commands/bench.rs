@@ -20,7 +20,8 @@ use straddle::geometry::Bytes;
 use straddle::report::bench::{self as forms, fio};
 
 use crate::args::bench::{Bench, BenchFormat};
-use crate::{CLEAN, FAILED, output};
+use crate::exit::{CLEAN, FAILED};
+use crate::output;
 use intent::Intent;
 use prepare::Prepared;
 use progress::Screen;

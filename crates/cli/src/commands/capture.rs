@@ -4,7 +4,8 @@ use std::io::{BufWriter, Write};
 use straddle::sources::linux::{self, CaptureOptions, Root};
 
 use crate::args::Capture;
-use crate::{CLEAN, FAILED, output};
+use crate::exit::{CLEAN, FAILED};
+use crate::output;
 
 pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
     let root = match &args.sysroot {

@@ -21,7 +21,7 @@ use straddle::sources::{self, Outside, Overrides, Settings, SourceError};
 use straddle::stack::{Fact, Key, LayerKind, Stack};
 
 use crate::args::{As, Check, Format, Geometry};
-use crate::{CLEAN, FAILED, FOUND};
+use crate::exit::{CLEAN, FAILED, FOUND};
 use expand::{Job, Origin};
 use sink::{Mode, Next, Shape, Sink};
 

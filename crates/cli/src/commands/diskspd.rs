@@ -9,7 +9,8 @@ use straddle::workload::Percent;
 
 use super::together::{self, Load, Opened, Wanted};
 use crate::args::Diskspd;
-use crate::{CLEAN, FAILED, output};
+use crate::exit::{CLEAN, FAILED};
+use crate::output;
 
 pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
     let command = parse(&args.arguments)?;

@@ -3,7 +3,8 @@ use straddle::report::text;
 use straddle::rules::{Code, FOLKLORE, RULES, by_code};
 
 use crate::args::Explain;
-use crate::{CLEAN, output};
+use crate::exit::CLEAN;
+use crate::output;
 
 pub(crate) fn run(args: &Explain) -> anyhow::Result<u8> {
     let Some(topic) = &args.topic else {

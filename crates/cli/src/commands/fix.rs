@@ -19,7 +19,8 @@ use super::profile::load;
 use super::{check, predict, typed};
 use crate::args::fix::{Fix, FixFormat};
 use crate::args::predict::Predict;
-use crate::{CLEAN, FOUND, output};
+use crate::exit::{CLEAN, FOUND};
+use crate::output;
 
 /// Longest plan that is read.
 const LONGEST: u64 = 64 << 20;

@@ -9,6 +9,7 @@ pub(crate) mod fix;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod schema;
+mod screen;
 pub(crate) mod shell;
 pub(crate) mod sqlio;
 pub(crate) mod study;

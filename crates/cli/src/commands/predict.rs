@@ -3,10 +3,7 @@
 mod place;
 
 use anyhow::bail;
-use indicatif::ProgressBar;
-use std::io::IsTerminal;
 use std::path::Path;
-use std::time::Duration;
 use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
 use straddle::predict::compose::{Array, compose};
@@ -17,15 +14,16 @@ use straddle::predict::outline::{Outline, Place, Taken};
 use straddle::predict::prediction::{self, Prediction, Question};
 use straddle::predict::profile::{Profile, Refusal};
 use straddle::predict::script::{Script, registry as scripts};
-use straddle::report::escape::terminal;
 use straddle::report::json::pretty;
 use straddle::report::predict::{self as forms, text};
 use straddle::workload::offset::Offset;
 use straddle::workload::{Percent, Workload};
 
 use super::profile::{load, read, with};
+use super::screen::Screen;
 use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
-use crate::{CLEAN, output};
+use crate::exit::CLEAN;
+use crate::output;
 
 /// Longest scenario that is read.
 const MAX_SCENARIO: u64 = 1 << 20;
@@ -320,27 +318,4 @@ fn offsets(
         }
     }
     Ok(offsets)
-}
-
-/// What is seen while it takes longer than a moment: a line on a terminal, nothing elsewhere.
-pub(super) struct Screen(ProgressBar);
-
-impl Screen {
-    pub(super) fn new() -> Screen {
-        if !std::io::stderr().is_terminal() {
-            return Screen(ProgressBar::hidden());
-        }
-        let bar = ProgressBar::new_spinner();
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Screen(bar)
-    }
-
-    pub(super) fn step(&self, what: &str) {
-        self.0
-            .set_message(format!("simulating: {}", terminal(what)));
-    }
-
-    pub(super) fn end(&self) {
-        self.0.finish_and_clear();
-    }
 }

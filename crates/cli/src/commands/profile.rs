@@ -9,9 +9,10 @@ use straddle::predict::profile::{Origin, Profile, registry};
 use straddle::report::json::pretty;
 use straddle::report::predict::{fit as report, profile as forms};
 
-use super::predict::Screen;
+use super::screen::Screen;
 use crate::args::profile::{Action, Fit, Profile as Args, ProfileFormat};
-use crate::{CLEAN, output};
+use crate::exit::CLEAN;
+use crate::output;
 
 /// Longest profile that is read, in bytes.
 const LONGEST: u64 = 1 << 20;

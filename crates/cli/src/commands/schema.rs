@@ -3,7 +3,8 @@ use straddle::report::json::pretty;
 use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, study};
 
 use crate::args::{Schema, Verb};
-use crate::{CLEAN, output};
+use crate::exit::CLEAN;
+use crate::output;
 
 pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
     let schema = match args.verb {

@@ -2,7 +2,8 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::args::{Cli, Completions, Man};
-use crate::{CLEAN, output};
+use crate::exit::CLEAN;
+use crate::output;
 
 pub(crate) fn completions(args: &Completions) -> anyhow::Result<u8> {
     let mut script = Vec::new();

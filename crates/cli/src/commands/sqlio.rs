@@ -9,7 +9,8 @@ use straddle::report::compat::sqlio::{File, head, results};
 
 use super::together::{self, Load, Opened, Wanted};
 use crate::args::Sqlio;
-use crate::{CLEAN, FAILED, output};
+use crate::exit::{CLEAN, FAILED};
+use crate::output;
 
 pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
     let mut command = parse(&args.arguments)?;

@@ -10,7 +10,8 @@ use straddle::report::json::pretty;
 use straddle::report::study::{self as forms, Studied};
 
 use crate::args::study::{Study as Args, StudyFormat};
-use crate::{CLEAN, FAILED, FOUND, output};
+use crate::exit::{CLEAN, FAILED, FOUND};
+use crate::output;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let studies = chosen(args)?;
