@@ -10,14 +10,14 @@ mod engines;
 mod images;
 mod measure;
 mod predict;
+mod scratch;
 mod studies;
 mod tables;
 
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
 use crate::run::{cargo, repository, run};
@@ -28,6 +28,7 @@ pub(crate) use engines::engines;
 use images::{Images, Read};
 use measure::{Series, as_f64};
 pub(crate) use predict::predict;
+use scratch::{Scratch, quietly};
 pub(crate) use studies::studies;
 pub(crate) use tables::tables;
 
@@ -217,49 +218,5 @@ fn read(images: &Images, n: usize) -> Result<()> {
             .context("straddle reads more than 64 KiB at once")?;
         std::hint::black_box(file.read_at(buffer, *offset)?);
     }
-    Ok(())
-}
-
-/// A directory in memory, where there is one, that goes away at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Scratch> {
-        let shm = Path::new("/dev/shm");
-        let base = if shm.is_dir() {
-            shm.to_owned()
-        } else {
-            repository().join("target")
-        };
-        Scratch::at(&base)
-    }
-
-    /// The same below `base`.
-    fn at(base: &Path) -> Result<Scratch> {
-        let path = base.join(format!("straddle-bench-{}", std::process::id()));
-        std::fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Runs a program without a word from it.
-fn quietly(words: &[&str]) -> Result<()> {
-    let (program, arguments) = words.split_first().context("no program")?;
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .with_context(|| format!("cannot run `{program}`"))?;
-    anyhow::ensure!(
-        output.status.success(),
-        "`{}`: {}",
-        words.join(" "),
-        String::from_utf8_lossy(&output.stderr)
-    );
     Ok(())
 }
