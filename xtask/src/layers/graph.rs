@@ -36,8 +36,7 @@ impl Graph {
     /// Reads the crate whose root is `root`.
     pub(super) fn read(root: &Path) -> anyhow::Result<Graph> {
         let of = Crate::read(root)?;
-        of.refuse_includes()?;
-        let edges = edges(&of);
+        let edges = edges(&of)?;
         Ok(Graph { of, edges })
     }
 

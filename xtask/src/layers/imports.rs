@@ -2,6 +2,8 @@
 
 use syn::UseTree;
 
+use super::segments::plain;
+
 /// One import.
 pub(super) struct Import {
     pub(super) path: Vec<String>,
@@ -28,12 +30,12 @@ pub(super) fn of(item: &syn::ItemUse) -> Vec<Import> {
 fn flatten(tree: &UseTree, mut before: Vec<String>, out: &mut Vec<Import>) {
     match tree {
         UseTree::Path(path) => {
-            before.push(path.ident.to_string());
+            before.push(plain(&path.ident));
             flatten(&path.tree, before, out);
         }
         UseTree::Name(name) => {
             let line = name.ident.span().start().line;
-            let ident = name.ident.to_string();
+            let ident = plain(&name.ident);
             // `use a::{self}` names `a`.
             if ident != "self" || before.is_empty() {
                 before.push(ident);
@@ -48,9 +50,9 @@ fn flatten(tree: &UseTree, mut before: Vec<String>, out: &mut Vec<Import>) {
         UseTree::Rename(rename) => {
             let line = rename.ident.span().start().line;
             if rename.ident != "self" || before.is_empty() {
-                before.push(rename.ident.to_string());
+                before.push(plain(&rename.ident));
             }
-            let name = match rename.rename.to_string().as_str() {
+            let name = match plain(&rename.rename).as_str() {
                 "_" => Named::Nothing,
                 name => Named::As(name.to_owned()),
             };

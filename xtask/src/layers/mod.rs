@@ -8,6 +8,7 @@ mod names;
 mod order;
 mod paths;
 mod scopes;
+mod segments;
 #[cfg(test)]
 mod tests;
 mod tokens;

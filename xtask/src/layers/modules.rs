@@ -1,13 +1,14 @@
 //! A crate as the compiler reads it: files, the modules in them, and what each module names. Nothing that exists only for
 //! tests is read.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use proc_macro2::TokenStream;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::conditions::only_for_tests;
 use super::imports;
+use super::segments::{plain, type_path};
 use super::tokens;
 
 /// One crate: its files are the nodes of the graph, its modules are what paths go through.
@@ -18,6 +19,8 @@ pub(super) struct Crate {
     pub(super) items: Vec<Item>,
     /// The files with an `impl` of a type that has an associated item of this name.
     pub(super) associated: HashMap<(usize, String), BTreeSet<usize>>,
+    /// Names of the crate itself, by which a path may begin anywhere: `extern crate self as name`.
+    pub(super) own_names: HashSet<String>,
 }
 
 /// A source file.
@@ -107,7 +110,11 @@ impl Crate {
             path: shown.display().to_string(),
             folder: here.to_owned(),
         });
-        if self.module(file, parent, syntax.items, children, root)?.1 {
+        let items = match only_for_tests(&syntax.attrs) {
+            true => Vec::new(),
+            false => syntax.items,
+        };
+        if self.module(file, parent, items, children, root)?.1 {
             self.files[file].folder = children.to_owned();
         }
         Ok(file)
@@ -152,11 +159,10 @@ impl Crate {
         children: &Path,
         root: &Path,
     ) -> Result<bool> {
-        let name = declared.ident.to_string();
-        let name = name.trim_start_matches("r#");
+        let name = plain(&declared.ident);
         let file = self.modules[parent].file;
         let within = self.within(&declared.vis, parent);
-        let below = children.join(name);
+        let below = children.join(&name);
         // The number that the next module gets.
         let module = self.modules.len();
         let has_files = if let Some((_, items)) = declared.content {
@@ -177,7 +183,7 @@ impl Crate {
             self.file(&path, &inner, children, parent, root)?;
             true
         };
-        self.name(parent, name, within, Meaning::Module(module));
+        self.name(parent, &name, within, Meaning::Module(module));
         Ok(has_files)
     }
 
@@ -210,13 +216,18 @@ impl Crate {
                 return;
             }
             syn::Item::Use(i) => return self.imports(module, i),
+            syn::Item::ExternCrate(i) if i.ident == "self" => {
+                self.own_names
+                    .extend(i.rename.as_ref().map(|(_, name)| plain(name)));
+                return;
+            }
             syn::Item::Macro(i) => {
                 let Some(ident) = &i.ident else {
                     tokens::words(i.mac.tokens.clone(), &mut self.modules[module].words);
                     return;
                 };
                 let item = self.item(self.modules[module].file, Kind::Macro(i.mac.tokens.clone()));
-                let name = ident.to_string();
+                let name = plain(ident);
                 let exported = i.attrs.iter().any(|a| a.path().is_ident("macro_export"));
                 if exported && module != 0 {
                     self.name(0, &name, None, Meaning::Item(item));
@@ -231,7 +242,7 @@ impl Crate {
     fn define(&mut self, module: usize, ident: &syn::Ident, vis: &syn::Visibility, kind: Kind) {
         let item = self.item(self.modules[module].file, kind);
         let within = self.within(vis, module);
-        self.name(module, &ident.to_string(), within, Meaning::Item(item));
+        self.name(module, &plain(ident), within, Meaning::Item(item));
     }
 
     fn imports(&mut self, module: usize, item: &syn::ItemUse) {
@@ -333,41 +344,6 @@ impl Crate {
             self.associated.entry(key).or_default().insert(file);
         }
     }
-
-    /// Fails where text is included, which this does not follow.
-    pub(super) fn refuse_includes(&self) -> Result<()> {
-        for module in &self.modules {
-            for item in &module.items {
-                if let syn::Item::Macro(i) = item
-                    && i.mac.path.is_ident("include")
-                {
-                    bail!(
-                        "{}: include! hides paths from this check",
-                        self.files[module.file].path
-                    );
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The segments of a type that is a plain path, references aside.
-pub(super) fn type_path(ty: &syn::Type) -> Option<Vec<String>> {
-    match ty {
-        syn::Type::Path(path) if path.qself.is_none() => Some(segments(&path.path)),
-        syn::Type::Reference(inner) => type_path(&inner.elem),
-        syn::Type::Paren(inner) => type_path(&inner.elem),
-        syn::Type::Group(inner) => type_path(&inner.elem),
-        _ => None,
-    }
-}
-
-/// The segments of a path; the first is empty where it begins with `::`, which leads out of the crate.
-pub(super) fn segments(path: &syn::Path) -> Vec<String> {
-    let leading = path.leading_colon.map(|_| String::new());
-    let names = path.segments.iter().map(|s| s.ident.to_string());
-    leading.into_iter().chain(names).collect()
 }
 
 fn named_path(attributes: &[syn::Attribute]) -> Option<String> {

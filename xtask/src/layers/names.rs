@@ -63,7 +63,14 @@ impl Crate {
     }
 
     fn follow(&self, path: &[String], module: usize, trail: &mut Trail) -> Vec<Target> {
-        let mut rest = path;
+        // `::name` is another crate, unless it is this one.
+        let mut rest = match path {
+            [none, rest @ ..] if none.is_empty() => match rest.first() {
+                Some(first) if self.own_names.contains(first) => rest,
+                _ => return Vec::new(),
+            },
+            path => path,
+        };
         let mut at = None;
         while let Some((first, more)) = rest.split_first() {
             at = match first.as_str() {
@@ -82,6 +89,9 @@ impl Crate {
         };
         let mut targets = Vec::new();
         self.lookup(module, first, None, trail, &mut targets);
+        if targets.is_empty() && self.own_names.contains(first) {
+            targets.push(Target::Module(0));
+        }
         self.onward(targets, rest, trail)
     }
 

@@ -1,5 +1,6 @@
 //! All paths of a crate, and the edges that they are: declarations, types, expressions, patterns, tokens of macros.
 
+use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 
 use proc_macro2::TokenStream;
@@ -10,9 +11,10 @@ use syn::{Attribute, Expr, Meta, Path, Token};
 
 use super::conditions::only_for_tests;
 use super::imports::{self, Named};
-use super::modules::{Crate, Kind, attributes, segments, type_path};
+use super::modules::{Crate, Kind, attributes};
 use super::names::{Target, items};
 use super::scopes::{Local, Scopes};
+use super::segments::{plain, segments, type_path};
 use super::tokens::{self, Place, Written};
 
 /// Edges between files, each with the first path that makes it.
@@ -26,8 +28,12 @@ pub(super) struct Witness {
 }
 
 /// The edges of a crate.
-pub(super) fn edges(of: &Crate) -> Edges {
+///
+/// # Errors
+/// Where a file includes another, which is not followed.
+pub(super) fn edges(of: &Crate) -> Result<Edges> {
     let mut edges = Edges::new();
+    let mut included = None;
     for (number, module) in of.modules.iter().enumerate() {
         let mut walk = Walk {
             of,
@@ -36,12 +42,19 @@ pub(super) fn edges(of: &Crate) -> Edges {
             scopes: Scopes::default(),
             inside: Vec::new(),
             edges: &mut edges,
+            included: &mut included,
         };
         for item in &module.items {
             walk.visit_item(item);
         }
     }
-    edges
+    match included {
+        Some((file, line)) => bail!(
+            "{} at line {line}: include! hides paths from this check",
+            of.files[file].path
+        ),
+        None => Ok(edges),
+    }
 }
 
 struct Walk<'a> {
@@ -52,6 +65,8 @@ struct Walk<'a> {
     /// Macros whose bodies are being gone through.
     inside: Vec<usize>,
     edges: &'a mut Edges,
+    /// A file that includes another, and the line.
+    included: &'a mut Option<(usize, usize)>,
 }
 
 impl Walk<'_> {
@@ -129,9 +144,9 @@ impl Walk<'_> {
         };
         let line = last.ident.span().start().line;
         let mut written = of_type.clone();
-        written.push(last.ident.to_string());
+        written.push(plain(&last.ident));
         for item in items(&self.targets(&of_type, false)) {
-            self.member(item, &last.ident.to_string(), &written, line);
+            self.member(item, &plain(&last.ident), &written, line);
         }
         for segment in &path.segments {
             self.visit_path_arguments(&segment.arguments);
@@ -216,7 +231,7 @@ impl Walk<'_> {
             syn::Item::Type(i) => &i.ident,
             _ => return,
         };
-        self.scopes.declare(ident.to_string(), Local::Here);
+        self.scopes.declare(plain(ident), Local::Here);
     }
 
     fn scoped(&mut self, item: bool, walk: impl FnOnce(&mut Self)) {
@@ -256,6 +271,14 @@ impl<'ast> Visit<'ast> for Walk<'_> {
     }
 
     fn visit_macro(&mut self, of: &'ast syn::Macro) {
+        if of
+            .path
+            .segments
+            .last()
+            .is_some_and(|s| s.ident == "include")
+        {
+            *self.included = Some((self.file, line_of(&of.path)));
+        }
         self.expand(&of.path);
         self.tokens(&of.tokens);
     }
@@ -319,7 +342,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
             syn::GenericParam::Lifetime(_) => None,
         };
         if let Some(ident) = ident {
-            self.scopes.declare(ident.to_string(), Local::Here);
+            self.scopes.declare(plain(ident), Local::Here);
         }
         visit::visit_generic_param(self, parameter);
     }
@@ -392,7 +415,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
     }
 
     fn visit_pat_ident(&mut self, i: &'ast syn::PatIdent) {
-        let name = i.ident.to_string();
+        let name = plain(&i.ident);
         let binds = i.by_ref.is_some() || i.mutability.is_some() || i.subpat.is_some();
         if !binds && name.starts_with(char::is_uppercase) {
             // A constant or a variant, by this repository's naming.

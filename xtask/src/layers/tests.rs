@@ -1,12 +1,16 @@
 //! Small crates, each with one cycle that is hard to see, and one whose cycles may stay.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::graph::Graph;
 
+fn root(fixture: &str) -> PathBuf {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/layers/fixtures");
+    fixtures.join(fixture).join("lib.rs")
+}
+
 fn read(fixture: &str) -> Graph {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/layers/fixtures");
-    Graph::read(&root.join(fixture).join("lib.rs")).unwrap()
+    Graph::read(&root(fixture)).unwrap()
 }
 
 /// The files of each cycle that is a fault, with the steps.
@@ -46,6 +50,24 @@ fn by_path() {
     pair("super_super", "super::super::a::one::make", 4);
     pair("inline_module", "first::make", 7);
     pair("in_block", "make", 6);
+}
+
+#[test]
+fn by_names_of_the_crate_and_raw_ones() {
+    found(
+        "own_name",
+        &["a/move.rs", "b/two.rs"],
+        "b/two.rs → a/move.rs: whole::a::move::One at line 1",
+    );
+}
+
+#[test]
+fn what_is_included_is_refused() {
+    let error = Graph::read(&root("included")).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "lib.rs at line 4: include! hides paths from this check"
+    );
 }
 
 #[test]

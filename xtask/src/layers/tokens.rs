@@ -3,6 +3,8 @@
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use std::collections::HashSet;
 
+use super::segments::segments;
+
 /// A path as it is written, with its line.
 pub(super) struct Written {
     pub(super) path: Vec<String>,
@@ -193,7 +195,7 @@ fn paths_in_string(before: &[TokenTree], literal: &str) -> Vec<Vec<String>> {
     let Ok(path) = syn::parse_str::<syn::Path>(text) else {
         return Vec::new();
     };
-    let path = super::modules::segments(&path);
+    let path = segments(&path);
     if key != "with" {
         return vec![path];
     }
