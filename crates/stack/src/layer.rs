@@ -75,7 +75,7 @@ pub struct Layer {
     pub attributes: Vec<Attribute>,
     /// What is odd about it.
     pub oddities: Vec<Oddity>,
-    /// For a virtual disk with a block table: what [`Stack::survey`] found in it.
+    /// For a virtual disk with a block table: what [`Stack::survey`](crate::Stack::survey) found in it.
     pub survey: Option<Arc<Survey>>,
 }
 

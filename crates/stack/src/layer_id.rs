@@ -11,7 +11,7 @@ impl LayerId {
         LayerId(index)
     }
 
-    /// The index in [`Stack::layers`].
+    /// The index in [`Stack::layers`](crate::Stack::layers).
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
