@@ -31,4 +31,4 @@ pub use refused::refused_above;
 pub use registry::{FOLKLORE, RULES, Rule, by_code, check};
 pub use rules::plausible_stripe_units;
 pub use rules::said::is_said_to_be_aligned;
-pub use wording::{Correlation, both_ways, division};
+pub use wording::{Correlation, division};

@@ -1,9 +1,7 @@
 //! What larger logical sectors would shut out of what lies on a layer.
 
-use straddle_geometry::Unit;
+use straddle_geometry::{Unit, both_ways};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
-
-use crate::both_ways;
 
 /// One line for each filesystem and partition table on `base`, directly or not, that could not be used any more if `base` had
 /// logical sectors of `sector`: `xfs has sectors of 512 B, and cannot be mounted on sectors of 4,096 B`.

@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-pub use straddle_geometry::both_ways;
-use straddle_geometry::{Bytes, Extent, Grid, Ratio, Unit};
+use straddle_geometry::{Bytes, Extent, Grid, Ratio, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, Source, Value};
 
 use crate::context::start_sector;

@@ -9,8 +9,7 @@ mod warn;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit};
-use straddle_rules::both_ways;
+use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit, both_ways};
 use straddle_stack::{GridRole, LayerId};
 use straddle_workload::offset::Offset;
 

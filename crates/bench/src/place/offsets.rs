@@ -1,7 +1,6 @@
 //! Whether direct I/O permits an offset.
 
-use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::both_ways;
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
 
 use crate::target::Limits;
 use straddle_workload::offset::Offset;

@@ -1,8 +1,7 @@
 //! What is wrong with a place, in words.
 
 use std::collections::BTreeMap;
-use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit};
-use straddle_rules::both_ways;
+use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit, both_ways};
 use straddle_stack::{LayerKind, OddityKind, SeenGrid};
 
 use super::base::{Base, MOST_SKIPPED};

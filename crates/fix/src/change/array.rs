@@ -3,8 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Grid, Map, Unit};
-use straddle_rules::{Code, Severity, both_ways};
+use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
+use straddle_rules::{Code, Severity};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
 };

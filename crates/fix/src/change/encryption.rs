@@ -3,8 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Extent, Grid, Map, Unit};
-use straddle_rules::{Code, both_ways, division, refused_above};
+use straddle_geometry::{Bytes, Extent, Grid, Map, Unit, both_ways};
+use straddle_rules::{Code, division, refused_above};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack};
 
 use super::filesystem::record;

@@ -3,8 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Code, both_ways, division};
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
+use straddle_rules::{Code, division};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Value};
 
 use super::hints;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Unit};
-use straddle_rules::{Code, both_ways};
+use straddle_geometry::{Bytes, Unit, both_ways};
+use straddle_rules::Code;
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::filesystem;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Code, both_ways};
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
+use straddle_rules::Code;
 use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, Stack};
 
 use super::kind::{Kind, Proposal};

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Grid};
-use straddle_rules::{Code, both_ways, division};
+use straddle_geometry::{Bytes, Grid, both_ways};
+use straddle_rules::{Code, division};
 use straddle_stack::{Fact, GridRole, LayerId, Stack};
 
 use super::kind::{Kind, Proposal};

@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
-use straddle_rules::both_ways;
 
 use super::profile::{figure, path};
 use super::words::asked as workload;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Correlation, both_ways, division, is_said_to_be_aligned};
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
+use straddle_rules::{Correlation, division, is_said_to_be_aligned};
 use straddle_stack::{
     Fact, GridFact, GridRole, Interval, Key, Layer, LayerId, LayerKind, NOT_GIVEN, Seen, SeenGrid,
     Source, Trust, Value,

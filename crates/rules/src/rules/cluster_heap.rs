@@ -1,9 +1,9 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{GridRole, Key, LayerKind, Seen};
 
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::{both_ways, division, with_article};
+use crate::wording::{division, with_article};
 use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,11 +1,11 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{GridRole, Key, Layer, Seen};
 
 use super::guest::{Below, disks_and_grids, fits, holder, is_on, phases};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {

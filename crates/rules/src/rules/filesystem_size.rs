@@ -1,8 +1,8 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{Key, LayerKind, Value};
 
 use crate::context::Findings;
-use crate::wording::{both_ways, label};
+use crate::wording::label;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,9 +1,8 @@
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId};
 
 use crate::context::Findings;
 use crate::known_lies::{LIES, Lie};
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

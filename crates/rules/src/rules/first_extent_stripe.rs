@@ -1,9 +1,9 @@
-use straddle_geometry::{Bytes, Grid, Map};
+use straddle_geometry::{Bytes, Grid, Map, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid};
 
 use super::start::{has_parity, say_what_is_free};
 use crate::context::{Findings, is_believable};
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,10 +1,9 @@
 //! What rules about a filesystem's own idea of the array below share.
 
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, SeenGrid};
 
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Severity};
 
 /// How a filesystem names its array geometry.

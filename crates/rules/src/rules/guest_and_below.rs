@@ -1,10 +1,9 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 
 use super::guest::{alone, blame, container_below, in_view, is_on};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,9 +1,8 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 
 use super::guest::{blame, is_on};
 use super::pieces::HARD;
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

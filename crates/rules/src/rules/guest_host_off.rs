@@ -2,8 +2,8 @@ use super::guest::{blame, is_on};
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Status};
+use straddle_geometry::both_ways;
 
 pub(crate) static RULE: Rule = Rule {
     code: Code(414),

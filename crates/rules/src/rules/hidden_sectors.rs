@@ -1,8 +1,7 @@
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, Unit, both_ways};
 use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Value};
 
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,7 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

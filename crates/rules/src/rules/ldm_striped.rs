@@ -1,9 +1,9 @@
-use straddle_geometry::{Bytes, Map, Unit};
+use straddle_geometry::{Bytes, Map, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, Seen, SeenGrid};
 
 use super::stripe_unit_unknown::{is_single_drive, plausible};
 use crate::context::{Findings, is_believable};
-use crate::wording::{Correlation, both_ways, division};
+use crate::wording::{Correlation, division};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,10 +1,10 @@
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, Unit, both_ways};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Value};
 
 use super::pieces::{HARD, off};
 use super::start::say_what_is_free;
 use crate::context::Findings;
-use crate::wording::{Correlation, both_ways};
+use crate::wording::Correlation;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,11 +1,11 @@
-use straddle_geometry::{Bytes, Map};
+use straddle_geometry::{Bytes, Map, both_ways};
 use straddle_stack::{
     Attribute, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Source, Value,
 };
 
 use super::said::off_here;
 use crate::context::{Findings, is_believable};
-use crate::wording::{both_ways, division, with_article};
+use crate::wording::{division, with_article};
 use crate::{Code, Context, Finding, Page, Prices, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,8 @@
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Seen, Value};
 
 use crate::context::{Findings, is_believable};
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

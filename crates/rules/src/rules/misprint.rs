@@ -1,11 +1,10 @@
-use straddle_geometry::{Bytes, SectorSize, Unit};
+use straddle_geometry::{Bytes, SectorSize, Unit, both_ways};
 use straddle_stack::{Fact, Interval, Key, Layer, LayerId, OddityKind, Source, Trust, Value};
 
 use super::oddities::report;
 use super::rounded_fact::logical_sector;
 use crate::commands::{self, Lack};
 use crate::context::{Findings, platform_of};
-use crate::wording::both_ways;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,11 +1,11 @@
-use straddle_geometry::{Bytes, Grid, Map, Unit};
+use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source, Value,
 };
 
 use super::start::has_parity;
 use crate::context::{Findings, is_believable};
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

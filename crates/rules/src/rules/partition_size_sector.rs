@@ -1,8 +1,8 @@
-use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind};
 
 use crate::context::Findings;
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

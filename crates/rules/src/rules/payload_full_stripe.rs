@@ -1,10 +1,10 @@
-use straddle_geometry::{Grid, Map};
+use straddle_geometry::{Grid, Map, both_ways};
 use straddle_stack::{GridRole, LayerKind, Seen};
 
 use super::start::{has_parity, say_what_is_free};
 use super::volume_start::enters_here;
 use crate::context::Findings;
-use crate::wording::{both_ways, division, with_article};
+use crate::wording::{division, with_article};
 use crate::{Code, Context, Finding, Page, Rule, Status};
 
 pub(crate) static RULE: Rule = Rule {

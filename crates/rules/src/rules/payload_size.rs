@@ -1,8 +1,8 @@
-use straddle_geometry::Grid;
+use straddle_geometry::{Grid, both_ways};
 use straddle_stack::{GridRole, LayerId, LayerKind};
 
 use crate::context::Findings;
-use crate::wording::{both_ways, division};
+use crate::wording::division;
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

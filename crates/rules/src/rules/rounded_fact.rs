@@ -1,4 +1,4 @@
-use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
+use straddle_geometry::{Bytes, Grid, SectorSize, Unit, both_ways};
 use straddle_stack::{
     Fact, GridRole, Interval, Key, Layer, LayerId, Seen, SeenGrid, Source, Trust, Value,
 };
@@ -7,7 +7,7 @@ use super::candidates::{Bounds, Candidates, Verdict};
 use super::stripe_unit_unknown::{is_single_drive, plausible};
 use crate::commands::{self, Lack};
 use crate::context::{Findings, is_believable, is_idle, platform_of};
-use crate::wording::{both_ways, division, with_article};
+use crate::wording::{division, with_article};
 use crate::{Code, Context, Finding, Page, Rule, Severity, Status};
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,10 +1,10 @@
 //! What all rules about a start on a grid share.
 
-use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_geometry::{Bytes, Grid, Unit, both_ways};
 use straddle_stack::{GridRole, Key, Layer, LayerId, Seen, SeenGrid};
 
 use crate::context::is_idle;
-use crate::wording::{both_ways, remainder_line, start_label};
+use crate::wording::{remainder_line, start_label};
 use crate::{Code, Context, Finding, Severity};
 
 /// A layer that starts somewhere, and a grid far below that it sees in one piece.

@@ -1,7 +1,6 @@
 //! Why a script should not move partitions: tables that contradict themselves, and contents that cannot be made shorter.
 
-use straddle_geometry::Bytes;
-use straddle_rules::both_ways;
+use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{Key, Layer, LayerId, OddityKind};
 
 use super::{Entry, Partitions};

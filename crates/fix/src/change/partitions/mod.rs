@@ -7,8 +7,8 @@ mod said;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize};
-use straddle_rules::{Code, both_ways, is_idle};
+use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, both_ways};
+use straddle_rules::{Code, is_idle};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use self::places::{Places, Room, Slot, pack};

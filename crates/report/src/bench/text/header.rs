@@ -1,12 +1,12 @@
 //! What was done, on what, and how it ended.
 
 use std::fmt::Write;
+use straddle_geometry::both_ways;
 
 use straddle_bench::place::Devices;
 use straddle_bench::results::{End, Experiment, Medium};
 use straddle_bench::run::Options;
 use straddle_io::engine::Durability;
-use straddle_rules::both_ways;
 
 use super::super::when::Utc;
 use super::super::wording::{asked, count, offset_name, time};

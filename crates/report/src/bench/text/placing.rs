@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use straddle_bench::place::{Placed, SizePrice, Standing};
 use straddle_bench::results::Experiment;
-use straddle_geometry::{Bytes, Family, Price, Ratio};
-use straddle_rules::both_ways;
+use straddle_geometry::{Bytes, Family, Price, Ratio, both_ways};
 
 use super::super::wording::{class, list};
 use super::heading;
