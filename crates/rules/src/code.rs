@@ -7,11 +7,51 @@ use straddle_geometry::Ratio;
 
 /// The permanent name of a rule: `STR101`. Never reused.
 ///
-/// The hundreds say what it is about: 1 partitions, 2 stripes and arrays, 3 filesystems, 4 containers and nested guests,
-/// 5 topology that lies, 6 volume managers and encryption, 7 atomic and torn writes, 8 performance evidence, 9 quality of
-/// the facts.
+/// Numbers stand in the registry; see [`codes`](crate::codes) for the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u16);
+
+/// What rules are about: the hundreds of their codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// 1: partitions.
+    Partition,
+    /// 2: stripes and arrays.
+    Array,
+    /// 3: filesystems.
+    Filesystem,
+    /// 4: virtual disks and nested guests.
+    Container,
+    /// 5: topology that lies.
+    Topology,
+    /// 6: volume managers and encryption.
+    Volume,
+    /// 7: atomic and torn writes.
+    Atomic,
+    /// 8: performance evidence.
+    Evidence,
+    /// 9: quality of the facts.
+    Facts,
+}
+
+impl Code {
+    /// What its rule is about; `None` for a number that no rule can have.
+    #[must_use]
+    pub const fn family(self) -> Option<Family> {
+        Some(match self.0 / 100 {
+            1 => Family::Partition,
+            2 => Family::Array,
+            3 => Family::Filesystem,
+            4 => Family::Container,
+            5 => Family::Topology,
+            6 => Family::Volume,
+            7 => Family::Atomic,
+            8 => Family::Evidence,
+            9 => Family::Facts,
+            _ => return None,
+        })
+    }
+}
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

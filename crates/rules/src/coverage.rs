@@ -11,9 +11,9 @@ use straddle_stack::{
 
 use crate::commands::{self, Lack};
 use crate::context::{is_extended, platform_of};
-use crate::rules::said::{Said, is_said_to_be_aligned};
-use crate::rules::vdev_sector::{is_zfs, members};
-use crate::{Code, Context, Finding, Severity, Supply};
+use crate::shared::said::{Said, is_said_to_be_aligned};
+use crate::shared::vdev_sector::{is_zfs, members};
+use crate::{Code, Context, Family, Finding, Severity, Supply, codes};
 
 /// What a check of a stack rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -149,15 +149,21 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     }
 }
 
-const ROUNDED: Code = Code(904);
+/// Degraded, reshaping, incomplete or unfinished.
+const ABOUT_STATES: [Code; 6] = [
+    codes::DEGRADED_ARRAY,
+    codes::RESHAPING_ARRAY,
+    codes::MEMBERS_DISAGREE,
+    codes::PARTLY_GIVEN,
+    codes::FIRMWARE_ARRAY_STATE,
+    codes::UNFINISHED_ENCRYPTION,
+];
 
-/// STR208 to STR211, STR213, STR610: degraded, reshaping, incomplete or unfinished.
-const ABOUT_STATES: [u16; 6] = [208, 209, 210, 211, 213, 610];
-
-/// Whether a finding is about how layers fit each other: not about the state that an array is in, nor, from 900 on, about what was
-/// read, and how well.
+/// Whether a finding is about how layers fit each other: not about the state that an array is in, nor about what was read, and how
+/// well.
 fn says_more_than_what_is_missing(finding: &Finding) -> bool {
-    let is_state = ABOUT_STATES.contains(&finding.code.0) || finding.code.0 >= 900;
+    let is_state =
+        ABOUT_STATES.contains(&finding.code) || finding.code.family() == Some(Family::Facts);
     !is_state && finding.severity > Severity::Note || !finding.worst_price().is_zero()
 }
 
@@ -168,7 +174,7 @@ const USUAL_BY_HAND: u64 = 64 << 10;
 /// Whether a start is a rounded figure that may be on a boundary or off it (STR904), and that no usual start explains: `32 KB`, `126GB`,
 /// but not `1024 KB`.
 fn is_undecided(id: LayerId, layer: &Layer, findings: &[Finding]) -> bool {
-    let open = |finding: &Finding| finding.code == ROUNDED && finding.layer == id;
+    let open = |finding: &Finding| finding.code == codes::ROUNDED_FACT && finding.layer == id;
     let Some(Value::Between(shown)) = layer.attribute(Key::StartShown).map(|fact| &fact.value)
     else {
         return false;
