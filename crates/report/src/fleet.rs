@@ -253,6 +253,7 @@ impl Fleet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use straddle_rules::codes;
 
     fn digest(target: usize, percent: u64) -> Digest {
         let extra = Ratio::new(percent, 100).expect("not zero");
@@ -263,11 +264,11 @@ mod tests {
                 target: target.to_string(),
                 severity,
                 extra,
-                code: Code(101),
+                code: codes::PARTITION_START_PHYSICAL_SECTOR,
                 title: String::new(),
             }),
             rules: vec![RuleCount {
-                code: Code(101),
+                code: codes::PARTITION_START_PHYSICAL_SECTOR,
                 severity,
                 extra,
                 targets: 1,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use straddle_fix::{Alternative, Plan, Question, Unknown};
 use straddle_geometry::{Bytes, Ratio};
-use straddle_rules::plausible_stripe_units;
+use straddle_rules::{Code, Family, codes, plausible_stripe_units};
 
 use super::text::{prose, style_of};
 use crate::bench::text::heading;
@@ -108,6 +108,22 @@ fn question(question: &Question, width: usize, out: &mut String) {
     prose(out, width, 5, &state);
 }
 
+/// Operations in sectors: partitions, and what is smaller than a sector or begins inside one.
+fn is_sector(code: &Code) -> bool {
+    code.family() == Some(Family::Partition)
+        || matches!(
+            *code,
+            codes::MEMBER_DATA_OFFSET
+                | codes::BLOCK_SMALLER_THAN_SECTOR
+                | codes::ENCRYPTION_SECTOR
+                | codes::ASHIFT_SMALL
+        )
+}
+
+fn is_stripe(code: &Code) -> bool {
+    code.family() == Some(Family::Array) && *code != codes::MEMBER_DATA_OFFSET
+}
+
 /// What was measured of operations such as a plan removes. Each figure is a cell of the study that is named.
 pub(super) fn measured(plan: &Plan) -> String {
     let known = plan
@@ -115,10 +131,8 @@ pub(super) fn measured(plan: &Plan) -> String {
         .iter()
         .chain(plan.left.iter().map(|left| &left.finding));
     let priced = known.filter(|cure| cure.worst() > Ratio::ZERO);
-    let codes: Vec<u16> = priced.map(|cure| cure.code.0).collect();
-    let is_sector = |code: &u16| matches!(code, 101..=199 | 206 | 305 | 601 | 613);
-    let is_stripe = |code: &u16| (200..300).contains(code) && *code != 206;
-    let (sectors, stripes) = (codes.iter().any(is_sector), codes.iter().any(is_stripe));
+    let priced: Vec<Code> = priced.map(|cure| cure.code).collect();
+    let (sectors, stripes) = (priced.iter().any(is_sector), priced.iter().any(is_stripe));
     if !sectors && !stripes {
         return "Operations are not time. No study here measured such as these: `straddle bench` measures, `--profile` simulates.".to_owned();
     }
