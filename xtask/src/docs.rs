@@ -140,8 +140,7 @@ fn repairs() -> String {
     );
     for kind in KINDS {
         let codes: Vec<String> = kind
-            .cures
-            .iter()
+            .codes()
             .map(|code| format!("[{code}](../rules/{code}.md)"))
             .collect();
         let _ = writeln!(

@@ -19,7 +19,6 @@ mod step;
 mod supposed;
 mod survival;
 mod traffic;
-pub mod uncured;
 mod verdict;
 mod verify;
 mod worth;

@@ -2,10 +2,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Ratio};
-use straddle_rules::{Code, Context, Finding};
+use straddle_rules::{Code, Context, Finding, by_code};
 use straddle_stack::{Key, LayerId, OddityKind, Stack};
 
-use crate::change::{Change, KINDS, Proposal, cures};
+use crate::change::{Change, KINDS, Kind, Proposal, cures};
 use crate::script::price;
 use crate::situation::Known;
 use crate::step::by_hand;
@@ -52,7 +52,7 @@ pub(crate) fn draft(stack: &Stack, ask: &Ask) -> Plan {
             if !ask.only.is_empty() && !ask.only.contains(&kind.name) {
                 continue;
             }
-            let about = found.about(stack, kind.cures);
+            let about = found.about(stack, kind);
             let layers: Vec<LayerId> = level
                 .iter()
                 .copied()
@@ -132,9 +132,9 @@ impl Found {
         self.then.as_deref().unwrap_or(&self.now)
     }
 
-    /// The layers on which, or on what rests directly on them, there are findings that `codes` name.
-    fn about(&self, stack: &Stack, codes: &[Code]) -> BTreeSet<LayerId> {
-        let known = self.known.iter().filter(|(_, code)| codes.contains(code));
+    /// The layers on which, or on what rests directly on them, there are findings that a change of this kind is for.
+    fn about(&self, stack: &Stack, kind: &Kind<Change>) -> BTreeSet<LayerId> {
+        let known = self.known.iter().filter(|(_, code)| kind.is_for(*code));
         known
             .flat_map(|(layer, _)| {
                 std::iter::once(layer).chain(stack.layer(layer).below.iter().copied())
@@ -273,9 +273,10 @@ fn is_left_out(stack: &Stack, finding: &Finding, ask: &Ask) -> bool {
 }
 
 fn why_left(finding: &Finding, by_hand: &BTreeMap<&'static str, usize>) -> String {
-    let kind = KINDS.iter().find(|kind| kind.cures.contains(&finding.code));
+    let kind = KINDS.iter().find(|kind| kind.is_for(finding.code));
     let number = kind.and_then(|kind| by_hand.get(kind.name));
-    match (number, crate::uncured::reason(finding.code), kind) {
+    let why = by_code(finding.code).and_then(|rule| rule.repair.why_left());
+    match (number, why, kind) {
         (Some(number), ..) => format!("step {number} must be done by hand"),
         (None, Some(why), _) => why.to_owned(),
         (None, None, Some(kind)) => format!("no change of {} would do it here", kind.title),

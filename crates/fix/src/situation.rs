@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Error, Grid};
 use straddle_predict::decision;
-use straddle_rules::{Code, Context, Finding, Severity};
+use straddle_rules::{Code, Context, Finding, RepairKind, Severity};
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::{Ask, How};
@@ -52,19 +52,22 @@ pub struct Situation<'a> {
 }
 
 impl<'a> Situation<'a> {
-    /// The highest severity of what was found on `layer` with one of these codes.
+    /// The highest severity of what was found on `layer` with this code.
     #[must_use]
-    pub fn severity(&self, layer: LayerId, codes: &[Code]) -> Option<Severity> {
-        let known = codes
-            .iter()
-            .filter_map(|code| self.known.0.get(&(layer, *code)));
-        known.copied().max()
+    pub fn severity(&self, layer: LayerId, code: Code) -> Option<Severity> {
+        self.known.0.get(&(layer, code)).copied()
     }
 
-    /// True when one of these codes was found on `layer`.
+    /// True when this code was found on `layer`.
     #[must_use]
-    pub fn found(&self, layer: LayerId, codes: &[Code]) -> bool {
-        self.severity(layer, codes).is_some()
+    pub fn found(&self, layer: LayerId, code: Code) -> bool {
+        self.known.0.contains_key(&(layer, code))
+    }
+
+    /// True when something was found on `layer` that this repairs.
+    #[must_use]
+    pub fn calls_for(&self, layer: LayerId, repair: RepairKind) -> bool {
+        repair.codes().any(|code| self.found(layer, code))
     }
 
     /// Layers that rest directly on `layer`, in the order of the stack.

@@ -1,7 +1,7 @@
 //! A plan with its verdict, which holds whatever is only assumed.
 
 use straddle_geometry::Ratio;
-use straddle_rules::Code;
+use straddle_rules::{Code, codes};
 use straddle_stack::{LayerId, Stack};
 
 use crate::change::cures;
@@ -52,7 +52,7 @@ fn optional(stack: &Stack, ask: &Ask, plan: &Plan) -> Vec<(LayerId, &'static str
     };
     let is_priced = |step: &Step| {
         is_any(step, |code, price| {
-            price > Ratio::ZERO || matches!(code.0, 203 | 616)
+            price > Ratio::ZERO || matches!(code, codes::STRIPE_UNIT_UNKNOWN | codes::VMFS_START)
         })
     };
     // What nothing is found about now is there because a change below would put it off its boundaries.

@@ -7,9 +7,9 @@ use straddle_geometry::Ratio;
 
 /// The permanent name of a rule: `STR101`. Never reused.
 ///
-/// Numbers stand in the registry; see [`codes`](crate::codes) for the names.
+/// Only the registry has numbers; everything else takes a code from [`codes`](crate::codes), a rule or a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(pub u16);
+pub struct Code(pub(crate) u16);
 
 /// What rules are about: the hundreds of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

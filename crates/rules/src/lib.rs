@@ -15,6 +15,7 @@ mod page;
 mod price;
 mod refused;
 mod registry;
+mod repair;
 mod rules;
 mod shared;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use page::{Folklore, Page};
 pub use price::{PriceRow, Prices};
 pub use refused::refused_above;
 pub use registry::{FOLKLORE, RULES, Rule, by_code, check, codes};
+pub use repair::{Repair, RepairKind};
 pub use shared::plausible::plausible as plausible_stripe_units;
 pub use shared::said::is_said_to_be_aligned;
 pub use wording::{Correlation, division};

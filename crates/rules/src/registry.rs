@@ -1,6 +1,6 @@
 use crate::context::Findings;
 use crate::rules;
-use crate::{Code, Context, Finding, Folklore, Page, Status};
+use crate::{Code, Context, Finding, Folklore, Page, Repair, Status};
 
 /// A rule: its permanent code, its page, and the function that applies it.
 pub struct Rule {
@@ -12,6 +12,8 @@ pub struct Rule {
     pub summary: &'static str,
     /// How settled it is.
     pub status: Status,
+    /// What repairs what it finds, or why nothing does.
+    pub repair: Repair,
     /// The page that `explain` prints.
     pub page: Page,
     /// Looks at a stack and adds findings.
@@ -205,6 +207,18 @@ mod tests {
             assert_eq!(
                 about.map(|about| about.to_ascii_lowercase()).as_deref(),
                 Some(*family)
+            );
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_repair_or_a_reason_why_there_is_none() {
+        for rule in RULES {
+            let (kinds, why) = (rule.repair.kinds(), rule.repair.why_left());
+            assert!(
+                !kinds.is_empty() || why.is_some_and(|why| why.len() > 20),
+                "{}",
+                rule.code
             );
         }
     }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
-use straddle_rules::{Code, Severity};
+use straddle_rules::{RepairKind, Severity, codes};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
 };
@@ -15,13 +15,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Array> = Kind {
     name: "array",
     title: "where the data of an md array begin on its members, and its stripe unit",
-    cures: CURES,
+    repair: RepairKind::Array,
     propose,
 };
-
-const CURES: &[Code] = &[Code(205), Code(206), Code(207), Code(503)];
-
-const DIFFER: &[Code] = &[Code(207)];
 
 /// Levels that are made again; the others have no places that could be chosen, or none that are known.
 const LEVELS: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"];
@@ -99,7 +95,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Array>> {
         .zip(&from)
         .any(|(grid, start)| !grid.contains(*start));
     // Offsets that differ cost nothing while each is on every grid below: a note.
-    let differs = situation.severity(id, DIFFER) > Some(Severity::Note);
+    let differs = situation.severity(id, codes::MEMBER_OFFSETS_DIFFER) > Some(Severity::Note);
     let movable = !matches!(version.as_str(), "1.0" | "0.90");
     let moves = (is_off || differs) && movable;
     if !moves && unit_from == unit_to {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Unit, both_ways};
-use straddle_rules::{Code, division, refused_above};
+use straddle_rules::{RepairKind, division, refused_above};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack};
 
 use super::filesystem::record;
@@ -14,19 +14,16 @@ use crate::{How, Situation};
 pub(super) static PAYLOAD: Kind<Payload> = Kind {
     name: "payload",
     title: "where the payload of a LUKS volume begins",
-    cures: STARTS,
+    repair: RepairKind::Payload,
     propose: payload,
 };
 
 pub(super) static SECTOR: Kind<Sector> = Kind {
     name: "encryption-sector",
     title: "the sector in which a LUKS2 volume is encrypted",
-    cures: SECTORS,
+    repair: RepairKind::EncryptionSector,
     propose: sector,
 };
-
-const STARTS: &[Code] = &[Code(602), Code(608)];
-const SECTORS: &[Code] = &[Code(601)];
 
 /// A payload that begins elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -94,7 +91,7 @@ fn hindrances(layer: &Layer) -> Vec<String> {
 fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Payload>> {
     let layer = situation.stack.layer(id);
     let format = luks(layer)?;
-    if !situation.found(id, STARTS) {
+    if !situation.calls_for(id, PAYLOAD.repair) {
         return None;
     }
     let device = situation.stack.only_below(id)?;
@@ -176,7 +173,7 @@ fn places(situation: &Situation<'_>, id: LayerId, device: LayerId) -> Option<Gri
 
 fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
     let layer = situation.stack.layer(id);
-    if luks(layer)? != "luks2" || !situation.found(id, SECTORS) {
+    if luks(layer)? != "luks2" || !situation.calls_for(id, SECTOR.repair) {
         return None;
     }
     let device = situation.stack.only_below(id)?;

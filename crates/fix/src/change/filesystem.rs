@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Unit, both_ways};
-use straddle_rules::{Code, division};
+use straddle_rules::{Code, RepairKind, codes, division};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Value};
 
 use super::hints;
@@ -14,20 +14,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Filesystem> = Kind {
     name: "filesystem",
     title: "allocation unit, sectors and first cluster of a filesystem that is made again",
-    cures: CURES,
+    repair: RepairKind::Filesystem,
     propose,
 };
-
-const CURES: &[Code] = &[
-    Code(204),
-    Code(215),
-    Code(301),
-    Code(302),
-    Code(303),
-    Code(304),
-    Code(305),
-    Code(307),
-];
 
 /// Filesystems that are made by the same tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -115,8 +104,8 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
     let layer = situation.stack.layer(id);
     let family = Family::of(layer).filter(|_| layer.kind == LayerKind::Filesystem)?;
     let device = situation.stack.only_below(id)?;
-    let found = |code: u16| situation.found(id, &[Code(code)]);
-    if !CURES.iter().any(|code| found(code.0)) {
+    let found = |code: Code| situation.found(id, code);
+    if !situation.calls_for(id, KIND.repair) {
         return None;
     }
     let old = layer.grid(GridRole::AllocationUnit)?.value.unit();
@@ -134,10 +123,14 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
         Grid::new(heap_unit).first_at_or_after(from).ok()
     });
     let has_reason = unit != old
-        || found(304) && heap != layer.bytes(Key::ClusterHeapOffset).map(|fact| fact.value)
-        || found(307);
+        || found(codes::CLUSTER_HEAP)
+            && heap != layer.bytes(Key::ClusterHeapOffset).map(|fact| fact.value)
+        || found(codes::XFS_SECTOR);
     // Files that begin at any cluster still straddle where a cluster is smaller than both the stripe unit and a request.
-    let only_begins = CURES.iter().all(|code| code.0 == 301 || !found(code.0));
+    let only_begins = KIND
+        .repair
+        .codes()
+        .all(|code| code == codes::FILE_LATTICE || !found(code));
     let largest = situation.ask.options.io.iter().max();
     let still = units(situation, id, GridRole::StripeUnit)
         .any(|stripe| unit < stripe && largest.is_some_and(|largest| unit < *largest));
@@ -204,13 +197,13 @@ fn allocation_unit(
             asked.get().is_power_of_two() && (family.limits().0..=65_536).contains(&asked.get());
         return fits.then_some(asked);
     }
-    let found = |code: u16| situation.found(id, &[Code(code)]);
+    let found = |code: Code| situation.found(id, code);
     let (least, most) = family.limits();
     let mut wanted = old.get();
-    if found(305) {
+    if found(codes::BLOCK_SMALLER_THAN_SECTOR) {
         wanted = wanted.max(physical?.get());
     }
-    if found(301) && family.cannot_be_told() {
+    if found(codes::FILE_LATTICE) && family.cannot_be_told() {
         wanted = wanted.max(65_536);
     }
     // One that is there already may be larger than what would be chosen.

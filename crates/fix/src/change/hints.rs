@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Unit, both_ways};
-use straddle_rules::Code;
+use straddle_rules::RepairKind;
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::filesystem;
@@ -14,11 +14,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Hints> = Kind {
     name: "hints",
     title: "what a filesystem knows of the array below it",
-    cures: CURES,
+    repair: RepairKind::Hints,
     propose,
 };
-
-const CURES: &[Code] = &[Code(215), Code(301), Code(302), Code(303)];
 
 /// The stripe unit and the full stripe that a filesystem is to know.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -68,7 +66,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Hints>> {
     let family = Family::of(layer)?;
     if layer.kind != LayerKind::Filesystem
         || !matches!(family, Family::Ext | Family::Xfs)
-        || !situation.found(id, CURES)
+        || !situation.calls_for(id, KIND.repair)
         // One that is made again is told then.
         || !situation.ask.without.contains(&(id, filesystem::KIND.name))
             && filesystem::propose(situation, id).is_some()

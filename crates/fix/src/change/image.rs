@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Map, Unit};
-use straddle_rules::Code;
+use straddle_rules::{RepairKind, codes};
 use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, Stack};
 
 use super::kind::{Kind, Proposal};
@@ -12,20 +12,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Image> = Kind {
     name: "image",
     title: "the format of a virtual disk",
-    cures: CURES,
+    repair: RepairKind::Image,
     propose,
 };
-
-const CURES: &[Code] = &[
-    Code(401),
-    Code(402),
-    Code(404),
-    Code(409),
-    Code(410),
-    Code(411),
-    Code(414),
-    Code(417),
-];
 
 /// A conversion.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -90,10 +79,10 @@ fn propose(situation: &Situation<'_>, disk: LayerId) -> Option<Proposal<Image>> 
     if layer.kind != LayerKind::Container {
         return None;
     }
-    let here = situation.found(disk, CURES);
+    let here = situation.calls_for(disk, KIND.repair);
     let above = situation
         .children(disk)
-        .any(|(id, _)| situation.found(id, &[Code(414)]));
+        .any(|(id, _)| situation.found(id, codes::GUEST_ALIGNED_HOST_OFF));
     if !here && !above {
         return None;
     }

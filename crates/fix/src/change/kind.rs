@@ -1,6 +1,6 @@
 //! What a kind of change is, and what it proposes; it knows none of them.
 
-use straddle_rules::Code;
+use straddle_rules::{Code, RepairKind, by_code};
 use straddle_stack::LayerId;
 
 use crate::{How, Situation};
@@ -11,10 +11,23 @@ pub struct Kind<C> {
     pub name: &'static str,
     /// What is changed, for the documentation.
     pub title: &'static str,
-    /// The findings that it cures, on the layer itself or on those that rest on it.
-    pub cures: &'static [Code],
+    /// What rules call it, where they say what repairs their findings.
+    pub repair: RepairKind,
     /// What to change about a layer; `None` when there is nothing that this cures.
     pub propose: fn(&Situation<'_>, LayerId) -> Option<Proposal<C>>,
+}
+
+impl<C> Kind<C> {
+    /// The rules whose findings it is for, on the layer itself or on those that rest on it.
+    pub fn codes(&self) -> impl Iterator<Item = Code> {
+        self.repair.codes()
+    }
+
+    /// True when it is for findings of this rule.
+    #[must_use]
+    pub fn is_for(&self, code: Code) -> bool {
+        by_code(code).is_some_and(|rule| rule.repair.kinds().contains(&self.repair))
+    }
 }
 
 /// A change, and how it comes about.

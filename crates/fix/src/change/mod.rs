@@ -28,7 +28,7 @@ macro_rules! kinds {
         &[$(&Kind {
             name: $kind.name,
             title: $kind.title,
-            cures: $kind.cures,
+            repair: $kind.repair,
             propose: |situation, layer| Some(($kind.propose)(situation, layer)?.map($one_of)),
         }),*]
     };
@@ -51,7 +51,7 @@ pub static KINDS: &[&Kind<Change>] = kinds![
 /// True when a kind of change, by its name, is there to cure findings of this rule.
 pub(crate) fn cures(kind: &str, code: Code) -> bool {
     let kind = KINDS.iter().find(|known| known.name == kind);
-    kind.is_some_and(|kind| kind.cures.contains(&code))
+    kind.is_some_and(|kind| kind.is_for(code))
 }
 
 /// A change in figures.
@@ -142,6 +142,29 @@ impl Change {
             Change::EncryptionSector(sector) => sector.apply(stack),
             Change::Pool(pool) => pool.apply(stack),
             Change::Rebuild(rebuild) => rebuild.apply(stack),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KINDS;
+    use straddle_rules::RULES;
+
+    #[test]
+    fn what_rules_name_as_repair_is_one_kind_of_change() {
+        for rule in RULES {
+            for repair in rule.repair.kinds() {
+                let kinds = KINDS.iter().filter(|kind| kind.repair == *repair);
+                assert_eq!(kinds.count(), 1, "{}: {repair:?}", rule.code);
+            }
+        }
+        for kind in KINDS {
+            assert!(
+                kind.codes().next().is_some(),
+                "{}: is for nothing",
+                kind.name
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Unit, both_ways};
-use straddle_rules::Code;
+use straddle_rules::RepairKind;
 use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, Stack};
 
 use super::kind::{Kind, Proposal};
@@ -12,11 +12,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Pool> = Kind {
     name: "pool",
     title: "ashift of a ZFS pool that is made again",
-    cures: CURES,
+    repair: RepairKind::Pool,
     propose,
 };
-
-const CURES: &[Code] = &[Code(613), Code(614)];
 
 /// A pool that is made again.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -47,7 +45,7 @@ pub struct Vdev {
 fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
     let stack = situation.stack;
     let layer = stack.layer(id);
-    if layer.format.as_deref() != Some("zfs") || !situation.found(id, CURES) {
+    if layer.format.as_deref() != Some("zfs") || !situation.calls_for(id, KIND.repair) {
         return None;
     }
     // Captured text calls the pool by its name alone.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, both_ways};
-use straddle_rules::{Code, division};
+use straddle_rules::{RepairKind, division};
 use straddle_stack::{Fact, GridRole, LayerId, Stack};
 
 use super::kind::{Kind, Proposal};
@@ -12,11 +12,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<Rebuild> = Kind {
     name: "rebuild",
     title: "the stripe unit of an array that only its controller can change",
-    cures: CURES,
+    repair: RepairKind::Rebuild,
     propose,
 };
-
-const CURES: &[Code] = &[Code(204), Code(205), Code(214)];
 
 /// A stripe unit for the next array.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

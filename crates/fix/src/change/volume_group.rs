@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
-use straddle_rules::Code;
+use straddle_rules::{RepairKind, codes};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::kind::{Kind, Proposal};
@@ -13,12 +13,9 @@ use crate::{How, Situation};
 pub(super) static KIND: Kind<VolumeGroup> = Kind {
     name: "volume-group",
     title: "where the first extent of an LVM physical volume lies",
-    cures: CURES,
+    repair: RepairKind::VolumeGroup,
     propose,
 };
-
-const CURES: &[Code] = &[Code(206), Code(602), Code(604), Code(605)];
-const FAR: &[Code] = &[Code(605)];
 
 /// Least place of a first extent: what LVM left for metadata before it aligned to 1 MiB.
 const LEAST: Bytes = Bytes::kib(192);
@@ -52,7 +49,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Volume
     let extent = Unit::new(layer.bytes(Key::ExtentSize)?.value.get())?;
     let group = layer.text(Key::VolumeGroup)?.to_owned();
     let [needed, round] = situation.starts(device).ok()?;
-    if needed.contains(from) && !situation.found(device, FAR) {
+    if needed.contains(from) && !situation.found(device, codes::FIRST_EXTENT_FAR) {
         return None;
     }
     let size = situation.size(device)?;

@@ -11,7 +11,7 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_rules::{Code, is_array, suitable};
+use straddle_rules::{codes, is_array, suitable};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Source, Stack, Trust, Value};
 
 use crate::{How, Plan, Question, Unknown};
@@ -43,7 +43,10 @@ impl Open {
         });
         let sectors = roots.filter(|id| is_assumed(stack.layer(*id)));
         // STR203 is the rule that speaks of arrays which may lie below.
-        let hidden = plan.found.iter().filter(|finding| finding.0 == Code(203));
+        let hidden = plan
+            .found
+            .iter()
+            .filter(|finding| finding.0 == codes::STRIPE_UNIT_UNKNOWN);
         let stripes: BTreeSet<LayerId> = hidden
             .filter_map(|(_, layer, _)| root_of(stack, *layer))
             .filter(|root| bases.contains(root))

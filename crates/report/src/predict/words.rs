@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use straddle_workload::interval::{Interval, Verdict};
-use straddle_workload::offset::Offset;
 use straddle_predict::decision;
 use straddle_predict::prediction::Question;
+use straddle_workload::interval::{Interval, Verdict};
+use straddle_workload::offset::Offset;
 
 use crate::bench::wording::{load, title, verdict_of};
 use crate::escape::terminal;

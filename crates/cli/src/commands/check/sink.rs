@@ -59,7 +59,7 @@ pub(super) struct Next {
 impl Next {
     /// Whether the plan would have a step, and the findings are not all notes, which are worth no outage.
     fn is_any(&self, checked: &Checked) -> bool {
-        let cures = |finding: &Finding| KINDS.iter().any(|kind| kind.cures.contains(&finding.code));
+        let cures = |finding: &Finding| KINDS.iter().any(|kind| kind.is_for(finding.code));
         let mut dear = checked
             .findings
             .iter()

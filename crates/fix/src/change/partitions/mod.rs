@@ -8,7 +8,7 @@ mod said;
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, both_ways};
-use straddle_rules::{Code, is_idle};
+use straddle_rules::{RepairKind, is_idle};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use self::places::{Places, Room, Slot, pack};
@@ -18,21 +18,9 @@ use crate::{How, Situation, situation};
 pub(super) static KIND: Kind<Partitions> = Kind {
     name: "partitions",
     title: "where partitions begin",
-    cures: CURES,
+    repair: RepairKind::Partitions,
     propose,
 };
-
-const CURES: &[Code] = &[
-    Code(101),
-    Code(102),
-    Code(103),
-    Code(201),
-    Code(202),
-    Code(203),
-    Code(416),
-    Code(616),
-    Code(701),
-];
 
 /// Type of the partition that Windows keeps on a GPT for itself: it holds nothing, and lies where it must.
 pub(crate) const RESERVED: &str = "E3C9E316-0B5C-4DB8-817D-F92DF00215AE";
@@ -133,7 +121,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partit
     let base = situation.stack.layer(device);
     let partitions = situation.partitions(device);
     let table = said::table(base, &partitions)?;
-    let is_off = |id: LayerId| situation.found(id, CURES);
+    let is_off = |id: LayerId| situation.calls_for(id, KIND.repair);
     // What nothing reads in normal operation is moved along, and is no reason to move anything.
     let is_reason = |id: LayerId| is_off(id) && !is_idle(situation.stack.layer(id));
     if !partitions.iter().any(|(id, _)| is_reason(*id)) {

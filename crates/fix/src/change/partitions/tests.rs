@@ -1,4 +1,5 @@
 use straddle_geometry::{Bytes, Extent, Grid, Map, Unit};
+use straddle_rules::codes;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::Partitions;
@@ -94,7 +95,9 @@ fn shifted_sectors_are_met_where_they_are() {
     // 2,048 is 2,048 − 7 = 2,041 behind the first boundary; 16 × 128 + 7 is the next.
     assert_eq!(starts(&plan), [2055]);
     assert!(
-        plan.left.iter().all(|left| left.finding.code.0 != 101),
+        plan.left
+            .iter()
+            .all(|left| left.finding.code != codes::PARTITION_START_PHYSICAL_SECTOR),
         "{:?}",
         plan.left
     );

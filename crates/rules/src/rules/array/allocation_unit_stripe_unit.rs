@@ -3,13 +3,14 @@ use straddle_stack::{GridRole, LayerKind};
 
 use crate::context::Findings;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ALLOCATION_UNIT_STRIPE_UNIT,
     name: "allocation-unit-stripe-unit",
     summary: "stripe unit is not a multiple of the filesystem's allocation unit",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Rebuild, RepairKind::Filesystem]),
     page: Page {
         checks: "The second classical correlation: stripe unit ÷ allocation unit (cluster, block) must be an integer.",
         why: "Clusters are laid end to end. When they do not divide the stripe unit evenly, boundaries fall inside clusters wherever the \

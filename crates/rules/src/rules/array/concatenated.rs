@@ -3,13 +3,15 @@ use straddle_geometry::{Bytes, Map, Ratio};
 use straddle_stack::{Key, Layer, LayerId, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::END_TO_END;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONCATENATED,
     name: "concatenated",
     summary: "a volume lies on one disk after the other: a sequential range keeps one of them busy",
     status: Status::Stable,
+    repair: Repair::None(END_TO_END),
     page: Page {
         checks: "Volumes and arrays whose pieces lie one after the other on different disks: md linear, LVM volumes over several physical \
                  volumes, chained device-mapper targets. Spanned volumes of Windows are STR619's.",

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::STATE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::DEGRADED_ARRAY,
     name: "degraded-array",
     summary: "an array has fewer members than it is meant to have",
     status: Status::Stable,
+    repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the kernel, or the newest metadata of an array, say that a member is gone, was left behind, or is still being rebuilt.",
         why: "Reading what lay on the missing member takes a read of every other member of its row with parity, and the other copy with mirrors; \

@@ -1,13 +1,15 @@
 use straddle_stack::{Key, Layer, LayerId, Value};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::STATE;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRMWARE_ARRAY_STATE,
     name: "firmware-array-state",
     summary: "a firmware RAID is degraded, rebuilding, migrating or dirty: prices hold only when that is over",
     status: Status::Stable,
+    repair: Repair::None(STATE),
     page: Page {
         checks: "What the metadata of a firmware RAID say of its state: everything but optimal. Degraded, failed, missing, rebuilding and \
                  migrating volumes are a warning; dirty, initialising and verifying ones a note, since a volume that was copied while it was \

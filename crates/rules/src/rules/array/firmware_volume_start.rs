@@ -2,13 +2,16 @@ use straddle_stack::Key;
 
 use crate::context::Findings;
 use crate::shared::member_start::look;
-use crate::{Context, Page, Rule, Status, codes};
+use crate::{Context, Page, Repair, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRMWARE_VOLUME_START,
     name: "firmware-volume-start",
     summary: "a volume of a firmware RAID starts off the physical sectors of its members",
     status: Status::Stable,
+    repair: Repair::None(
+        "the firmware puts its volumes where it does: make the volume again in its set-up, or use md",
+    ),
     page: Page {
         checks: "Whether a volume that a controller's firmware described on its disks (Intel Matrix RAID and Rapid Storage, SNIA DDF, and \
                  others) starts on a physical sector (and indirection unit) of every member.",

@@ -1,15 +1,17 @@
 use straddle_stack::{Key, Layer, LayerKind};
 
 use crate::context::Findings;
+use crate::repair::DATA_OFFSET;
 use crate::shared::member_start::look;
 use crate::shared::said::off_here;
-use crate::{Context, Page, Rule, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBER_DATA_OFFSET,
     name: "member-data-offset",
     summary: "an array's data start off the physical sector of a member, or differently on each",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Array, RepairKind::VolumeGroup], DATA_OFFSET),
     page: Page {
         checks: "Whether the data of an array start on a physical sector (and indirection unit) of every member, the member's own place \
                  on its disk included, and whether all members start at the same distance from one.",

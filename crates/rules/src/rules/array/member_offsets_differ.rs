@@ -2,14 +2,16 @@ use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Seen, Value};
 
 use crate::context::{Findings, is_believable};
+use crate::repair::DATA_OFFSET;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBER_OFFSETS_DIFFER,
     name: "member-offsets-differ",
     summary: "the members of an array begin their data at different offsets",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Array], DATA_OFFSET),
     page: Page {
         checks: "Whether the data of an array start at the same offset on every member, and where they do not, whether each of them is on \
                  the grids of what the member lies on.",

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::STATE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBERS_DISAGREE,
     name: "members-disagree",
     summary: "members of one array say different things about it",
     status: Status::Stable,
+    repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the metadata on all members that were given agree: how often they were written, level, layout, chunk, number of members, \
                  used size, and which member each is.",

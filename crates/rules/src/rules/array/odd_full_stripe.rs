@@ -6,13 +6,17 @@ use straddle_stack::{
 use crate::context::{Findings, is_believable};
 use crate::shared::start::has_parity;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ODD_FULL_STRIPE,
     name: "odd-full-stripe",
     summary: "1 MiB and the extents of a volume group are no multiples of a parity array's full stripe",
     status: Status::Stable,
+    repair: Repair::ByOr(
+        &[RepairKind::Rebuild],
+        "the number of data disks makes the full stripe odd: a power of two of them, at the next rebuild",
+    ),
     page: Page {
         checks: "LVM on a parity array whose full stripe does not divide 1 MiB, as it is with any number of data members that is no power \
                  of two (5 × 64 KiB = 320 KiB): whether the length of an extent is a multiple of the full stripe, and, where extents are not \

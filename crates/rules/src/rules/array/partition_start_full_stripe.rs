@@ -3,13 +3,14 @@ use straddle_stack::GridRole;
 
 use crate::context::Findings;
 use crate::shared::start::{has_parity, off_grid, partition_starts};
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_FULL_STRIPE,
     name: "partition-start-full-stripe",
     summary: "partition starts inside a full stripe of a parity array",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition starts on a full stripe (stripe unit × data members) of RAID 5, RAID 6 or an array whose width is given \
                  with `--stripe-width`. RAID 0, 1 and 10 have no parity, so only their stripe unit counts.",

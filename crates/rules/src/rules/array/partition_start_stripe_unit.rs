@@ -3,13 +3,14 @@ use straddle_stack::GridRole;
 use crate::context::Findings;
 use crate::shared::start::{off_grid, partition_starts};
 use crate::wording::Correlation;
-use crate::{Context, Page, Rule, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_STRIPE_UNIT,
     name: "partition-start-stripe-unit",
     summary: "partition starts inside a stripe unit",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "The first classical correlation: partition offset ÷ stripe unit must be an integer. The unit comes from md, device-mapper \
                  or `--stripe-unit`; where it is unknown, STR203 answers for every plausible one.",

@@ -2,13 +2,14 @@ use straddle_stack::OddityKind;
 
 use crate::context::Findings;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTLY_GIVEN,
     name: "partly-given",
     summary: "not all members of a set were given, or it is not certain what a member is",
     status: Status::Stable,
+    repair: Repair::None("members are missing from what was named: name all of them"),
     page: Page {
         checks: "Whether all members that the metadata of a set name were among what was looked at; and whether metadata at the end of a device \
                  (md 0.90) could belong to the whole disk as well as to its last partition.",

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::STATE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::RESHAPING_ARRAY,
     name: "reshaping-array",
     summary: "an array is being given another geometry: parts of it have the old one, parts the new",
     status: Status::Stable,
+    repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the kernel or the metadata of an array say that a reshape is under way: members added or taken away, another chunk, \
                  another level or layout.",

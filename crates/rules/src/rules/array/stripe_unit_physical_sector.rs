@@ -2,13 +2,14 @@ use straddle_stack::{Fact, GridRole, LayerId, SeenGrid};
 
 use crate::context::{Findings, is_believable};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STRIPE_UNIT_PHYSICAL_SECTOR,
     name: "stripe-unit-physical-sector",
     summary: "stripe unit is not a multiple of its members' physical sector or indirection unit",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Array, RepairKind::Rebuild]),
     page: Page {
         checks: "Whether the stripe unit of an array is a whole number of physical sectors, and of indirection units, of its members.",
         why: "Where it is not, the array itself cuts sectors: the last sector of one stripe unit is shared with the next, and writing either \

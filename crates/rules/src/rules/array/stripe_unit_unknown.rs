@@ -7,13 +7,14 @@ use crate::rules::partition::partition_start_preferred_io::tells_its_geometry;
 use crate::rules::volume::vmfs_start;
 use crate::shared::plausible::{is_single_drive, plausible};
 use crate::wording::{Correlation, start_label};
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STRIPE_UNIT_UNKNOWN,
     name: "stripe-unit-unknown",
     summary: "an array may hide below, and the start is off for some or all plausible stripe units",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "The first correlation where the stripe unit cannot be read: on an image, a SAN LUN, a disk behind a RAID controller or a \
                  virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \

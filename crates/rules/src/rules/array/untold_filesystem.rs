@@ -5,13 +5,17 @@ use crate::context::Findings;
 use crate::shared::fs_geometry::speaks_of_unit;
 use crate::shared::start::has_parity;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::UNTOLD_FILESYSTEM,
     name: "untold-filesystem",
     summary: "a filesystem on a parity array does not know its full stripe",
     status: Status::Stable,
+    repair: Repair::ByOr(
+        &[RepairKind::Hints, RepairKind::Filesystem],
+        "this format has no place for it; ext4 and XFS have one, at the next rebuild",
+    ),
     page: Page {
         checks: "Whether a filesystem on RAID 5, RAID 6 or an array whose width is given with `--stripe-width` has a record of the full stripe: \
                  ext with a `stride` and no `stripe_width`, and filesystems that have no place for it (NTFS, ReFS, exFAT, FAT, btrfs). Stripe units \

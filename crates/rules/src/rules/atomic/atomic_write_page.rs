@@ -2,13 +2,16 @@ use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ATOMIC_WRITE_PAGE,
     name: "atomic-write-page",
     summary: "the largest atomic write is smaller than the database page",
     status: Status::Stable,
+    repair: Repair::None(
+        "what a device writes atomically is its own matter: keep torn-page protection on",
+    ),
     page: Page {
         checks: "Whether the device's largest atomic write covers a whole page of the database file on it.",
         why: "A page that takes several device writes can be torn by a power failure: the first part new, the rest old. Then the database needs \

@@ -3,13 +3,14 @@ use straddle_stack::{Key, Layer};
 
 use crate::context::Findings;
 use crate::wording::{remainder_line, start_label};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ATOMIC_WRITES_LOST,
     name: "atomic-writes-lost",
     summary: "device can write atomically, but not on this partition: its start is misaligned",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition of a device with atomic writes starts on a multiple of the larger of its smallest atomic write and its \
                  atomic-write boundary. The kernel counts from the disk that the partition is one of, a loop device or logical volume too, \

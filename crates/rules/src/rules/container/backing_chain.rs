@@ -2,14 +2,16 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_stack::{Key, LayerId, LayerKind, Stack};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, is_parent, parent};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::BACKING_CHAIN,
     name: "backing-chain",
     summary: "a virtual disk rests on a chain of three or more files",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "How many files a virtual disk consists of, one behind the other (backing files, parents, snapshots), when they are three or more; and \
                  how much of the disk each of them holds.",

@@ -2,14 +2,16 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, is_parent, renamed};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::COMPRESSED_CLUSTERS,
     name: "compressed-clusters",
     summary: "a part of a virtual disk that is written to is compressed",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "How much of a virtual disk lies in compressed clusters, when the disk is one that a guest writes to. A disk that others rest on \
                  is only read and is left out; streamOptimized VMDKs have a rule of their own (STR410).",

@@ -1,16 +1,18 @@
 use straddle_stack::GridRole;
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::guest::{disks_and_grids, holder};
 use crate::shared::start::say_what_is_free;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_BLOCK_SMALL,
     name: "container-block-small",
     summary: "blocks of a virtual disk are smaller than what the storage below rewrites as a whole",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the block (cluster, grain) of a virtual disk is at least the physical sector, indirection unit and thin-provisioning chunk below.",
         why: "Neighbouring blocks may lie anywhere in the file. When a block is smaller than a sector of the disk, each write of a block rewrites a \

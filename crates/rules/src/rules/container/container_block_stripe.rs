@@ -1,16 +1,18 @@
 use straddle_stack::GridRole;
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::guest::{disks_and_grids, fits, holder, is_on};
 use crate::shared::start::say_what_is_free;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_BLOCK_STRIPE,
     name: "container-block-stripe",
     summary: "blocks of a virtual disk and the stripes below do not divide each other",
     status: Status::Stable,
+    repair: Repair::None(CONVERTED),
     page: Page {
         checks: "Whether the block of a virtual disk (qcow2 cluster, VHDX block, VMDK grain) is a multiple of the stripe unit and the full stripe below, or a \
                  whole fraction of the stripe unit.",

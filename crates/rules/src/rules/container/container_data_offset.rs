@@ -2,17 +2,19 @@ use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{GridRole, Key, Layer, Seen};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::guest::{Below, disks_and_grids, fits, holder, is_on, phases};
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_DATA_OFFSET,
     name: "container-data-offset",
     summary: "the data of a virtual disk begins off the grid of its own file",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the data of a virtual disk (VDI, sparse VMDK, qcow2, VHDX, the fixed ones too) begins on the physical sectors, indirection units and \
                  stripe units that the file itself lies on. Blocks of dynamic VHDs, which drift, have a rule of their own (STR401).",

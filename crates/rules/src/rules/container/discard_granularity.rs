@@ -2,15 +2,17 @@ use straddle_geometry::{Bytes, Map, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, is_parent};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::DISCARD_GRANULARITY,
     name: "discard-granularity",
     summary: "virtual disk frees space in larger blocks than its guest's filesystem",
     status: Status::Stable,
+    repair: Repair::None(CONVERTED),
     page: Page {
         checks: "Whether a virtual disk that grows (qcow2, dynamic VHDX or VDI) frees space in blocks that are larger than the allocation unit of a \
                  filesystem in it. Fixed, preallocated and raw disks are left out.",

@@ -2,14 +2,16 @@ use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Trust};
 
 use crate::context::Findings;
+use crate::repair::FOREIGN_TABLE;
 use crate::shared::virtual_disk::{file_name, is_parent};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::GPT_FOREIGN_SECTOR_IN_GUEST,
     name: "gpt-foreign-sector-in-guest",
     summary: "partition table in a virtual disk was written for another sector size than the disk shows",
     status: Status::Stable,
+    repair: Repair::None(FOREIGN_TABLE),
     page: Page {
         checks: "Whether the partition table in a virtual disk counts in the sectors that the disk shows to its guest: a VHDX of 4,096-byte \
                  sectors that holds a GPT for 512, a VHDX of 512 that was converted from a 4Kn disk, a qcow2 with a table for 4,096 that nothing \

@@ -1,15 +1,17 @@
 use straddle_stack::{GridRole, LayerKind};
 
 use crate::context::Findings;
+use crate::repair::GUEST;
 use crate::shared::virtual_disk::{file_name, host_grids, is_parent};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_4K_ON_512,
     name: "guest-4k-on-512",
     summary: "guest has larger logical sectors than the host's storage needs",
     status: Status::Stable,
+    repair: Repair::None(GUEST),
     page: Page {
         checks: "Whether a virtual disk shows its guest logical sectors that are larger than the physical sectors of the storage below: 4,096 on \
                  512/512.",

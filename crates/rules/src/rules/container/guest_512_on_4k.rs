@@ -2,15 +2,17 @@ use straddle_geometry::Unit;
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, SeenGrid};
 
 use crate::context::Findings;
+use crate::repair::GUEST;
 use crate::shared::virtual_disk::{file_name, host_grids, is_parent};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_512_ON_4K,
     name: "guest-512-on-4k",
     summary: "guest is shown smaller sectors than the host's storage has",
     status: Status::Stable,
+    repair: Repair::None(GUEST),
     page: Page {
         checks: "Whether the logical sector that a virtual disk shows to its guest is smaller than the logical sector of the storage below \
                  (512 on 4Kn). And whether a VHDX tells its guest a physical sector of 512 while the host's is larger.",

@@ -1,8 +1,9 @@
 use crate::context::Findings;
+use crate::repair::GUEST;
 use crate::shared::guest::{blame, is_on};
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 use straddle_geometry::both_ways;
 
 pub(crate) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "guest-aligned-host-off",
     summary: "a guest's partition is aligned in its virtual disk, but the host's partition below is not",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], GUEST),
     page: Page {
         checks: "Guest partitions that begin on the grid inside their virtual disk and yet miss it, because the partition or volume of the host that the virtual \
                  disk lies on does not begin on it.",

@@ -1,16 +1,18 @@
 use straddle_geometry::{Bytes, both_ways};
 
 use crate::context::Findings;
+use crate::repair::GUEST;
 use crate::shared::guest::{alone, blame, container_below, in_view, is_on};
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
-use crate::{Context, Finding, Page, Prices, Rule, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_AND_BELOW_OFF,
     name: "guest-and-below-off",
     summary: "a guest's partition is off the grid in a virtual disk that is off it too",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Partitions], GUEST),
     page: Page {
         checks: "Guest partitions that do not begin on the grid inside their virtual disk, while that disk, its file or the host below is off the grid too.",
         why: "Neither side can be judged alone: in some blocks the two offsets cancel, in others they add up. Mending the guest alone may gain nothing at all, and \

@@ -1,15 +1,17 @@
 use straddle_geometry::{Bytes, both_ways};
 
 use crate::context::Findings;
+use crate::repair::GUEST;
 use crate::shared::guest::{blame, is_on};
 use crate::shared::pieces::HARD;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_AND_HOST_CANCEL,
     name: "guest-and-host-cancel",
     summary: "guest and what lies below it are both off the grid, and together on it",
     status: Status::Stable,
+    repair: Repair::None(GUEST),
     page: Page {
         checks: "Guest partitions that do not begin on the grid inside their virtual disk, nor does what lies below, but whose offsets add up to the grid.",
         why: "Nothing is lost now. But tools that look at the guest alone will say that it is misaligned, and whoever mends one side, or moves the virtual disk \

@@ -4,13 +4,16 @@ use crate::context::Findings;
 use crate::shared::guest::{Below, disks_and_grids, holder, in_view, is_on};
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::HOST_FILE_FRAGMENTED,
     name: "host-file-fragmented",
     summary: "the file that holds a virtual disk lies off the grid, in parts or as a whole",
     status: Status::Stable,
+    repair: Repair::None(
+        "the file lies where its filesystem put it: copy it after making room, or move the partition below",
+    ),
     page: Page {
         checks: "Where the file that holds a virtual disk lies on the host: each of its extents, through filesystem, volume and partition, against the physical \
                  sectors, indirection units and stripe units below, and what that costs the guest through the container's own blocks.",

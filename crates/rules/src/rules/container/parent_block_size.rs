@@ -2,15 +2,17 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, parent};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARENT_BLOCK_SIZE,
     name: "parent-block-size",
     summary: "virtual disk and its parent have blocks of different size",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether a differencing disk or overlay has blocks (clusters, grains) of another size than the disk it rests on.",
         why: "Larger blocks above: the first write to a block copies what was not written from the parent, and that is several blocks \

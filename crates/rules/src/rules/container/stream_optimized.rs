@@ -2,14 +2,16 @@ use straddle_geometry::Ratio;
 use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, renamed};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STREAM_OPTIMIZED,
     name: "stream-optimized",
     summary: "a streamOptimized VMDK, which is made for transport, is used as a disk",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether a VMDK is of the subformat streamOptimized: its grains are compressed and lie one behind the other, each with a marker in \
                  front. It is how OVA files carry disks.",

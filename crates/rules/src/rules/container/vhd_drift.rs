@@ -1,16 +1,18 @@
 use straddle_stack::{GridRole, Key};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::guest::{disks_and_grids, holder, is_on, phases};
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VHD_DRIFT,
     name: "vhd-drift",
     summary: "the blocks of a dynamic VHD drift off the grid below",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the blocks of a dynamic or differencing VHD lie on the physical sectors, indirection units and stripe units below. Every \
                  block is looked at, not the first alone.",

@@ -2,15 +2,17 @@ use straddle_geometry::{Bytes, Grid, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source};
 
 use crate::context::Findings;
+use crate::repair::CONVERTED;
 use crate::shared::virtual_disk::{file_name, host_grids, renamed};
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VHD_SIZE,
     name: "vhd-size",
     summary: "size of a VHD is no whole number of MiB, or its footer contradicts it",
     status: Status::Stable,
+    repair: Repair::None(CONVERTED),
     page: Page {
         checks: "The numbers in the footer of a VHD. Fixed: whether the disk is a whole number of MiB, whether the footer ends the file inside \
                  a sector of the storage below, and whether the disk that it records is there. All kinds: whether size and geometry agree \

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::DAMAGE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::AMBIGUOUS_SIGNATURES,
     name: "ambiguous-signatures",
     summary: "more than one format matches the same place",
     status: Status::Stable,
+    repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether a volume or device carries signatures of more than one format, such as an old filesystem's superblock beside a \
                  new one, or a filesystem beside a partition table.",

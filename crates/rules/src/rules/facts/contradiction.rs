@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::FACTS;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTRADICTION,
     name: "contradiction",
     summary: "two captures say different things about the same thing",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Facts that several captures of one machine give about the same disk, partition, volume or filesystem: its size, start, \
                  sectors, stripe unit, allocation unit, level, format. Rounded figures agree when one value is possible for both.",

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::DAMAGE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::DAMAGED_STRUCTURE,
     name: "damaged-structure",
     summary: "a table or superblock is damaged, differs from its copy, or lies in an unusual place",
     status: Status::Stable,
+    repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether what was read agrees with itself: checksums and limits, the two copies of a GPT or superblock, chains of tables that \
                  loop, run backwards or never end, superblocks that were found but not where they belong, block tables of virtual disks whose \

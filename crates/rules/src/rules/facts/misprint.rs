@@ -3,15 +3,17 @@ use straddle_stack::{Fact, Interval, Key, Layer, LayerId, OddityKind, Source, Tr
 
 use crate::commands::{self, Lack};
 use crate::context::{Findings, platform_of};
+use crate::repair::FACTS;
 use crate::shared::candidates::logical_sector;
 use crate::shared::oddities::report;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MISPRINT,
     name: "misprint",
     summary: "a captured number cannot be right, or is probably a slip of the pen",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Starts that are no whole number of sectors, other numbers in captured text that cannot be right, and a first partition that is said \
                  to start at 1 GiB with nothing before it.",

@@ -3,14 +3,16 @@ use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Sourc
 
 use crate::commands::{Lack, Supply, is_array, suitable};
 use crate::context::{Findings, is_extended, is_idle};
+use crate::repair::FACTS;
 use crate::shared::plausible::is_single_drive;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MISSING_FACT,
     name: "missing-fact",
     summary: "what was captured lacks a fact that a verdict needs; the command that prints it",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Stacks made of captured text: is everything there that a verdict rests on? What each disk is, its size and its physical sector, the \
                  start of each partition, the allocation unit of what fills it, and the stripe unit where the disk is a volume of a RAID \

@@ -2,14 +2,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use straddle_stack::{LayerId, NOT_GIVEN, OddityKind};
 
 use crate::context::Findings;
+use crate::repair::FACTS;
 use crate::shared::oddities::report;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::NOT_READ,
     name: "not-read",
     summary: "a part could not be read or was not looked at, so the answer is incomplete",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "What is missing from the picture: parts of a device that gave an error, lists longer than the limit, facts that the system does \
                  not give to this user or this kernel, parents of a virtual disk that were not found, parts of a file inside a guest that \

@@ -5,16 +5,18 @@ use straddle_stack::{
 
 use crate::commands::{self, Lack};
 use crate::context::{Findings, is_believable, is_idle, platform_of};
+use crate::repair::FACTS;
 use crate::shared::candidates::{Bounds, Candidates, Verdict, logical_sector};
 use crate::shared::plausible::{is_single_drive, plausible};
 use crate::wording::{division, with_article};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ROUNDED_FACT,
     name: "rounded-fact",
     summary: "a start is known only as a rounded figure; what holds for every start that it can mean",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Partitions whose start was captured as a rounded figure, such as `32 KB` of DiskPart. Every whole sector that the figure can \
                  mean is held against the physical sector, the stripe unit, the full stripe and the indirection unit below, and where no \

@@ -1,13 +1,15 @@
 use straddle_stack::{Key, Layer, LayerId, OddityKind};
 
 use crate::context::{Findings, platform_of};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::FACTS;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::SAME_IDENTITY,
     name: "same-identity",
     summary: "two disks have one identity: clones of each other, or two paths to one",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Disks with different numbers or names, in one capture, that share a serial number, a world-wide name, a disk signature or a disk \
                  GUID. Disks that multipath has already joined are left out.",

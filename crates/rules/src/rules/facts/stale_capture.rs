@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::FACTS;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STALE_CAPTURE,
     name: "stale-capture",
     summary: "captures describe different disks in the same place: one is from before a disk was replaced",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Captures that give the same disk number or device name to disks of different identity: another serial number, disk signature \
                  or disk GUID.",

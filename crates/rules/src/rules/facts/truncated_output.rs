@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::FACTS;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::TRUNCATED_OUTPUT,
     name: "truncated-output",
     summary: "captured text ends in the middle, so what came behind is not in the report",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Outputs that are certainly not whole: a JSON document that is not closed, a table without the lines that its heading counts, a \
                  list that stops inside an entry.",

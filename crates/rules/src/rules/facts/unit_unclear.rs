@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::FACTS;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::UNIT_UNCLEAR,
     name: "unit-unclear",
     summary: "a captured number has no unit, or one that can mean several things",
     status: Status::Stable,
+    repair: Repair::None(FACTS),
     page: Page {
         checks: "Numbers in captured text whose unit the text does not tell: sectors of unknown size, `64` without KB, a stripe size that \
                  may be of one disk or of all.",

@@ -2,13 +2,14 @@ use straddle_stack::{GridRole, LayerKind, Seen};
 
 use crate::context::{Findings, is_idle};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::BLOCK_SMALLER_THAN_SECTOR,
     name: "block-smaller-than-sector",
     summary: "filesystem's blocks are smaller than the physical sector",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Filesystem]),
     page: Page {
         checks: "Whether a filesystem's block or cluster is smaller than the physical sector below it: 512-byte to 2 KiB blocks on a 4K disk.",
         why: "Two costs. A block written alone is always a read-modify-write of its sector. And files may begin inside a sector, so that \

@@ -4,13 +4,14 @@ use straddle_stack::{GridRole, Key, LayerKind, Seen};
 use crate::context::Findings;
 use crate::shared::start::say_what_is_free;
 use crate::wording::{division, with_article};
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::CLUSTER_HEAP,
     name: "cluster-heap",
     summary: "clusters of a FAT or exFAT volume are off the grid although its partition is on it",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Filesystem]),
     page: Page {
         checks: "Whether the first cluster of a FAT12/16/32 or exFAT volume lies on a physical sector, indirection unit and stripe unit. In \
                  these formats the clusters begin after the allocation tables, whose length depends on the size of the volume.",

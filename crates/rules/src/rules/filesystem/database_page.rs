@@ -3,13 +3,16 @@ use straddle_stack::{GridRole, Layer, LayerId, LayerKind, Seen, SeenGrid};
 
 use crate::context::Findings;
 use crate::wording::{Correlation, division};
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::DATABASE_PAGE,
     name: "database-page",
     summary: "database pages do not fit the physical sectors or clusters below",
     status: Status::Stable,
+    repair: Repair::None(
+        "the page is set when a database is created: dump and load it, or put it on another volume",
+    ),
     page: Page {
         checks: "Whether the pages of a database file begin on physical sectors, are whole numbers of them, and lie each within one \
                  allocation unit. For SQL Server also whether the sectors are larger than 4 KiB, with which it does not run.",

@@ -1,12 +1,13 @@
 use crate::context::Findings;
 use crate::shared::fs_geometry::{self, Names};
-use crate::{Context, Page, Rule, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::EXT_GEOMETRY,
     name: "ext-geometry",
     summary: "ext stride or stripe_width disagrees with the array",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Hints, RepairKind::Filesystem]),
     page: Page {
         checks: "Whether the `stride` and `stripe_width` in an ext2/3/4 superblock equal the stripe unit and the full stripe of the array \
                  below; also whether they are set where no array is known, or not set where one is.",

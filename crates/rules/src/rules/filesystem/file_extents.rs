@@ -3,13 +3,16 @@ use straddle_stack::{LayerId, LayerKind, SeenGrid};
 use crate::context::Findings;
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILE_EXTENTS,
     name: "file-extents",
     summary: "a file's own extents are off the grid",
     status: Status::Stable,
+    repair: Repair::None(
+        "extents change when a file is written again: copy it within the filesystem, and look at the copy",
+    ),
     page: Page {
         checks: "Where the bytes of one file really lie: each extent, through filesystem, volume and partition, against the physical sectors, \
                  indirection units and stripe units below. It answers the administrator's question: is my .mdf, my tablespace, aligned?",

@@ -1,13 +1,17 @@
 use straddle_stack::{GridRole, Key, LayerKind, Seen};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILE_LATTICE,
     name: "file-lattice",
     summary: "files may begin inside a stripe unit: the allocation unit is smaller",
     status: Status::Stable,
+    repair: Repair::ByOr(
+        &[RepairKind::Hints, RepairKind::Filesystem],
+        "it is a mean over all files: straddle check FILE answers for one of them",
+    ),
     page: Page {
         checks: "Whether the filesystem's allocation unit is smaller than the stripe unit and than a request size asked for. Then an aligned \
                  partition does not make aligned requests: a file may begin at any cluster.",

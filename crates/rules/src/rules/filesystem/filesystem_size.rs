@@ -3,13 +3,16 @@ use straddle_stack::{Key, LayerKind, Value};
 
 use crate::context::Findings;
 use crate::wording::label;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILESYSTEM_SIZE,
     name: "filesystem-size",
     summary: "filesystem claims another size than its volume has",
     status: Status::Stable,
+    repair: Repair::None(
+        "the filesystem's own tools make it fit (resize2fs, xfs_growfs, ntfsresize), once it is known which of the two is right",
+    ),
     page: Page {
         checks: "Whether the size in a filesystem's superblock fits the partition or volume that it lies in: larger is an error, smaller by \
                  more than a sixteenth a note.",

@@ -2,13 +2,16 @@ use straddle_stack::{Key, LayerKind};
 
 use crate::context::Findings;
 use crate::shared::smaller_than_sector::{finding, larger_sector};
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MFT_RECORD,
     name: "mft-record",
     summary: "NTFS file records are smaller than the physical sector",
     status: Status::Stable,
+    repair: Repair::None(
+        "file records are enlarged only by making the volume again on Windows (format /L), worth it for very many small files alone",
+    ),
     page: Page {
         checks: "Whether the records of the NTFS master file table (1,024 bytes unless the volume was formatted for 4K sectors) are smaller \
                  than the physical sector.",

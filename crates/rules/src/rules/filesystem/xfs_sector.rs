@@ -3,13 +3,14 @@ use straddle_stack::{Key, LayerKind};
 
 use crate::context::Findings;
 use crate::shared::smaller_than_sector::{finding, larger_sector};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::XFS_SECTOR,
     name: "xfs-sector",
     summary: "XFS sector is smaller than the physical sector, or its log stripe unit is out of range",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Filesystem]),
     page: Page {
         checks: "Whether the sector size in an XFS superblock is at least the physical sector, and whether the log stripe unit is at most \
                  256 KiB, the largest log buffer.",

@@ -1,14 +1,16 @@
 use straddle_stack::{LayerKind, OddityKind};
 
 use crate::context::Findings;
+use crate::repair::FOREIGN_TABLE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FOREIGN_SECTOR_SIZE,
     name: "foreign-sector-size",
     summary: "partition table was written for another sector size",
     status: Status::Stable,
+    repair: Repair::None(FOREIGN_TABLE),
     page: Page {
         checks: "Whether the partition table counts in the device's own logical sectors. A GPT's header lies in sector 1: at byte 512 when \
                  it was written for 512-byte sectors, at byte 4,096 for 4,096-byte ones. Tables in virtual disks are the matter of STR408.",

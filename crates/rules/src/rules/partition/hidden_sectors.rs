@@ -2,13 +2,16 @@ use straddle_geometry::{Bytes, Unit, both_ways};
 use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Value};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::HIDDEN_SECTORS,
     name: "hidden-sectors",
     summary: "boot sector records another partition start than the partition table",
     status: Status::Stable,
+    repair: Repair::None(
+        "it is a record for old boot loaders; Windows does not need it, ms-sys or a repair from the installation medium sets it",
+    ),
     page: Page {
         checks: "Whether the start that a volume records of itself equals the start of its partition: the `hidden sectors` field of NTFS \
                  and FAT boot sectors (byte 0x1c), the `PartitionOffset` of exFAT (byte 0x40). Both count from the disk whose table \

@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::DAMAGE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::HYBRID_MBR,
     name: "hybrid-mbr",
     summary: "device has two partition tables that describe it differently",
     status: Status::Stable,
+    repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether the MBR beside a GPT holds more than the one protective entry: a hybrid table, as made for old Macs and for boards \
                  whose firmware reads only the MBR.",

@@ -1,15 +1,17 @@
 use straddle_stack::{GridRole, Key, Value};
 
 use crate::context::Findings;
+use crate::repair::REPORTED;
 use crate::shared::start::partition_starts;
 use crate::wording::remainder_line;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::KERNEL_ALIGNMENT_OFFSET,
     name: "kernel-alignment-offset",
     summary: "kernel calls an aligned partition misaligned: it measures against the minimum I/O size",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether the kernel's `alignment_offset` of a partition is above zero although the partition starts on a physical sector. \
                  The kernel counts from the start of the disk that the partition is one of, and knows that disk's limits only: of a loop \

@@ -4,13 +4,14 @@ use straddle_stack::GridRole;
 use crate::context::Findings;
 use crate::shared::start::partition_starts;
 use crate::wording::{remainder_line, start_label};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ODD_BUT_RIGHT,
     name: "odd-but-right",
     summary: "partition's start looks wrong and is right: the device's sectors are shifted",
     status: Status::Stable,
+    repair: Repair::None("nothing is wrong: it is said so that nobody moves it"),
     page: Page {
         checks: "Whether a start that no rule of thumb would accept (not a multiple of 4,096) lies on a boundary nevertheless, because \
                  the device's physical sectors do not begin at address 0.",

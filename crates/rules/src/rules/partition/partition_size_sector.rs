@@ -3,13 +3,16 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind};
 
 use crate::context::Findings;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_SIZE_SECTOR,
     name: "partition-size-sector",
     summary: "partition's length is not a whole number of encryption or physical sectors",
     status: Status::Stable,
+    repair: Repair::None(
+        "the length of a partition is a matter of what is on it: make that fit first, then grow or cut it",
+    ),
     page: Page {
         checks: "Whether a partition is a whole number of the largest sectors that are, or may be put, on it: the encryption sector of a \
                  LUKS, dm-crypt or verity layer (4,096 bytes unless known), otherwise the device's physical sector.",

@@ -3,13 +3,14 @@ use straddle_stack::{GridRole, Key};
 use crate::context::Findings;
 use crate::shared::start::{Start, off_grid, partition_starts};
 use crate::wording::with_article;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_FLASH_UNIT,
     name: "partition-start-flash-unit",
     summary: "partition starts inside an indirection unit, an erase block or a discard granule",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition starts on the units in which flash and thin storage manage their space: the indirection unit (on NVMe \
                  `minimum_io_size`, from NPWG), the erase block, the discard granularity. Only units larger than the physical sector count here.",

@@ -4,13 +4,14 @@ use straddle_stack::GridRole;
 use crate::context::Findings;
 use crate::shared::said::{self, Said};
 use crate::shared::start::{off_grid, partition_starts};
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_PHYSICAL_SECTOR,
     name: "partition-start-physical-sector",
     summary: "partition starts inside a physical sector",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether the first byte of a partition lies on a boundary of the device's physical sectors. The boundary counts from where \
                  the device says that it counts: a drive with `alignment_offset` 3584 has its boundaries at 3,584, 7,680, …",

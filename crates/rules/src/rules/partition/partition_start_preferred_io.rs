@@ -2,13 +2,14 @@ use straddle_stack::{GridRole, Key, LayerId, SeenGrid};
 
 use crate::context::Findings;
 use crate::shared::start::{off_grid, partition_starts};
-use crate::{Context, Page, Rule, Status, codes};
+use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_PREFERRED_IO,
     name: "partition-start-preferred-io",
     summary: "partition starts off the device's preferred request size",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition starts on a multiple of `minimum_io_size` and `optimal_io_size`, where no stripe unit is known and \
                  the values can be believed: multiples of the physical sector, at most 16 MiB, and not on the list of known lies (STR501).",

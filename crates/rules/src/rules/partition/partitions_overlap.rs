@@ -1,14 +1,16 @@
 use straddle_stack::OddityKind;
 
 use crate::context::Findings;
+use crate::repair::DAMAGE;
 use crate::shared::oddities::report;
-use crate::{Context, Page, Rule, Severity, Status, codes};
+use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITIONS_OVERLAP,
     name: "partitions-overlap",
     summary: "partitions overlap, or reach beyond the end of the device",
     status: Status::Stable,
+    repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether any two partitions claim the same bytes, and whether each ends before its device does. An extended partition, which \
                  only holds others, is not counted.",

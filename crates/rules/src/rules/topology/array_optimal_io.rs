@@ -3,13 +3,15 @@ use straddle_stack::{GridRole, Key, Layer, LayerKind, Trust, Value};
 
 use crate::context::Findings;
 use crate::known_lies::{LARGEST_OPTIMAL_IO, known};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::REPORTED;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ARRAY_OPTIMAL_IO,
     name: "array-optimal-io",
     summary: "an array's optimal_io_size is a common multiple with its members', not its stripe width",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether the `optimal_io_size` of an md array equals its stripe unit times its data members.",
         why: "The kernel stacks limits by their least common multiple. When a member reports a preferred size of its own (512 KiB, or one of the \

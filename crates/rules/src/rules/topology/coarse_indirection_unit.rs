@@ -2,13 +2,16 @@ use straddle_geometry::{Ratio, Unit};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::COARSE_INDIRECTION_UNIT,
     name: "coarse-indirection-unit",
     summary: "requests are smaller than the drive's indirection unit: read-modify-write wherever they start",
     status: Status::Stable,
+    repair: Repair::None(
+        "no layout makes requests larger: the application's, or a filesystem with blocks of that size",
+    ),
     page: Page {
         checks: "Whether an NVMe drive's preferred write granularity (`minimum_io_size`) is larger than its physical sector, and larger than \
                  request sizes asked for.",

@@ -2,13 +2,15 @@ use straddle_geometry::Bytes;
 use straddle_stack::{GridRole, Key, LayerKind, Trust, Value};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::REPORTED;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FLASH_CLAIMS_512,
     name: "flash-claims-512",
     summary: "an SSD claims physical sectors of 512 bytes, which is improbable",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether a flash drive (SATA, SAS, USB or NVMe, not rotational) reports a physical sector of 512 bytes.",
         why: "Flash is programmed in pages of 4 to 16 KiB and mapped in units of 4 KiB or more. A drive that says 512 does so for \

@@ -1,13 +1,15 @@
 use straddle_stack::{Key, Layer, Value};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::REPORTED;
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::KERNEL_SAYS_MISALIGNED,
     name: "kernel-says-misaligned",
     summary: "kernel reports alignment_offset −1: limits below contradict each other",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::Array], REPORTED),
     page: Page {
         checks: "Whether the kernel says `alignment_offset` = −1. It does when a device is stacked from others, and what it expects of one \
                  of them does not fit what it has so far.",

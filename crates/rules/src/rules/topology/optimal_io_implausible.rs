@@ -3,14 +3,16 @@ use straddle_stack::{GridRole, Layer, LayerKind};
 
 use crate::context::Findings;
 use crate::known_lies::{LARGEST_OPTIMAL_IO, known};
+use crate::repair::REPORTED;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::OPTIMAL_IO_IMPLAUSIBLE,
     name: "optimal-io-implausible",
     summary: "reported optimal_io_size contradicts the device's other limits",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether `optimal_io_size` is a multiple of the physical sector and of `minimum_io_size`, and at most 16 MiB. Values known to \
                  be false have their own rule (STR501), md's common multiples too (STR507).",

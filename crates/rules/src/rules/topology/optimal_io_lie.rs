@@ -2,13 +2,15 @@ use straddle_stack::{GridRole, LayerKind};
 
 use crate::context::Findings;
 use crate::known_lies::known;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::REPORTED;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::OPTIMAL_IO_LIE,
     name: "optimal-io-lie",
     summary: "reported optimal_io_size is a value known to be false",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether `optimal_io_size` of a device or array is one of the values that firmware or drivers are known to make up.",
         why: "Partitioners, LVM, LUKS, mkfs.xfs and libstorage align data to this value. A false one sends the first extent megabytes or \

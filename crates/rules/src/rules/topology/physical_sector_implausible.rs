@@ -2,13 +2,15 @@ use straddle_stack::{GridRole, LayerKind};
 
 use crate::context::Findings;
 use crate::known_lies::LARGEST_PHYSICAL_SECTOR;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::REPORTED;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PHYSICAL_SECTOR_IMPLAUSIBLE,
     name: "physical-sector-implausible",
     summary: "reported physical sector is too large to be one",
     status: Status::Stable,
+    repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether `physical_block_size` is above 64 KiB. No disk has sectors that large, and no flash drive reports mapping units \
                  beyond it; such a value is another size put into the wrong field.",

@@ -3,13 +3,14 @@ use straddle_stack::GridRole;
 
 use crate::context::{Findings, is_believable};
 use crate::shared::vdev_sector::{members, vdevs};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ASHIFT_LARGE,
     name: "ashift-large",
     summary: "ZFS allocates in units far larger than anything below rewrites",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Pool]),
     page: Page {
         checks: "Whether 2^ashift bytes is at least four times the largest of 4 KiB and the physical sectors and indirection units of the members.",
         why: "Nothing smaller than 2^ashift is ever allocated or written. Compressed blocks, small files and all metadata, three copies of it, are \

@@ -3,13 +3,14 @@ use straddle_stack::{GridRole, LayerId, Seen, SeenGrid, Trust};
 use crate::context::{Findings, is_believable};
 use crate::shared::vdev_sector::{members, vdevs};
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ASHIFT_SMALL,
     name: "ashift-small",
     summary: "ZFS allocates in units smaller than what a member rewrites as a whole",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Pool]),
     page: Page {
         checks: "Whether 2^ashift bytes, in which a ZFS vdev allocates and which RAID-Z deals to its disks, is at least the physical sector and the \
                  indirection unit of every member. Logs count too: every synchronous write goes through them.",

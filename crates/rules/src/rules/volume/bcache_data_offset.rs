@@ -6,13 +6,14 @@ use crate::shared::pieces::HARD;
 use crate::shared::start::enters_here;
 use crate::shared::start::{has_parity, say_what_is_free};
 use crate::wording::{division, with_article};
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::BCACHE_DATA_OFFSET,
     name: "bcache-data-offset",
     summary: "the data of a bcache backing device start off a sector, stripe unit or full stripe below",
     status: Status::Stable,
+    repair: Repair::None("make-bcache --data-offset sets it when the backing device is made"),
     page: Page {
         checks: "Whether the data of a bcache backing device start on the physical sectors, indirection units, stripe units and full stripes \
                  (of parity arrays) of what carries it.",

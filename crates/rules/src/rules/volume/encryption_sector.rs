@@ -3,13 +3,20 @@ use straddle_stack::{GridRole, Key, Layer, LayerKind};
 
 use crate::context::Findings;
 use crate::shared::smaller_than_sector::{finding, larger_sector};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes, refused_above};
+use crate::{
+    Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes, refused_above,
+};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ENCRYPTION_SECTOR,
     name: "encryption-sector",
     summary: "encryption or integrity sector is smaller than the physical sector",
     status: Status::Stable,
+    repair: Repair::ByOr(
+        &[RepairKind::EncryptionSector],
+        "LUKS2 that is open: unmount what is in it and cryptsetup reencrypt --sector-size 4096 DEVICE with it open, or close it and plan again; \
+         LUKS1: close it and cryptsetup convert --type luks2 DEVICE first; plain dm-crypt, BitLocker and what is left: re-create it",
+    ),
     page: Page {
         checks: "Whether dm-crypt, LUKS or dm-integrity works in sectors smaller than the physical sector of the device below.",
         why: "Each encryption sector has its own initialisation vector, so small ones cost processor time: eight set-ups for 4 KiB instead of \

@@ -3,13 +3,15 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId};
 
 use crate::context::Findings;
 use crate::known_lies::{LIES, Lie};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::FIRST_EXTENT;
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRST_EXTENT_FAR,
     name: "first-extent-far",
     summary: "the metadata area of an LVM physical volume was grown by a false optimal I/O size",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::VolumeGroup], FIRST_EXTENT),
     page: Page {
         checks: "Whether `pe_start` is a multiple of a value of `optimal_io_size` that is known to be false, or lies more than 1 GiB into the \
                  device not counting what was left for a boot loader.",

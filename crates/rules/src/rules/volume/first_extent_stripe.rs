@@ -2,15 +2,17 @@ use straddle_geometry::{Bytes, Grid, Map, both_ways};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid};
 
 use crate::context::{Findings, is_believable};
+use crate::repair::FIRST_EXTENT;
 use crate::shared::start::{has_parity, say_what_is_free};
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRST_EXTENT_STRIPE,
     name: "first-extent-stripe",
     summary: "the first extent of an LVM physical volume lies inside a stripe of the array below",
     status: Status::Stable,
+    repair: Repair::ByOr(&[RepairKind::VolumeGroup], FIRST_EXTENT),
     page: Page {
         checks: "Whether `pe_start`, where the first extent of a physical volume lies, is on a full stripe of the parity array below, and, \
                  while the group has no volumes yet, on a stripe unit. Volumes that start inside a stripe unit are STR602's; extents that are \

@@ -2,13 +2,16 @@ use straddle_geometry::{Bytes, both_ways};
 use straddle_stack::{GridRole, Key, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::INTEGRITY_JOURNAL,
     name: "integrity-journal",
     summary: "dm-integrity writes all data twice, first to its journal",
     status: Status::Stable,
+    repair: Repair::None(
+        "integritysetup open --integrity-bitmap-mode writes data once, and is a choice about what a crash may cost",
+    ),
     page: Page {
         checks: "Whether a dm-integrity device, alone or below LUKS2, works with a journal, and what tags it keeps between the data.",
         why: "A sector and its tag lie in different places, and must change together. In journal mode, which is the default, both go to a journal \

@@ -2,13 +2,15 @@ use straddle_geometry::{Map, RaidLayout};
 use straddle_stack::{Fact, GridRole};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::WINDOWS_DYNAMIC;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_RAID5,
     name: "ldm-raid5",
     summary: "a RAID-5 dynamic volume: every small write costs four operations, in software and without a cache",
     status: Status::Stable,
+    repair: Repair::None(WINDOWS_DYNAMIC),
     page: Page {
         checks: "Whether a volume of Windows' Logical Disk Manager is RAID 5.",
         why: "A write that does not cover whole rows of stripe units has to read the old data and the old parity before it can write both anew: four \

@@ -2,13 +2,15 @@ use straddle_geometry::Map;
 use straddle_stack::{Fact, LayerId};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::repair::END_TO_END;
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_SPANNED,
     name: "ldm-spanned",
     summary: "a spanned dynamic volume uses its disks one after the other",
     status: Status::Stable,
+    repair: Repair::None(END_TO_END),
     page: Page {
         checks: "Whether a volume of Windows' Logical Disk Manager is spanned over several disks: parts one behind the other, not in turns.",
         why: "Whatever is read or written at one time usually lies in one part. A database file of a few gigabytes on a spanned volume of four disks \

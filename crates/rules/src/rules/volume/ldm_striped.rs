@@ -2,15 +2,17 @@ use straddle_geometry::{Bytes, Map, Unit, both_ways};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, Seen, SeenGrid};
 
 use crate::context::{Findings, is_believable};
+use crate::repair::WINDOWS_DYNAMIC;
 use crate::shared::plausible::{is_single_drive, plausible};
 use crate::wording::{Correlation, division};
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_STRIPED,
     name: "ldm-striped",
     summary: "columns of a striped dynamic volume start off the stripe units of what the disks really are",
     status: Status::Stable,
+    repair: Repair::None(WINDOWS_DYNAMIC),
     page: Page {
         checks: "Where the columns of a striped volume of Windows' Logical Disk Manager start on their disks, against the stripe unit of the \
                  array that such a disk may be: where it is known, by it; where it is not, by 16, 32, 64, 128, 256, 512 KiB and 1 MiB, as STR203 \

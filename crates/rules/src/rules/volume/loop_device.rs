@@ -5,13 +5,14 @@ use crate::context::Findings;
 use crate::shared::pieces::{HARD, off};
 use crate::shared::start::say_what_is_free;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::LOOP_DEVICE,
     name: "loop-device",
     summary: "a loop device lies off the grid of the file or disk behind it",
     status: Status::Stable,
+    repair: Repair::None("a loop device begins where losetup --offset says: set it up again"),
     page: Page {
         checks: "Whether the offset of a loop device, and the extents of the file behind it, lie on the physical sectors and stripe units \
                  below; and whether its logical sector is at least what direct I/O to that file needs.",

@@ -5,13 +5,14 @@ use crate::context::Findings;
 use crate::shared::start::enters_here;
 use crate::shared::start::{has_parity, say_what_is_free};
 use crate::wording::{division, with_article};
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PAYLOAD_FULL_STRIPE,
     name: "payload-full-stripe",
     summary: "an encrypted payload starts inside a full stripe or thin chunk of what lies below",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Payload]),
     page: Page {
         checks: "Whether the payload of an encrypted or integrity-protected volume begins on the full stripe of a parity array, and on the chunk of a \
                  thin pool, where the layer that carries it does. Sectors and stripe units are STR602's.",

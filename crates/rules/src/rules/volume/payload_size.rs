@@ -3,13 +3,16 @@ use straddle_stack::{GridRole, LayerId, LayerKind};
 
 use crate::context::Findings;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PAYLOAD_SIZE,
     name: "payload-size",
     summary: "an encrypted payload is not a whole number of its encryption sectors",
     status: Status::Stable,
+    repair: Repair::None(
+        "what carries it must become longer; what was cut off does not come back by that",
+    ),
     page: Page {
         checks: "Whether the payload of an encrypted volume, from its data offset to the end of what carries it, is a whole number of encryption \
                  sectors. Where a partition's own length is the cause, STR104 says so.",

@@ -2,13 +2,16 @@ use straddle_geometry::{Bytes, Ratio};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::RAIDZ_WIDTH,
     name: "raidz-width",
     summary: "blocks of a ZFS volume or dataset waste space on a RAID-Z of this width",
     status: Status::Stable,
+    repair: Repair::None(
+        "volblocksize and recordsize are chosen for what is created next (16k to 64k), the width when a RAID-Z is made",
+    ),
     page: Page {
         checks: "How much of a RAID-Z each block of a volume (`volblocksize`) or dataset (`recordsize`) takes, with parity and padding, beside what the \
                  width promises: data disks of all disks.",

@@ -2,13 +2,16 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::context::Findings;
 use crate::wording::Correlation;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STORAGE_SPACES,
     name: "storage-spaces",
     summary: "interleave and columns of a storage space are not known, or its full stripe does not fit the allocation unit",
     status: Status::Stable,
+    repair: Repair::None(
+        "interleave and columns of a storage space are set when it is made: New-VirtualDisk -Interleave -NumberOfColumns",
+    ),
     page: Page {
         checks: "For disks of a pool of Windows' Storage Spaces: whether interleave, columns and resiliency of its spaces are known at all. For spaces with \
                  parity: whether the allocation unit of the filesystem is a whole number of full stripes (interleave × columns of data).",

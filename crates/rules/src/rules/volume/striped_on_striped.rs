@@ -5,13 +5,16 @@ use crate::context::{Findings, is_believable};
 use crate::shared::dealt::{dealt, is_torn};
 use crate::shared::start::has_parity;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Prices, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Prices, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STRIPED_ON_STRIPED,
     name: "striped-on-striped",
     summary: "the stripes of a volume do not fit the stripes of the arrays that it lies on",
     status: Status::Stable,
+    repair: Repair::None(
+        "two layers of stripes are made by hand: leave one of them out at the next rebuild",
+    ),
     page: Page {
         checks: "Striped LVM volumes (and other device-mapper stripes) over arrays that stripe as well: whether the stripe size above is a \
                  multiple of the full stripe of a parity array below, and a multiple or a whole part of its chunk. Where the stripes start \

@@ -5,13 +5,14 @@ use crate::context::{Findings, is_believable};
 use crate::shared::dealt::{dealt, gcd, is_torn};
 use crate::shared::start::has_parity;
 use crate::wording::division;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::THIN_CHUNK_STRIPE,
     name: "thin-chunk-stripe",
     summary: "chunks of a thin pool do not fit the stripes of the array below",
     status: Status::Stable,
+    repair: Repair::None("the chunk of a thin pool is set when it is made: lvcreate --chunksize"),
     page: Page {
         checks: "Whether the chunk size of a thin pool is a multiple of the full stripe of the parity array below, and a multiple or a whole \
                  part of its stripe unit. Where the pool's data start is STR602's.",

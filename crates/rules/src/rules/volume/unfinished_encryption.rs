@@ -2,13 +2,14 @@ use straddle_geometry::Map;
 use straddle_stack::{Key, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::UNFINISHED_ENCRYPTION,
     name: "unfinished-encryption",
     summary: "an encryption, re-encryption or decryption was begun and not finished",
     status: Status::Stable,
+    repair: Repair::None("cryptsetup reencrypt --resume-only brings it to its end"),
     page: Page {
         checks: "Whether the header of an encrypted volume (LUKS1, LUKS2, BitLocker) says that what it holds is being encrypted, encrypted anew or \
                  decrypted.",

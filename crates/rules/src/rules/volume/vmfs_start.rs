@@ -3,13 +3,14 @@ use straddle_stack::{GridRole, Key, Layer, LayerId};
 
 use crate::context::Findings;
 use crate::wording::{division, start_label};
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VMFS_START,
     name: "vmfs-start",
     summary: "a VMFS partition starts on sectors but off a MiB, as versions before 5 made it",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition for VMFS starts at a multiple of 1 MiB, where no stripe unit is known below and its start is on the physical sectors. \
                  What is known is judged by STR101 and STR201.",

@@ -1,13 +1,16 @@
 use straddle_stack::{Key, LayerKind};
 
 use crate::context::Findings;
-use crate::{Context, Finding, Page, Rule, Severity, Status, codes};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VMFS_UPGRADED,
     name: "vmfs-upgraded",
     summary: "a VMFS 5 datastore was upgraded from VMFS 3 and keeps its layout",
     status: Status::Stable,
+    repair: Repair::None(
+        "an upgraded datastore keeps its layout: empty it (Storage vMotion) and make it again",
+    ),
     page: Page {
         checks: "Whether a VMFS 5 datastore has another block than 1 MiB or another sub-block than 8 KiB: only one that was VMFS 3 before does.",
         why: "The upgrade changes the version and leaves the layout: the partition keeps its start (sector 128 as a rule, 63 if fdisk made it) and its MBR, \

@@ -6,13 +6,14 @@ use crate::shared::pieces::{HARD, off};
 use crate::shared::said::off_here;
 use crate::shared::start::{enters_here, say_what_is_free};
 use crate::wording::{division, with_article};
-use crate::{Context, Finding, Page, Rule, Status, codes};
+use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VOLUME_START,
     name: "volume-start",
     summary: "a logical volume or encrypted payload starts off the grid although what it lies on is on it",
     status: Status::Stable,
+    repair: Repair::By(&[RepairKind::VolumeGroup, RepairKind::Payload]),
     page: Page {
         checks: "Where in a chain of volumes the misalignment enters: whether a segment of a logical volume, a device-mapper target or the \
                  payload of an encrypted volume begins off a physical sector, indirection unit or stripe unit, while the layer directly \
