@@ -155,7 +155,8 @@ pub static FOLKLORE: &[Folklore] = crate::folklore::PAGES;
 /// The rule with this code.
 #[must_use]
 pub fn by_code(code: Code) -> Option<&'static Rule> {
-    RULES.iter().copied().find(|rule| rule.code == code)
+    let at = RULES.binary_search_by_key(&code, |rule| rule.code).ok()?;
+    RULES.get(at).copied()
 }
 
 /// Applies all rules to a stack; worst first, then in the order of layers and codes.
