@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::Asked;
     use crate::text::style::without_styles;
-    use straddle_rules::{Code, Finding, Options};
+    use straddle_rules::{Finding, Options, codes};
     use straddle_stack::{Layer, LayerKind, Stack};
 
     fn checked(severities: &[Severity]) -> Checked {
@@ -59,7 +59,12 @@ mod tests {
         let mut checked = Checked::new("a.img", stack, &Options::default(), Asked::default());
         let findings = severities.iter().zip(1..);
         let finding = |(severity, n): (&Severity, u32)| {
-            Finding::new(Code(101), *severity, disk, format!("fault {n}"))
+            Finding::new(
+                codes::PARTITION_START_PHYSICAL_SECTOR,
+                *severity,
+                disk,
+                format!("fault {n}"),
+            )
         };
         checked.findings = findings.map(finding).collect();
         checked
