@@ -150,7 +150,12 @@ fn a_folder_of_one_server_gets_the_whole_report() {
     fs::write(inner.join("diskpar.txt"), diskpar(63)).expect("written");
     fs::write(inner.join("partitions.txt"), get_partition(63)).expect("written");
     let text = said(&straddle(folder.path(), &["check", "db1"], ""));
-    assert!(text.starts_with("error[STR101]: "), "{text}");
+    // Longer than a screen: the verdict first.
+    assert!(text.starts_with("db1: 1 error"), "{text}");
+    assert!(
+        text.contains("\nnext: straddle fix db1\n\nerror[STR101]: "),
+        "{text}"
+    );
     let mut end = text.trim_end().lines().rev();
     let next = end.next();
     assert_eq!(next, Some("is it worth fixing, and how: straddle fix db1"));
