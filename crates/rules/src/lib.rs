@@ -5,6 +5,7 @@
 //! mere fact of being off a grid.
 
 mod code;
+pub mod codes;
 mod commands;
 mod context;
 mod coverage;
@@ -16,8 +17,10 @@ mod price;
 mod refused;
 mod registry;
 mod repair;
+mod rule;
 mod rules;
 mod shared;
+mod table;
 #[cfg(test)]
 mod testing;
 mod wording;
@@ -31,8 +34,9 @@ pub use known_lies::is_plausible;
 pub use page::{Folklore, Page};
 pub use price::{PriceRow, Prices};
 pub use refused::refused_above;
-pub use registry::{FOLKLORE, RULES, Rule, by_code, check, codes};
+pub use registry::{FOLKLORE, RULES, by_code, check};
 pub use repair::{Repair, RepairKind};
+pub use rule::Rule;
 pub use shared::plausible::plausible as plausible_stripe_units;
 pub use shared::said::is_said_to_be_aligned;
 pub use wording::{Correlation, division};
