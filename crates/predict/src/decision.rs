@@ -8,6 +8,7 @@ use std::time::Duration;
 use straddle_geometry::Bytes;
 use straddle_workload::interval::{Interval, Verdict};
 
+pub use crate::quantity::Quantity;
 use crate::sensitivity::Sensitivity;
 
 /// Least gain that justifies an outage of its own.
@@ -20,16 +21,6 @@ pub const SMALL: f64 = 0.02;
 pub const PAID_BACK_WITHIN: Duration = Duration::from_secs(14 * 24 * 3600);
 /// A difference within this share is none: models are not truer than that.
 pub const NO_DIFFERENCE: f64 = 0.01;
-
-/// What is measured in a gain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// Requests each second: a closed loop, which does more when it is answered sooner.
-    Rate,
-    /// Mean latency: an open loop, in which as much is done as is offered.
-    Latency,
-}
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

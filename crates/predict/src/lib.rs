@@ -17,6 +17,7 @@ pub mod model;
 pub mod outline;
 pub mod prediction;
 pub mod profile;
+mod quantity;
 mod requests;
 mod scenario;
 pub mod script;

@@ -4,10 +4,10 @@ use straddle_workload::interval::Estimate;
 use straddle_workload::interval::ratio::LogRatio;
 
 use super::{Moved, with};
-use crate::decision::Quantity;
 use crate::experiment::{self, trial::in_order};
 use crate::kernel::Time;
 use crate::profile::{Refusal, Value};
+use crate::quantity::Quantity;
 use crate::scenario::Scenario;
 use crate::system::{Length, Start};
 
