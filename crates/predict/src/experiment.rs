@@ -153,7 +153,7 @@ fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<
         effort,
     };
     let mut length = Length {
-        warm_up: warm_up(scenarios, &begun),
+        warm_up: left_out(scenarios, &begun),
         measured: effort.requests,
     };
     let longest = effort.requests.saturating_mul(steady::LONGEST);
@@ -225,7 +225,7 @@ fn begin(
 }
 
 /// Requests that every run leaves out: all that is under way at the beginning, destages included, has ended twice.
-fn warm_up(scenarios: &[Scenario], begun: &[Beginning]) -> u64 {
+fn left_out(scenarios: &[Scenario], begun: &[Beginning]) -> u64 {
     let under_way = scenarios
         .iter()
         .map(|scenario| scenario.workload.concurrency() + destages(&scenario.profile));

@@ -3,7 +3,6 @@
 use straddle_geometry::{Bytes, Extent};
 use straddle_workload::{Pattern, Workload};
 
-use crate::experiment;
 use crate::model::Device;
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Arrivals, Ground, Requests, Synthetic};
@@ -28,17 +27,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// One run, which begins with a write-back cache as full as it stays. The same seed gives the same run, to the bit, on every platform; and at every offset, the same places of
-    /// the workload's lattice in the same order on platters that stand the same.
-    ///
-    /// # Errors
-    /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
-    pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
-        let fill = experiment::fill(self)?;
-        self.simulate_from(Start::at(fill, fill), seed, length)
-    }
-
-    /// The same with stores of work that are as full as said when time begins.
+    /// One run whose stores of work are as full as said when time begins.
     pub(crate) fn simulate_from(
         &self,
         start: Start,
