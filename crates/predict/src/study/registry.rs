@@ -1,7 +1,7 @@
 //! The studies that come with the program: a line each.
 
 use super::Study;
-use crate::profile::{self, Profile, Refusal};
+use crate::profile::Refusal;
 
 macro_rules! studies {
     ($($test:ident $name:literal),* $(,)?) => {
@@ -58,11 +58,6 @@ pub fn load(name: &str) -> Result<Study, Refusal> {
     let found = STUDIES.iter().find(|(known, _)| *known == name);
     let (name, text) = found.ok_or_else(|| Refusal::new("the study", name, names()))?;
     Study::read(name, text)
-}
-
-/// The profile of that name.
-pub(super) fn profile(name: &str) -> Result<Profile, Refusal> {
-    profile::registry::load(name)
 }
 
 #[cfg(test)]

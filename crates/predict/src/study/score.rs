@@ -1,7 +1,7 @@
 //! The scoreboard: how far off studies are, calibration and validation apart.
 
 use super::{Cell, Mark, Run, Study, registry};
-use crate::profile::{Origin, Refusal, value};
+use crate::profile::{self, Origin, Refusal, value};
 
 /// How a study came out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,7 +141,7 @@ pub struct FittedFigure {
 pub fn fitted_figures(study: &Study) -> Result<Vec<FittedFigure>, Refusal> {
     let mut fitted = Vec::new();
     for name in study.profiles() {
-        let profile = registry::profile(name)?;
+        let profile = profile::registry::load(name)?;
         for (model, key, figure) in profile.figures() {
             let Origin::Fitted(on) = &figure.origin else {
                 continue;
