@@ -3,27 +3,7 @@
 use straddle_geometry::Unit;
 
 use crate::model;
-use crate::profile::{Origin, Profile, Range, Refusal, Value, registry};
-
-/// Levels as people say them, and as profiles do. Letters and signs around them do not matter: `RAID-5`, `raid 1+0`.
-const LEVELS: &[(&str, &str)] = &[
-    ("0", "raid0"),
-    ("stripe", "raid0"),
-    ("striped", "raid0"),
-    ("1", "raid1"),
-    ("mirror", "raid1"),
-    ("mirrored", "raid1"),
-    ("10", "raid10"),
-    ("01", "raid01"),
-    ("4", "raid4"),
-    ("5", "raid5"),
-    ("6", "raid6"),
-    ("dp", "raid6"),
-    ("50", "raid50"),
-    ("60", "raid60"),
-    ("jbod", "single"),
-    ("none", "single"),
-];
+use crate::profile::{Origin, Profile, Range, Refusal, Value, level, registry};
 
 /// Fewest members of a level, and the number that they come in. Below, an array is another one or none.
 const FEWEST: &[(&str, u64, u64)] = &[
@@ -39,23 +19,6 @@ const FEWEST: &[(&str, u64, u64)] = &[
     ("vraid1", 2, 1),
     ("vraid5", 5, 1),
 ];
-
-/// A level as profiles call it: `5`, `RAID5`, `raid-10`, `1+0`, `jbod`. What is none is left as it is, for the profile to
-/// refuse.
-#[must_use]
-pub fn level(text: &str) -> String {
-    let plain: String = text
-        .to_lowercase()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric())
-        .collect();
-    let rest = plain.strip_prefix("raid").unwrap_or(&plain);
-    let found = LEVELS.iter().find(|(said, _)| *said == rest);
-    found.map_or_else(
-        || text.trim().to_lowercase(),
-        |(_, level)| (*level).to_owned(),
-    )
-}
 
 /// What an array is made of.
 #[derive(Clone, Debug)]

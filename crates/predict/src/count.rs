@@ -79,7 +79,7 @@ struct Counter<D> {
 
 impl<D: Device> Counter<D> {
     fn build(profile: &Profile) -> Result<Counter<D>, Refusal> {
-        let member = D::build(profile, 0)?;
+        let member = D::build(profile.required(D::SECTION)?, 0)?;
         let layout = Layout::build(profile, member.capacity())?;
         Ok(Counter {
             soft: Soft::build(profile, layout.capacity(), member.capacity())?,

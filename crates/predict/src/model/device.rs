@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 use straddle_geometry::Access;
 
 use crate::kernel::Time;
-use crate::profile::{Profile, Refusal};
+use crate::profile::{Refusal, Section};
 
 /// A request on its way through the layers: bytes `start` to `start + len` of whatever it has reached. `len` is not zero,
 /// and the end lies below 2⁶³.
@@ -55,12 +55,12 @@ pub(crate) trait Device: Sized + Send {
     /// Section of its parameters.
     const SECTION: &'static str;
 
-    /// One member as a profile says. `random` is a number of its own for each member and replicate, to turn platters by.
-    fn build(profile: &Profile, random: u64) -> Result<Self, Refusal>;
+    /// One member as its section of a profile says. `random` is a number of its own for each member and replicate, to turn platters by.
+    fn build(section: &Section, random: u64) -> Result<Self, Refusal>;
 
-    /// Another member as the same profile says. What is the same for both may be shared.
-    fn another(&self, profile: &Profile, random: u64) -> Result<Self, Refusal> {
-        Self::build(profile, random)
+    /// Another member as the same section says. What is the same for both may be shared.
+    fn another(&self, section: &Section, random: u64) -> Result<Self, Refusal> {
+        Self::build(section, random)
     }
 
     /// Bytes that it holds.

@@ -6,6 +6,7 @@
 pub(crate) mod array;
 pub(crate) mod cache;
 pub(crate) mod controller;
+mod declaration;
 mod device;
 pub(crate) mod disk;
 pub(crate) mod flash;
@@ -13,20 +14,8 @@ pub(crate) mod port;
 pub(crate) mod server;
 pub(crate) mod soft;
 
+pub use declaration::Model;
 pub(crate) use device::{Device, Ended, Granules, Operation, Tally, Use};
-
-use crate::profile::Key;
-
-/// What a model is called and which parameters it has.
-#[derive(Debug)]
-pub struct Model {
-    /// Its section in profiles.
-    pub section: &'static str,
-    /// What it is, for people.
-    pub title: &'static str,
-    /// Its parameters.
-    pub keys: &'static [&'static Key],
-}
 
 /// Every model in the order of the stack, highest first.
 pub(crate) static MODELS: &[&Model] = &[
@@ -45,21 +34,6 @@ pub(crate) static MODELS: &[&Model] = &[
 
 /// Sections of which a profile has exactly one: what a member is.
 pub const DEVICES: &[&str] = &["disk", "flash", "server"];
-
-impl Model {
-    /// Its parameter of that name.
-    #[must_use]
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
-        self.keys.iter().find(|key| key.name == name).copied()
-    }
-
-    /// The names of its parameters, for a message.
-    #[must_use]
-    pub fn key_names(&self) -> String {
-        let names: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
-        names.join(", ")
-    }
-}
 
 /// Every model, highest first.
 pub fn all() -> impl Iterator<Item = &'static Model> {

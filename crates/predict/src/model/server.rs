@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::Model;
 use super::device::{Device, Ended, Operation, Tally, Use};
 use crate::kernel::{Servers, Time};
-use crate::profile::{Key, Profile, Refusal};
+use crate::profile::{Key, Refusal, Section};
 
 const SERVICE: Key = Key::time("service", 1e-9, 1e3, "Time to serve one operation.");
 const PER_BYTE: Key = Key::rate(
@@ -73,10 +73,7 @@ pub(crate) fn even(random: &mut Xoshiro256PlusPlus) -> f64 {
 impl Device for Server {
     const SECTION: &'static str = "server";
 
-    fn build(profile: &Profile, random: u64) -> Result<Server, Refusal> {
-        let section = profile
-            .section(Self::SECTION)
-            .ok_or_else(|| Refusal::new(Self::SECTION, "missing", "a section"))?;
+    fn build(section: &Section, random: u64) -> Result<Server, Refusal> {
         let is_random = section.word(&DISTRIBUTION) == "exponential";
         Ok(Server {
             servers: Servers::new(usize::try_from(section.whole(&COUNT)).unwrap_or(1)),

@@ -6,6 +6,7 @@
 
 mod figure;
 mod key;
+mod level;
 mod read;
 mod refusal;
 pub mod registry;
@@ -14,6 +15,7 @@ pub mod value;
 
 pub use figure::{Figure, Origin, Range};
 pub use key::{Default, Key, Kind};
+pub(crate) use level::level;
 pub use refusal::Refusal;
 pub use section::Section;
 pub use value::Value;
@@ -21,15 +23,7 @@ pub use value::Value;
 use std::collections::BTreeMap;
 use straddle_geometry::Unit;
 
-use crate::compose;
 use crate::model::{self, Model};
-
-fn level(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => compose::level(text),
-        other => compose::level(&other.to_string()),
-    }
-}
 
 /// A device or an array: parameters of the models that it is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +42,12 @@ impl Profile {
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.get(name)
+    }
+
+    /// The section of a model that takes part in any case.
+    pub(crate) fn required(&self, name: &str) -> Result<&Section, Refusal> {
+        self.section(name)
+            .ok_or_else(|| Refusal::new(name, "missing", "a section"))
     }
 
     /// All sections in the order of the stack, highest first.
@@ -76,7 +76,7 @@ impl Profile {
             .key(name)
             .ok_or_else(|| unknown("an unknown key", model.key_names()))?;
         // Levels are written as people say them: 5, RAID10, 1+0.
-        let level = (path == "array.level").then(|| toml::Value::String(level(value)));
+        let level = (path == "array.level").then(|| toml::Value::String(level::of_value(value)));
         let value = level.as_ref().unwrap_or(value);
         let value =
             value::parse(key.kind, value).ok_or_else(|| Refusal::new(path, value, key.kind))?;

@@ -181,14 +181,15 @@ impl<D: Device> System<D> {
     /// As a complete profile says. `seed` turns the platters.
     pub(crate) fn build(profile: &Profile, seed: u64) -> Result<System<D>, Refusal> {
         let mut random = seed;
-        let first = D::build(profile, random)?;
+        let section = profile.required(D::SECTION)?;
+        let first = D::build(section, random)?;
         let layout = Layout::build(profile, first.capacity())?;
         let soft = Soft::build(profile, layout.capacity(), first.capacity())?;
         let members = layout.members();
         let mut devices = Vec::with_capacity(members as usize);
         for _ in 1..members {
             random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            devices.push(first.another(profile, random)?);
+            devices.push(first.another(section, random)?);
         }
         devices.insert(0, first);
         let calendar = Calendar::new(devices.len() + 5);

@@ -1,7 +1,7 @@
 //! Parameters of an array.
 
 use crate::model::Model;
-use crate::profile::Key;
+use crate::profile::{Key, Section};
 
 pub(super) const LEVEL: Key = Key::word(
     "level",
@@ -152,3 +152,8 @@ pub(crate) static MODEL: Model = Model {
         &DATA_OFFSET,
     ],
 };
+
+/// A number of members or copies, which are far fewer than 2³².
+pub(super) fn count(section: &Section, key: &Key) -> u32 {
+    u32::try_from(section.whole(key)).unwrap_or(u32::MAX)
+}

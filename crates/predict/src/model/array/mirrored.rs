@@ -8,9 +8,9 @@
 //! - *mirror of stripes* (RAID 01): in each of `c` stripes of `n/c` members at the same place. When a member of a stripe
 //!   fails, the whole stripe is out of use.
 
-use super::Unit;
 use super::divisor::Divisor;
 use super::split::Split;
+use super::unit::Unit;
 use crate::model::device::Operation;
 
 /// Where the copies of a unit lie.

@@ -10,17 +10,20 @@ mod mirrored;
 mod parity;
 mod split;
 mod striped;
+mod unit;
 
 pub(crate) use keys::MODEL;
 pub(crate) use split::{Piece, Split};
 
 use super::device::Operation;
 use crate::kernel::Time;
-use crate::profile::{Key, Profile, Refusal, Section};
+use crate::profile::{Profile, Refusal, Section};
 use divisor::Divisor;
+use keys::count;
 use mirrored::{Balance, Copies, Mirrored};
 use parity::Parity;
 use striped::Striped;
+use unit::Unit;
 
 /// Whether an adapter works parity out and mirrors: what `array.by` says, or where it is empty, whether a section of an adapter is there.
 pub(crate) fn is_adapter(by: &str, has: impl Fn(&'static str) -> bool) -> bool {
@@ -39,17 +42,6 @@ pub(crate) struct Layout {
     /// Bytes of data in one row of stripe units.
     row: u64,
     family: Family,
-}
-
-/// What all families have in common.
-#[derive(Debug)]
-struct Unit {
-    /// Bytes on one member before the next takes over.
-    bytes: Divisor,
-    /// Where a member's data begins.
-    data_offset: u64,
-    /// Whether pieces that follow each other on a member are one operation.
-    is_merged: bool,
 }
 
 #[derive(Debug)]
@@ -214,11 +206,6 @@ impl Layout {
             Family::Parity(parity) => parity.split(&self.unit, operation, out),
         }
     }
-}
-
-/// A number of members or copies, which are far fewer than 2³².
-fn count(section: &Section, key: &Key) -> u32 {
-    u32::try_from(section.whole(key)).unwrap_or(u32::MAX)
 }
 
 fn mirrored(

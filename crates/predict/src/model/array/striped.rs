@@ -1,8 +1,8 @@
 //! RAID 0: units on one member after the other. Concatenation is the same with units as large as members.
 
-use super::Unit;
 use super::divisor::Divisor;
 use super::split::Split;
+use super::unit::Unit;
 use crate::model::device::Operation;
 
 /// A stripe without redundancy.

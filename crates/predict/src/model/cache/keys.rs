@@ -1,5 +1,6 @@
 //! The parameters of a cache.
 
+use crate::model::Model;
 use crate::profile::Key;
 
 /// Most pages of a cache: what bounds its memory here.
@@ -84,3 +85,23 @@ pub(super) const STREAMS: Key = Key::count(
     "Sequential streams that are told apart; the one that was idle longest is forgotten for a new one.",
 )
 .or(16.0, "as many as a few backups at once need");
+
+/// Its parameters.
+pub(crate) static MODEL: Model = Model {
+    section: "cache",
+    title: "Cache",
+    keys: &[
+        &SIZE,
+        &PAGE,
+        &WRITE,
+        &READ,
+        &PARTIAL,
+        &HIGH,
+        &LOW,
+        &DESTAGES,
+        &IDLE,
+        &MIRROR,
+        &READ_AHEAD,
+        &STREAMS,
+    ],
+};

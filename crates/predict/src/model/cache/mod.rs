@@ -9,7 +9,9 @@ mod gather;
 mod keys;
 mod pages;
 
-use super::{Model, Operation};
+pub(crate) use keys::MODEL;
+
+use super::Operation;
 use crate::kernel::Time;
 use crate::profile::{Profile, Refusal, Section};
 use ahead::Ahead;
@@ -19,26 +21,6 @@ use keys::{
     WRITE,
 };
 use pages::{List, MOST_SECTORS, Pages, SECTOR, Sectors};
-
-/// Its parameters.
-pub(crate) static MODEL: Model = Model {
-    section: "cache",
-    title: "Cache",
-    keys: &[
-        &SIZE,
-        &PAGE,
-        &WRITE,
-        &READ,
-        &PARTIAL,
-        &HIGH,
-        &LOW,
-        &DESTAGES,
-        &IDLE,
-        &MIRROR,
-        &READ_AHEAD,
-        &STREAMS,
-    ],
-};
 
 /// Most pages that are made before time begins where few would be met again, ...
 const MADE: usize = 1 << 15;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::device::{Device, Ended, Granules, Operation, Tally, Use};
 use crate::kernel::Time;
-use crate::profile::{Profile, Refusal};
+use crate::profile::{Refusal, Section};
 use ahead::Ahead;
 use arm::{Mechanics, Motion};
 use cache::{Batch, Cache};
@@ -366,15 +366,12 @@ fn write_back(
 impl Device for Disk {
     const SECTION: &'static str = "disk";
 
-    fn build(profile: &Profile, random: u64) -> Result<Disk, Refusal> {
-        let section = profile
-            .section(Self::SECTION)
-            .ok_or_else(|| Refusal::new(Self::SECTION, "missing", "a section"))?;
+    fn build(section: &Section, random: u64) -> Result<Disk, Refusal> {
         Disk::of(section, random)
     }
 
-    fn another(&self, profile: &Profile, random: u64) -> Result<Disk, Refusal> {
-        let mut disk = Disk::build(profile, random)?;
+    fn another(&self, section: &Section, random: u64) -> Result<Disk, Refusal> {
+        let mut disk = Disk::build(section, random)?;
         disk.mechanics.zones = Arc::clone(&self.mechanics.zones);
         Ok(disk)
     }

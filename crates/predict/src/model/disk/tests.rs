@@ -1,7 +1,7 @@
 //! Services worked out by hand, and what must hold of every disk.
 
 use super::*;
-use crate::profile::registry;
+use crate::profile::{Profile, registry};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -33,7 +33,7 @@ fn disk(changes: &[(&str, &str)]) -> Result<Disk, Refusal> {
         let value: toml::Table = format!("value = {value}").parse().expect("it is TOML");
         profile = profile.with(path, &value["value"], crate::profile::Origin::Flag)?;
     }
-    Disk::build(&profile.complete()?, 1)
+    Disk::build(profile.complete()?.required(Disk::SECTION)?, 1)
 }
 
 /// How long each operation takes when it is the only one, in seconds.
@@ -86,7 +86,9 @@ fn numbers(count: usize, most: u64) -> impl Iterator<Item = u64> {
 
 fn registered(name: &str) -> Disk {
     let profile = registry::load(name).and_then(|profile| profile.complete());
-    Disk::build(&profile.expect("it is complete"), 1).expect("it is one")
+    let profile = profile.expect("it is complete");
+    let section = profile.required(Disk::SECTION).expect("it is there");
+    Disk::build(section, 1).expect("it is one")
 }
 
 #[test]
@@ -94,7 +96,10 @@ fn every_profile_of_a_disk_reads_and_writes() {
     for (name, _) in registry::PROFILES {
         let profile = registry::load(name).and_then(|profile| profile.complete());
         let Ok(profile) = profile else { continue };
-        let Ok(mut disk) = Disk::build(&profile, 1) else {
+        let Ok(mut disk) = profile
+            .required(Disk::SECTION)
+            .and_then(|section| Disk::build(section, 1))
+        else {
             continue;
         };
         let half = disk.capacity() / 8192 * 4096;

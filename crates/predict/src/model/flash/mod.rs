@@ -34,7 +34,7 @@ use self::times::Times;
 use self::writes::Buffer;
 use super::device::{Device, Ended, Granules, Operation, Tally, Use};
 use crate::kernel::{Calendar, Servers, Time};
-use crate::profile::{Profile, Refusal};
+use crate::profile::{Refusal, Section};
 
 /// No request waits for it, or it has been answered.
 const NONE: u32 = u32::MAX;
@@ -126,10 +126,7 @@ pub(crate) struct Flash {
 impl Device for Flash {
     const SECTION: &'static str = "flash";
 
-    fn build(profile: &Profile, _random: u64) -> Result<Flash, Refusal> {
-        let section = profile
-            .section(Self::SECTION)
-            .ok_or_else(|| Refusal::new(Self::SECTION, "missing", "a section"))?;
+    fn build(section: &Section, _random: u64) -> Result<Flash, Refusal> {
         let geometry = Geometry::build(section)?;
         let count = |key| usize::try_from(section.whole(key)).unwrap_or(1);
         let spare = section.optional(&keys::OVER_PROVISION);

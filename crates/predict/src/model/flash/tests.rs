@@ -1,6 +1,7 @@
 //! Truths about flash that can be worked out by hand.
 
 use super::*;
+use crate::profile::Profile;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -39,7 +40,7 @@ fn text(figures: &[(&str, &str)]) -> String {
 
 fn build(figures: &[(&str, &str)]) -> Result<Flash, Refusal> {
     let profile = Profile::read("test", &text(figures))?.complete()?;
-    Flash::build(&profile, 0)
+    Flash::build(profile.required(Flash::SECTION)?, 0)
 }
 
 fn flash(figures: &[(&str, &str)]) -> Flash {

@@ -5,8 +5,11 @@
 
 pub(crate) mod bitmap;
 pub(crate) mod blocks;
+mod fragment;
 pub(crate) mod host;
 pub(crate) mod integrity;
+
+pub(crate) use self::fragment::{Fragment, To};
 
 use self::bitmap::Bitmap;
 use self::blocks::Blocks;
@@ -14,26 +17,6 @@ use self::integrity::Integrity;
 use super::device::Operation;
 use crate::kernel::Time;
 use crate::profile::{Profile, Refusal};
-
-/// A part of a host's request on its way to the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fragment {
-    pub(crate) operation: Operation,
-    /// 0 starts at once.
-    pub(crate) phase: u8,
-    /// True when the host does not wait for it.
-    pub(crate) is_background: bool,
-    pub(crate) to: To,
-}
-
-/// Where a fragment goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
-    /// To addresses of the array.
-    Array,
-    /// To the same address of every member: metadata.
-    EachMember,
-}
 
 /// The software layers of a system, highest first.
 #[derive(Debug)]

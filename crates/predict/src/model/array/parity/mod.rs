@@ -7,8 +7,9 @@ mod place;
 mod write;
 
 use super::divisor::{Divisor, common_divisor};
+use super::keys::{self, count};
 use super::split::Split;
-use super::{Unit, count, keys};
+use super::unit::Unit;
 use crate::kernel::Time;
 use crate::model::device::Operation;
 use crate::profile::{Refusal, Section};
