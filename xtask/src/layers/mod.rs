@@ -23,7 +23,6 @@ use graph::Graph;
 const KNOWN: &[(&str, usize, usize)] = &[
     ("straddle-sources", 3, 10),
     ("straddle-bench", 1, 41),
-    ("straddle-predict", 5, 26),
 ];
 
 /// Checks crates and files; with `all`, cycles that are permitted are printed too.

@@ -12,12 +12,15 @@
 //! its length.
 
 mod cached;
+mod due;
 mod flow;
+mod length;
 mod measure;
 mod store;
+mod stores;
 
 use slab::Slab;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use straddle_geometry::Bytes;
 
@@ -31,45 +34,19 @@ use crate::model::{self, Device, Ended, Operation, Tally, Use};
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Next, Requests};
 use cached::Cached;
+use due::Due;
 use flow::{Command, Group, Visit};
+pub use length::Length;
+pub(crate) use length::Start;
 use measure::Measure;
 pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
-pub(crate) use store::{DIRTY, REQUESTS, Start};
+pub(crate) use store::{DIRTY, REQUESTS};
 pub use store::{LEVEL, Store};
 
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
 const MOST_WAITING: usize = 1 << 20;
 /// Most answers at one instant: beyond that, time stands still.
 const MOST_AT_ONCE: u64 = 10_000_000;
-
-/// How much of a run counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Length {
-    /// Requests answered before anything is counted.
-    pub warm_up: u64,
-    /// Requests answered that count.
-    pub measured: u64,
-}
-
-/// A request and when it is due. Ordered by that, then by its stream, so that a run is the same everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Due {
-    at: Time,
-    stream: u32,
-    operation: Operation,
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Due) -> Ordering {
-        (self.at, self.stream).cmp(&(other.at, other.stream))
-    }
-}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// Checks a complete profile as building it would, and that what it has goes together.
 ///
