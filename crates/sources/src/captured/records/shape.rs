@@ -52,7 +52,7 @@ impl Shape {
         match (self, words) {
             (Shape::Number, [word]) => number::whole(word).is_some(),
             (Shape::Size, [word]) => is_number(word),
-            (Shape::Size, [number, unit]) => is_number(number) && super::table::is_unit(unit),
+            (Shape::Size, [number, unit]) => is_number(number) && super::units::is_unit(unit),
             (Shape::Letter, [word]) => {
                 let bare = word.trim_end_matches(':');
                 bare.len() == 1 && bare.bytes().all(|b| b.is_ascii_alphabetic())

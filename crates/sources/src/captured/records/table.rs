@@ -367,7 +367,7 @@ fn between(columns: &[Column], words: &[Word<'_>], index: usize, last: usize) ->
         .text
         .bytes()
         .all(|b| b.is_ascii_digit() || b == b'.' || b == b',');
-    if is_number && next.is_some_and(|next| is_unit(next.text)) {
+    if is_number && next.is_some_and(|next| super::units::is_unit(next.text)) {
         return right;
     }
     let previous = index.checked_sub(1).and_then(|at| words.get(at));
@@ -396,13 +396,6 @@ fn are_words(columns: &[Column], last: &str, text: &str) -> bool {
         && first(text) != first(last)
         && columns.iter().any(|c| super::shape::is_of_numbers(&c.name))
         && text.split_whitespace().nth(2).is_some()
-}
-
-pub(super) fn is_unit(text: &str) -> bool {
-    matches!(
-        text,
-        "B" | "KB" | "MB" | "GB" | "TB" | "PB" | "Bytes" | "bytes"
-    )
 }
 
 /// True for the further lines of a row whose cells were wrapped: nothing in the first column, and little elsewhere.

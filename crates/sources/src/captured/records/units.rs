@@ -7,6 +7,14 @@ use super::Record;
 /// Quantities that readers ask for.
 const QUANTITIES: [&str; 3] = ["StartingOffset", "Offset", "Size"];
 
+/// True for a unit that stands behind a figure.
+pub(super) fn is_unit(text: &str) -> bool {
+    matches!(
+        text,
+        "B" | "KB" | "MB" | "GB" | "TB" | "PB" | "Bytes" | "bytes"
+    )
+}
+
 /// The quantity and the unit in a name, blanks aside.
 fn in_name(name: &str) -> Option<(&'static str, &str)> {
     let quantity = QUANTITIES.into_iter().find(|q| {
