@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Numbered, Widths};
+use super::lines::{Numbered, Widths};
 
 /// What the first column of such a table is called, in capitals as the tools write it.
 const FIRST: [&str; 10] = [

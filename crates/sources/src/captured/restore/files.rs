@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Numbered, is_typed, words_from};
+use super::lines::{Numbered, is_typed, words_from};
 
 /// Most files of one command.
 const MOST_FILES: usize = 256;

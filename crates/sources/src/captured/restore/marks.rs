@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use super::Numbered;
+use super::lines::Numbered;
 use crate::captured::number;
 
 /// Longest that is taken for a mark.

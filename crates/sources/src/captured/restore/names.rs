@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Numbered, Widths, is_typed, words_from};
+use super::lines::{Numbered, Widths, is_typed, words_from};
 
 /// Programs that print columns by name.
 const PROGRAMS: [&str; 5] = ["lsblk", "partx", "pvs", "vgs", "lvs"];
