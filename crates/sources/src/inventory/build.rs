@@ -7,7 +7,7 @@ use straddle_stack::{
     Value,
 };
 
-use super::merge::Joined;
+use super::groups::Joined;
 use super::{Name, Placing, Space, Thing, lower};
 use crate::Overrides;
 use crate::image::assume_sectors;

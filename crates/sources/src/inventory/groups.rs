@@ -1,4 +1,4 @@
-//! Which things are one.
+//! Things that become one.
 
 use std::collections::{BTreeMap, HashMap};
 use straddle_geometry::Bytes;
@@ -6,7 +6,7 @@ use straddle_stack::{Fact, GridFact, LayerKind, Oddity};
 
 use super::facts::{add, add_grid, in_bytes};
 use super::relation::{Relation, has_name_in, is_bare_volume, relation, replaced, twin};
-use super::{Inventory, Name, Space, Thing, held, partitions, raid};
+use super::{Name, Space, Thing};
 
 /// An inventory in which every thing occurs once and knows the others that it lies on by their index.
 pub(super) struct Joined {
@@ -40,6 +40,7 @@ const fn class_of(kind: LayerKind) -> Class {
 const MOST_OF_ONE_NAME: usize = 32;
 
 /// Things under joining: those that are one have become one.
+#[derive(Default)]
 pub(super) struct Groups {
     pub(super) things: Vec<Option<Thing>>,
     by_name: HashMap<(Class, Name), Vec<usize>>,
@@ -49,33 +50,9 @@ pub(super) struct Groups {
     order: Vec<usize>,
 }
 
-/// Joins what is one.
-pub(super) fn joined(inventory: Inventory) -> Joined {
-    let mut groups = Groups {
-        things: Vec::new(),
-        by_name: HashMap::new(),
-        gone_to: HashMap::new(),
-        order: Vec::new(),
-    };
-    let mut things: Vec<(usize, Thing)> = inventory.things.into_iter().enumerate().collect();
-    // Numbers of partitions and letters mean something else on another disk, so disks that bear one number come first.
-    things.sort_by_key(|(_, thing)| !has_name_in(thing, Space::WindowsDisk));
-    for (order, thing) in things {
-        groups.take(thing, order);
-    }
-    raid::members(&mut groups);
-    partitions::join(&mut groups);
-    partitions::disks_of_volumes(&mut groups);
-    groups.join_contents();
-    held::compare(&mut groups);
-    let mut joined = groups.finish(inventory.platform, inventory.remarks);
-    joined.extents = inventory.extents;
-    joined
-}
-
 impl Groups {
     /// Adds a thing to the one it is, or as a new one.
-    fn take(&mut self, mut thing: Thing, order: usize) {
+    pub(super) fn take(&mut self, mut thing: Thing, order: usize) {
         let class = class_of(thing.kind);
         let mut into = None;
         let mut bare: Vec<usize> = Vec::new();
@@ -267,7 +244,7 @@ impl Groups {
     }
 
     /// The filesystems and encryptions that are said to lie on one thing are one: there is room for one.
-    fn join_contents(&mut self) {
+    pub(super) fn join_contents(&mut self) {
         for kind in [LayerKind::Encryption, LayerKind::Filesystem] {
             let mut first: HashMap<usize, usize> = HashMap::new();
             for index in 0..self.things.len() {
@@ -293,7 +270,7 @@ impl Groups {
         }
     }
 
-    fn finish(mut self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
+    pub(super) fn finish(mut self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
         let mut in_order: Vec<usize> = (0..self.things.len())
             .filter(|index| self.things[*index].is_some())
             .collect();

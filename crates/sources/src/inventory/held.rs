@@ -4,7 +4,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source, Value};
 
-use super::merge::Groups;
+use super::groups::Groups;
 use super::partitions::by_disk;
 use super::relation::{has_name_in, line_of};
 use super::{Space, Thing};

@@ -7,6 +7,7 @@
 mod bounds;
 mod build;
 mod facts;
+mod groups;
 mod held;
 mod lower;
 mod merge;
@@ -14,6 +15,7 @@ mod name;
 mod partitions;
 mod raid;
 mod relation;
+mod said;
 mod thing;
 
 #[cfg(test)]
@@ -22,84 +24,14 @@ mod tests;
 pub(crate) use bounds::{MOST_BELOW, MOST_FACTS, MOST_NAMES};
 pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
+pub use said::{Inventory, MOST_THINGS};
 pub use thing::{InBlocks, Placing, Thing};
 
-use std::collections::BTreeMap;
-use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Oddity, OddityKind, Stack};
+use straddle_stack::Stack;
 
 use crate::Overrides;
 
-/// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
-pub const MOST_THINGS: usize = 2000;
-
-/// Everything said about one machine.
-#[derive(Clone, Debug, Default)]
-pub struct Inventory {
-    /// Its name, where something says it.
-    pub host: Option<String>,
-    /// System whose tools spoke: `windows`, `linux`, `esxi`, `raid`.
-    pub platform: Option<&'static str>,
-    things: Vec<Thing>,
-    /// Something was left out.
-    full: bool,
-    /// How long an extent is in each LVM volume group.
-    extents: BTreeMap<String, Fact<Bytes>>,
-    /// What is odd about the texts themselves rather than about one thing.
-    pub remarks: Vec<Oddity>,
-}
-
 impl Inventory {
-    /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, which is remarked once.
-    pub fn add(&mut self, mut thing: Thing) {
-        if self.things.len() < MOST_THINGS {
-            thing.bound();
-            self.things.push(thing);
-        } else if !self.full {
-            self.full = true;
-            let detail = format!(
-                "more than {MOST_THINGS} disks, partitions and volumes; the rest was left out"
-            );
-            self.remarks
-                .push(Oddity::new(OddityKind::LimitReached, detail));
-        }
-    }
-
-    /// Adds the length of an extent in an LVM volume group.
-    pub fn add_extent_size(&mut self, group: &str, size: Fact<Bytes>) {
-        if self.extents.len() < MOST_THINGS && !self.extents.contains_key(group) {
-            self.extents.insert(group.to_owned(), size);
-        }
-    }
-
-    /// Drops what is no longer so.
-    pub fn retain(&mut self, keep: impl FnMut(&Thing) -> bool) {
-        self.things.retain(keep);
-    }
-
-    /// What has been said so far.
-    #[must_use]
-    pub fn things(&self) -> &[Thing] {
-        &self.things
-    }
-
-    /// Adds everything that another text says about the same machine.
-    pub fn append(&mut self, other: Inventory) {
-        self.host = self.host.take().or(other.host);
-        // A RAID controller's tool runs on any system; whatever else speaks says which.
-        self.platform = match (self.platform, other.platform) {
-            (None | Some("raid"), Some(other)) => Some(other),
-            (first, _) => first,
-        };
-        for thing in other.things {
-            self.add(thing);
-        }
-        for (group, size) in other.extents {
-            self.add_extent_size(&group, size);
-        }
-        self.remarks.extend(other.remarks);
-    }
-
     /// The stack that all of it describes.
     #[must_use]
     pub fn stack(self, overrides: &Overrides) -> Stack {

@@ -6,7 +6,7 @@ use straddle_stack::{
     Attribute, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
 };
 
-use super::merge::Groups;
+use super::groups::Groups;
 use super::relation::{has_name_in, is_bare_volume};
 use super::{Name, Space, Thing};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use straddle_geometry::{Grid, Unit};
 use straddle_stack::{Fact, GridFact, GridRole, LayerKind, Oddity, OddityKind};
 
-use super::merge::Groups;
+use super::groups::Groups;
 use super::{Space, Thing};
 
 /// Gives the sectors of member disks to their volumes. A volume whose members are not named is made of all disks of its

@@ -1,0 +1,78 @@
+//! Everything said about one machine.
+
+use std::collections::BTreeMap;
+use straddle_geometry::Bytes;
+use straddle_stack::{Fact, Oddity, OddityKind};
+
+use super::Thing;
+
+/// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
+pub const MOST_THINGS: usize = 2000;
+
+/// Everything said about one machine.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// Its name, where something says it.
+    pub host: Option<String>,
+    /// System whose tools spoke: `windows`, `linux`, `esxi`, `raid`.
+    pub platform: Option<&'static str>,
+    pub(super) things: Vec<Thing>,
+    /// Something was left out.
+    pub(super) full: bool,
+    /// How long an extent is in each LVM volume group.
+    pub(super) extents: BTreeMap<String, Fact<Bytes>>,
+    /// What is odd about the texts themselves rather than about one thing.
+    pub remarks: Vec<Oddity>,
+}
+
+impl Inventory {
+    /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, which is remarked once.
+    pub fn add(&mut self, mut thing: Thing) {
+        if self.things.len() < MOST_THINGS {
+            thing.bound();
+            self.things.push(thing);
+        } else if !self.full {
+            self.full = true;
+            let detail = format!(
+                "more than {MOST_THINGS} disks, partitions and volumes; the rest was left out"
+            );
+            self.remarks
+                .push(Oddity::new(OddityKind::LimitReached, detail));
+        }
+    }
+
+    /// Adds the length of an extent in an LVM volume group.
+    pub fn add_extent_size(&mut self, group: &str, size: Fact<Bytes>) {
+        if self.extents.len() < MOST_THINGS && !self.extents.contains_key(group) {
+            self.extents.insert(group.to_owned(), size);
+        }
+    }
+
+    /// Drops what is no longer so.
+    pub fn retain(&mut self, keep: impl FnMut(&Thing) -> bool) {
+        self.things.retain(keep);
+    }
+
+    /// What has been said so far.
+    #[must_use]
+    pub fn things(&self) -> &[Thing] {
+        &self.things
+    }
+
+    /// Adds everything that another text says about the same machine.
+    pub fn append(&mut self, other: Inventory) {
+        self.host = self.host.take().or(other.host);
+        // A RAID controller's tool runs on any system; whatever else speaks says which.
+        self.platform = match (self.platform, other.platform) {
+            (None | Some("raid"), Some(other)) => Some(other),
+            (first, _) => first,
+        };
+        for thing in other.things {
+            self.add(thing);
+        }
+        for (group, size) in other.extents {
+            self.add_extent_size(&group, size);
+        }
+        self.remarks.extend(other.remarks);
+    }
+}
