@@ -1,0 +1,72 @@
+//! What is asked for: workloads, offsets, and how often each is measured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use straddle_workload::Workload;
+use straddle_workload::offset::Offset;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The workloads.
+    pub cells: Vec<Workload>,
+    /// Offsets; the first is the baseline.
+    pub offsets: Vec<Offset>,
+    /// How long one run is measured.
+    pub measured: Duration,
+    /// How long it runs before that.
+    pub warm_up: Duration,
+    /// Blocks of each cell that are made in any case; the variance is estimated from these alone.
+    pub least_blocks: u32,
+    /// Most blocks of each cell.
+    pub most_blocks: u32,
+    /// Half the width of the 95% interval of a ratio at which it is narrow enough: 0.01 is 1%.
+    pub precision: f64,
+    /// Time after which no block is begun; `None` is as long as it takes.
+    pub budget: Option<Duration>,
+    /// Seeds the order of runs and the addresses of requests.
+    pub seed: u64,
+}
+
+/// The place of a run in a plan.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Slot {
+    /// Which cell, counted from 0.
+    pub cell: u32,
+    /// Which block of that cell, counted from 0.
+    pub block: u32,
+    /// Which run of that block, counted from 0.
+    pub position: u32,
+    /// Which offset; 0 is the baseline.
+    pub offset: u32,
+}
+
+impl Plan {
+    /// Least blocks that serve well. With fewer, Student's factor for the spread of so few costs more blocks later than
+    /// it saves now: at a precision equal to the noise of a run, 3 first blocks lead to 29 on average, 5 to 13, 8 to
+    /// 10.
+    pub const FIRST_STAGE: u32 = 8;
+
+    /// Runs of one block: one for each candidate, and the baseline around and between them. Without candidates it is
+    /// one run of the baseline.
+    #[must_use]
+    pub fn runs_per_block(&self) -> usize {
+        2 * self.offsets.len().saturating_sub(1) + 1
+    }
+
+    /// Log ratio of one such step at the precision asked for: half the width of an interval that is narrow enough.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        libm::log1p(self.precision)
+    }
+
+    /// How long a run should take, warm-up included.
+    #[must_use]
+    pub fn run_time(&self) -> Duration {
+        self.warm_up.saturating_add(self.measured)
+    }
+}
