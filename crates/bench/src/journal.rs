@@ -39,7 +39,7 @@ pub use error::JournalError;
 pub use read::read;
 
 use crate::plan::Plan;
-use crate::results::EngineChoice;
+use crate::run::EngineChoice;
 use crate::sample::Sample;
 use crate::target::{Identity, Owner};
 

@@ -10,8 +10,10 @@ use straddle_workload::interval::{Interval, Verdict};
 
 use crate::place::Placed;
 use crate::plan::Plan;
+pub use crate::run::EngineChoice;
 use crate::run::Options;
 use crate::sample::Sample;
+pub use crate::target::Medium;
 use crate::validity::Warning;
 
 /// An experiment and what it came to.
@@ -56,33 +58,6 @@ pub struct Setting {
     pub stack: Option<Stack>,
     /// The machine.
     pub machine: Machine,
-}
-
-/// What requests go to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Medium {
-    /// A file, past the page cache.
-    FileDirect,
-    /// A file through the page cache: memory is measured, not storage.
-    FileBuffered,
-    /// A block device, past the page cache.
-    DeviceDirect,
-    /// A block device through the page cache.
-    DeviceBuffered,
-    /// Nothing at all.
-    Null,
-}
-
-/// The engine of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct EngineChoice {
-    /// Its name.
-    pub name: String,
-    /// How it came to be taken: `--engine`, the trial's figures, or that it is the only one here.
-    pub reason: String,
-    /// Requests each second of every engine in the trial; empty without one.
-    pub trial: Vec<(String, f64)>,
 }
 
 /// The machine that measured.

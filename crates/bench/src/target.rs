@@ -5,18 +5,20 @@
 //! for ours, and why nobody else's can be taken for it, is said in [`straddle_io::owned`]; every descriptor that requests go
 //! through is opened by way of the one that the target was known by, never by a name.
 
+mod aligned;
 mod blank;
+mod consent;
 mod create;
 mod device;
 mod error;
+mod identity;
 mod label;
 mod limits;
+mod medium;
 mod reusable;
 mod signatures;
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,15 +27,17 @@ use straddle_io::engine::Durability;
 use straddle_io::owned::{NotOwned, Owned, reopen};
 use straddle_io::{OpenError, Opening, TargetKind};
 
+pub use aligned::{Limits, LimitsFrom};
+pub use consent::Consent;
 pub use create::{Draft, FILE_NAME, place, rehearse, remove_unfilled, taken};
-pub use device::{Consent, Purpose};
+pub use device::Purpose;
 pub use error::TargetError;
+pub use identity::Identity;
 pub use label::Owner;
-pub use limits::{Limits, LimitsFrom};
+pub use medium::Medium;
 pub use reusable::{ReusableError, TestFile, data_length};
 
 use crate::plan::Plan;
-use crate::results::Medium;
 
 /// A file or device of known length, which may be read, and written as far as it was asked for and granted.
 #[derive(Debug)]
@@ -79,51 +83,6 @@ impl Guard {
             Guard::Reused(owned) => owned.is_ours()?,
             Guard::Device(claim) => claim.is_ours()?,
         })
-    }
-}
-
-/// Which file or device a path led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The device of the filesystem that it lies on; of a device, its own number.
-    pub device: u64,
-    /// Its number there.
-    pub inode: u64,
-}
-
-impl Identity {
-    #[cfg(unix)]
-    fn from_metadata(metadata: &Metadata) -> Identity {
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
-        // The node of a device may be made anew while the device stays.
-        if metadata.file_type().is_block_device() {
-            return Identity {
-                device: metadata.rdev(),
-                inode: 0,
-            };
-        }
-        Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        }
-    }
-
-    /// The standard library tells no file number here; when it was created stands in for it.
-    #[cfg(not(unix))]
-    fn from_metadata(metadata: &Metadata) -> Identity {
-        let created = metadata.created().ok();
-        let since = created.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        let nanoseconds = since.map_or(0, |since| since.as_nanos());
-        Identity {
-            device: 0,
-            inode: u64::try_from(nanoseconds).unwrap_or(u64::MAX),
-        }
-    }
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "inode {} of device {:#x}", self.inode, self.device)
     }
 }
 

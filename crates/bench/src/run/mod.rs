@@ -20,6 +20,7 @@
 //! With [`Workload::rate`], requests are due at fixed distances, each worker's share from a random phase on, and latency
 //! counts from when a request was due. Workers sleep until 20 µs before that, then look at the clock.
 
+mod choice;
 mod pace;
 mod payload;
 mod storage;
@@ -42,6 +43,7 @@ use straddle_workload::Workload;
 use straddle_workload::offset::Offset;
 use verify::Verifier;
 
+pub use choice::EngineChoice;
 pub use trial::{Trial, trial};
 pub use verify::Verified;
 

@@ -16,8 +16,8 @@ use super::payload::Payload;
 use super::worker::{Common, Stream, TICK, Tally, drive};
 use super::{RunError, Storage, Subject, Task, Watch};
 use crate::counters;
-use crate::results::Medium;
 use crate::sample::{Issued, Sample};
+use crate::target::Medium;
 use straddle_workload::generator::{Generator, Places, streams};
 use straddle_workload::{Pattern, Percent, Workload};
 

@@ -7,10 +7,9 @@
 use std::time::Duration;
 use straddle_io::engine::Kind;
 
-use super::{Options, RunError, Storage, Subject, Task, Watch};
+use super::{EngineChoice, Options, RunError, Storage, Subject, Task, Watch};
 use crate::place::Region;
 use crate::plan::Slot;
-use crate::results::EngineChoice;
 use crate::target::Target;
 use straddle_workload::offset::Offset;
 use straddle_workload::{Percent, Workload};

@@ -10,10 +10,9 @@ use straddle_geometry::Bytes;
 use straddle_io::owned::{self, NotOwned, Owned, Removal};
 
 use super::label::{LABEL, Label, Owner, State};
-use super::{Guard, Identity, Limits, LimitsFrom, Target, TargetError};
+use super::{Guard, Identity, Limits, LimitsFrom, Medium, Target, TargetError};
 use crate::journal::Ready;
 use crate::plan::Plan;
-use crate::results::Medium;
 
 /// What a test file is called in a directory.
 pub const FILE_NAME: &str = "straddle-bench.dat";

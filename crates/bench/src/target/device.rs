@@ -10,17 +10,7 @@ use straddle_io::owned::{Mark, way};
 use super::blank::{Blankness, blankness, marked_places};
 use super::label::{LABEL, Label, Owner, State};
 use super::signatures::signatures;
-use super::{Guard, Limits, Target, TargetError, size_of};
-use crate::results::Medium;
-
-/// That the data of a device may be destroyed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Consent {
-    /// The last component of the device's path once more (`--yes-destroy`): a slip in one of two places is noticed.
-    pub name: String,
-    /// Also when it is not blank.
-    pub overwrite_signatures: bool,
-}
+use super::{Consent, Guard, Limits, Medium, Target, TargetError, size_of};
 
 /// What a device is to the run that wants to write to it.
 #[derive(Clone, Copy, Debug)]

@@ -2,48 +2,10 @@ use std::fs::File;
 use std::path::Path;
 use straddle_geometry::Unit;
 
-use super::TargetError;
+use super::{Limits, LimitsFrom, TargetError};
 use crate::place::{check_offsets, check_strides, sizes_of};
 use crate::plan::Plan;
 use straddle_workload::Workload;
-
-/// What requests have to be aligned to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Buffers in memory.
-    pub memory: Unit,
-    /// Offset and length of requests.
-    pub offset: Unit,
-}
-
-/// Where the alignment of requests is known from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitsFrom {
-    /// Nothing is in the way: the page cache takes any offset, and so does no storage at all.
-    Nothing,
-    /// A file in memory (tmpfs), whose direct I/O takes any offset.
-    Memory,
-    /// The filesystem says so (`statx`).
-    Filesystem,
-    /// Allocation unit of the filesystem, which does not say.
-    AllocationUnit,
-    /// Logical sector of the device.
-    LogicalSector,
-}
-
-impl LimitsFrom {
-    /// In words.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            LimitsFrom::Nothing => "no limit",
-            LimitsFrom::Memory => "a filesystem in memory",
-            LimitsFrom::Filesystem => "statx of the file; the logical sector below as a rule",
-            LimitsFrom::AllocationUnit => "the block size of its filesystem",
-            LimitsFrom::LogicalSector => "the logical sector of the device",
-        }
-    }
-}
 
 /// Buffers are pages whatever is asked for less: it costs nothing, and every device takes them.
 const PAGE: Unit = Unit::B4096;

@@ -9,8 +9,8 @@ use super::{Unwritten, Warning, WarningKind, counted, not_written, percent, queu
 use crate::counters;
 use crate::place::Devices;
 use crate::plan::Plan;
-use crate::results::Medium;
 use crate::sample::DeviceCounts;
+use crate::target::Medium;
 
 /// How long the devices are listened to.
 pub const LISTENING: Duration = Duration::from_millis(200);
