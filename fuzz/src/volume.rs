@@ -16,7 +16,7 @@ use super::sparse;
 /// More members than any seed needs.
 const MOST: usize = 16;
 /// More layers than any seed makes, however hostile: what `assemble` promises.
-const MOST_NODES: usize = 8192;
+const MAX_NODES: usize = 8192;
 
 /// The members that a seed holds.
 pub(crate) fn members(seed: &[u8]) -> Vec<Vec<u8>> {
@@ -80,7 +80,7 @@ pub(crate) fn assembled(
 
 /// What every assembly keeps to, whatever the metadata say.
 fn is_sound(assembly: &Assembly, parts: usize) {
-    assert!(assembly.nodes.len() <= MOST_NODES, "too many layers");
+    assert!(assembly.nodes.len() <= MAX_NODES, "too many layers");
     for (index, node) in assembly.nodes.iter().enumerate() {
         for below in &node.below {
             match below {

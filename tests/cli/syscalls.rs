@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Most that may be read of a raw image with up to four partitions.
-const MOST_READ: u64 = 320 << 10;
+const MAX_READ: u64 = 320 << 10;
 /// Most that may be read in addition for each part in which there is nothing: copies of all kinds of metadata are looked for.
-const MOST_READ_FOR_COPIES: u64 = 32 << 10;
+const MAX_READ_FOR_COPIES: u64 = 32 << 10;
 const MIB: u64 = 1 << 20;
 
 /// One line of strace's log.
@@ -352,7 +352,7 @@ fn little_is_read_of_an_image_and_nothing_is_changed() {
             assert_eq!(opens(&calls, &image), 1, "{table} {names:?}");
             let read = bytes_read(&calls, &image);
             let blank = names.iter().filter(|name| **name == "nothing").count();
-            let most = MOST_READ + MOST_READ_FOR_COPIES * u64::try_from(blank).expect("few");
+            let most = MAX_READ + MAX_READ_FOR_COPIES * u64::try_from(blank).expect("few");
             assert!(read <= most, "{table} {names:?}: {read} bytes read");
             // The log is understood: the first block at least was read.
             assert!(read >= 4096, "{table} {names:?}: {read} bytes read");
@@ -374,7 +374,7 @@ fn little_is_read_where_there_is_no_table() {
         nothing_is_changed(&calls);
         let read = bytes_read(&calls, &part);
         assert!(
-            (4096..=MOST_READ).contains(&read),
+            (4096..=MAX_READ).contains(&read),
             "{name}: {read} bytes read"
         );
     }

@@ -249,7 +249,7 @@ fn captures() -> String {
         text,
         "\nOf a file, the first {} MiB are read. Its lines may come in any order, with prompts and other text between them; UTF-8, \
          UTF-16 and the code pages of consoles are told apart.\n",
-        captured::MOST_BYTES >> 20
+        captured::MAX_BYTES >> 20
     );
     text
 }

@@ -25,7 +25,7 @@ pub use write::toml_of;
 /// Most parameters that are fitted unless they are named.
 pub const MOST: usize = 4;
 /// Most parameters that can be fitted at once.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 /// Rates that move by less than this share when a parameter moves by [`STEP`] do not tell what it is.
 const FLAT: f64 = 0.002;
 /// A step of a parameter, as a share of itself: to find out what rates it moves.
@@ -351,8 +351,8 @@ fn chosen(profile: &Profile, names: &[String]) -> Result<Vec<Parameter>, Refusal
         }
         return Ok(found);
     }
-    if names.len() > MOST_NAMED {
-        let expected = format!("at most {MOST_NAMED} parameters");
+    if names.len() > MAX_NAMED {
+        let expected = format!("at most {MAX_NAMED} parameters");
         return Err(Refusal::new("--fit", names.len(), expected));
     }
     let named = |name: &String| {

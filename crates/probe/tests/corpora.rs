@@ -14,11 +14,11 @@ use straddle_probe::{Class, Limits, Window, inspect, registry};
 use straddle_stack::{Layer, LayerKind, Stack};
 
 /// What the table that costs most may read: 256 extended boot records of one page each, and what surrounds them.
-const MOST_BY_PROBER: Bytes = Bytes::kib(1100);
+const MAX_BY_PROBER: Bytes = Bytes::kib(1100);
 /// What the inspection of one seed may read; none has more than a handful of partitions.
-const MOST_BY_INSPECTION: Bytes = Bytes::kib(256);
+const MAX_BY_INSPECTION: Bytes = Bytes::kib(256);
 /// What the metadata of one member may cost, read twice; LVM's text may be a few MiB.
-const MOST_BY_VOLUME: Bytes = Bytes::mib(8);
+const MAX_BY_VOLUME: Bytes = Bytes::mib(8);
 /// For a debug build on a busy machine; the files take less than a millisecond.
 const LONGEST: Duration = Duration::from_secs(2);
 
@@ -77,7 +77,7 @@ fn finders() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a search may read in a seed: directories are small there.
-const MOST_BY_FINDER: Bytes = Bytes::kib(1024);
+const MAX_BY_FINDER: Bytes = Bytes::kib(1024);
 
 #[test]
 fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
@@ -91,7 +91,7 @@ fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
             let started = Instant::now();
             let (count, most) = crate::files::find_all(name, &bytes, Reader::DEFAULT_BUDGET);
             assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
-            assert!(most <= MOST_BY_FINDER, "{}: read {most}", path.display());
+            assert!(most <= MAX_BY_FINDER, "{}: read {most}", path.display());
             found += count;
         }
         assert!(found >= 4, "{name}: {found} files found in all seeds");
@@ -138,7 +138,7 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
                     let found = prober.run(&Window::whole(&reader, sector));
                     assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
                     assert!(
-                        reader.spent() <= MOST_BY_PROBER,
+                        reader.spent() <= MAX_BY_PROBER,
                         "{}: read {}",
                         path.display(),
                         reader.spent()
@@ -218,7 +218,7 @@ fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
             let (_, assembly, spent) =
                 crate::volume::assembled(format, &bytes, Reader::DEFAULT_BUDGET);
             assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
-            assert!(spent <= MOST_BY_VOLUME, "{}: read {spent}", path.display());
+            assert!(spent <= MAX_BY_VOLUME, "{}: read {spent}", path.display());
             layers += assembly.map_or(0, |assembly| assembly.nodes.len());
         }
         assert!(layers > 0, "{}: no seed makes a layer", format.name);
@@ -687,7 +687,7 @@ fn every_seed_of_every_format_is_inspected_within_bounds() {
                 let (_, spent) = inspected(&bytes, sector);
                 assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
                 assert!(
-                    spent <= MOST_BY_INSPECTION,
+                    spent <= MAX_BY_INSPECTION,
                     "{}: read {spent}",
                     path.display()
                 );

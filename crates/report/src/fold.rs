@@ -9,7 +9,7 @@ use straddle_geometry::Ratio;
 use straddle_rules::{Code, Finding, Severity};
 
 /// Most findings of one rule on one target that are told one by one.
-pub const MOST_OF_ONE_RULE: usize = 200;
+pub const MAX_OF_ONE_RULE: usize = 200;
 
 /// Findings of one rule that are not told one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub(crate) fn fold(findings: &[Finding]) -> (Vec<&Finding>, Vec<Folded>) {
     for finding in findings {
         let count = counts.entry(finding.code).or_default();
         *count += 1;
-        if *count <= MOST_OF_ONE_RULE {
+        if *count <= MAX_OF_ONE_RULE {
             told.push(finding);
             continue;
         }

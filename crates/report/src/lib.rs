@@ -20,5 +20,5 @@ pub mod text;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};
-pub use fold::{Folded, MOST_OF_ONE_RULE};
+pub use fold::{Folded, MAX_OF_ONE_RULE};
 pub use places::{Asked, GapDocument, Place, Step};

@@ -261,7 +261,7 @@ struct SegmentDocument {
 }
 
 impl MapDocument {
-    const MOST_SEGMENTS: usize = 64;
+    const MAX_SEGMENTS: usize = 64;
 
     fn of(map: &Map, nothing_below: bool) -> Option<MapDocument> {
         if nothing_below {
@@ -273,7 +273,7 @@ impl MapDocument {
                 segment_count: segments.len(),
                 first_segments: segments
                     .iter()
-                    .take(Self::MOST_SEGMENTS)
+                    .take(Self::MAX_SEGMENTS)
                     .map(
                         |Segment {
                              upper,

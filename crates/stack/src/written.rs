@@ -11,7 +11,7 @@ use crate::{LayerId, Stack};
 use descent::Descent;
 
 /// Most runs, and most gaps, on one layer.
-const MOST_RUNS: usize = 1 << 10;
+const MAX_RUNS: usize = 1 << 10;
 
 /// What changes when an extent of a layer is written in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,8 +108,8 @@ impl Stack {
         while let Some((id, parts)) = pending.pop_last() {
             let mut parts = joined(parts);
             let mut descent = Descent::from(self.layer(id));
-            if parts.len() > MOST_RUNS {
-                let rest = parts.split_off(MOST_RUNS);
+            if parts.len() > MAX_RUNS {
+                let rest = parts.split_off(MAX_RUNS);
                 descent.too_many(rest.iter().map(|(_, extent)| *extent));
             }
             for (share, extent) in &parts {
@@ -166,8 +166,8 @@ fn joined<T: Copy + Ord>(mut parts: Vec<(T, Extent)>) -> Vec<(T, Extent)> {
 /// The gaps of one layer; when there are too many, the last says so of all the rest.
 fn gaps_of(layer: LayerId, gaps: Vec<(Unplaced, Extent)>) -> impl Iterator<Item = WrittenGap> {
     let mut gaps = joined(gaps);
-    if gaps.len() > MOST_RUNS {
-        let rest = gaps.split_off(MOST_RUNS);
+    if gaps.len() > MAX_RUNS {
+        let rest = gaps.split_off(MAX_RUNS);
         let first = rest.iter().map(|(_, extent)| extent.start()).min();
         let end = rest.iter().map(|(_, extent)| extent.end()).max();
         let span = first.zip(end).and_then(|(first, end)| {

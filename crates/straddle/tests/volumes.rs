@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// For all mutations together; those that do not fit are left out.
 const ALL: Duration = Duration::from_secs(8);
 /// More layers than any target may grow to.
-const MOST_LAYERS: usize = 1 << 15;
+const MAX_LAYERS: usize = 1 << 15;
 
 fn corpus(format: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -63,7 +63,7 @@ fn checked(members: Vec<Vec<u8>>) -> Stack {
         (format!("member-{index}"), bytes)
     });
     let stack = sources::all_bytes(named.collect(), &settings).expect("asks for no file");
-    assert!(stack.layers().len() < MOST_LAYERS, "too many layers");
+    assert!(stack.layers().len() < MAX_LAYERS, "too many layers");
     let checked = Checked::new("members", stack, &options, Asked::default());
     assert!(!straddle::report::text::report(&checked, None).is_empty());
     let _ = checked.document();

@@ -8,16 +8,16 @@ use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
 use super::{
-    Argument, LONGEST_REQUEST, LONGEST_RUN, MOST_OUTSTANDING, Refused, argument,
-    names_a_raw_device, number, raw_device, small,
+    Argument, LONGEST_REQUEST, LONGEST_RUN, MAX_OUTSTANDING, Refused, argument, names_a_raw_device,
+    number, raw_device, small,
 };
 use crate::place::Region;
 use straddle_workload::{Pattern, Percent, Workload};
 
 /// Most threads of each target.
-const MOST_THREADS: u32 = 1024;
+const MAX_THREADS: u32 = 1024;
 /// Most targets.
-const MOST_TARGETS: usize = 256;
+const MAX_TARGETS: usize = 256;
 
 /// One run of diskspd.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,10 +189,10 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Command, Refused> {
     for (letter, value, whole) in &switches {
         given.switch(*letter, value, whole)?;
     }
-    if targets.is_empty() || targets.len() > MOST_TARGETS {
+    if targets.is_empty() || targets.len() > MAX_TARGETS {
         return Err(Refused::new(
             format!("{} targets", targets.len()),
-            format!("1 to {MOST_TARGETS} can be measured"),
+            format!("1 to {MAX_TARGETS} can be measured"),
             "name a test file, with -c and its size if it is to be made",
         ));
     }
@@ -257,13 +257,13 @@ impl Default for Given {
 
 impl Given {
     fn switch(&mut self, letter: char, value: &str, whole: &str) -> Result<(), Refused> {
-        let most = u32::try_from(MOST_OUTSTANDING).unwrap_or(u32::MAX);
+        let most = u32::try_from(MAX_OUTSTANDING).unwrap_or(u32::MAX);
         let block = Some(self.block);
         match letter {
             'b' => Ok(()),
             't' => set(
                 &mut self.threads,
-                small(whole, value, 1, MOST_THREADS)?,
+                small(whole, value, 1, MAX_THREADS)?,
                 whole,
             ),
             'o' => set(&mut self.outstanding, small(whole, value, 1, most)?, whole),

@@ -14,13 +14,13 @@ use straddle_io::engine::Durability;
 use self::value::{
     bytes, durable, engine, mode, percent, same_block, seed, set, split, text, time, whole,
 };
-use super::{MOST_OUTSTANDING, Refused};
+use super::{MAX_OUTSTANDING, Refused};
 use straddle_workload::{Pattern, Percent, Workload};
 
 /// Most jobs of a file.
-const MOST_JOBS: usize = 256;
+const MAX_JOBS: usize = 256;
 /// Most clones of a job.
-const MOST_CLONES: u32 = 1024;
+const MAX_CLONES: u32 = 1024;
 
 /// A job file: what a plan is made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +74,11 @@ pub fn parse(text: &str) -> Result<Job, Refused> {
         }
         jobs.push((section, settings));
     }
-    let (Some((first, shared)), true) = (jobs.first(), jobs.len() <= MOST_JOBS) else {
+    let (Some((first, shared)), true) = (jobs.first(), jobs.len() <= MAX_JOBS) else {
         return Err(Refused::new(
             "the job file",
             format!("it has {} jobs", jobs.len()),
-            format!("write 1 to {MOST_JOBS} sections such as [randread]"),
+            format!("write 1 to {MAX_JOBS} sections such as [randread]"),
         ));
     };
     for (section, settings) in jobs.iter().skip(1) {
@@ -269,10 +269,10 @@ impl Settings {
             "filename" => self.file = Some(text(entry)?),
             "directory" => self.directory = Some(text(entry)?),
             "iodepth" => {
-                let most = u32::try_from(MOST_OUTSTANDING).unwrap_or(u32::MAX);
+                let most = u32::try_from(MAX_OUTSTANDING).unwrap_or(u32::MAX);
                 self.depth = Some(whole(entry, value, 1, most)?);
             }
-            "numjobs" => self.clones = Some(whole(entry, value, 1, MOST_CLONES)?),
+            "numjobs" => self.clones = Some(whole(entry, value, 1, MAX_CLONES)?),
             "runtime" | "timeout" => self.runs = Some(time(entry, value, "s")?),
             "time_based" => self.time_based = set(entry)?,
             "ramp_time" => self.ramp = Some(time(entry, value, "s")?),

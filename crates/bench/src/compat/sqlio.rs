@@ -10,8 +10,8 @@ use std::time::Duration;
 use straddle_geometry::{Access, Bytes, Unit};
 
 use super::{
-    Argument, LONGEST_REQUEST, LONGEST_RUN, MOST_OUTSTANDING, Refused, argument,
-    names_a_raw_device, number, raw_device, small,
+    Argument, LONGEST_REQUEST, LONGEST_RUN, MAX_OUTSTANDING, Refused, argument, names_a_raw_device,
+    number, raw_device, small,
 };
 use crate::place::Region;
 use straddle_workload::{Pattern, Percent, Workload};
@@ -354,7 +354,7 @@ impl Given {
                 whole,
             ),
             'o' => {
-                let most = u32::try_from(MOST_OUTSTANDING).unwrap_or(u32::MAX);
+                let most = u32::try_from(MAX_OUTSTANDING).unwrap_or(u32::MAX);
                 set(&mut self.outstanding, small(whole, value, 0, most)?, whole)
             }
             't' => set(&mut self.threads, small(whole, value, 1, MOST)?, whole),

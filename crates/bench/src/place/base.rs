@@ -15,10 +15,10 @@ use straddle_geometry::{Bytes, Extent, Grid, Ratio, Unit};
 use super::ground::{Look, Stretch};
 
 /// Largest distance of places that lie on all grids at once: more of a file is not skipped to reach one.
-pub(super) const MOST_SKIPPED: Unit = Unit::new(64 << 20).expect("not zero");
+pub(super) const MAX_SKIPPED: Unit = Unit::new(64 << 20).expect("not zero");
 
 /// Stretches beside the first whose shares are worked out, longest first.
-const MOST_TRIED: usize = 64;
+const MAX_TRIED: usize = 64;
 
 /// What a base is chosen from.
 pub(super) struct Choice<'a> {
@@ -93,10 +93,10 @@ impl Choice<'_> {
         if let Some(candidate) = fitting.iter().find(in_one_piece) {
             return chosen(candidate.at);
         }
-        if fitting.len() > MOST_TRIED {
+        if fitting.len() > MAX_TRIED {
             let first = fitting.remove(0);
             fitting.sort_by_key(|c| Reverse(c.stretch.extent.len()));
-            fitting.truncate(MOST_TRIED);
+            fitting.truncate(MAX_TRIED);
             fitting.push(first);
         }
         let by_share = |candidate: &&Candidate<'_>| {
@@ -141,7 +141,7 @@ impl Choice<'_> {
                 continue;
             };
             let both = common.intersect(grid).ok();
-            let both = both.filter(|both| both.unit() <= MOST_SKIPPED);
+            let both = both.filter(|both| both.unit() <= MAX_SKIPPED);
             match both.and_then(|both| Some((both, inside(both)?))) {
                 Some((both, place)) => {
                     (common, at) = (both, place);

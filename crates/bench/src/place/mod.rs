@@ -222,7 +222,7 @@ pub fn room_for(
 ) -> Result<Bytes, PlaceError> {
     let len = whole_span(requests, span)?;
     let largest = offsets.iter().map(|offset| offset.bytes).max();
-    base::MOST_SKIPPED
+    base::MAX_SKIPPED
         .bytes()
         .checked_add(largest.unwrap_or(Bytes::ZERO))
         .and_then(|sum| sum.checked_add(len))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit, both_ways};
 use straddle_stack::{LayerKind, OddityKind, SeenGrid};
 
-use super::base::{Base, MOST_SKIPPED};
+use super::base::{Base, MAX_SKIPPED};
 use super::ground::{Look, Stretch};
 use super::{Ground, Region, Spacing, Wanted, gcd};
 use crate::validity::{Warning, WarningKind};
@@ -77,7 +77,7 @@ impl Scene<'_> {
             cause: format!(
                 "No place within {} of the target lies on every known grid at once. Offset 0 stands for byte {} of it, which lies {}: there an offset does \
                  not stand as a partition at that offset of a disk would.",
-                MOST_SKIPPED,
+                MAX_SKIPPED,
                 base.at.grouped(),
                 off.join("; and "),
             ),
@@ -201,7 +201,7 @@ impl Scene<'_> {
         let count = shares.len();
         let shown = shares
             .into_iter()
-            .take(MOST_SHARES)
+            .take(MAX_SHARES)
             .filter_map(|(phase, bytes)| {
                 let share = Ratio::new(bytes, all)?;
                 let place = if phase == Bytes::ZERO {
@@ -212,10 +212,10 @@ impl Scene<'_> {
                 Some(format!("{share} stands {place}"))
             });
         let mut text = shown.collect::<Vec<_>>().join(", ");
-        if count > MOST_SHARES {
+        if count > MAX_SHARES {
             text.push_str(&format!(
                 ", the rest at {} other places",
-                count - MOST_SHARES
+                count - MAX_SHARES
             ));
         }
         Some(text)
@@ -267,4 +267,4 @@ impl Scene<'_> {
 }
 
 /// Most places that are named one by one.
-const MOST_SHARES: usize = 4;
+const MAX_SHARES: usize = 4;

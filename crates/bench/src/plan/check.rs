@@ -7,13 +7,13 @@ use super::Plan;
 use straddle_workload::{Pattern, Workload};
 
 /// Least blocks with which a spread says anything: with two, the 97.5% point of Student's distribution is 12.7.
-const LEAST_BLOCKS: u32 = 3;
+const MIN_BLOCKS: u32 = 3;
 /// Most runs that a plan may ask for in any case. A million runs of a second each take eleven days.
-const MOST_RUNS: u64 = 1_000_000;
+const MAX_RUNS: u64 = 1_000_000;
 /// Most threads.
-const MOST_WORKERS: u32 = 4096;
+const MAX_WORKERS: u32 = 4096;
 /// Most requests that one worker keeps under way: the largest ring that `io_uring` makes.
-const MOST_OUTSTANDING: u32 = 32_768;
+const MAX_OUTSTANDING_PER_WORKER: u32 = 32_768;
 /// Limit of requests under way at once: with engines that block, each needs a thread.
 const MAX_OUTSTANDING: u64 = 65_536;
 /// Limit of bytes under way at once: each needs a buffer.
@@ -150,7 +150,7 @@ impl Plan {
 
     fn check_blocks(&self) -> Result<(), PlanError> {
         let least = if self.offsets.len() > 1 {
-            LEAST_BLOCKS
+            MIN_BLOCKS
         } else {
             1
         };
@@ -167,7 +167,7 @@ impl Plan {
             &format!("at least the least blocks, {}", self.least_blocks),
         )?;
         require(
-            u32::try_from(self.cells.len()).is_ok() && self.runs(self.least_blocks) <= MOST_RUNS,
+            u32::try_from(self.cells.len()).is_ok() && self.runs(self.least_blocks) <= MAX_RUNS,
             "runs",
             || {
                 format!(
@@ -178,7 +178,7 @@ impl Plan {
                     self.runs_per_block(),
                 )
             },
-            &format!("at most {MOST_RUNS}: fewer workloads, offsets or blocks"),
+            &format!("at most {MAX_RUNS}: fewer workloads, offsets or blocks"),
         )
     }
 
@@ -257,11 +257,11 @@ fn check_workload(workload: &Workload) -> Result<(), PlanError> {
         )
     };
     check_pattern(workload)?;
-    count("threads", workload.workers, MOST_WORKERS)?;
+    count("threads", workload.workers, MAX_WORKERS)?;
     count(
         "outstanding requests",
         workload.outstanding,
-        MOST_OUTSTANDING,
+        MAX_OUTSTANDING_PER_WORKER,
     )?;
     let all = workload.concurrency();
     let bytes = workload.largest().get().checked_mul(all);

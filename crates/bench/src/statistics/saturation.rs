@@ -29,7 +29,7 @@ use straddle_workload::interval::Estimate;
 use straddle_workload::interval::ratio::{LogRatio, log_rate};
 
 /// Degrees of concurrency that a group needs.
-const LEAST_DEGREES: usize = 3;
+const MIN_DEGREES: usize = 3;
 
 /// Rise of throughput for each doubling of concurrency below which it is "hardly anything".
 const RISE: f64 = 1.10;
@@ -92,7 +92,7 @@ fn groups(plan: &Plan) -> Vec<Vec<Degree>> {
         let degrees = cells.chunk_by(|a, b| concurrency(a) == concurrency(b));
         degrees.map(<[usize]>::to_vec).collect::<Vec<Degree>>()
     });
-    degrees.filter(|d| d.len() >= LEAST_DEGREES).collect()
+    degrees.filter(|d| d.len() >= MIN_DEGREES).collect()
 }
 
 /// The mean log rate of an offset in each round that all cells of a degree have made.

@@ -19,7 +19,7 @@ const TICKS_PER_SECOND: u32 = 10;
 
 /// Requests that a fifth of a run needs before it is judged. The count of n independent events scatters by √n; of five
 /// such counts the range stays below 4.9 √n in 99.5% of cases, which is 20% of n at 600.
-const LEAST_REQUESTS: f64 = 600.0;
+const MIN_REQUESTS: f64 = 600.0;
 
 /// How steady a window was.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ pub fn within(sample: &Sample) -> Option<Steadiness> {
         .collect();
     let all: f64 = figures.iter().sum();
     #[expect(clippy::cast_precision_loss, reason = "five")]
-    let few = all < LEAST_REQUESTS * WINDOW as f64;
+    let few = all < MIN_REQUESTS * WINDOW as f64;
     if few { None } else { Steadiness::of(&figures) }
 }
 

@@ -16,9 +16,9 @@ use crate::sample::Sample;
 /// Shortest mean time of a random read on a disk.
 const SHORTEST: Duration = Duration::from_millis(1);
 /// Reads each second that this makes on each disk.
-const MOST_READS: f64 = 1000.0;
+const MAX_READS: f64 = 1000.0;
 /// Reads in a run from which on a mean is one.
-const LEAST_READS: u64 = 50;
+const MIN_READS: u64 = 50;
 
 /// A warning when random reads from spinning disks were answered faster than they turn.
 pub(super) fn larger(
@@ -39,7 +39,7 @@ pub(super) fn larger(
             continue;
         };
         let is_judged = cell.pattern.is_random()
-            && sample.reads.requests >= LEAST_READS
+            && sample.reads.requests >= MIN_READS
             && reached_a_device(sample, devices);
         if !is_judged {
             continue;
@@ -47,13 +47,13 @@ pub(super) fn larger(
         let mean = sample.reads.latencies.mean();
         let each = sample.reads.rate(sample.took) / f64::from(spindles);
         // A share of writes makes reads fewer, never faster. A latency by itself says something only when nothing waits.
-        let by_rate = each > MOST_READS;
+        let by_rate = each > MAX_READS;
         let by_latency = cell.concurrency() == 1 && mean < SHORTEST;
         if !by_rate && !by_latency {
             continue;
         }
         runs += 1;
-        let excess = (each / MOST_READS).max(SHORTEST.as_secs_f64() / mean.as_secs_f64().max(1e-9));
+        let excess = (each / MAX_READS).max(SHORTEST.as_secs_f64() / mean.as_secs_f64().max(1e-9));
         if worst.as_ref().is_some_and(|(most, _)| *most >= excess) {
             continue;
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Longest file that is read: `/proc/stat` of a machine with thousands of processors has some hundred KiB.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// `/` of the machine, or of one made for a test.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Kernel {
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let file = File::open(self.root.join(path.trim_start_matches('/'))).ok()?;
         let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 

@@ -17,7 +17,7 @@ const STOLEN: f64 = 0.02;
 /// A clock below this share of the highest one is a slow one.
 const SLOW: f64 = 0.8;
 /// Looks that say something together.
-const LEAST_LOOKS: usize = 4;
+const MIN_LOOKS: usize = 4;
 /// Share of the time of the threads that can run at once from which on they are the limit.
 const BUSY: f64 = 0.9;
 
@@ -140,7 +140,7 @@ pub(super) fn throttled(began: &Snapshot, ended: &Snapshot, clocks: &[u64]) -> O
 }
 
 fn slow_clock(clocks: &[u64]) -> Option<String> {
-    if clocks.len() < LEAST_LOOKS {
+    if clocks.len() < MIN_LOOKS {
         return None;
     }
     let (highest, lowest) = (*clocks.iter().max()?, *clocks.iter().min()?);

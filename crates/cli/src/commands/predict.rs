@@ -28,7 +28,7 @@ use crate::output;
 /// Longest scenario that is read.
 const MAX_SCENARIO: u64 = 1 << 20;
 /// Most partitions that are predicted in one go.
-const MOST_PLACES: usize = 16;
+const MAX_PLACES: usize = 16;
 
 /// What is asked of a partition, and what of its stack took the profile's place; without a stack, of the profile.
 type Predicted = (Question, Option<(Place, Vec<Taken>)>);
@@ -178,11 +178,11 @@ fn places<'a>(args: &Predict, outline: Option<&'a Outline>) -> anyhow::Result<Ve
         return Ok(vec![outline.find(name)?]);
     }
     let mut places = outline.in_question();
-    let left = places.split_off(MOST_PLACES.min(places.len()));
+    let left = places.split_off(MAX_PLACES.min(places.len()));
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|place| place.path()).collect();
         output::remark(&format!(
-            "{MOST_PLACES} partitions are predicted; left out, to be named with --partition: {}",
+            "{MAX_PLACES} partitions are predicted; left out, to be named with --partition: {}",
             names.join(", ")
         ));
     }
@@ -267,7 +267,7 @@ fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
 }
 
 /// Most offsets that are compared. Each is a simulation of its own.
-const MOST_OFFSETS: usize = 256;
+const MAX_OFFSETS: usize = 256;
 
 /// The offsets to compare, the baseline first.
 fn offsets(
@@ -283,9 +283,9 @@ fn offsets(
         (given, _) => given.to_vec(),
     };
     let by_default = args.simulation.offsets.is_empty();
-    if asked.len() > MOST_OFFSETS {
+    if asked.len() > MAX_OFFSETS {
         bail!(
-            "{} offsets; at most {MOST_OFFSETS} are compared in one run, as each is a simulation of its own: give fewer, or \
+            "{} offsets; at most {MAX_OFFSETS} are compared in one run, as each is a simulation of its own: give fewer, or \
              make several runs with the same first offset",
             asked.len()
         );

@@ -23,7 +23,7 @@ pub(super) static KIND: Kind<Array> = Kind {
 const LEVELS: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"];
 
 /// Least stripe unit of a new array: one for every device in use.
-const LEAST_UNIT: Unit = match Unit::new(65_536) {
+const MIN_UNIT: Unit = match Unit::new(65_536) {
     Some(unit) => unit,
     None => Unit::MIB,
 };
@@ -250,7 +250,7 @@ fn unit_for(situation: &Situation<'_>, layer: &Layer, unit: Unit) -> Unit {
     if fits(unit) {
         return unit;
     }
-    let doubled = std::iter::successors(Some(LEAST_UNIT), |unit| unit.checked_mul(2));
+    let doubled = std::iter::successors(Some(MIN_UNIT), |unit| unit.checked_mul(2));
     doubled.take(16).find(|unit| fits(*unit)).unwrap_or(unit)
 }
 

@@ -17,7 +17,7 @@ use crate::found::{own_name, regular};
 const READ: u32 = 4;
 const SEARCH: u32 = 1;
 /// Longest `/etc/passwd` or `/etc/group` that is read.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// A user of this machine, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Who {
         let text = |path| {
             let mut text = Vec::new();
             let file = regular(Path::new(path)).ok()?;
-            file.take(MOST_BYTES).read_to_end(&mut text).ok()?;
+            file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
             Some(String::from_utf8_lossy(&text).into_owned())
         };
         if uid == 0 {

@@ -24,7 +24,7 @@ use crate::requests::Requests;
 /// Requests without a write among them after which none is waited for.
 const FEW: u64 = 1000;
 /// Most requests that fill a cache before time begins.
-const MOST_DRAWN: u64 = 1 << 22;
+const MAX_DRAWN: u64 = 1 << 22;
 
 /// A cache at work.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl<D: Device> System<D> {
         let (mut written, mut all) = (0, 0);
         for (drawn, stream) in (0_u64..).zip((0..streams).cycle()) {
             let is_written = written >= enough_written || (written == 0 && drawn > FEW);
-            if (is_written && all >= enough) || drawn > MOST_DRAWN {
+            if (is_written && all >= enough) || drawn > MAX_DRAWN {
                 return;
             }
             let Some(operation) = requests.before(stream) else {

@@ -44,9 +44,9 @@ pub(crate) use store::{DIRTY, REQUESTS};
 pub use store::{LEVEL, Store};
 
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;
 /// Most answers at one instant: beyond that, time stands still.
-const MOST_AT_ONCE: u64 = 10_000_000;
+const MAX_AT_ONCE: u64 = 10_000_000;
 
 /// Checks a complete profile as building it would, and that what it has goes together.
 ///
@@ -255,7 +255,7 @@ impl<D: Device> System<D> {
                 break;
             }
             at_once = if time == now { at_once + 1 } else { 0 };
-            if at_once > MOST_AT_ONCE {
+            if at_once > MAX_AT_ONCE {
                 return Err(Refusal::new(
                     "the system",
                     "one in which requests take no time at all",
@@ -322,10 +322,10 @@ impl<D: Device> System<D> {
         self.start(now, due);
         if self.is_open {
             self.ready.push(due.stream);
-            if self.visits.len() > MOST_WAITING {
+            if self.visits.len() > MAX_WAITING {
                 return Err(Refusal::new(
                     "the rate",
-                    format!("more than the system serves: {MOST_WAITING} requests wait"),
+                    format!("more than the system serves: {MAX_WAITING} requests wait"),
                     "a lower rate",
                 ));
             }

@@ -47,7 +47,7 @@ pub(crate) static FORMAT: Format = Format {
 const FREE: u32 = 0xffff_ffff;
 const ZERO: u32 = 0xffff_fffe;
 /// Entries of the table that are looked at when an image is opened: 64 GiB of disk.
-const MOST_ENTRIES: u64 = 1 << 16;
+const MAX_ENTRIES: u64 = 1 << 16;
 /// 4 GiB from block to block, so that no address of 64 bits overflows.
 const LARGEST_STRIDE: u64 = 1 << 32;
 /// From the field of the header's length to its last UUID.
@@ -309,7 +309,7 @@ fn survey(
     let start = u64::from(header.table_offset.get());
     let blocks = u64::from(header.blocks.get());
     let left = window.size().get().saturating_sub(start) / 4;
-    let count = blocks.min(left).min(MOST_ENTRIES);
+    let count = blocks.min(left).min(MAX_ENTRIES);
     let mut raw = vec![0; usize::try_from(count * 4).unwrap_or(0)];
     if count > 0 {
         window.fill(start, &mut raw)?;

@@ -7,7 +7,7 @@ use straddle_stack::{Fact, Oddity, OddityKind};
 use crate::{FindError, FoundFile, Window};
 
 /// Runs of one file that are followed; a file in more pieces than this is not worth a plan but a copy.
-const MOST_RUNS: usize = 1 << 20;
+const MAX_RUNS: usize = 1 << 20;
 
 /// The runs of a stream, in the order of its addresses, with holes between them.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +33,10 @@ impl Content {
                 return Ok(());
             }
         }
-        if self.segments.len() >= MOST_RUNS {
+        if self.segments.len() >= MAX_RUNS {
             return Err(FindError::Limit {
                 what: "pieces of one file".to_owned(),
-                limit: MOST_RUNS as u64,
+                limit: MAX_RUNS as u64,
             });
         }
         self.segments.push(Segment {

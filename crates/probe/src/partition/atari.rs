@@ -40,7 +40,7 @@ const EXTENDED: &[u8; 3] = b"XGM";
 const USUAL: [&[u8; 3]; 5] = [b"GEM", b"BGM", b"LNX", b"SWP", b"RAW"];
 const SECTOR: SectorSize = SectorSize::B512;
 /// More than any system creates.
-const MOST_RECORDS: usize = 256;
+const MAX_RECORDS: usize = 256;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -114,9 +114,9 @@ fn chain(
     let (mut record, mut link_at) = (base, at);
     let mut seen = Vec::new();
     loop {
-        if seen.contains(&record) || seen.len() == MOST_RECORDS {
+        if seen.contains(&record) || seen.len() == MAX_RECORDS {
             let detail = format!(
-                "the chain of Atari root sectors returns to sector {record} or has more than {MOST_RECORDS}; it is followed no further"
+                "the chain of Atari root sectors returns to sector {record} or has more than {MAX_RECORDS}; it is followed no further"
             );
             out.odd(window, OddityKind::Chain, detail, link_at + 4, 4);
             return Ok(number);

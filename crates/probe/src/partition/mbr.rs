@@ -67,7 +67,7 @@ pub(crate) const PROTECTIVE: u8 = 0xee;
 /// "IBMA" in EBCDIC: an AIX physical volume, whose boot record ends in 55 aa too.
 const AIX: [u8; 4] = [0xc9, 0xc2, 0xd4, 0xc1];
 /// More logical partitions than any system creates; the kernel stops at 255 minors.
-const MOST_RECORDS: usize = 256;
+const MAX_RECORDS: usize = 256;
 
 impl Entry {
     pub(super) fn is_used(&self) -> bool {
@@ -248,9 +248,9 @@ impl Chains {
                 out.oddities.push(Oddity::new(OddityKind::Chain, detail));
                 return;
             }
-            if self.seen.len() == MOST_RECORDS {
+            if self.seen.len() == MAX_RECORDS {
                 let detail = format!(
-                    "more than {MOST_RECORDS} extended boot records; the rest is not looked at"
+                    "more than {MAX_RECORDS} extended boot records; the rest is not looked at"
                 );
                 out.oddities
                     .push(Oddity::new(OddityKind::LimitReached, detail));

@@ -18,7 +18,7 @@ const SUPERBLOCK: u64 = 4096;
 /// Data of a backing device that does not record where its data start.
 const DEFAULT_DATA: u64 = 16 * 512;
 /// Numbers that may follow the fields.
-const MOST_KEYS: usize = 256;
+const MAX_KEYS: usize = 256;
 
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "bcache",
@@ -63,7 +63,7 @@ struct Superblock {
     first_bucket: U16,
     /// How many of the numbers that follow count for the checksum.
     keys: U16,
-    numbers: [U64; MOST_KEYS],
+    numbers: [U64; MAX_KEYS],
 }
 
 impl Superblock {
@@ -110,7 +110,7 @@ impl Superblock {
     /// The checksum of the fields behind it and of the numbers that count.
     fn computed(&self) -> Option<u64> {
         let keys = usize::from(self.keys.get());
-        let end = size_of::<Superblock>().checked_sub(MOST_KEYS.checked_sub(keys)? * 8)?;
+        let end = size_of::<Superblock>().checked_sub(MAX_KEYS.checked_sub(keys)? * 8)?;
         self.as_bytes().get(8..end).map(crc64::of)
     }
 }
@@ -157,7 +157,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
             "the checksum of its bcache superblock is {:#018x}; it should be {}",
             read.checksum.get(),
             read.computed().map_or_else(
-                || format!("over {MOST_KEYS} numbers at most, not {}", read.keys.get()),
+                || format!("over {MAX_KEYS} numbers at most, not {}", read.keys.get()),
                 |sum| format!("{sum:#018x}")
             )
         );

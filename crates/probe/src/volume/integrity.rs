@@ -33,7 +33,7 @@ const HAS_BITMAP: u32 = 4;
 const HAS_FIXED_PADDING: u32 = 8;
 const IS_INLINE: u32 = 0x20;
 /// Up to so many pieces, the place of each is written out; with more, it is computed when it is asked for.
-const MOST_SEGMENTS: u64 = 4096;
+const MAX_SEGMENTS: u64 = 4096;
 
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "integrity",
@@ -160,7 +160,7 @@ impl Interleaved {
     }
 
     fn map(self) -> Option<Map> {
-        if self.count() > MOST_SEGMENTS {
+        if self.count() > MAX_SEGMENTS {
             return Some(Map::Blocks(Blocks(Arc::new(self))));
         }
         let segment = |index| {

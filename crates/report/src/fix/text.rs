@@ -13,7 +13,7 @@ use crate::text::page::folded;
 use crate::text::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint, severity_style};
 use crate::text::table::{self, Cell, Column};
 
-const LEAST_WIDTH: usize = 60;
+const MIN_WIDTH: usize = 60;
 
 /// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`, and `tools`
 /// are those that a script can be written for.
@@ -25,7 +25,7 @@ pub fn plan(
     tools: &[&'static Tool],
     width: usize,
 ) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -346,7 +346,7 @@ fn next(typed: &str, plan: &Plan, tools: &[&'static Tool], width: usize, out: &m
 /// What became of a plan.
 #[must_use]
 pub fn verification(target: &str, verification: &Verification, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     let (kept, all) = (verification.kept(), verification.outcomes.len());
     let style = if kept == all { GOOD } else { ERROR };

@@ -19,14 +19,14 @@ use crate::text::table::{self, Cell, Column};
 
 pub use crate::bench::text::WIDTH;
 
-const LEAST_WIDTH: usize = 60;
+const MIN_WIDTH: usize = 60;
 
 /// The whole report on one place, or on a profile by itself, in lines of at most `width` columns where a table permits that.
 ///
 /// It carries ANSI styles; no meaning is in colour alone.
 #[must_use]
 pub fn report(prediction: &Prediction, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     header::render(prediction, width, &mut out);
     delivered(prediction, width, &mut out);
@@ -41,7 +41,7 @@ pub fn report(prediction: &Prediction, width: usize) -> String {
 /// Variants of a system held against each other.
 #[must_use]
 pub fn comparison(question: &Question, comparison: &Comparison, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     header::compared(question, comparison, width, &mut out);
     compared::render(question, comparison, width, &mut out);

@@ -13,7 +13,7 @@ use crate::places::{GapDocument, Place, places};
 /// Most tables that are printed; the JSON document has more.
 const MOST: usize = 4;
 /// Most rows of what a write changes, and most lines on what is not known of it.
-const MOST_ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 
 /// Writes a table for each layer that was asked for, or each topmost layer of a guest.
 pub(super) fn render(checked: &Checked, out: &mut String) {
@@ -69,7 +69,7 @@ fn path(checked: &Checked, place: &Place, out: &mut String) {
     if place.length == Bytes::new(1) {
         let others = bottom(checked, place).filter(|run| run.share != Share::Data);
         let others = others.map(|run| row(run.layer, run.extent.start(), run.share));
-        rows.extend(others.take(MOST_ROWS));
+        rows.extend(others.take(MAX_ROWS));
     }
     table(&rows, out);
     if let Some(why) = place.ends {
@@ -87,7 +87,7 @@ fn changes(checked: &Checked, place: &Place, out: &mut String) {
     let title = format!("what a write of {} there changes", Amount(place.length));
     let _ = writeln!(out, "\n{}", paint(STRONG, title));
     let mut rows = vec![["layer", "byte", "bytes", "512-byte sector"].map(str::to_owned)];
-    rows.extend(runs.iter().take(MOST_ROWS).map(|run| {
+    rows.extend(runs.iter().take(MAX_ROWS).map(|run| {
         [
             on(&checked.stack, run.layer, run.share),
             run.extent.start().grouped().to_string(),
@@ -96,8 +96,8 @@ fn changes(checked: &Checked, place: &Place, out: &mut String) {
         ]
     }));
     table(&rows, out);
-    if runs.len() > MOST_ROWS {
-        let more = format!("and {} more; --json has them", runs.len() - MOST_ROWS);
+    if runs.len() > MAX_ROWS {
+        let more = format!("and {} more; --json has them", runs.len() - MAX_ROWS);
         let _ = writeln!(out, "{}", paint(FAINT, more));
     }
 }
@@ -114,7 +114,7 @@ fn unknown(checked: &Checked, place: &Place, out: &mut String) {
             .is_some_and(|last| last.layer == gap.layer);
         place.length > Bytes::new(1) || !is_last || place.ends != Some(gap.why)
     };
-    for gap in place.gaps.iter().filter(told).take(MOST_ROWS) {
+    for gap in place.gaps.iter().filter(told).take(MAX_ROWS) {
         let layer = on(&checked.stack, gap.layer, Share::Data);
         let line = match gap.beside {
             Some(other) => format!(

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::json::Json;
 
 /// Most values that are looked at.
-const MOST_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 10_000;
 /// Fewest strings of a list that are the lines of a text.
-const FEWEST_LINES: usize = 3;
+const MIN_LINES: usize = 3;
 
 /// The lines in its strings, as one text, and the number of the line in which each stands.
 pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
@@ -26,13 +26,13 @@ pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
     // Documents that nest deeper than anything does are no JSON here.
     while let Some(values) = open.pop() {
         let strings: Vec<Cow<'_, str>> = values.iter().filter_map(Json::text).collect();
-        let is_text = values.len() >= FEWEST_LINES && strings.len() == values.len();
+        let is_text = values.len() >= MIN_LINES && strings.len() == values.len();
         for (value, text) in values.iter().zip(&strings).filter(|_| is_text) {
             found.add(text, value.line().number);
         }
         for value in values.iter().filter(|_| !is_text) {
             seen += 1;
-            if seen > MOST_VALUES {
+            if seen > MAX_VALUES {
                 break;
             }
             if let Some(text) = value.text() {

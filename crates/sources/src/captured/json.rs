@@ -333,7 +333,7 @@ pub(crate) fn mended(text: &str) -> Option<String> {
         };
         if let (Some(end), false) = (end, scan.in_string) {
             ends.push_back(end);
-            if ends.len() > MOST_ENDS {
+            if ends.len() > MAX_ENDS {
                 ends.pop_front();
             }
         }
@@ -378,7 +378,7 @@ fn place(text: &str, error: &serde_json::Error) -> usize {
 }
 
 /// How many places are tried. One or two are enough for what was merely cut off.
-const MOST_ENDS: usize = 16;
+const MAX_ENDS: usize = 16;
 
 /// Shows every byte of `text`, and what is open behind it.
 fn scan(text: &str, mut see: impl FnMut(usize, u8, &Scan)) {
@@ -512,7 +512,7 @@ mod tests {
             assert_eq!(mended(&text).as_deref(), Some("{\"a\":[1,2]}"), "{text}");
         }
         // Too far back.
-        let text = format!("{{\"a\":[1,2],x{}", ",[]".repeat(MOST_ENDS));
+        let text = format!("{{\"a\":[1,2],x{}", ",[]".repeat(MAX_ENDS));
         assert_eq!(mended(&text), None);
     }
 }

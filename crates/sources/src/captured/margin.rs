@@ -54,7 +54,7 @@ pub(super) fn taken_off(lines: &mut [&str]) {
 }
 
 /// Fewest lines of a piece of a log.
-const FEWEST_LOGGED: usize = 3;
+const MIN_LOGGED: usize = 3;
 
 /// Takes times off runs of lines that have them. No tool begins its lines so.
 fn pieces_taken_off(lines: &mut [&str]) {
@@ -63,7 +63,7 @@ fn pieces_taken_off(lines: &mut [&str]) {
         let mut at = 0;
         while at < lines.len() {
             let run = lines[at..].iter().take_while(|line| off(line)).count();
-            if run >= FEWEST_LOGGED {
+            if run >= MIN_LOGGED {
                 let piece = &mut lines[at..at + run];
                 for line in piece.iter_mut() {
                     *line = margin.off(line, &mut None).unwrap_or(line);
@@ -79,7 +79,7 @@ fn pieces_taken_off(lines: &mut [&str]) {
 
 /// How far Markdown indents what is shown as it is, and the fewest lines of it.
 const INDENT: usize = 4;
-const FEWEST_INDENTED: usize = 3;
+const MIN_INDENTED: usize = 3;
 
 /// Takes the indentation off a text that has it in all lines, and off blocks that stand apart, as Markdown shows them.
 pub(super) fn indents_taken_off(lines: &mut [&str]) {
@@ -102,7 +102,7 @@ pub(super) fn indents_taken_off(lines: &mut [&str]) {
         let block = &mut lines[at..at + len];
         let filled = || block.iter().filter(|line| !is_blank(line));
         let least = filled().map(|line| depth(line)).min();
-        if apart && least == Some(INDENT) && filled().count() >= FEWEST_INDENTED {
+        if apart && least == Some(INDENT) && filled().count() >= MIN_INDENTED {
             for line in block.iter_mut() {
                 *line = line.get(INDENT..).unwrap_or_default();
             }
@@ -112,7 +112,7 @@ pub(super) fn indents_taken_off(lines: &mut [&str]) {
 }
 
 /// Fewest lines of a list that are the lines of a text.
-const FEWEST_ITEMS: usize = 3;
+const MIN_ITEMS: usize = 3;
 
 /// Takes the marks off lists of YAML whose items are the lines of a text: `- 'Name  Offset'`.
 pub(super) fn items_taken_off(lines: &mut [&str]) {
@@ -131,7 +131,7 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
             .iter()
             .take_while(|line| depth(line) == Some(of_first))
             .count();
-        if run >= FEWEST_ITEMS {
+        if run >= MIN_ITEMS {
             for line in &mut lines[at..at + run] {
                 let item = &line[of_first + 2..];
                 let item = item.trim_end();
@@ -146,7 +146,7 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 /// Fewest lines that are behind the name of a host.
 const FEWEST: usize = 4;
 /// Most hosts of one text.
-const MOST_HOSTS: usize = 256;
+const MAX_HOSTS: usize = 256;
 
 /// `web1/fdisk.txt`: `grep` over several files puts their names before what it found in them.
 fn is_file(name: &str) -> bool {
@@ -188,7 +188,7 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
             continue;
         };
         *counts.entry(name).or_default() += 1;
-        if counts.len() > MOST_HOSTS {
+        if counts.len() > MAX_HOSTS {
             return None;
         }
     }

@@ -35,7 +35,7 @@ mod windows;
 
 pub use registry::TOOLS;
 pub use servers::{Server, in_folder, of_one};
-pub use text::MOST_BYTES;
+pub use text::MAX_BYTES;
 pub use tool::Tool;
 
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Capture {
 }
 
 /// Reads a file of captured text as one capture, also when it is about several machines. `bytes` are its beginning, at most
-/// [`MOST_BYTES`]; `cut` says that there is more. `number` tells the files of one machine apart.
+/// [`MAX_BYTES`]; `cut` says that there is more. `number` tells the files of one machine apart.
 ///
 /// A text in which no tool's output is recognised gives a capture without tools.
 #[must_use]
@@ -231,7 +231,7 @@ fn remark(text: &Text, capture: &mut Capture) {
         remarks.push(Oddity::new(
             OddityKind::LimitReached,
             format!(
-                "{} is longer than {MOST_BYTES} bytes or 200,000 lines; the rest was not read",
+                "{} is longer than {MAX_BYTES} bytes or 200,000 lines; the rest was not read",
                 capture.file
             ),
         ));

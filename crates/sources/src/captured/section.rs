@@ -5,7 +5,7 @@ use straddle_stack::OddityKind;
 use super::beginnings::Beginnings;
 use super::heading::{Heading, asked, heading, machine_of_prompt};
 use super::json::{self, End, Json};
-use super::records::{self, MOST_RECORDS, Record};
+use super::records::{self, MAX_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
 use super::unread::{Unread, prints};
@@ -246,7 +246,7 @@ fn inside_json(
     notes: &mut Notes<'_>,
     found: &mut Found,
 ) -> bool {
-    if found.inside >= MOST_INSIDE {
+    if found.inside >= MAX_INSIDE {
         return false;
     }
     let Some((printed, numbers)) = embedded::lines(json) else {
@@ -259,7 +259,7 @@ fn inside_json(
         let index = usize::try_from(line.number).unwrap_or(usize::MAX) - 1;
         line.number = numbers.get(index).or(numbers.last()).copied().unwrap_or(1);
     }
-    let seen = read_inside(found.tools, &lines, context.file_stem, notes, MOST_INSIDE);
+    let seen = read_inside(found.tools, &lines, context.file_stem, notes, MAX_INSIDE);
     for tool in &seen {
         found.add(tool, notes);
     }
@@ -267,7 +267,7 @@ fn inside_json(
 }
 
 /// Most documents that are looked into so.
-const MOST_INSIDE: usize = 64;
+const MAX_INSIDE: usize = 64;
 
 fn dispatch_json(
     json: &Json<'_>,
@@ -312,7 +312,7 @@ fn text_at(
     }
     let section = Section {
         lines: &rest[..end],
-        before: &before[before.len().saturating_sub(MOST_BEFORE)..],
+        before: &before[before.len().saturating_sub(MAX_BEFORE)..],
         context: context.clone(),
     };
     read(&section, notes);
@@ -344,7 +344,7 @@ fn objects_begin(rest: &[Line<'_>], inside: &Tool, tools: &'static [&'static Too
 const HEAD: usize = 48;
 
 /// How many lines a reader can look back.
-const MOST_BEFORE: usize = 16;
+const MAX_BEFORE: usize = 16;
 
 /// Objects with named fields that begin here.
 fn records_at(
@@ -396,7 +396,7 @@ fn records_at(
     };
     let (mut records, mut taken) = (vec![record], taken);
     while let Some((record, more)) = next_in_list(&rest[taken..], read, found) {
-        if records.len() < MOST_RECORDS {
+        if records.len() < MAX_RECORDS {
             records.push(record);
         }
         taken += more;

@@ -7,9 +7,9 @@ use super::codepage::{CP437, CP1252};
 use super::{annotation, margin, markup, restore, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
-pub const MOST_BYTES: usize = 4 << 20;
+pub const MAX_BYTES: usize = 4 << 20;
 /// Most lines that are read: what a line costs to remember is more than a short one has bytes.
-const MOST_LINES: usize = 200_000;
+const MAX_LINES: usize = 200_000;
 /// Where consoles of old wrap.
 const COLUMNS: usize = 80;
 
@@ -175,12 +175,12 @@ impl<'t> Titles<'t> {
 }
 
 impl Text {
-    /// The lines of a file of which `bytes` are the beginning, at most [`MOST_BYTES`].
+    /// The lines of a file of which `bytes` are the beginning, at most [`MAX_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
         let decoded = bare(decode(bytes));
         let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
-        let mut lines: Vec<&str> = decoded.split('\n').take(MOST_LINES + 1).collect();
+        let mut lines: Vec<&str> = decoded.split('\n').take(MAX_LINES + 1).collect();
         margin::taken_off(&mut lines);
         margin::items_taken_off(&mut lines);
         let minions = margin::minions(&mut lines);
@@ -242,7 +242,7 @@ impl Text {
     }
 
     fn add(&mut self, line: &str, number: u64) {
-        if self.lines.len() >= MOST_LINES {
+        if self.lines.len() >= MAX_LINES {
             self.cut = true;
             return;
         }

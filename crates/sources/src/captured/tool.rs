@@ -232,7 +232,7 @@ impl Notes<'_> {
     /// Notes what is odd about the text itself.
     pub(crate) fn remark(&mut self, kind: OddityKind, detail: impl Into<String>, line: &Line<'_>) {
         let oddity = Oddity::at(kind, detail, self.source(line)).of_text();
-        if self.inventory.remarks.len() < MOST_REMARKS {
+        if self.inventory.remarks.len() < MAX_REMARKS {
             self.inventory.remarks.push(oddity);
         }
     }
@@ -241,4 +241,4 @@ impl Notes<'_> {
 /// Most of a line that is kept as evidence.
 const LONGEST_LINE: usize = 240;
 /// Most remarks about one text.
-const MOST_REMARKS: usize = 64;
+const MAX_REMARKS: usize = 64;

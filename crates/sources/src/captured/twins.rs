@@ -11,7 +11,7 @@ use crate::inventory::{Name, Space, Thing};
 /// Most names that are told apart so. A thread has few machines.
 const MOST: usize = 8;
 /// Most disks that are remembered.
-const MOST_DISKS: usize = 256;
+const MAX_DISKS: usize = 256;
 
 /// Disks by their names so far, and which of one name it is by now.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +114,7 @@ impl Twins {
         let another = match self.disks.get(name.text.as_ref()) {
             Some((other, length)) if *other != said.0 && *length != size => true,
             Some(_) => return false,
-            None if self.disks.len() >= MOST_DISKS => return false,
+            None if self.disks.len() >= MAX_DISKS => return false,
             None => false,
         };
         if another {

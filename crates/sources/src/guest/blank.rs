@@ -6,7 +6,7 @@ use straddle_io::ReadAt;
 /// Most that is read to prove it: a blank disk of this size takes a fraction of a second.
 const MOST: u64 = 256 << 20;
 /// Most holes and pieces that are passed.
-const MOST_STEPS: usize = 1 << 18;
+const MAX_STEPS: usize = 1 << 18;
 /// A disk that is not blank shows it here, as a rule.
 const FIRST: usize = 4096;
 const PIECE: usize = 1 << 20;
@@ -19,7 +19,7 @@ pub(super) fn filled_with(bytes: &dyn ReadAt, start: Bytes) -> Option<u8> {
     let mut all: Option<u8> = None;
     let mut spent = 0;
     let mut buffer = vec![0; FIRST];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let data = bytes.data_from(Bytes::new(at)).get().min(size);
         if data > at && *all.get_or_insert(0) != 0 {
             return None;

@@ -37,7 +37,7 @@ const DEEPEST: usize = 8;
 /// Longest chain of parents.
 const LONGEST_CHAIN: usize = 64;
 /// Most files that one target may open.
-const MOST_FILES: usize = 4096;
+const MAX_FILES: usize = 4096;
 const ASSUMED_GUEST_SECTOR: &str =
     "what hypervisors show to a guest unless the file says otherwise";
 

@@ -8,10 +8,10 @@ use straddle_probe::container::{Container, OpensAs, Reference, Role, recognise};
 use straddle_stack::{Layer, LayerId, LayerKind, Oddity, OddityKind};
 
 use super::reach::Place;
-use super::{Contents, Guests, LONGEST_CHAIN, MOST_FILES};
+use super::{Contents, Guests, LONGEST_CHAIN, MAX_FILES};
 
 /// Most files of a folder that are opened in search of a parent that is known by its identity only.
-const MOST_NEIGHBOURS: usize = 256;
+const MAX_NEIGHBOURS: usize = 256;
 
 /// A file that could not be had: a layer that stands for it, and why.
 pub(super) struct Lost {
@@ -68,12 +68,10 @@ impl Guests<'_> {
                 format!("{} leads back to itself", place.path.display()),
             ));
         }
-        if chain.len() >= LONGEST_CHAIN || self.opened >= MOST_FILES {
+        if chain.len() >= LONGEST_CHAIN || self.opened >= MAX_FILES {
             return Err((
                 OddityKind::LimitReached,
-                format!(
-                    "more than {LONGEST_CHAIN} files behind each other, or {MOST_FILES} in all"
-                ),
+                format!("more than {LONGEST_CHAIN} files behind each other, or {MAX_FILES} in all"),
             ));
         }
         self.opened += 1;
@@ -172,7 +170,7 @@ impl Guests<'_> {
         let folders = here.ancestors().skip(1).take(2);
         let entries = folders
             .filter_map(|folder| std::fs::read_dir(folder).ok())
-            .flat_map(|entries| entries.flatten().take(MOST_NEIGHBOURS));
+            .flat_map(|entries| entries.flatten().take(MAX_NEIGHBOURS));
         for entry in entries {
             let path = entry.path();
             if path.extension() != here.extension() || path == here {

@@ -13,7 +13,7 @@ use super::{Contents, DEEPEST, Guests};
 use crate::raid::{carry_through, nowhere};
 
 /// Most layers that one target may grow to by assembling.
-const MOST_LAYERS: usize = 1 << 14;
+const MAX_LAYERS: usize = 1 << 14;
 /// What reading the metadata of all members of one set may cost.
 const BUDGET: Bytes = Bytes::mib(64);
 
@@ -146,10 +146,10 @@ impl Guests<'_> {
         let mut missing: BTreeMap<String, LayerId> = BTreeMap::new();
         let mut to_look_into = Vec::new();
         for node in assembly.nodes {
-            if self.stack().layers().len() >= MOST_LAYERS {
+            if self.stack().layers().len() >= MAX_LAYERS {
                 if let Some(part) = parts.first() {
                     let detail =
-                        format!("more than {MOST_LAYERS} layers; the rest is not looked at");
+                        format!("more than {MAX_LAYERS} layers; the rest is not looked at");
                     self.odd(part.member.layer, OddityKind::LimitReached, detail);
                 }
                 return;

@@ -6,11 +6,11 @@ use straddle_stack::{Oddity, OddityKind};
 use super::{Placing, Thing};
 
 /// Most names of one thing.
-pub(crate) const MOST_NAMES: usize = 64;
+pub(crate) const MAX_NAMES: usize = 64;
 /// Most things that one lies on. The largest arrays have some hundred members.
-pub(crate) const MOST_BELOW: usize = 1024;
+pub(crate) const MAX_BELOW: usize = 1024;
 /// Most facts of one sort that are kept: grids, attributes, remarks. One of each is usual.
-pub(crate) const MOST_FACTS: usize = 128;
+pub(crate) const MAX_FACTS: usize = 128;
 
 impl Thing {
     /// Leaves out what is too much, and says how much that is.
@@ -21,14 +21,14 @@ impl Thing {
                 left_out.push(format!("{} more {what}", len - most));
             }
         };
-        count("names", self.names.len(), MOST_NAMES);
-        count("things below it", self.on.len(), MOST_BELOW);
+        count("names", self.names.len(), MAX_NAMES);
+        count("things below it", self.on.len(), MAX_BELOW);
         let facts = [
             self.grids.len() + self.in_blocks.len() + self.passed_on.len(),
             self.attributes.len(),
             self.remarks.len(),
         ];
-        let most = [2 * MOST_FACTS, MOST_FACTS, MOST_FACTS];
+        let most = [2 * MAX_FACTS, MAX_FACTS, MAX_FACTS];
         for ((len, most), what) in facts
             .into_iter()
             .zip(most)
@@ -36,12 +36,12 @@ impl Thing {
         {
             count(what, len, most);
         }
-        self.names.truncate(MOST_NAMES);
-        self.grids.truncate(MOST_FACTS);
-        self.in_blocks.truncate(MOST_FACTS);
-        self.passed_on.truncate(MOST_FACTS);
-        self.attributes.truncate(MOST_FACTS);
-        self.remarks.truncate(MOST_FACTS);
+        self.names.truncate(MAX_NAMES);
+        self.grids.truncate(MAX_FACTS);
+        self.in_blocks.truncate(MAX_FACTS);
+        self.passed_on.truncate(MAX_FACTS);
+        self.attributes.truncate(MAX_FACTS);
+        self.remarks.truncate(MAX_FACTS);
         let pieces = match &self.placing {
             Placing::Striped { starts, .. } => starts.len(),
             Placing::Segments(pieces) => pieces.len(),
@@ -49,10 +49,10 @@ impl Thing {
             Placing::Extents(extents) => extents.pieces.len(),
             Placing::Linear | Placing::Chunks | Placing::Unknown => 0,
         };
-        count("pieces", pieces, MOST_BELOW);
-        if self.on.len() > MOST_BELOW || pieces > MOST_BELOW {
+        count("pieces", pieces, MAX_BELOW);
+        if self.on.len() > MAX_BELOW || pieces > MAX_BELOW {
             // Without all of them nothing is where it was.
-            self.on.truncate(MOST_BELOW);
+            self.on.truncate(MAX_BELOW);
             self.placing = Placing::Unknown;
         }
         if !left_out.is_empty() {

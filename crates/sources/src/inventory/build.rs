@@ -220,7 +220,7 @@ fn described(thing: Thing) -> Layer {
 }
 
 /// Most remarks of one kind about one thing that are told one by one. A disk may have the serial number of thousands.
-const MOST_OF_ONE_KIND: usize = 4;
+const MAX_OF_ONE_KIND: usize = 4;
 
 /// The first remarks of each kind, and how many more there are.
 fn folded(remarks: Vec<Oddity>) -> Vec<Oddity> {
@@ -228,7 +228,7 @@ fn folded(remarks: Vec<Oddity>) -> Vec<Oddity> {
     let mut more: Vec<(OddityKind, usize)> = Vec::new();
     for remark in remarks {
         let kind = remark.kind;
-        if told.iter().filter(|other| other.kind == kind).count() < MOST_OF_ONE_KIND {
+        if told.iter().filter(|other| other.kind == kind).count() < MAX_OF_ONE_KIND {
             told.push(remark);
             continue;
         }

@@ -6,7 +6,7 @@ use straddle_stack::{
     Trust, Value,
 };
 
-use super::{MOST_FACTS, MOST_NAMES, Name, Placing, Space, Thing};
+use super::{MAX_FACTS, MAX_NAMES, Name, Placing, Space, Thing};
 
 /// Sets the grids of which only the number of sectors was said.
 pub(super) fn in_bytes(mut thing: Thing) -> Thing {
@@ -109,7 +109,7 @@ pub(super) fn add(thing: &mut Thing, from: Thing) {
         thing.title = from.title;
     }
     for name in from.names {
-        if thing.names.len() < MOST_NAMES && !thing.names.contains(&name) {
+        if thing.names.len() < MAX_NAMES && !thing.names.contains(&name) {
             thing.names.push(name);
         }
     }
@@ -117,9 +117,9 @@ pub(super) fn add(thing: &mut Thing, from: Thing) {
         thing.kind = from.kind;
     }
     thing.in_blocks.extend(from.in_blocks);
-    thing.in_blocks.truncate(MOST_FACTS);
+    thing.in_blocks.truncate(MAX_FACTS);
     thing.passed_on.extend(from.passed_on);
-    thing.passed_on.truncate(MOST_FACTS);
+    thing.passed_on.truncate(MAX_FACTS);
     let mut found = Vec::new();
     place(thing, from.on, from.placing, &mut found);
     narrow(&mut thing.size, from.size, "size", &mut found);
@@ -146,7 +146,7 @@ pub(super) fn add(thing: &mut Thing, from: Thing) {
     }
     for remark in from.remarks.into_iter().chain(found) {
         let mut said = thing.remarks.iter();
-        if thing.remarks.len() < MOST_FACTS
+        if thing.remarks.len() < MAX_FACTS
             && !said.any(|old| (old.kind, &old.detail) == (remark.kind, &remark.detail))
         {
             thing.remarks.push(remark);

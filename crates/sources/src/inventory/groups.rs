@@ -37,7 +37,7 @@ const fn class_of(kind: LayerKind) -> Class {
 }
 
 /// Most things of one name that are told apart. Clones and paths to one disk are fewer.
-const MOST_OF_ONE_NAME: usize = 32;
+const MAX_OF_ONE_NAME: usize = 32;
 
 /// Things under joining: those that are one have become one.
 #[derive(Default)]
@@ -145,7 +145,7 @@ impl Groups {
 
     fn enter(&mut self, class: Class, name: Name, index: usize) {
         let entry = self.by_name.entry((class, name)).or_default();
-        if entry.len() < MOST_OF_ONE_NAME && !entry.contains(&index) {
+        if entry.len() < MAX_OF_ONE_NAME && !entry.contains(&index) {
             entry.push(index);
         }
     }

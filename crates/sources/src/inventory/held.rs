@@ -10,7 +10,7 @@ use super::relation::{has_name_in, line_of};
 use super::{Space, Thing};
 
 /// Most overlaps that are told of one disk; the rest is counted.
-const MOST_OVERLAPS: usize = 64;
+const MAX_OVERLAPS: usize = 64;
 
 /// Remarks what cannot all be true.
 pub(super) fn compare(groups: &mut Groups) {
@@ -123,8 +123,8 @@ fn overlaps(groups: &Groups, placed: &[(Interval, usize)]) -> Vec<(usize, Oddity
             furthest = Some((end, *index));
         }
     }
-    let more = found.len().saturating_sub(MOST_OVERLAPS);
-    found.truncate(MOST_OVERLAPS);
+    let more = found.len().saturating_sub(MAX_OVERLAPS);
+    found.truncate(MAX_OVERLAPS);
     if let (Some((_, last)), true) = (found.last_mut(), more > 0) {
         last.detail.push_str(&format!(
             "; {more} more partitions of this disk start inside another"

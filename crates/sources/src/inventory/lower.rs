@@ -12,9 +12,9 @@ use crate::raid::{self, Member, Said, Shape, nowhere};
 const ROUNDED: &str =
     "where its parts begin is known only from rounded figures; `--units b` makes them exact";
 /// Most members of one array; md itself stops at 384.
-const MOST_MEMBERS: usize = 1 << 10;
+const MAX_MEMBERS: usize = 1 << 10;
 /// Most extents below one volume that are looked at.
-const MOST_PIECES: usize = 1 << 12;
+const MAX_PIECES: usize = 1 << 12;
 
 /// An array as far as texts have described it. Each may know another part: one the chunk, others a member each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Raid {
         self.moving |= other.moving;
         for member in other.members {
             let Some(have) = self.members.iter_mut().find(|m| m.name == member.name) else {
-                if self.members.len() < MOST_MEMBERS {
+                if self.members.len() < MAX_MEMBERS {
                     self.members.push(member);
                 }
                 continue;
@@ -108,7 +108,7 @@ impl Raid {
             return;
         }
         for name in names {
-            let room = self.members.len() < MOST_MEMBERS;
+            let room = self.members.len() < MAX_MEMBERS;
             if room && !self.members.iter().any(|member| member.name == name) {
                 self.members.push(RaidMember {
                     name,
@@ -314,7 +314,7 @@ pub(super) fn place_extents(
     stack: &Stack,
 ) {
     layer.map = nowhere();
-    let pieces = &extents.pieces[..extents.pieces.len().min(MOST_PIECES)];
+    let pieces = &extents.pieces[..extents.pieces.len().min(MAX_PIECES)];
     let mut below: Vec<LayerId> = Vec::new();
     for piece in pieces {
         if let Some(id) = layer_of(&piece.on, reached)

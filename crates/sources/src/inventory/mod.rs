@@ -21,10 +21,10 @@ mod thing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bounds::{MOST_BELOW, MOST_FACTS, MOST_NAMES};
+pub(crate) use bounds::{MAX_BELOW, MAX_FACTS, MAX_NAMES};
 pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
-pub use said::{Inventory, MOST_THINGS};
+pub use said::{Inventory, MAX_THINGS};
 pub use thing::{InBlocks, Placing, Thing};
 
 use straddle_stack::Stack;

@@ -106,7 +106,7 @@ fn size(thing: &Thing) -> Option<&Interval> {
 }
 
 /// Most partitions that one is held against. Real ones lie side by side; only a forged list has more at one place.
-const MOST_NEIGHBOURS: usize = 64;
+const MAX_NEIGHBOURS: usize = 64;
 
 /// Two tools' partitions are one when their starts agree and no other one's does.
 fn by_start(groups: &mut Groups, partitions: &[usize]) {
@@ -120,7 +120,7 @@ fn by_start(groups: &mut Groups, partitions: &[usize]) {
     }
     for of_one_start in exact.values() {
         for (at, first) in of_one_start.iter().enumerate() {
-            for second in of_one_start[at + 1..].iter().take(MOST_NEIGHBOURS) {
+            for second in of_one_start[at + 1..].iter().take(MAX_NEIGHBOURS) {
                 if agree(groups, *first, *second) {
                     groups.unite(*first, *second);
                 }
@@ -134,8 +134,8 @@ fn by_start(groups: &mut Groups, partitions: &[usize]) {
     by_place.sort_by_key(|(start, index)| (start.from(), start.to(), *index));
     for (at, (place, first)) in by_place.iter().enumerate() {
         let overlaps = |(other, _): &&(Interval, usize)| other.intersect(place).is_some();
-        let before = by_place[..at].iter().rev().take(MOST_NEIGHBOURS);
-        let behind = by_place[at + 1..].iter().take(MOST_NEIGHBOURS);
+        let before = by_place[..at].iter().rev().take(MAX_NEIGHBOURS);
+        let behind = by_place[at + 1..].iter().take(MAX_NEIGHBOURS);
         let mut candidates = before
             .chain(behind)
             .filter(overlaps)
@@ -449,7 +449,7 @@ fn raid_volumes(groups: &mut Groups) {
             continue;
         };
         // As many disks as volumes of one size: each is one of them, and what all of them say holds for each.
-        if fitting.len() <= MOST_ALIKE && alike_to(&disks, *first).len() == fitting.len() {
+        if fitting.len() <= MAX_ALIKE && alike_to(&disks, *first).len() == fitting.len() {
             let (said, attributes) = in_common(groups, &fitting);
             groups.tell(*disk, said);
             if let Some(thing) = groups.things[*disk].as_mut() {
@@ -466,7 +466,7 @@ fn in_common(groups: &Groups, volumes: &[usize]) -> ((Vec<GridFact>, Vec<Oddity>
             .iter()
             .filter_map(|index| groups.things[*index].as_ref())
     };
-    let mut first = things().flat_map(|thing| &thing.grids).take(MOST_GRIDS);
+    let mut first = things().flat_map(|thing| &thing.grids).take(MAX_GRIDS);
     let mut grids: Vec<GridFact> = Vec::new();
     for grid in &mut first {
         let new = grids.iter().all(|have| have.role != grid.role);
@@ -501,9 +501,9 @@ fn in_common(groups: &Groups, volumes: &[usize]) -> ((Vec<GridFact>, Vec<Oddity>
 }
 
 /// Most volumes of one size: more than any controller has.
-const MOST_ALIKE: usize = 256;
+const MAX_ALIKE: usize = 256;
 /// Grids that are looked at for what volumes have in common: those of the first few say it all.
-const MOST_GRIDS: usize = 64;
+const MAX_GRIDS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use straddle_stack::{Fact, Oddity, OddityKind};
 use super::Thing;
 
 /// Most things of one inventory. A server has hundreds; a forged text has no say in how much memory is taken.
-pub const MOST_THINGS: usize = 2000;
+pub const MAX_THINGS: usize = 2000;
 
 /// Everything said about one machine.
 #[derive(Clone, Debug, Default)]
@@ -26,15 +26,15 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Adds a thing. Beyond [`MOST_THINGS`] it is dropped, which is remarked once.
+    /// Adds a thing. Beyond [`MAX_THINGS`] it is dropped, which is remarked once.
     pub fn add(&mut self, mut thing: Thing) {
-        if self.things.len() < MOST_THINGS {
+        if self.things.len() < MAX_THINGS {
             thing.bound();
             self.things.push(thing);
         } else if !self.full {
             self.full = true;
             let detail = format!(
-                "more than {MOST_THINGS} disks, partitions and volumes; the rest was left out"
+                "more than {MAX_THINGS} disks, partitions and volumes; the rest was left out"
             );
             self.remarks
                 .push(Oddity::new(OddityKind::LimitReached, detail));
@@ -43,7 +43,7 @@ impl Inventory {
 
     /// Adds the length of an extent in an LVM volume group.
     pub fn add_extent_size(&mut self, group: &str, size: Fact<Bytes>) {
-        if self.extents.len() < MOST_THINGS && !self.extents.contains_key(group) {
+        if self.extents.len() < MAX_THINGS && !self.extents.contains_key(group) {
             self.extents.insert(group.to_owned(), size);
         }
     }

@@ -4,7 +4,7 @@ use straddle_stack::{
     Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, Value,
 };
 
-use super::{Extents, MOST_FACTS, MOST_NAMES, Name, Raid};
+use super::{Extents, MAX_FACTS, MAX_NAMES, Name, Raid};
 
 /// Something that a text speaks of: a disk, a partition, a filesystem, an array.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Thing {
     /// Adds another name of it.
     #[must_use]
     pub fn named(mut self, name: Name) -> Thing {
-        if !name.text.is_empty() && self.names.len() <= MOST_NAMES && !self.names.contains(&name) {
+        if !name.text.is_empty() && self.names.len() <= MAX_NAMES && !self.names.contains(&name) {
             self.names.push(name);
         }
         self
@@ -125,7 +125,7 @@ impl Thing {
     /// Adds an attribute.
     pub fn set(&mut self, key: Key, value: Fact<Value>) {
         // One more than are kept, which tells that there were more.
-        if self.attributes.len() <= MOST_FACTS {
+        if self.attributes.len() <= MAX_FACTS {
             self.attributes.push(Attribute { key, value });
         }
     }

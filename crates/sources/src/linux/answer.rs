@@ -98,7 +98,7 @@ impl Question {
 
 /// Most extents of one file: a file of 1 TiB in pieces of 1 MiB.
 #[cfg(target_os = "linux")]
-const MOST_EXTENTS: usize = 1 << 20;
+const MAX_EXTENTS: usize = 1 << 20;
 
 #[cfg(target_os = "linux")]
 mod live {
@@ -118,7 +118,7 @@ mod live {
             }
             Question::Extents(path) => {
                 let target = open(path)?;
-                let found = linux::file_extents(target.file(), super::MOST_EXTENTS)?;
+                let found = linux::file_extents(target.file(), super::MAX_EXTENTS)?;
                 for extent in &found.extents {
                     let _ = writeln!(
                         out,

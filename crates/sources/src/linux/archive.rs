@@ -10,11 +10,11 @@ use tar::{Archive, Builder, EntryType, Header};
 use super::entry::{Entry, with_directories};
 
 /// Most bytes an archive may unpack to: a thousand disks cost about 10 MiB.
-pub(crate) const MOST_TOTAL: u64 = 64 << 20;
+pub(crate) const MAX_TOTAL: u64 = 64 << 20;
 /// Most entries.
-const MOST_ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 /// Longest path.
-const MOST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// Reads a tar, gzipped or not. Devices, FIFOs and hard links in it are left out; nothing is written anywhere.
 pub(crate) fn read(input: &mut dyn Read) -> Result<BTreeMap<String, Entry>, String> {
@@ -23,9 +23,9 @@ pub(crate) fn read(input: &mut dyn Read) -> Result<BTreeMap<String, Entry>, Stri
     let whole = start[..got].chain(input);
     // The limit is on what comes out: a small gzip can hold a great deal of nothing.
     if start == [0x1f, 0x8b] {
-        read_tar(GzDecoder::new(whole).take(MOST_TOTAL))
+        read_tar(GzDecoder::new(whole).take(MAX_TOTAL))
     } else {
-        read_tar(whole.take(MOST_TOTAL))
+        read_tar(whole.take(MAX_TOTAL))
     }
 }
 
@@ -50,8 +50,8 @@ fn read_tar(input: impl Read) -> Result<BTreeMap<String, Entry>, String> {
             0 => "it is neither a tar archive, gzipped or not, nor a .tree file".to_owned(),
             n => format!("the archive is damaged after {n} entries: {error}"),
         })?;
-        if entries.len() >= MOST_ENTRIES {
-            return Err(format!("it has more than {MOST_ENTRIES} entries"));
+        if entries.len() >= MAX_ENTRIES {
+            return Err(format!("it has more than {MAX_ENTRIES} entries"));
         }
         let path = String::from_utf8_lossy(&item.path_bytes()).into_owned();
         let kind = item.header().entry_type();
@@ -96,7 +96,7 @@ pub(crate) fn clean_path(path: &str) -> Option<String> {
             }
         }
     }
-    (!out.is_empty() && out.len() <= MOST_PATH && !out.contains('\0')).then_some(out)
+    (!out.is_empty() && out.len() <= MAX_PATH && !out.contains('\0')).then_some(out)
 }
 
 /// Writes the archive. Owner, times and order are always the same, so equal hosts give equal archives.

@@ -12,7 +12,7 @@ use straddle_probe::volume::Member;
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
 
 use super::answer::Question;
-use super::host::{Host, MOST_LAYERS};
+use super::host::{Host, MAX_LAYERS};
 use super::words::word;
 use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
@@ -184,7 +184,7 @@ impl Host<'_> {
             })
         };
         for (old, layer) in found.iter() {
-            if self.stack.layers().len() >= MOST_LAYERS {
+            if self.stack.layers().len() >= MAX_LAYERS {
                 return new_ids;
             }
             if old == base {

@@ -7,12 +7,12 @@ use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, S
 use super::Root;
 use super::answer::{NoAnswer, Question};
 use super::extents::extent;
-use super::host::{Host, MOST_LAYERS, nowhere};
+use super::host::{Host, MAX_LAYERS, nowhere};
 use super::words::{device_number, word};
 use crate::{Settings, SourceError};
 
 /// Most lines of extents that a captured answer may have.
-const MOST_EXTENTS: usize = 1 << 20;
+const MAX_EXTENTS: usize = 1 << 20;
 
 /// `FIEMAP_EXTENT_*` flags, Linux `include/uapi/linux/fiemap.h`.
 mod flag {
@@ -74,7 +74,7 @@ impl Host<'_> {
         layer.map = nowhere();
         let stat = Question::Stat(path.to_owned());
         match self.root.answer(&stat) {
-            Ok(text) if self.stack.layers().len() < MOST_LAYERS => {
+            Ok(text) if self.stack.layers().len() < MAX_LAYERS => {
                 self.describe_file(&mut layer, path, &stat, &text);
             }
             Ok(_) => {}
@@ -145,7 +145,7 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
     let mut left = Left::default();
     let mut count = 0_u64;
     let mut mapped = Bytes::ZERO;
-    for line in text.lines().take(MOST_EXTENTS) {
+    for line in text.lines().take(MAX_EXTENTS) {
         if line == "incomplete" {
             layer.oddities.push(Oddity::new(
                 OddityKind::LimitReached,

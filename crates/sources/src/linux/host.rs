@@ -12,7 +12,7 @@ use crate::{Overrides, SourceError};
 /// Deepest chain of block devices on block devices. The kernel stops at a handful; a forged sysfs does not.
 const DEEPEST: usize = 24;
 /// Most layers of one stack.
-pub(super) const MOST_LAYERS: usize = 1 << 14;
+pub(super) const MAX_LAYERS: usize = 1 << 14;
 
 /// A block device as sysfs names it.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl<'a> Host<'a> {
         let device = self.devices.get(name)?.clone();
         if self.building.iter().any(|other| other == name)
             || self.building.len() >= DEEPEST
-            || self.stack.layers().len() >= MOST_LAYERS
+            || self.stack.layers().len() >= MAX_LAYERS
         {
             return None;
         }

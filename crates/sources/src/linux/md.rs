@@ -10,7 +10,7 @@ use super::host::{Device, Host, nowhere};
 use crate::raid::{Member, Said, add_stripes, carry_up, layout_name};
 
 /// Most members that are looked at; md itself stops at 384.
-const MOST_MEMBERS: usize = 1024;
+const MAX_MEMBERS: usize = 1024;
 
 impl Host<'_> {
     /// An md array.
@@ -114,7 +114,7 @@ impl Host<'_> {
         let Some(usual) = members.first().map(|first| first.offset) else {
             return;
         };
-        if !said.has_columns() || count > MOST_MEMBERS {
+        if !said.has_columns() || count > MAX_MEMBERS {
             return;
         }
         for slot in 0..count {
@@ -136,7 +136,7 @@ impl Host<'_> {
     fn members(&mut self, md: &str, layer: &mut Layer) -> Vec<Member> {
         let mut members = Vec::new();
         let names = self.root.names(md, |name| name.starts_with("dev-"));
-        for entry in names.into_iter().take(MOST_MEMBERS) {
+        for entry in names.into_iter().take(MAX_MEMBERS) {
             let name = entry.trim_start_matches("dev-").to_owned();
             let path = format!("{md}/{entry}");
             // `none` for a spare.

@@ -6,7 +6,7 @@
 use super::words::device_number;
 
 /// Most lines that are looked at.
-const MOST_MOUNTS: usize = 1 << 16;
+const MAX_MOUNTS: usize = 1 << 16;
 
 /// One mounted filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Mount {
 
 pub(super) fn parse(text: &str) -> Vec<Mount> {
     text.lines()
-        .take(MOST_MOUNTS)
+        .take(MAX_MOUNTS)
         .filter_map(parse_line)
         .collect()
 }

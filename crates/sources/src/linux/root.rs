@@ -11,11 +11,11 @@ use super::{archive, tree};
 use crate::SourceError;
 
 /// Longest file that is looked at; `mountinfo` of a machine with thousands of containers is about 1 MiB.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// Most names taken from one directory.
-const MOST_NAMES: usize = 1 << 16;
+const MAX_NAMES: usize = 1 << 16;
 /// Most symbolic links followed on the way to one file, as in the kernel.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Where a host's facts come from: the live system, a directory that holds its files, or an archive.
 ///
@@ -76,7 +76,7 @@ impl Root {
         let mut file = target.file();
         let entries = if path.extension().is_some_and(|ext| ext == "tree") {
             let mut text = String::new();
-            file.take(archive::MOST_TOTAL)
+            file.take(archive::MAX_TOTAL)
                 .read_to_string(&mut text)
                 .map_err(error)?;
             tree::parse(&text)
@@ -199,7 +199,7 @@ impl Root {
                     .map_while(|(path, _)| path.strip_prefix(&prefix));
                 below
                     .filter(|rest| !rest.is_empty() && !rest.contains('/') && wanted(rest))
-                    .take(MOST_NAMES)
+                    .take(MAX_NAMES)
                     .map(str::to_owned)
                     .collect()
             }
@@ -210,7 +210,7 @@ impl Root {
                 let names = entries
                     .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
                     .filter(|name| wanted(name));
-                names.take(MOST_NAMES).collect()
+                names.take(MAX_NAMES).collect()
             }
         };
         names.sort();
@@ -283,7 +283,7 @@ impl Root {
         }
         let file = straddle_io::regular(&self.on_disk(place)).ok()?;
         let mut bytes = Vec::new();
-        let limit = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
+        let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
         file.take(limit).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
@@ -348,7 +348,7 @@ impl Root {
             match self.node(&next)? {
                 Node::Link(target) => {
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return None;
                     }
                     self.note(&next, || Entry::Link(target.clone()));

@@ -290,7 +290,7 @@ impl Stack {
                     for grid in below(*id) {
                         let lifted = pieces.of(grid);
                         for segment in of_target.get(&target).into_iter().flatten().copied() {
-                            if lifted.len() < MOST_PIECES {
+                            if lifted.len() < MAX_PIECES {
                                 grid.seen.through_segment(segment, lifted);
                             }
                         }
@@ -377,7 +377,7 @@ fn surveyed(survey: &Arc<Survey>, base: usize, grid: &SeenGrid<'_>) -> Option<Se
 
 /// Most pieces in which a grid is followed. A real file has fewer; a forged stack in which every layer maps the one below
 /// twice would double them with each layer.
-const MOST_PIECES: usize = 1 << 20;
+const MAX_PIECES: usize = 1 << 20;
 
 /// Pieces of grids on their way up through segments. A grid that is reached over several targets is one grid still:
 /// otherwise a stack that branches and joins again and again would show it as often as there are ways.

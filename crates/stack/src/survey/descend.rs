@@ -9,7 +9,7 @@ use super::segments::{clipped, cut, segments_of};
 use crate::{GridRole, Layer, LayerId, Stack, Trust};
 
 /// Most windows of one disk.
-const MOST_WINDOWS: usize = 1 << 12;
+const MAX_WINDOWS: usize = 1 << 12;
 /// Deepest chain of maps that a run is followed through.
 const DEEPEST: usize = 64;
 
@@ -36,7 +36,7 @@ impl Stack {
                         }
                     }
                 }
-                if parts.len() + windows.len() > MOST_WINDOWS {
+                if parts.len() + windows.len() > MAX_WINDOWS {
                     return windows;
                 }
             }

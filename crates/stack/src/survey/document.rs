@@ -51,8 +51,8 @@ struct KindDocument {
 }
 
 impl SurveyDocument {
-    const MOST_WINDOWS: usize = 16;
-    const MOST_KINDS: usize = 64;
+    const MAX_WINDOWS: usize = 16;
+    const MAX_KINDS: usize = 64;
 
     pub(crate) fn of(survey: &Survey) -> SurveyDocument {
         let window = |window: &Window| WindowDocument {
@@ -61,7 +61,7 @@ impl SurveyDocument {
             first_kinds: window
                 .classes
                 .iter()
-                .take(Self::MOST_KINDS)
+                .take(Self::MAX_KINDS)
                 .filter_map(|class| {
                     let base = survey.bases.get(class.base)?;
                     Some(KindDocument {
@@ -85,7 +85,7 @@ impl SurveyDocument {
             first_windows: survey
                 .windows
                 .iter()
-                .take(Self::MOST_WINDOWS)
+                .take(Self::MAX_WINDOWS)
                 .map(window)
                 .collect(),
         }

@@ -7,9 +7,9 @@ use crate::{Oddity, OddityKind};
 /// Finest place of blocks that are counted in an array.
 pub(super) const GRAIN: u64 = 512;
 /// Most blocks of a file whose starts are kept: 4 bytes each.
-const MOST_STARTS: u64 = 1 << 24;
+const MAX_STARTS: u64 = 1 << 24;
 /// Most blocks of a file of which only one bit is kept.
-const MOST_BITS: u64 = 1 << 29;
+const MAX_BITS: u64 = 1 << 29;
 
 /// Where blocks start.
 pub(super) struct Places {
@@ -53,7 +53,7 @@ impl Even {
     fn new(start: u64, stride: u64, room: u64) -> Option<Even> {
         let first = start % stride;
         let last = room.checked_sub(first)?.checked_sub(1)? / stride;
-        if last >= MOST_BITS {
+        if last >= MAX_BITS {
             return None;
         }
         let shift = stride.trailing_zeros();
@@ -199,7 +199,7 @@ impl Places {
 
     fn each(&self) -> Starts {
         let stretches = self.room / self.block;
-        if stretches > MOST_STARTS {
+        if stretches > MAX_STARTS {
             return Starts::Unknown;
         }
         usize::try_from(stretches).map_or(Starts::Unknown, |n| Starts::Each(vec![0; n]))

@@ -7,7 +7,7 @@ use crate::{GridRole, Layer, LayerId, LayerKind, Stack};
 
 /// Most pieces that the maps of one layer are asked for: the rest is [`Unplaced::TooMany`]. A page is a few pieces on each
 /// layer; this many are 16 MiB in clusters of 4 KiB.
-const MOST_PIECES: usize = 1 << 12;
+const MAX_PIECES: usize = 1 << 12;
 
 /// The way down from one layer.
 pub(super) struct Descent<'a> {
@@ -146,7 +146,7 @@ impl<'a> Descent<'a> {
         while let Some(left) = extent.end().checked_sub(at)
             && left > Bytes::ZERO
         {
-            if self.pieces >= MOST_PIECES {
+            if self.pieces >= MAX_PIECES {
                 self.too_many(Extent::new(at, left));
                 return;
             }

@@ -316,7 +316,7 @@ fn huge_writes_end_in_a_gap_and_not_in_memory() {
     let md = over(&mut stack, LayerKind::Array, &disks, raid);
     let written = stack.written(md, Extent::whole(Bytes::MAX));
     assert!(
-        written.runs.len() <= 5 * MOST_RUNS,
+        written.runs.len() <= 5 * MAX_RUNS,
         "{} runs",
         written.runs.len()
     );

@@ -73,7 +73,7 @@ const DEEPEST: usize = 32;
 
 /// A folder of more files than this is no machine's: each file in it is a target of its own, so that nothing has to be held
 /// until the last of them is read.
-const MOST_OF_ONE: usize = 128;
+const MAX_OF_ONE: usize = 128;
 
 /// The jobs for `targets`, in their order, the files of a directory by name; and the directories that could not be read.
 pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job>, Vec<Unlisted>) {
@@ -106,7 +106,7 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
 /// Looks at the paths among `jobs`, and puts images that are members of one set together, where the first of them was.
 /// Devices only when they are to be taken for images: else the kernel knows what they are members of.
 ///
-/// Among more than [`MOST_OF_ONE`] nobody keeps the members of an array: they are not looked at, so that no more has to be
+/// Among more than [`MAX_OF_ONE`] nobody keeps the members of an array: they are not looked at, so that no more has to be
 /// held than what is being printed.
 pub(super) fn assembled(
     jobs: Vec<Job>,
@@ -121,7 +121,7 @@ pub(super) fn assembled(
             _ => None,
         })
         .collect();
-    if !(2..=MOST_OF_ONE).contains(&paths.len()) {
+    if !(2..=MAX_OF_ONE).contains(&paths.len()) {
         return jobs;
     }
     let mut looked = Vec::with_capacity(paths.len());
@@ -273,7 +273,7 @@ fn list(
         jobs.push(Job::Machine(directory.to_owned(), sos::files(directory)));
         return;
     }
-    let few = texts && (2..=MOST_OF_ONE).contains(&entries.len());
+    let few = texts && (2..=MAX_OF_ONE).contains(&entries.len());
     let mut candidates = Vec::new();
     if few {
         candidates.extend(
@@ -311,7 +311,7 @@ fn list(
 
 /// True for a file that is not too long for captured text.
 pub(super) fn is_small(entry: &fs::DirEntry) -> bool {
-    let most = u64::try_from(captured::MOST_BYTES).unwrap_or(u64::MAX);
+    let most = u64::try_from(captured::MAX_BYTES).unwrap_or(u64::MAX);
     entry
         .metadata()
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= most)

@@ -6,12 +6,12 @@ use straddle::geometry::Bytes;
 use straddle::io::{OpenError, ReadAt, Target, TargetKind};
 use straddle::rules::Why;
 use straddle::sources::captured::{self, Capture, Server};
-use straddle::sources::inventory::MOST_THINGS;
+use straddle::sources::inventory::MAX_THINGS;
 
 /// As much of a file as tells whether it can be text.
 const HEAD: usize = 512;
 /// Most text of one folder that is held against each other; what is more is looked at file by file.
-const MOST_TOGETHER: usize = 4 * captured::MOST_BYTES;
+const MAX_TOGETHER: usize = 4 * captured::MAX_BYTES;
 
 /// True for a file that begins as text does. One that cannot be read is not known to be text; whoever takes it up as
 /// something else will say why it cannot be read.
@@ -42,7 +42,7 @@ pub(super) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
     if target.kind() != TargetKind::File || !is_text(target) {
         return Vec::new();
     }
-    match read(target, captured::MOST_BYTES + 1) {
+    match read(target, captured::MAX_BYTES + 1) {
         Ok(bytes) => known(&target.path().display().to_string(), bytes, number),
         Err(_) => Vec::new(),
     }
@@ -51,14 +51,14 @@ pub(super) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
 /// The captures on standard input, if there are some.
 pub(super) fn from_input() -> io::Result<Vec<Capture>> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(captured::MOST_BYTES + 1).unwrap_or(u64::MAX);
+    let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
     io::stdin().lock().take(most).read_to_end(&mut bytes)?;
     Ok(known("standard input", bytes, 0))
 }
 
 fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture> {
-    let cut = bytes.len() > captured::MOST_BYTES;
-    bytes.truncate(captured::MOST_BYTES);
+    let cut = bytes.len() > captured::MAX_BYTES;
+    bytes.truncate(captured::MAX_BYTES);
     let mut captures = captured::machines(name, &bytes, cut, number);
     captures.retain(|capture| !capture.tools.is_empty());
     captures
@@ -104,8 +104,8 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
             }
         };
         let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
-        bytes += size.min(captured::MOST_BYTES);
-        if things >= MOST_THINGS || bytes > MOST_TOGETHER {
+        bytes += size.min(captured::MAX_BYTES);
+        if things >= MAX_THINGS || bytes > MAX_TOGETHER {
             rest.push((path.clone(), target));
             continue;
         }

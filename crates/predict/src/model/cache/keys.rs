@@ -4,7 +4,7 @@ use crate::model::Model;
 use crate::profile::Key;
 
 /// Most pages of a cache: what bounds its memory here.
-pub(super) const MOST_PAGES: u64 = 1 << 19;
+pub(super) const MAX_PAGES: u64 = 1 << 19;
 
 pub(super) const SIZE: Key = Key::bytes("size", 65_536.0, 1e12, "Bytes of data that it holds.");
 pub(super) const PAGE: Key = Key::bytes(

@@ -17,10 +17,10 @@ use crate::profile::{Profile, Refusal, Section};
 use ahead::Ahead;
 use gather::Gather;
 use keys::{
-    DESTAGES, HIGH, IDLE, LOW, MIRROR, MOST_PAGES, PAGE, PARTIAL, READ, READ_AHEAD, SIZE, STREAMS,
+    DESTAGES, HIGH, IDLE, LOW, MAX_PAGES, MIRROR, PAGE, PARTIAL, READ, READ_AHEAD, SIZE, STREAMS,
     WRITE,
 };
-use pages::{List, MOST_SECTORS, Pages, SECTOR, Sectors};
+use pages::{List, MAX_SECTORS, Pages, SECTOR, Sectors};
 
 /// Most pages that are made before time begins where few would be met again, ...
 const MADE: usize = 1 << 15;
@@ -103,11 +103,11 @@ impl Cache {
             return Err(section.refuse(&PAGE, "a power of two"));
         }
         let most = size / page;
-        if most > MOST_PAGES {
-            let least = size.div_ceil(MOST_PAGES).next_power_of_two();
+        if most > MAX_PAGES {
+            let least = size.div_ceil(MAX_PAGES).next_power_of_two();
             return Err(section.refuse(
                 &PAGE,
-                format!("at least {least} B: a cache of {size} B has at most {MOST_PAGES} pages"),
+                format!("at least {least} B: a cache of {size} B has at most {MAX_PAGES} pages"),
             ));
         }
         let (low, high) = (section.number(&LOW), section.number(&HIGH));
@@ -438,7 +438,7 @@ impl Cache {
                 break;
             };
             let dirty = self.pages.get(index).dirty;
-            let unused = MOST_SECTORS - self.sectors();
+            let unused = MAX_SECTORS - self.sectors();
             let count = u64::from((dirty << unused).leading_ones());
             let from = (start - count * SECTOR).max(row);
             if from == start {
@@ -530,7 +530,7 @@ fn gathered(page: u64, row: u64, high: usize) -> u64 {
 /// Sectors `from` to `to`, the last left out.
 fn mask(from: u64, to: u64) -> Sectors {
     let below = |sector: u64| match sector {
-        0..MOST_SECTORS => (1 << sector) - 1,
+        0..MAX_SECTORS => (1 << sector) - 1,
         _ => Sectors::MAX,
     };
     below(to) & !below(from)

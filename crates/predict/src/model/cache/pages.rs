@@ -6,7 +6,7 @@
 /// Bytes that one bit of a page stands for.
 pub(super) const SECTOR: u64 = 512;
 /// Most sectors of a page.
-pub(super) const MOST_SECTORS: u64 = 128;
+pub(super) const MAX_SECTORS: u64 = 128;
 
 const NONE: u32 = u32::MAX;
 

@@ -5,7 +5,7 @@ use super::arm::Mechanics;
 use super::cache::{Batch, Cache};
 use super::clock::Clock;
 use super::queue::{Queue, Scheduling};
-use super::seek::{Curve, MOST_TURNS, Moves};
+use super::seek::{Curve, MAX_TURNS, Moves};
 use super::zones::{Place, Zones};
 use super::{Current, Disk, keys};
 use crate::kernel::Time;
@@ -13,7 +13,7 @@ use crate::model::Tally;
 use crate::profile::{Key, Refusal, Section};
 
 /// Share of a disk's sectors that may be spare.
-const MOST_SPARE: f64 = 0.25;
+const MAX_SPARE: f64 = 0.25;
 /// How far a curve's average may be off the published one.
 const NEAR: f64 = 0.05;
 
@@ -44,9 +44,9 @@ impl Disk {
         let settle = section.number(&keys::SETTLE);
         let switch = section.number(&keys::SWITCH);
         let longest = curve.at(f64::from(zones.cylinders() - 1)).max(switch) + settle;
-        if longest > MOST_TURNS * revolution {
+        if longest > MAX_TURNS * revolution {
             let expected = format!(
-                "such that no seek takes longer than {MOST_TURNS} revolutions; one takes {:.1} ms",
+                "such that no seek takes longer than {MAX_TURNS} revolutions; one takes {:.1} ms",
                 longest * 1e3
             );
             return Err(section.refuse(&keys::SPEED, expected));
@@ -164,11 +164,11 @@ fn zones(section: &Section, sectors: u64) -> Result<Zones, Refusal> {
     }
     #[expect(clippy::cast_precision_loss, reason = "sectors are fewer than 2⁵³")]
     let spare = zones.sectors() as f64 / wanted - 1.0;
-    if zones.sectors() < sectors || (cylinders > 1000 && spare > MOST_SPARE) {
+    if zones.sectors() < sectors || (cylinders > 1000 && spare > MAX_SPARE) {
         let expected = format!(
             "that which its tracks hold, {} physical sectors, less spare ones of at most {:.0}%; this takes {sectors}",
             zones.sectors(),
-            MOST_SPARE * 100.0
+            MAX_SPARE * 100.0
         );
         return Err(section.refuse(&keys::CAPACITY, expected));
     }

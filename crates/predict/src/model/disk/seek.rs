@@ -76,7 +76,7 @@ impl Curve {
 }
 
 /// Most revolutions that a seek may take: what is left of a float's whole numbers.
-pub(super) const MOST_TURNS: f64 = 7.5;
+pub(super) const MAX_TURNS: f64 = 7.5;
 /// Adding it to a float below leaves the nearest whole number in the lower bits.
 const WHOLE: f32 = 8_388_608.0;
 /// A seek is computed in 2⁻²⁰ of a revolution, a sixteenth of the steps of an angle.
@@ -97,7 +97,7 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// Times in seconds; the longest seek takes at most [`MOST_TURNS`].
+    /// Times in seconds; the longest seek takes at most [`MAX_TURNS`].
     pub(super) fn new(curve: Curve, switch: f64, settle: f64, revolution: f64) -> Moves {
         let coarse = f64::from(TURN >> COARSE) / revolution;
         #[expect(

@@ -100,13 +100,13 @@ const FEATURE_NAMES: u32 = 0x6803_f857;
 const DATA_FILE_NAME: u32 = 0x4441_5441;
 
 /// QEMU refuses longer L1 tables; 32 MiB are 2 EiB with clusters of 2 MiB.
-const MOST_L1: u64 = 32 << 20;
+const MAX_L1: u64 = 32 << 20;
 /// QEMU refuses longer names.
-const MOST_NAME: u32 = 1023;
+const MAX_NAME: u32 = 1023;
 /// QEMU writes five at most.
-const MOST_EXTENSIONS: usize = 64;
+const MAX_EXTENSIONS: usize = 64;
 /// There are 64 features of each of three kinds.
-const MOST_FEATURE_NAMES: u64 = 192;
+const MAX_FEATURE_NAMES: u64 = 192;
 
 /// What the header extensions say: where the data of each lies in the file.
 #[derive(Default)]
@@ -188,11 +188,11 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         return Ok(Some(Container::unusable(record.finish())));
     }
     let l1_len = u64::from(header.l1_entries.get()) * 8;
-    if l1_len > MOST_L1 {
+    if l1_len > MAX_L1 {
         let detail = format!(
             "an L1 table of {} entries; expected at most {}",
             Bytes::new(header.l1_entries.get().into()).grouped(),
-            Bytes::new(MOST_L1 / 8).grouped()
+            Bytes::new(MAX_L1 / 8).grouped()
         );
         record.odd(OddityKind::Damaged, detail, place!(Header.l1_entries));
         return Ok(Some(Container::unusable(record.finish())));
@@ -353,7 +353,7 @@ fn feature_names(
     if let Some(place) = extensions.feature_names {
         let base = u64::try_from(place.offset).unwrap_or(u64::MAX);
         let count = u64::try_from(place.len / 48).unwrap_or(0);
-        for index in 0..count.min(MOST_FEATURE_NAMES) {
+        for index in 0..count.min(MAX_FEATURE_NAMES) {
             let entry: [u8; 48] = window.get(base.saturating_add(index * 48))?;
             let bit = 1_u64.checked_shl(entry[1].into()).unwrap_or(0);
             if entry[0] == 0 && bits & bit & !named != 0 {
@@ -412,9 +412,9 @@ fn references(
         Bytes::new(len.into()),
     );
     let mut name = String::new();
-    if len > MOST_NAME {
+    if len > MAX_NAME {
         place = place!(Header.backing_len);
-        let detail = format!("a backing file name of {len} bytes; expected at most {MOST_NAME}");
+        let detail = format!("a backing file name of {len} bytes; expected at most {MAX_NAME}");
         record.odd(OddityKind::Damaged, detail, place);
     } else if field.is_none_or(|field| field.end() > window.size()) {
         place = place!(Header.backing_offset);
@@ -480,9 +480,9 @@ fn followed(record: &mut Recorder<'_>, role: Role, name: &str, place: Place) -> 
     }
 }
 
-/// A name in the file; at most [`MOST_NAME`] bytes of it.
+/// A name in the file; at most [`MAX_NAME`] bytes of it.
 fn text(window: &Window<'_>, place: Place) -> Result<String, ReadError> {
-    let mut bytes = vec![0; place.len.min(MOST_NAME as usize)];
+    let mut bytes = vec![0; place.len.min(MAX_NAME as usize)];
     window.fill(u64::try_from(place.offset).unwrap_or(u64::MAX), &mut bytes)?;
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
@@ -505,8 +505,8 @@ impl Extensions {
             if at + 8 > end {
                 break;
             }
-            if count == MOST_EXTENSIONS {
-                let detail = format!("more than {MOST_EXTENSIONS} header extensions");
+            if count == MAX_EXTENSIONS {
+                let detail = format!("more than {MAX_EXTENSIONS} header extensions");
                 found.damage = Some((detail, place));
                 break;
             }

@@ -107,7 +107,7 @@ impl Table {
         self.l1_entries.saturating_mul(8)
     }
 
-    /// Where an L1 entry lies; at most 32 MiB into the table, see `MOST_L1`.
+    /// Where an L1 entry lies; at most 32 MiB into the table, see `MAX_L1`.
     fn l1_at(&self, index: u64) -> Result<u64, TableError> {
         if index >= self.l1_entries {
             return Err(format!(

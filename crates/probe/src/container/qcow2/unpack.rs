@@ -6,7 +6,7 @@ use std::io::Read;
 use straddle_geometry::TableError;
 
 /// The largest window that zstd's ordinary levels use, four times the largest cluster.
-const MOST_WINDOW: u64 = 8 << 20;
+const MAX_WINDOW: u64 = 8 << 20;
 
 /// How clusters are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Compression {
                 let damaged = |error: &dyn std::fmt::Display| {
                     format!("a compressed cluster is damaged: {error}")
                 };
-                let mut decoder = StreamingDecoder::new_with_max_window_size(packed, MOST_WINDOW)
+                let mut decoder = StreamingDecoder::new_with_max_window_size(packed, MAX_WINDOW)
                     .map_err(|error| damaged(&error))?;
                 decoder.read_exact(out).map_err(|error| damaged(&error))?;
                 Ok(())

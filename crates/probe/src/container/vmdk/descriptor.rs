@@ -13,9 +13,9 @@
 //! ```
 
 /// Descriptors are a few hundred bytes; one of 62 TB in parts of 2 GB has 1 MiB.
-pub(super) const MOST_BYTES: u64 = 2 << 20;
+pub(super) const MAX_BYTES: u64 = 2 << 20;
 /// Parts of a disk; 62 TB in parts of 2 GB are 31,744.
-const MOST_EXTENTS: usize = 1 << 15;
+const MAX_EXTENTS: usize = 1 << 15;
 
 /// A piece of the text and where it lies in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Descriptor {
             .iter()
             .any(|known| word.eq_ignore_ascii_case(known))
         {
-            if self.lines.len() >= MOST_EXTENTS {
+            if self.lines.len() >= MAX_EXTENTS {
                 self.left_out = true;
                 return;
             }

@@ -4,7 +4,7 @@ use straddle_geometry::Bytes;
 use straddle_io::ReadError;
 use straddle_stack::{Fact, Key, OddityKind};
 
-use super::descriptor::{Descriptor, Field, Kind, Line, MOST_BYTES};
+use super::descriptor::{Descriptor, Field, Kind, Line, MAX_BYTES};
 use super::grains::SECTOR;
 use super::moved;
 use crate::Window;
@@ -17,11 +17,11 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
     let window = &opening.window;
     let mut record = Recorder::new(window, 0);
     let size = window.size().get();
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         let detail = format!(
             "a descriptor of {} bytes; those of the largest disks have {}, so this is a damaged one, or no descriptor",
             Bytes::new(size).grouped(),
-            Bytes::new(MOST_BYTES / 2).grouped()
+            Bytes::new(MAX_BYTES / 2).grouped()
         );
         record.odd(OddityKind::LimitReached, detail, Place::new(0, 16));
         return Ok(Some(Container::unusable(record.finish())));
@@ -33,7 +33,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
 
 /// The descriptor of `len` bytes at byte `at`.
 pub(super) fn read(window: &Window<'_>, at: u64, len: u64) -> Result<Descriptor, ReadError> {
-    let mut raw = vec![0; usize::try_from(len.min(MOST_BYTES)).unwrap_or(0)];
+    let mut raw = vec![0; usize::try_from(len.min(MAX_BYTES)).unwrap_or(0)];
     window.fill(at, &mut raw)?;
     Ok(Descriptor::parse(&raw))
 }
@@ -249,7 +249,7 @@ pub(super) fn embedded(
     let end = at
         .checked_add(len)
         .filter(|end| *end <= window.size().get());
-    if end.is_none() || len > MOST_BYTES {
+    if end.is_none() || len > MAX_BYTES {
         let detail = format!(
             "a descriptor of {} bytes at byte {} of a file of {}; it is left unread",
             Bytes::new(len).grouped(),

@@ -30,7 +30,7 @@ pub(super) struct Meaning {
 
 /// Most grain tables of which is known that they were read. No two entries of a directory may name one table: else a small file
 /// could keep a reader busy for long.
-const MOST_REMEMBERED: usize = 1 << 18;
+const MAX_REMEMBERED: usize = 1 << 18;
 
 #[derive(Debug)]
 pub(super) struct GrainTable {
@@ -172,7 +172,7 @@ impl GrainTable {
             } else {
                 let mut tables = entries[index..index + run].iter();
                 // What is not remembered was read from a file that is as long.
-                let is_new = |sector: &u32| used.len() >= MOST_REMEMBERED || used.insert(*sector);
+                let is_new = |sector: &u32| used.len() >= MAX_REMEMBERED || used.insert(*sector);
                 if !tables.all(is_new) {
                     return Err(format!(
                         "two entries of the grain directory, one of them of table {} or later, name one grain table: what follows is not read",

@@ -35,7 +35,7 @@ const MARKERS: u32 = 0x2_0000;
 /// The directory lies at the end of the file.
 const AT_END: u64 = u64::MAX;
 /// All writers use 512; more would only make a hostile table cost more.
-const MOST_PER_TABLE: u32 = 512;
+const MAX_PER_TABLE: u32 = 512;
 /// 1 GiB; all writers use 128 sectors.
 const LARGEST_GRAIN: u64 = 1 << 21;
 
@@ -164,8 +164,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
         return refused(record, detail, at(place!(Header.capacity)));
     };
     let entries = header.per_table.get();
-    let Some(per_table) = Unit::new(u64::from(entries)).filter(|_| entries <= MOST_PER_TABLE)
-    else {
+    let Some(per_table) = Unit::new(u64::from(entries)).filter(|_| entries <= MAX_PER_TABLE) else {
         let detail = format!("{entries} grains per table; expected 512");
         return refused(record, detail, at(place!(Header.per_table)));
     };

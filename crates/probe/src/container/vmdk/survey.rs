@@ -9,9 +9,9 @@ use crate::Window;
 use crate::record::{Place, Recorder};
 
 /// Entries of a directory that are looked at: 2 TiB with the usual grains.
-const MOST_ENTRIES: u64 = 1 << 16;
+const MAX_ENTRIES: u64 = 1 << 16;
 /// Tables that are looked into, and compared with their copies.
-const MOST_TABLES: usize = 64;
+const MAX_TABLES: usize = 64;
 
 /// A grain directory.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl Layout {
     /// The entries of a directory, as many as are looked at and lie in the file.
     fn entries(&self, window: &Window<'_>, start: u64) -> Result<Vec<u32>, ReadError> {
         let left = window.size().get().saturating_sub(start) / 4;
-        words(window, start, self.count.min(left).min(MOST_ENTRIES))
+        words(window, start, self.count.min(left).min(MAX_ENTRIES))
     }
 }
 
@@ -203,7 +203,7 @@ fn grains(
     };
     let (mut outside, mut over) = (Told::default(), Told::default());
     let first = entries.iter().enumerate().filter(|(_, s)| **s != 0);
-    for (index, sector) in first.take(MOST_TABLES) {
+    for (index, sector) in first.take(MAX_TABLES) {
         let Some(table) = table(window, layout, *sector)? else {
             continue;
         };
@@ -248,7 +248,7 @@ fn copies(
     let mut compared = 0;
     for (index, (a, b)) in entries.iter().zip(&copy).enumerate() {
         let mut differs = (*a == 0) != (*b == 0);
-        if !differs && *a != 0 && compared < MOST_TABLES {
+        if !differs && *a != 0 && compared < MAX_TABLES {
             compared += 1;
             differs = table(window, layout, *a)? != table(window, layout, *b)?;
         }

@@ -14,7 +14,7 @@ use crate::FindError;
 use crate::find::{Flaw, Nearby, cleaned};
 
 /// Directories are read up to here: hundreds of thousands of entries.
-const MOST_READ: u64 = 32 << 20;
+const MAX_READ: u64 = 32 << 20;
 
 /// Where the name is in an entry.
 const NAME: usize = 8;
@@ -55,10 +55,10 @@ impl Volume<'_> {
             let mut pos = 0;
             while pos < run.upper.len().get() {
                 read = read.saturating_add(self.block);
-                if read > MOST_READ {
+                if read > MAX_READ {
                     return Err(FindError::Limit {
                         what: format!("bytes of the directory in inode {}", directory.number),
-                        limit: MOST_READ,
+                        limit: MAX_READ,
                     });
                 }
                 let at = run.lower.get().saturating_add(pos);

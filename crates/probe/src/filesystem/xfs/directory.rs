@@ -20,7 +20,7 @@ use crate::FindError;
 use crate::find::{Flaw, Nearby};
 
 /// Directories are read up to here: hundreds of thousands of entries.
-const MOST_READ: u64 = 32 << 20;
+const MAX_READ: u64 = 32 << 20;
 /// Where the hash tables begin in a directory.
 const HASHES: u64 = 32 << 30;
 
@@ -44,10 +44,10 @@ impl Volume<'_> {
             offset = offset.max(run.upper.start().get() / size * size);
             while offset < run.upper.end().get() {
                 read = read.saturating_add(size);
-                if read > MOST_READ {
+                if read > MAX_READ {
                     return Err(FindError::Limit {
                         what: format!("bytes of the directory in inode {}", directory.number),
-                        limit: MOST_READ,
+                        limit: MAX_READ,
                     });
                 }
                 content.fill(self.window, offset, &mut block)?;

@@ -43,9 +43,9 @@ pub(super) const COUNT_AT: u64 = 80;
 pub(super) const SIZE_AT: u64 = 84;
 pub(super) const ENTRIES_CRC_AT: u64 = 88;
 /// Most bytes of an array that are read: 1,024 entries of the usual size, eight times the usual number.
-pub(super) const MOST_ARRAY: u64 = 128 << 10;
+pub(super) const MAX_ARRAY: u64 = 128 << 10;
 /// Largest entry that is read.
-pub(super) const MOST_ENTRY: u32 = 4096;
+pub(super) const MAX_ENTRY: u32 = 4096;
 
 /// How good a copy is: a bit for its header, one for its array. Later is better, and an intact header is worth more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +129,7 @@ impl Header {
     fn check(&mut self, window: &Window<'_>, lba: u64) -> Result<(), ReadError> {
         let (raw, at) = (self.raw, self.at.get());
         let len = raw.len.get();
-        if len < HEADER_LEN || len > self.sector.get() || len > MOST_ENTRY {
+        if len < HEADER_LEN || len > self.sector.get() || len > MAX_ENTRY {
             let detail = format!(
                 "the GPT header at LBA {lba} records its length as {len} bytes; expected {HEADER_LEN} to {}",
                 self.sector.get()
@@ -137,7 +137,7 @@ impl Header {
             self.fault(window, detail, at + LEN_AT, 4);
             return Ok(());
         }
-        let mut bytes = [0; MOST_ENTRY as usize];
+        let mut bytes = [0; MAX_ENTRY as usize];
         // At most 4,096.
         let bytes = &mut bytes[..usize::try_from(len).unwrap_or(0)];
         window.fill(at, bytes)?;
@@ -203,9 +203,9 @@ impl Array {
         let raw = &header.raw;
         let (count, size) = (raw.entry_count.get(), raw.entry_size.get());
         let damaged = |detail, field, len| Err((OddityKind::Damaged, detail, field, len));
-        if !(ENTRY_LEN..=MOST_ENTRY).contains(&size) || !size.is_power_of_two() {
+        if !(ENTRY_LEN..=MAX_ENTRY).contains(&size) || !size.is_power_of_two() {
             let detail = format!(
-                "the GPT records entries of {size} bytes; expected 128, 256, 512 or another 128 × 2^n up to {MOST_ENTRY}"
+                "the GPT records entries of {size} bytes; expected 128, 256, 512 or another 128 × 2^n up to {MAX_ENTRY}"
             );
             return damaged(detail, SIZE_AT, 4);
         }
@@ -228,8 +228,8 @@ impl Array {
             .filter_map(|end| header.sector.sectors(end).bytes())
             .fold(window.size(), Bytes::min);
         let room = end.get().saturating_sub(at.get()) / u64::from(size) * u64::from(size);
-        let take = whole.min(room).min(MOST_ARRAY);
-        // Bounded by MOST_ARRAY.
+        let take = whole.min(room).min(MAX_ARRAY);
+        // Bounded by MAX_ARRAY.
         self.bytes = vec![0; usize::try_from(take).unwrap_or(0)];
         window.prefetch(at.get(), take);
         if let Err(error) = window.fill(at.get(), &mut self.bytes) {
@@ -246,7 +246,7 @@ impl Array {
             );
             return damaged(detail, COUNT_AT, 4);
         }
-        if whole > MOST_ARRAY {
+        if whole > MAX_ARRAY {
             self.usable = true;
             let detail = format!(
                 "the GPT has {count} entries of {size} bytes; the first {entries} are read, and their checksum is not verified"

@@ -13,9 +13,9 @@ use crate::volume::firmware::{Column, Described, Shape, room};
 use crate::volume::{Assembly, Below, Part};
 
 /// Most virtual disks that are described, basic ones counted: twice what the largest lists of usual controllers hold.
-const MOST_VOLUMES: usize = 512;
+const MAX_VOLUMES: usize = 512;
 /// Most members that all of them together may name.
-const MOST_COLUMNS: usize = 8192;
+const MAX_COLUMNS: usize = 8192;
 
 /// md's number for two far copies.
 const MD_FAR_2: u64 = 0x201;
@@ -108,9 +108,9 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
         let more: usize = basic.values().map(|said| said.of.elements.len()).sum();
         columns = columns.saturating_add(more);
         let nodes = assembly.nodes.len().saturating_add(basic.len()) + 1;
-        if columns > MOST_COLUMNS || nodes > MOST_VOLUMES {
+        if columns > MAX_COLUMNS || nodes > MAX_VOLUMES {
             let detail = format!(
-                "the set has more than {MOST_VOLUMES} virtual disks, or more than {MOST_COLUMNS} members of them: the rest is not looked at"
+                "the set has more than {MAX_VOLUMES} virtual disks, or more than {MAX_COLUMNS} members of them: the rest is not looked at"
             );
             if let Some(node) = assembly.nodes.last_mut() {
                 let odd = Oddity::new(OddityKind::LimitReached, detail);

@@ -25,7 +25,7 @@ pub(super) const NONE_32: u32 = u32::MAX;
 /// Most entries of a list that are read, and most records on one disk; the format knows lists of up to 4,095 entries, and
 /// controllers make up to 64 records.
 const MOST: u64 = 4096;
-const MOST_RECORDS: u64 = 256;
+const MAX_RECORDS: u64 = 256;
 /// Longest section whose checksum is verified, in bytes: a list of 4,095 entries of 64.
 const LONGEST_SECTION: u64 = 4096 * 64 + 512;
 
@@ -455,9 +455,9 @@ impl<'a> Ddf<'a> {
         else {
             return Ok(Vec::new());
         };
-        if count > MOST_RECORDS {
+        if count > MAX_RECORDS {
             let detail = format!(
-                "room for {count} configuration records: only the first {MOST_RECORDS} are looked at"
+                "room for {count} configuration records: only the first {MAX_RECORDS} are looked at"
             );
             let place = place!(Header.records_length);
             let offset = u64::try_from(place.offset).unwrap_or(0);
@@ -467,7 +467,7 @@ impl<'a> Ddf<'a> {
             self.damage.push((OddityKind::LimitReached, detail, source));
         }
         let mut records = Vec::new();
-        for index in 0..count.min(MOST_RECORDS) {
+        for index in 0..count.min(MAX_RECORDS) {
             let at = start.saturating_add(index.saturating_mul(step));
             let Some(record) = within(self.window.get::<Record>(at))? else {
                 break;

@@ -12,7 +12,7 @@ use super::volume::Building;
 use crate::volume::{Assembly, Below, Part};
 
 /// Most layers of one group: far beyond what a database of the usual size can describe.
-const MOST_NODES: usize = 4096;
+const MAX_NODES: usize = 4096;
 
 /// What the parts of a group are known to be.
 pub(super) struct Group<'a> {
@@ -60,9 +60,9 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
             let of = partitions.get(&component.id).map_or(0, Vec::len);
             of.saturating_add(1)
         });
-        if assembly.nodes.len().saturating_add(needed.sum()) >= MOST_NODES {
+        if assembly.nodes.len().saturating_add(needed.sum()) >= MAX_NODES {
             let detail =
-                format!("more than {MOST_NODES} layers; the rest of the group is not looked at");
+                format!("more than {MAX_NODES} layers; the rest of the group is not looked at");
             oddities.push(Oddity::new(OddityKind::LimitReached, detail));
             break;
         }

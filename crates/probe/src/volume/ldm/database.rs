@@ -21,13 +21,13 @@ use crate::Window;
 use crate::record::{Place, place, printable};
 
 /// Most bytes of records that are read: four times the whole database as Windows makes it.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Blocks of a size that a record can be put together from; Windows makes them 128.
 const BLOCKS: std::ops::RangeInclusive<u32> = 32..=4096;
 /// Most pieces of one record: five texts and numbers of the greatest length are 1,400 bytes.
-const MOST_PIECES: u16 = 16;
+const MAX_PIECES: u16 = 16;
 /// Most things that are worth a word each: the rest is noise by the same cause.
-const MOST_ODDITIES: usize = 16;
+const MAX_ODDITIES: usize = 16;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -218,7 +218,7 @@ impl Catalogue {
         let mut out = Database::default();
         let block = self.vmdb.block.get();
         let first = u64::from(self.vmdb.first.get());
-        let room = self.room.min(MOST_BYTES);
+        let room = self.room.min(MAX_BYTES);
         if !BLOCKS.contains(&block) || first >= room {
             let detail = format!(
                 "records are in blocks of {block} bytes from byte {first} on; expected 128 bytes, and a start within {} bytes",
@@ -269,9 +269,9 @@ impl Catalogue {
                 out.add(window, &record);
                 continue;
             }
-            if piece >= pieces || pieces > MOST_PIECES {
+            if piece >= pieces || pieces > MAX_PIECES {
                 let detail = format!(
-                    "a block is piece {piece}, counted from 0, of a record of {pieces}; expected at most {MOST_PIECES}, and a smaller number"
+                    "a block is piece {piece}, counted from 0, of a record of {pieces}; expected at most {MAX_PIECES}, and a smaller number"
                 );
                 out.damaged(window.source(here.saturating_add(12), 4), detail);
                 continue;
@@ -328,7 +328,7 @@ struct Pieces {
 impl Database {
     /// Something wrong with the records: the first few are kept.
     fn damaged(&mut self, source: straddle_stack::Source, detail: String) {
-        if self.oddities.len() < MOST_ODDITIES {
+        if self.oddities.len() < MAX_ODDITIES {
             let oddity = Oddity::at(OddityKind::Damaged, detail, source);
             self.oddities.push(oddity);
         }

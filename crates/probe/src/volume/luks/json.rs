@@ -13,9 +13,9 @@ use crate::record::{Place, Recorder};
 /// Deeper than any metadata that cryptsetup writes, which have six levels.
 const DEEPEST: usize = 32;
 /// More segments than any volume has: during a re-encryption there are up to seven.
-const MOST_SEGMENTS: usize = 256;
+const MAX_SEGMENTS: usize = 256;
 /// More key slots than a header may have (32).
-const MOST_SLOTS: usize = 256;
+const MAX_SLOTS: usize = 256;
 
 /// Objects by name, the first so many of them.
 struct Few<T, const MOST: usize> {
@@ -65,9 +65,9 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
 #[derive(Deserialize)]
 struct Document<'a> {
     #[serde(borrow, default)]
-    segments: Few<Segment<'a>, MOST_SEGMENTS>,
+    segments: Few<Segment<'a>, MAX_SEGMENTS>,
     #[serde(borrow, default)]
-    keyslots: Few<Slot<'a>, MOST_SLOTS>,
+    keyslots: Few<Slot<'a>, MAX_SLOTS>,
     #[serde(borrow, default)]
     config: Config<'a>,
 }
@@ -200,7 +200,7 @@ impl Metadata<'_> {
         in_force.sort_by_key(|(number, _)| *number);
         if segments.left_out {
             let detail = format!(
-                "more than {MOST_SEGMENTS} segments in a LUKS2 header; where its data lie is not followed"
+                "more than {MAX_SEGMENTS} segments in a LUKS2 header; where its data lie is not followed"
             );
             say.odd(OddityKind::LimitReached, detail, Place::new(0, 1));
             return Vec::new();

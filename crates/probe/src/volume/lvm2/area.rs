@@ -17,7 +17,7 @@ const HEADER: u64 = 512;
 /// The checksum covers the header from here on.
 const SUMMED_FROM: usize = 4;
 /// Longest text that is read: some 10,000 volumes. `vgcreate` warns far below.
-pub(super) const MOST_TEXT: u64 = 4 << 20;
+pub(super) const MAX_TEXT: u64 = 4 << 20;
 /// Flag of a location: the area is not kept up to date.
 const IGNORED: u32 = 1;
 
@@ -142,9 +142,9 @@ impl Header {
             say.odd(OddityKind::Damaged, detail, place!(Header.text_offset));
             return Found::Broken;
         }
-        if len > MOST_TEXT {
+        if len > MAX_TEXT {
             let detail = format!(
-                "metadata of {len} bytes; at most {MOST_TEXT} are read, so this volume group is not known"
+                "metadata of {len} bytes; at most {MAX_TEXT} are read, so this volume group is not known"
             );
             say.odd(OddityKind::LimitReached, detail, place!(Header.text_size));
             return Found::Broken;
@@ -186,7 +186,7 @@ impl Location {
     /// The text.
     pub(super) fn read(&self, window: &Window<'_>) -> Result<Vec<u8>, ReadError> {
         // Bounded when the location was made.
-        let mut text = vec![0; usize::try_from(self.len.min(MOST_TEXT)).unwrap_or(0)];
+        let mut text = vec![0; usize::try_from(self.len.min(MAX_TEXT)).unwrap_or(0)];
         let first = usize::try_from(self.first_part()).unwrap_or(0);
         let first = first.min(text.len());
         let (head, tail) = text.split_at_mut(first);

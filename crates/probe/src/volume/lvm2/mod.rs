@@ -21,13 +21,13 @@ use straddle_stack::{Key, Oddity, OddityKind};
 use super::{Assembly, Beside, Part, Recognised, VolumeFormat};
 use crate::record::{Place, Recorder};
 use crate::{Magic, Window};
-use area::{Found, Location, MOST_TEXT};
+use area::{Found, Location, MAX_TEXT};
 use group::{Group, SECTOR};
 use label::Header;
 use text::Tree;
 
 /// Metadata areas of one device that are looked at; LVM makes at most two.
-const MOST_AREAS: usize = 8;
+const MAX_AREAS: usize = 8;
 
 pub(crate) static FORMAT: VolumeFormat = VolumeFormat {
     name: "lvm2",
@@ -66,9 +66,9 @@ fn newest(
 ) -> Result<Option<Newest>, ReadError> {
     let mut locations: Vec<Location> = Vec::new();
     for (index, area) in header.metadata.iter().enumerate() {
-        if index >= MOST_AREAS {
+        if index >= MAX_AREAS {
             let detail = format!(
-                "{} metadata areas; {MOST_AREAS} are looked at",
+                "{} metadata areas; {MAX_AREAS} are looked at",
                 header.metadata.len()
             );
             at(say, area.at, |say| {
@@ -82,13 +82,12 @@ fn newest(
             locations.push(location);
         }
     }
-    let mut left = MOST_TEXT;
+    let mut left = MAX_TEXT;
     let mut best: Option<Newest> = None;
     for location in locations {
         let Some(rest) = left.checked_sub(location.len()) else {
-            let detail = format!(
-                "more than {MOST_TEXT} bytes of metadata that differ: the rest is not read"
-            );
+            let detail =
+                format!("more than {MAX_TEXT} bytes of metadata that differ: the rest is not read");
             say.odd(OddityKind::LimitReached, detail, header.id_place());
             break;
         };

@@ -13,7 +13,7 @@ use crate::Window;
 use crate::volume::{Assembly, Below, Holds, Node, Part};
 
 /// Most layers of one volume group.
-const MOST_NODES: usize = 4096;
+const MAX_NODES: usize = 4096;
 
 /// How far a logical volume has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
     }
 
     fn push(&mut self, node: Node) -> Option<usize> {
-        if self.nodes.len() >= MOST_NODES {
+        if self.nodes.len() >= MAX_NODES {
             return None;
         }
         self.nodes.push(node);
@@ -503,12 +503,12 @@ impl<'a> Builder<'a> {
 
     /// Says so when there was no room for all.
     fn limit(&mut self) {
-        if self.nodes.len() < MOST_NODES {
+        if self.nodes.len() < MAX_NODES {
             return;
         }
         if let Some(first) = self.nodes.first_mut() {
             let detail = format!(
-                "volume group {} makes more than {MOST_NODES} layers; the rest is not looked at",
+                "volume group {} makes more than {MAX_NODES} layers; the rest is not looked at",
                 self.group.name
             );
             first

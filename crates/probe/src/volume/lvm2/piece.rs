@@ -14,7 +14,7 @@ use super::text::Node;
 use crate::volume::Below;
 
 /// Most columns or copies of one segment.
-const MOST_COLUMNS: usize = 1 << 10;
+const MAX_COLUMNS: usize = 1 << 10;
 
 /// One segment as a layer would have it.
 pub(super) struct Piece {
@@ -221,10 +221,10 @@ impl Builder<'_> {
         let mut elements = tree.children(list);
         while let Some(name) = elements.next() {
             let Some(first) = elements.next() else { break };
-            if out.len() >= MOST_COLUMNS {
+            if out.len() >= MAX_COLUMNS {
                 piece.odd(
                     OddityKind::LimitReached,
-                    format!("more than {MOST_COLUMNS} columns"),
+                    format!("more than {MAX_COLUMNS} columns"),
                 );
                 return Vec::new();
             }
@@ -465,10 +465,10 @@ impl Builder<'_> {
         let mut out = Vec::new();
         let mut elements = tree.children(list);
         while let Some(first) = elements.next() {
-            if out.len() >= MOST_COLUMNS {
+            if out.len() >= MAX_COLUMNS {
                 piece.odd(
                     OddityKind::LimitReached,
-                    format!("more than {MOST_COLUMNS} images"),
+                    format!("more than {MAX_COLUMNS} images"),
                 );
                 return Vec::new();
             }

@@ -10,7 +10,7 @@ use super::superblock::{self, Known};
 use crate::volume::Below;
 
 /// Volumes that are named in one oddity, and oddities of one kind.
-const MOST_NAMED: usize = 16;
+const MAX_NAMED: usize = 16;
 
 /// Part of a segment: extents of something below, from `first` on.
 #[derive(Clone, Debug)]
@@ -169,7 +169,7 @@ impl Builder<'_> {
             let before = furthest
                 .filter(|before| before.physical == claim.physical && before.end > claim.first);
             if let Some(before) = before
-                && found < MOST_NAMED
+                && found < MAX_NAMED
                 && let Some(node) = self.built(claim.of)
                 && let Some(node) = self.nodes.get_mut(node)
                 && let Some(other) = self.group.logical.get(before.of)

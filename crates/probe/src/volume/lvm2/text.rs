@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 /// Most entries and list elements of a text: a volume takes some twenty.
-const MOST_ENTRIES: usize = 1 << 18;
+const MAX_ENTRIES: usize = 1 << 18;
 /// Sections in sections; real texts have five.
 const DEEPEST: usize = 16;
 /// Longest name or string that means anything here; identifiers and names are at most 128.
@@ -164,7 +164,7 @@ struct Parser<'t> {
 
 impl Parser<'_> {
     fn push(&mut self, name: Range<usize>, kind: Kind) -> Result<usize, Trouble> {
-        if self.entries.len() >= MOST_ENTRIES {
+        if self.entries.len() >= MAX_ENTRIES {
             return Err(self.lexer.limit("at most 262,144 entries"));
         }
         self.entries.push(Entry {
@@ -452,9 +452,9 @@ mod tests {
     fn depth_entries_and_names_are_bounded() {
         let deep = "a {".repeat(100_000);
         assert!(parse(&deep).1.is_some_and(|t| t.is_limit && t.at < 100));
-        let many = "a=1\n".repeat(MOST_ENTRIES + 1);
+        let many = "a=1\n".repeat(MAX_ENTRIES + 1);
         assert!(parse(&many).1.is_some_and(|t| t.is_limit));
-        let list = format!("a=[{}]", "1,".repeat(MOST_ENTRIES + 1));
+        let list = format!("a=[{}]", "1,".repeat(MAX_ENTRIES + 1));
         assert!(parse(&list).1.is_some_and(|t| t.is_limit));
         assert!(parse(&"n".repeat(2000)).1.is_some_and(|t| t.is_limit));
     }

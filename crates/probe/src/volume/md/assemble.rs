@@ -6,8 +6,8 @@ use straddle_geometry::{Bytes, Map, Raid, RaidLayout, Segment, Striping, Unit};
 use straddle_io::ReadError;
 use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
 
-use super::seats::{Given, MOST_REMARKS, Table, seat};
-use super::superblock::{self, MOST_MEMBERS, Role, Superblock};
+use super::seats::{Given, MAX_REMARKS, Table, seat};
+use super::superblock::{self, MAX_MEMBERS, Role, Superblock};
 use super::zones::{self, Column};
 use crate::record::{Place, Recorder};
 use crate::volume::{Assembly, Below, Holds, Node, Part};
@@ -116,9 +116,9 @@ impl<'g, 'a> Builder<'g, 'a> {
             chunk: sb.chunk,
             disks,
         };
-        if sb.disks == 0 || sb.disks > MOST_MEMBERS {
+        if sb.disks == 0 || sb.disks > MAX_MEMBERS {
             let detail = format!(
-                "an array of {} members; expected 1 to {MOST_MEMBERS}",
+                "an array of {} members; expected 1 to {MAX_MEMBERS}",
                 sb.disks
             );
             self.odd(OddityKind::Damaged, detail, places.disks);
@@ -442,10 +442,10 @@ impl<'g, 'a> Builder<'g, 'a> {
 fn listed(slots: &[usize]) -> String {
     let shown: Vec<String> = slots
         .iter()
-        .take(MOST_REMARKS)
+        .take(MAX_REMARKS)
         .map(usize::to_string)
         .collect();
-    let more = slots.len().saturating_sub(MOST_REMARKS);
+    let more = slots.len().saturating_sub(MAX_REMARKS);
     let shown = shown.join(", ");
     match more {
         0 => format!("number {shown}"),

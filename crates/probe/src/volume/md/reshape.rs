@@ -7,7 +7,7 @@ use straddle_geometry::{Bytes, Extent, Map, Segment};
 use straddle_stack::{Fact, Key, Layer, LayerKind, OddityKind, Value};
 
 use super::assemble::{Builder, Geometry};
-use super::superblock::{MOST_MEMBERS, Superblock};
+use super::superblock::{MAX_MEMBERS, Superblock};
 use crate::volume::{Assembly, Below, Holds, Node};
 
 impl Builder<'_, '_> {
@@ -27,7 +27,7 @@ impl Builder<'_, '_> {
             .and_then(|disks| disks.checked_sub(i64::from(reshape.delta)))
             .and_then(|disks| usize::try_from(disks).ok())
             .filter(|disks| {
-                *disks > 0 && u32::try_from(*disks).is_ok_and(|disks| disks <= MOST_MEMBERS)
+                *disks > 0 && u32::try_from(*disks).is_ok_and(|disks| disks <= MAX_MEMBERS)
             });
         let Some(before) = before else {
             let detail = format!(

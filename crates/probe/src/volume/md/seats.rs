@@ -7,7 +7,7 @@ use super::superblock::{self, Role, Superblock};
 use crate::record::{Place, Recorder};
 
 /// Most remarks of one kind about members; the rest is counted.
-pub(super) const MOST_REMARKS: usize = 16;
+pub(super) const MAX_REMARKS: usize = 16;
 
 /// A member that was given.
 pub(super) struct Given<'a> {
@@ -38,7 +38,7 @@ pub(super) fn seat(given: &[Given<'_>], newest: &Given<'_>) -> Table {
     let mut slots: Vec<Option<usize>> = vec![None; superblock::seats(disks, delta)];
     let mut oddities = Vec::new();
     let mut differ = |one: &Given<'_>, detail: String, own: Place, other: Place| {
-        if oddities.len() < MOST_REMARKS {
+        if oddities.len() < MAX_REMARKS {
             oddities.push(Oddity::between(
                 OddityKind::MembersDiffer,
                 detail,

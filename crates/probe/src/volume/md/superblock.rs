@@ -9,7 +9,7 @@ use crate::Window;
 use crate::record::Place;
 
 /// Most members that are looked at: what has room in a superblock of version 1 behind its head.
-pub(super) const MOST_MEMBERS: u32 = 1920;
+pub(super) const MAX_MEMBERS: u32 = 1920;
 
 /// Which superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ pub(super) fn checksum_differs(found: u32, expected: u32, place: Place) -> Remar
 /// How many members an array has places for, before or after a reshape by `delta`; no more than the limit.
 pub(super) fn seats(disks: u32, delta: i32) -> usize {
     let before = i64::from(disks).saturating_sub(i64::from(delta));
-    let most = before.max(i64::from(disks)).min(i64::from(MOST_MEMBERS));
+    let most = before.max(i64::from(disks)).min(i64::from(MAX_MEMBERS));
     usize::try_from(most).unwrap_or(0)
 }
 

@@ -21,7 +21,7 @@ use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::superblock::{
-    MOST_MEMBERS, Places, Remark, Reshape, Role, Superblock, Version, checksum_differs, seats,
+    MAX_MEMBERS, Places, Remark, Reshape, Role, Superblock, Version, checksum_differs, seats,
     sectors,
 };
 use crate::Window;
@@ -185,7 +185,7 @@ fn understood(head: &Head, roles: &[u8], at: u64, minor: u8, raw: &[u8; LEN]) ->
         }
         None => remarks.push(Remark {
             kind: OddityKind::Damaged,
-            detail: format!("roles of {devices} devices; no more than {MOST_MEMBERS} have room"),
+            detail: format!("roles of {devices} devices; no more than {MAX_MEMBERS} have room"),
             place: place!(Head.devices),
         }),
     }
@@ -213,7 +213,7 @@ fn understood(head: &Head, roles: &[u8], at: u64, minor: u8, raw: &[u8; LEN]) ->
     };
     let mut occupied = vec![false; seats(disks, delta)];
     let mut journal = has(JOURNAL);
-    for role in (0..devices.min(MOST_MEMBERS)).filter_map(role_of) {
+    for role in (0..devices.min(MAX_MEMBERS)).filter_map(role_of) {
         journal |= role == 0xfffd;
         if let Some(place) = occupied.get_mut(usize::from(role)) {
             *place = true;

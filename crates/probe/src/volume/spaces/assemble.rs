@@ -16,11 +16,11 @@ use crate::volume::{Assembly, Below, Holds, Node, Part};
 const DATA: Bytes = Bytes::mib(512);
 const SLAB: Bytes = Bytes::mib(256);
 /// Most layers of one pool.
-const MOST_NODES: usize = 4096;
+const MAX_NODES: usize = 4096;
 /// Most columns of a space; Windows makes at most 64.
-const MOST_COLUMNS: u64 = 256;
+const MAX_COLUMNS: u64 = 256;
 /// Most copies of one.
-const MOST_COPIES: u64 = 4;
+const MAX_COPIES: u64 = 4;
 
 pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let mut assembly = Assembly::default();
@@ -50,10 +50,10 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     for space in &database.spaces {
         let layers = space
             .columns
-            .min(MOST_COLUMNS)
-            .saturating_mul(space.copies.min(MOST_COPIES) + 1);
+            .min(MAX_COLUMNS)
+            .saturating_mul(space.copies.min(MAX_COPIES) + 1);
         let needed = usize::try_from(layers).unwrap_or(usize::MAX);
-        if assembly.nodes.len().saturating_add(needed) >= MOST_NODES {
+        if assembly.nodes.len().saturating_add(needed) >= MAX_NODES {
             break;
         }
         let mut pool = Pool {
@@ -110,7 +110,7 @@ impl Pool<'_, '_> {
         let data = space.columns.checked_sub(parity).filter(|data| *data > 0);
         let (Some(unit), Some(data)) = (
             unit,
-            data.filter(|_| space.columns <= MOST_COLUMNS && space.copies <= MOST_COPIES),
+            data.filter(|_| space.columns <= MAX_COLUMNS && space.copies <= MAX_COPIES),
         ) else {
             layer.map = Map::Segments(Vec::new());
             layer.oddities.push(odd(

@@ -25,9 +25,9 @@ const FRAGMENT: usize = 48;
 /// Slots that the header takes.
 const HEADER_SLOTS: u32 = 8;
 /// Most slots that are read: 4 MiB, the extents of a pool of several hundred TiB.
-const MOST_SLOTS: u32 = 1 << 16;
+const MAX_SLOTS: u32 = 1 << 16;
 /// Most fragments of a record; a space with a description of 1,024 letters has 44.
-const MOST_FRAGMENTS: u16 = 256;
+const MAX_FRAGMENTS: u16 = 256;
 /// A copy that is current.
 const CURRENT: u64 = 0xffff_ffff;
 
@@ -136,16 +136,16 @@ impl Database {
             return Ok(Some(out));
         }
         let used = header.used.get();
-        if used > MOST_SLOTS {
+        if used > MAX_SLOTS {
             let detail = format!(
-                "the pool's database has {used} slots in use; {MOST_SLOTS} are looked at, so that extents may be missing"
+                "the pool's database has {used} slots in use; {MAX_SLOTS} are looked at, so that extents may be missing"
             );
             let source = window.source(AT + 40, 4);
             let limit = Oddity::at(OddityKind::LimitReached, detail, source);
             out.oddities.push(limit);
         }
         let mut records: BTreeMap<u32, (u16, Fragments)> = BTreeMap::new();
-        for number in HEADER_SLOTS..used.min(MOST_SLOTS) {
+        for number in HEADER_SLOTS..used.min(MAX_SLOTS) {
             let at = AT.saturating_add(u64::from(number).saturating_mul(64));
             let slot: Slot = match window.get(at) {
                 Ok(slot) => slot,
@@ -164,9 +164,9 @@ impl Database {
             if record == 0 {
                 continue;
             }
-            if fragment >= fragments || fragments > MOST_FRAGMENTS {
+            if fragment >= fragments || fragments > MAX_FRAGMENTS {
                 let detail = format!(
-                    "slot {number} is fragment {fragment}, counted from 0, of {fragments}; expected at most {MOST_FRAGMENTS}, and a smaller number"
+                    "slot {number} is fragment {fragment}, counted from 0, of {fragments}; expected at most {MAX_FRAGMENTS}, and a smaller number"
                 );
                 out.damaged(window, at + 12, 4, detail);
                 continue;

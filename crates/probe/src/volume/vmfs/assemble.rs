@@ -15,7 +15,7 @@ use crate::{Detected, Window};
 /// The filesystem's header: VMFS, and VMFS-L.
 const MAGICS: [(u32, &str); 2] = [(0x2fab_f15e, "VMFS"), (0x2fab_f15f, "VMFS-L")];
 /// A volume has 32 devices at most.
-const MOST_DEVICES: usize = 32;
+const MAX_DEVICES: usize = 32;
 /// Blocks that VMFS has had: 1 to 8 MiB before version 5, 1 MiB since; 64 KiB where it is smallest.
 const BLOCKS: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 23;
 
@@ -50,7 +50,7 @@ fn generation(version: u32) -> u32 {
 
 pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let mut read = Vec::new();
-    for (index, part) in parts.iter().enumerate().take(MOST_DEVICES) {
+    for (index, part) in parts.iter().enumerate().take(MAX_DEVICES) {
         if let Some(this) = Parts::read(&part.window)? {
             read.push((index, part.window, this));
         }
@@ -146,7 +146,7 @@ fn segments(read: &[(usize, Window<'_>, Parts)], layer: &mut Layer) -> (Vec<Segm
 /// The devices of the volume that were not given, by the extents between those that were.
 fn missing(read: &[(usize, Window<'_>, Parts)], any: &Parts) -> Vec<Below> {
     let devices = usize::try_from(any.volume.devices.get()).unwrap_or(usize::MAX);
-    let wanted = devices.min(MOST_DEVICES).saturating_sub(read.len());
+    let wanted = devices.min(MAX_DEVICES).saturating_sub(read.len());
     if wanted == 0 {
         return Vec::new();
     }

@@ -12,9 +12,9 @@ use crate::Window;
 use crate::volume::{Assembly, Below, Holds, Node, Part};
 
 /// Most layers of one pool.
-const MOST_NODES: usize = 4096;
+const MAX_NODES: usize = 4096;
 /// Most devices of one group: ZFS allows 255 in a vdev.
-const MOST_CHILDREN: usize = 1024;
+const MAX_CHILDREN: usize = 1024;
 
 /// What a device says of its top-level vdev.
 struct Told<'a> {
@@ -166,13 +166,13 @@ impl Pool {
         );
         let count = u64::try_from(vdev.children.len()).unwrap_or(u64::MAX);
         layer.set(Key::Members, told.fact(Value::Count(count), vdev.kind_at));
-        if vdev.children.len() > MOST_CHILDREN {
-            let detail = format!("{count} devices in one group; at most {MOST_CHILDREN} are read");
+        if vdev.children.len() > MAX_CHILDREN {
+            let detail = format!("{count} devices in one group; at most {MAX_CHILDREN} are read");
             layer
                 .oddities
                 .push(Oddity::new(OddityKind::LimitReached, detail));
         }
-        let children = vdev.children.iter().take(MOST_CHILDREN);
+        let children = vdev.children.iter().take(MAX_CHILDREN);
         let below: Vec<Below> = children
             .clone()
             .filter_map(|child| made.get(child).cloned())
@@ -340,7 +340,7 @@ impl Pool {
         let Some(tops) = &any.config.tops else {
             return;
         };
-        let most = u64::try_from(MOST_NODES).unwrap_or(u64::MAX);
+        let most = u64::try_from(MAX_NODES).unwrap_or(u64::MAX);
         let missing: Vec<String> = (0..tops.value.min(most))
             .filter(|id| !told.contains_key(id) && !any.config.holes.contains(id))
             .take(16)
@@ -367,14 +367,14 @@ impl Pool {
 
     fn push(&mut self, layer: Layer, below: Vec<Below>) -> Option<usize> {
         let nodes = &mut self.assembly.nodes;
-        if nodes.len() >= MOST_NODES {
+        if nodes.len() >= MAX_NODES {
             if !self.full
                 && let Some(node) = nodes.last_mut()
             {
                 self.full = true;
                 node.layer.oddities.push(Oddity::new(
                     OddityKind::LimitReached,
-                    format!("more than {MOST_NODES} vdevs; the rest is not looked at"),
+                    format!("more than {MAX_NODES} vdevs; the rest is not looked at"),
                 ));
             }
             return None;

@@ -16,9 +16,9 @@
 /// Deepest list in a list: the label, the top-level vdev, what is being replaced in it, its disks make 5.
 const DEEPEST: usize = 16;
 /// Most pairs; 112 KiB of bytes hold fewer.
-const MOST_PAIRS: usize = 1 << 13;
+const MAX_PAIRS: usize = 1 << 13;
 /// Most lists; 255 disks are the most that one vdev has.
-const MOST_LISTS: usize = 1 << 11;
+const MAX_LISTS: usize = 1 << 11;
 
 /// The first four bytes of an encoded list, for either byte order of its writer, and its version and flags behind them.
 pub(super) const MAGICS: [[u8; 12]; 2] = [
@@ -154,8 +154,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Lists, Problem> {
             continue;
         }
         pairs += 1;
-        if pairs > MOST_PAIRS {
-            let detail = format!("more than {MOST_PAIRS} pairs");
+        if pairs > MAX_PAIRS {
+            let detail = format!("more than {MAX_PAIRS} pairs");
             return Err(Problem::Wrong(start, detail));
         }
         let len = usize::try_from(encoded).unwrap_or(usize::MAX);
@@ -220,8 +220,8 @@ fn open_list(
     left: usize,
 ) -> Result<(), Problem> {
     let list = all.0.len();
-    if open.len() >= DEEPEST || list >= MOST_LISTS {
-        let detail = format!("more than {DEEPEST} lists in each other, or {MOST_LISTS} in all");
+    if open.len() >= DEEPEST || list >= MAX_LISTS {
+        let detail = format!("more than {DEEPEST} lists in each other, or {MAX_LISTS} in all");
         return Err(Problem::Wrong(end, detail));
     }
     all.0.push(Vec::new());

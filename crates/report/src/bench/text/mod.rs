@@ -17,14 +17,14 @@ pub use heading::WIDTH;
 pub(crate) use heading::heading;
 
 /// Fewer columns than this are not worth breaking tables for.
-const LEAST_WIDTH: usize = 60;
+const MIN_WIDTH: usize = 60;
 
 /// The whole report, in lines of at most `width` columns where a table's own columns permit that.
 ///
 /// It carries ANSI styles; no meaning is in colour alone.
 #[must_use]
 pub fn report(experiment: &Experiment, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     header::render(experiment, width, &mut out);
     placing::render(experiment, width, &mut out);

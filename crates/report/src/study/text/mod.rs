@@ -17,14 +17,14 @@ use crate::text::style::{STRONG, paint};
 /// Columns that a report has where the width of the terminal is not known.
 const WIDTH: usize = 100;
 /// Fewer columns than this are not worth breaking tables for.
-const LEAST_WIDTH: usize = 60;
+const MIN_WIDTH: usize = 60;
 
 /// A study: where it is from, each cell beside what was simulated, how far off that is.
 ///
 /// It carries ANSI styles; no meaning is in colour alone.
 #[must_use]
 pub fn study(studied: &Studied, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     header::render(studied, width, &mut out);
     cells::render(studied, width, &mut out);
@@ -36,7 +36,7 @@ pub fn study(studied: &Studied, width: usize) -> String {
 /// The scoreboard: a line for each study, and all of them together.
 #[must_use]
 pub fn scoreboard(studies: &[Studied], width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, WIDTH);
+    let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     score::all(studies, width, &mut out);
     score::fitted(studies, width, &mut out);

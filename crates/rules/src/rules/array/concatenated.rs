@@ -35,7 +35,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// Pieces whose arithmetic is shown; the others are counted together.
-const MOST_SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.stack.iter() {
@@ -115,12 +115,8 @@ fn finding(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Finding>
         let names = share.layers.join(", ");
         format!("{} on {names}{percent}{many}", Bytes::new(share.bytes))
     };
-    let mut parts: Vec<String> = shares.iter().take(MOST_SHOWN).map(part).collect();
-    if let Some(more) = shares
-        .len()
-        .checked_sub(MOST_SHOWN)
-        .filter(|more| *more > 0)
-    {
+    let mut parts: Vec<String> = shares.iter().take(MAX_SHOWN).map(part).collect();
+    if let Some(more) = shares.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
         parts.push(format!("the rest on {more} more"));
     }
     let working = if busiest == 1 {

@@ -48,7 +48,7 @@ pub(crate) static RULE: Rule = Rule {
 
 const MEBIBYTE: u64 = 1 << 20;
 /// Volumes whose arithmetic is shown; the others are counted.
-const MOST_SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, _) in context.stack.iter() {
@@ -120,14 +120,14 @@ fn finding(
             .arithmetic(phases(*extent, first_extent(layer), stripes));
     }
     finding = finding.evidence(&grid.fact.source, format!("full stripe = {unit}"));
-    for (volume, start) in off.iter().take(MOST_SHOWN) {
+    for (volume, start) in off.iter().take(MAX_SHOWN) {
         if let Some(placement) = &volume.placement {
             let label = format!("{} starts at {}", volume.name, both_ways(*start));
             finding = finding.evidence(&placement.source, label);
         }
         finding = finding.arithmetic(format!("{}: {}", volume.name, division(*start, stripes)));
     }
-    if let Some(more) = off.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+    if let Some(more) = off.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
         finding = finding.note(format!("{more} more volumes start inside a full stripe"));
     }
     if let Some(common) = lcm(unit, MEBIBYTE) {

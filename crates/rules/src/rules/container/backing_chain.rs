@@ -40,7 +40,7 @@ pub(crate) static RULE: Rule = Rule {
 /// Files from which on a chain is long.
 const LONG: usize = 3;
 /// Files that are named; of longer chains the count is.
-const MOST_NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     let stack = context.stack;
@@ -55,7 +55,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         let (file, count) = (file_name(stack, id), chain.len());
         let title = format!("{file}: {count} files behind each other hold this disk");
         let mut finding = Finding::new(RULE.code, Severity::Note, id, title);
-        let linked = chain.iter().take(MOST_NAMED).filter_map(|link| {
+        let linked = chain.iter().take(MAX_NAMED).filter_map(|link| {
             let fact = stack.layer(*link).attribute(Key::Parent)?;
             let file = stack.layer(*link).below.first().copied();
             Some((file, fact))
@@ -65,11 +65,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             finding = finding.evidence_in(file, &fact.source, label);
         }
         let size = layer.size.as_ref().map_or(Bytes::ZERO, |size| size.value);
-        for link in chain.iter().take(MOST_NAMED) {
+        for link in chain.iter().take(MAX_NAMED) {
             finding = finding.arithmetic(share(stack, *link, size));
         }
-        if count > MOST_NAMED {
-            finding = finding.arithmetic(format!("and {} files more", count - MOST_NAMED));
+        if count > MAX_NAMED {
+            finding = finding.arithmetic(format!("and {} files more", count - MAX_NAMED));
         }
         let shorten = match layer.format.as_deref() {
             Some("vhd" | "vhdx") => format!("machine off: Merge-VHD -Path {file}"),

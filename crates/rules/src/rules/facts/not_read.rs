@@ -55,7 +55,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 }
 
 /// Members shown by name; the others are counted.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// One finding for each array or volume group some of whose members were not given.
 fn report_members(context: &Context<'_>, findings: &mut Findings) {
@@ -83,11 +83,11 @@ fn report_members(context: &Context<'_>, findings: &mut Findings) {
     for (id, names) in sets {
         let mut shown = names
             .iter()
-            .take(MOST_NAMED)
+            .take(MAX_NAMED)
             .copied()
             .collect::<Vec<_>>()
             .join(", ");
-        if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        if let Some(more) = names.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
             shown.push_str(&format!(" and {more} more"));
         }
         let (verb, them, their) = match names.len() {

@@ -5,7 +5,7 @@ use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
-use crate::inventory::{InBlocks, MOST_NAMES, Name, Space, Thing};
+use crate::inventory::{InBlocks, MAX_NAMES, Name, Space, Thing};
 
 /// A disk of which facts are collected. It may have no other name than its serial number.
 pub(super) struct Disk {
@@ -24,7 +24,7 @@ impl Disk {
 
     pub(super) fn name(&mut self, space: Space, text: &str) {
         let name = Name::new(space, text.to_owned());
-        if !name.text.is_empty() && self.names.len() <= MOST_NAMES && !self.names.contains(&name) {
+        if !name.text.is_empty() && self.names.len() <= MAX_NAMES && !self.names.contains(&name) {
             self.names.push(name);
         }
     }

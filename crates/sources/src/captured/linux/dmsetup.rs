@@ -14,7 +14,7 @@ use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind};
 
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
-use crate::inventory::{MOST_BELOW, Name, Placing, Space, Thing};
+use crate::inventory::{MAX_BELOW, Name, Placing, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "dmsetup",
@@ -28,7 +28,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// Most pieces of one device that are looked at.
-const MOST_PIECES: usize = 1 << 10;
+const MAX_PIECES: usize = 1 << 10;
 
 /// A line of a table.
 struct Row<'t> {
@@ -133,7 +133,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             continue;
         };
         let pieces = devices.entry(name).or_default();
-        if pieces.len() < MOST_PIECES {
+        if pieces.len() < MAX_PIECES {
             pieces.push((row, *line));
         }
     }
@@ -207,7 +207,7 @@ fn linear(thing: &mut Thing, pieces: &[(Row<'_>, Line<'_>)]) {
         let (Some(from), Some(length), Some(place)) = places else {
             return;
         };
-        if thing.on.len() > MOST_BELOW {
+        if thing.on.len() > MAX_BELOW {
             return;
         }
         placed.push((from, length, index, place));
@@ -227,7 +227,7 @@ fn striped(thing: &mut Thing, row: &Row<'_>, line: &Line<'_>, notes: &Notes<'_>)
         .and_then(|b| Unit::try_from(b).ok());
     let Some(unit) = unit else { return };
     let mut starts = Vec::new();
-    for pair in columns.chunks_exact(2).take(MOST_BELOW) {
+    for pair in columns.chunks_exact(2).take(MAX_BELOW) {
         thing.on.push(below(pair[0]));
         let Some(at) = pair[1].parse().ok().and_then(bytes) else {
             return;

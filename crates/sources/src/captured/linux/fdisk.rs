@@ -240,7 +240,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             table.path = Some(disk);
         }
         // The same again, with nothing between: another machine's, or one from another time.
-        let beside = table.rows.iter().skip(above).take(MOST_BESIDE);
+        let beside = table.rows.iter().skip(above).take(MAX_BESIDE);
         if beside.clone().any(|other| other.node == row.node) {
             note(std::mem::replace(&mut table, Table::new(None)), notes);
             table.path = disk_of(row.node);
@@ -252,7 +252,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
 }
 
 /// Most rows of one table that a row is compared with.
-const MOST_BESIDE: usize = 16;
+const MAX_BESIDE: usize = 16;
 
 /// A line that ends in the middle of a row, or a row whose name is lost or is none. `is_among` rows, a line has their columns.
 fn lone(line: &Line<'_>, table: &Table<'_>, is_among: bool, notes: &mut Notes<'_>) {

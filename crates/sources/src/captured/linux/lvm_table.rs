@@ -34,13 +34,13 @@ const HEADINGS: [(&str, &str); 24] = [
 ];
 
 /// Most columns of a table.
-const MOST_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// The columns under a line of headings: where each begins, and its field.
 fn columns(heading: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let mut at = 0;
-    while found.len() < MOST_COLUMNS {
+    while found.len() < MAX_COLUMNS {
         let Some(rest) = heading.get(at..) else { break };
         let Some(skip) = rest.find(|c: char| c != ' ') else {
             break;

@@ -22,7 +22,7 @@ use crate::captured::tool::Notes;
 /// Deepest section of a volume group: the group, its volumes, a volume, a segment.
 const DEEPEST: usize = 8;
 /// Most rows of one kind.
-const MOST_ROWS: usize = 1 << 12;
+const MAX_ROWS: usize = 1 << 12;
 
 /// Rows as reports have them.
 #[derive(Default)]
@@ -46,7 +46,7 @@ fn set<'t>(
 }
 
 fn push<'t>(rows: &mut Vec<Record<'t>>, record: Record<'t>) {
-    if rows.len() < MOST_ROWS && !record.fields.is_empty() {
+    if rows.len() < MAX_ROWS && !record.fields.is_empty() {
         rows.push(record);
     }
 }
@@ -169,7 +169,7 @@ fn close<'t>(
             let Some((device, line)) = section.values.get("device") else {
                 return;
             };
-            if devices.len() < MOST_ROWS {
+            if devices.len() < MAX_ROWS {
                 devices.insert(section.name.to_owned(), device);
             }
             let mut row = Record::default();

@@ -12,7 +12,7 @@ use crate::inventory::{Extents, Name, Piece, Placing, Raid, RaidMember, Space, T
 use crate::raid::{Shape, add_stripes};
 
 /// Most columns of one segment.
-const MOST_COLUMNS: usize = 1 << 10;
+const MAX_COLUMNS: usize = 1 << 10;
 
 /// Notes the volumes in `rows`; `segments` are those of a full report, which know their volume by its UUID.
 pub(super) fn volumes(
@@ -155,7 +155,7 @@ impl Volume<'_, '_> {
             let text = segment.filled(key).map(|field| field.value.to_string());
             let text = text.unwrap_or_default();
             let parts = text.split([' ', ',']).filter(|part| !part.is_empty());
-            parts.take(MOST_COLUMNS).map(str::to_owned).collect()
+            parts.take(MAX_COLUMNS).map(str::to_owned).collect()
         };
         let ranges: Option<Vec<Column>> = words("seg_pe_ranges").iter().map(|t| range(t)).collect();
         match ranges {

@@ -7,7 +7,7 @@ use straddle_stack::{
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
-use crate::inventory::{MOST_NAMES, Name, Placing, Raid, RaidMember, Space, Thing};
+use crate::inventory::{MAX_NAMES, Name, Placing, Raid, RaidMember, Space, Thing};
 use crate::raid::{Shape, add_stripes, layout_name};
 
 /// An array as one text describes it.
@@ -33,7 +33,7 @@ pub(super) struct Array<'t> {
 impl<'t> Array<'t> {
     pub(super) fn name(&mut self, space: Space, text: &str) {
         let name = Name::new(space, text.to_owned());
-        if !name.text.is_empty() && self.names.len() <= MOST_NAMES && !self.names.contains(&name) {
+        if !name.text.is_empty() && self.names.len() <= MAX_NAMES && !self.names.contains(&name) {
             self.names.push(name);
         }
     }

@@ -86,7 +86,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// Most partitions of one disk that are looked at; a GPT has room for 128.
-const MOST_PARTITIONS: usize = 1024;
+const MAX_PARTITIONS: usize = 1024;
 
 /// A disk, in whichever shape it was printed.
 struct Disk<'t> {
@@ -116,7 +116,7 @@ struct Partition<'t> {
 
 impl Disk<'_> {
     fn note(mut self, notes: &mut Notes<'_>) {
-        self.partitions.truncate(MOST_PARTITIONS);
+        self.partitions.truncate(MAX_PARTITIONS);
         let path = std::mem::take(&mut self.path);
         let mut thing = device::disk(&path);
         let own = thing.kind == LayerKind::Device && !device::is_image(&path);

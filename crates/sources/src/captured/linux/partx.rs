@@ -43,7 +43,7 @@ pub(crate) static TOOL: Tool = Tool {
 
 const SECTOR: u64 = 512;
 /// Most columns.
-const MOST_COLUMNS: usize = 16;
+const MAX_COLUMNS: usize = 16;
 
 /// What is said of one partition.
 #[derive(Default)]
@@ -90,14 +90,10 @@ impl Row {
 
 /// The columns that a line names: `NR` or an end makes it this tool's.
 fn columns<'t>(line: &Line<'t>) -> Option<Vec<&'t str>> {
-    let names: Vec<&str> = line
-        .text
-        .split_whitespace()
-        .take(MOST_COLUMNS + 1)
-        .collect();
+    let names: Vec<&str> = line.text.split_whitespace().take(MAX_COLUMNS + 1).collect();
     let has = |name: &str| names.contains(&name);
     let own = has("START") && (has("NR") || has("END") || has("SECTORS"));
-    (own && names.len() <= MOST_COLUMNS && names.iter().all(|name| COLUMNS.contains(name)))
+    (own && names.len() <= MAX_COLUMNS && names.iter().all(|name| COLUMNS.contains(name)))
         .then_some(names)
 }
 

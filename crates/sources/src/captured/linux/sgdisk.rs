@@ -85,7 +85,7 @@ fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
         number: number
             .parse()
             .ok()
-            .filter(|number| *number <= MOST_PARTITIONS)?,
+            .filter(|number| *number <= MAX_PARTITIONS)?,
         start: number::whole(start)?,
         end: number::whole(end)?,
         size: number::shown(&size, Prefix::Binary, Rounding::Any),
@@ -117,7 +117,7 @@ fn is_cut(line: &Line<'_>) -> bool {
 }
 
 /// A GPT has room for 128; sgdisk makes larger ones.
-const MOST_PARTITIONS: u64 = 4096;
+const MAX_PARTITIONS: u64 = 4096;
 
 /// The numbers behind the colon of a line that begins like this.
 fn sizes<'t>(lines: &[Line<'t>], starts: &[&str]) -> Option<(u64, Option<u64>, Line<'t>)> {

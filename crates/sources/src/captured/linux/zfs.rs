@@ -66,7 +66,7 @@ const NAMELESS: &str = "nameless";
 /// Deepest vdev tree: the pool, its vdevs, replacing and spare vdevs in them, disks.
 const DEEPEST: usize = 8;
 /// Most vdevs of one output.
-const MOST_VDEVS: usize = 1 << 12;
+const MAX_VDEVS: usize = 1 << 12;
 /// Where allocatable space begins on a disk.
 const LABELS: Bytes = Bytes::mib(4);
 
@@ -137,7 +137,7 @@ fn open_by_indent<'t>(
         open.pop();
     }
     let deeper = open.last().is_none_or(|(other, _)| *other < depth);
-    if deeper && vdevs.len() < MOST_VDEVS && open.len() < DEEPEST {
+    if deeper && vdevs.len() < MAX_VDEVS && open.len() < DEEPEST {
         let index = vdevs.len();
         vdevs.push(Vdev::default());
         // What stands beside the first one has the same pool above it.
@@ -185,7 +185,7 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
             open.pop();
         }
         if value.is_empty() && (key == "vdev_tree" || key.starts_with("children[")) {
-            if vdevs.len() >= MOST_VDEVS || open.len() >= DEEPEST {
+            if vdevs.len() >= MAX_VDEVS || open.len() >= DEEPEST {
                 return;
             }
             let index = vdevs.len();
@@ -294,7 +294,7 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
             let Some((_, parent)) = open.last().copied() else {
                 continue;
             };
-            if vdevs.len() >= MOST_VDEVS || open.len() >= DEEPEST {
+            if vdevs.len() >= MAX_VDEVS || open.len() >= DEEPEST {
                 return;
             }
             let kind = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');

@@ -55,7 +55,7 @@ pub(crate) static TOOL: Tool = Tool {
 
 /// Lines of one virtual disk without the heading above them: a layout, and a stripe element.
 fn is_excerpt(lines: &[Line<'_>]) -> bool {
-    let near = lines.iter().take(MOST_NEAR).filter_map(field);
+    let near = lines.iter().take(MAX_NEAR).filter_map(field);
     let (mut layout, mut stripe) = (false, false);
     for (key, _) in near {
         layout |= key == "Layout";
@@ -67,7 +67,7 @@ fn is_excerpt(lines: &[Line<'_>]) -> bool {
 }
 
 /// Most lines of a virtual disk.
-const MOST_NEAR: usize = 20;
+const MAX_NEAR: usize = 20;
 
 /// A server configuration profile: components within components, each with a list of attributes.
 fn profile(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
@@ -75,7 +75,7 @@ fn profile(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
         .object()
         .and_then(|object| object.get("SystemConfiguration"));
     let mut open: Vec<Json<'_>> = root.into_iter().collect();
-    for at in 0..MOST_COMPONENTS {
+    for at in 0..MAX_COMPONENTS {
         let Some(component) = open.get(at).and_then(Json::object) else {
             break;
         };
@@ -98,7 +98,7 @@ fn profile(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
 }
 
 /// Most components of a profile that are looked at.
-const MOST_COMPONENTS: usize = 4096;
+const MAX_COMPONENTS: usize = 4096;
 
 /// `Disk.Virtual.0:RAID.Integrated.1-1`
 fn idrac_disk(text: &str) -> Option<u64> {
@@ -150,19 +150,19 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
 
 /// The names in the first line of `-fmt ssv`.
 fn columns(text: &str) -> Option<Vec<&str>> {
-    let names = text.split(';').take(MOST_COLUMNS).map(str::trim);
+    let names = text.split(';').take(MAX_COLUMNS).map(str::trim);
     (text.starts_with("ID;") && text.contains("Stripe Element Size")).then(|| names.collect())
 }
 
 /// Most columns of such a table.
-const MOST_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// One virtual disk of it.
 fn row<'t>(names: &[&str], line: &Line<'t>, controller: u64, notes: &mut Notes<'_>) {
     let values: Vec<&str> = line
         .text
         .split(';')
-        .take(MOST_COLUMNS)
+        .take(MAX_COLUMNS)
         .map(str::trim)
         .collect();
     let Some(number) = values.first().and_then(|id| id.parse::<u64>().ok()) else {

@@ -168,7 +168,7 @@ impl<'t> Controller<'t> {
 
     fn begin(&mut self, number: u64, notes: &mut Notes<'_>) {
         self.close_drive(notes);
-        if self.volumes.len() >= MOST_VOLUMES {
+        if self.volumes.len() >= MAX_VOLUMES {
             self.close_array(notes);
         }
         self.under = Under::Volume;
@@ -232,7 +232,7 @@ impl<'t> Controller<'t> {
     }
 
     fn member(&mut self, name: Name, line: &Line<'t>) {
-        if self.members.len() < MOST_MEMBERS && !self.members.contains(&name) {
+        if self.members.len() < MAX_MEMBERS && !self.members.contains(&name) {
             self.members.push(name);
             self.first_member = self.first_member.or(Some(*line));
         }
@@ -363,9 +363,9 @@ fn is_array(lower: &str) -> bool {
 }
 
 /// Most members of an array: more than any has.
-const MOST_MEMBERS: usize = 128;
+const MAX_MEMBERS: usize = 128;
 /// Most logical drives of an array.
-const MOST_VOLUMES: usize = 64;
+const MAX_VOLUMES: usize = 64;
 
 fn state(text: &str) -> String {
     match text.split(',').next().unwrap_or_default().trim() {

@@ -21,7 +21,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 use std::borrow::Cow;
 
-use super::{Field, MOST_RECORDS, Record};
+use super::{Field, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// Objects in objects that are looked at; PowerShell goes two deep unless it is told otherwise.
@@ -246,7 +246,7 @@ impl<'t> Walk<'t> {
     fn close(&mut self) {
         if let Some(record) = self.unfinished.pop()
             && !record.fields.is_empty()
-            && self.done.len() < MOST_RECORDS
+            && self.done.len() < MAX_RECORDS
         {
             self.done.push(record);
         }

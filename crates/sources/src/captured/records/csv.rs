@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
+use super::{Field, MAX_FIELDS, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// The records in comma- or semicolon-separated lines under a line of names, up to a blank line; and how many lines they
@@ -28,7 +28,7 @@ pub(crate) fn from_csv<'t>(
     let names: Vec<String> = header
         .text
         .split(char::from(separator))
-        .take(MOST_FIELDS)
+        .take(MAX_FIELDS)
         .map(|name| name.trim().trim_matches('"').to_owned())
         .collect();
     let head = names.iter().map(|name| Field {
@@ -46,7 +46,7 @@ pub(crate) fn from_csv<'t>(
     }
     let mut records = Vec::new();
     for line in lines[taken..].iter().take_while(|line| !line.is_blank()) {
-        if records.len() >= MOST_RECORDS {
+        if records.len() >= MAX_RECORDS {
             taken += 1;
             continue;
         }
@@ -87,7 +87,7 @@ fn without_loose_commas<'r>(
     row: impl Iterator<Item = &'r str>,
     names: &[String],
 ) -> Vec<Cow<'r, str>> {
-    let mut rest: Vec<&str> = row.take(2 * MOST_FIELDS).collect();
+    let mut rest: Vec<&str> = row.take(2 * MAX_FIELDS).collect();
     let mut loose = rest.len().saturating_sub(names.len());
     let mut cells: Vec<Cow<'r, str>> = Vec::with_capacity(names.len());
     for cell in rest.drain(..) {
@@ -134,7 +134,7 @@ pub(crate) fn is_csv_header(line: &Line<'_>) -> bool {
             return false;
         }
         names += 1;
-        if names > MOST_FIELDS {
+        if names > MAX_FIELDS {
             return false;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
+use super::{Field, MAX_FIELDS, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// The records in `Key : value` or `KEY=value` lines, one after the other without a blank line between them, from the
@@ -44,7 +44,7 @@ pub(crate) fn from_hashtables<'t>(
     let object = |line: &Line<'t>| {
         let inner = line.text.trim().strip_prefix("@{")?.strip_suffix('}')?;
         let mut record = Record::default();
-        for member in inner.split("; ").take(MOST_FIELDS) {
+        for member in inner.split("; ").take(MAX_FIELDS) {
             let (key, value) = member.split_once('=')?;
             record.add(Field {
                 key: Cow::Borrowed(key.trim()),
@@ -58,7 +58,7 @@ pub(crate) fn from_hashtables<'t>(
     if !first.is_some_and(|first| known(&first)) {
         return Vec::new();
     }
-    lines.iter().take(MOST_RECORDS).map_while(object).collect()
+    lines.iter().take(MAX_RECORDS).map_while(object).collect()
 }
 
 /// Half a name, or a name without what follows it.

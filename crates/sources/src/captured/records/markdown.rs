@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
+use super::{Field, MAX_FIELDS, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// The cells of a line between bars, with bars at its ends or without.
@@ -10,7 +10,7 @@ fn cells<'t>(line: &Line<'t>) -> impl Iterator<Item = &'t str> {
     let text = line.text.trim();
     let text = text.strip_prefix('|').unwrap_or(text);
     let text = text.strip_suffix('|').unwrap_or(text);
-    text.split('|').take(MOST_FIELDS).map(str::trim)
+    text.split('|').take(MAX_FIELDS).map(str::trim)
 }
 
 fn is_ruler(line: &Line<'_>) -> bool {
@@ -75,7 +75,7 @@ pub(crate) fn from_markdown<'t>(
         if is_ruler(line) || !ruled && line.is_blank() {
             continue;
         }
-        if !line.text.contains('|') || records.len() >= MOST_RECORDS {
+        if !line.text.contains('|') || records.len() >= MAX_RECORDS {
             break;
         }
         records.push(record(&names, line));
@@ -94,7 +94,7 @@ fn pairs<'t>(
     let mut open = Record::default();
     let mut close = |open: &mut Record<'t>| {
         let record = std::mem::take(open);
-        if records.len() < MOST_RECORDS && known(&record) {
+        if records.len() < MAX_RECORDS && known(&record) {
             records.push(record);
         }
     };

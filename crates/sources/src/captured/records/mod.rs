@@ -15,8 +15,8 @@ pub(crate) use csv::{from_csv, is_csv_header};
 pub(crate) use json::from_json;
 pub(crate) use list::{from_hashtables, from_list, pair};
 pub(crate) use markdown::from_markdown;
-use record::MOST_FIELDS;
-pub(crate) use record::{Field, MOST_RECORDS, Record};
+use record::MAX_FIELDS;
+pub(crate) use record::{Field, MAX_RECORDS, Record};
 pub(crate) use shape::{by_shape, from_shapes, is_shifted};
 pub(crate) use table::{from_table, lacks_names};
 

@@ -6,10 +6,10 @@ use crate::captured::number;
 use crate::captured::text::Line;
 
 /// Most objects of one output that are read.
-pub(crate) const MOST_RECORDS: usize = crate::inventory::MOST_THINGS;
+pub(crate) const MAX_RECORDS: usize = crate::inventory::MAX_THINGS;
 
 /// Most fields of one object; the objects of Windows have less than a hundred.
-pub(super) const MOST_FIELDS: usize = 512;
+pub(super) const MAX_FIELDS: usize = 512;
 
 /// One object.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Field<'t> {
 impl<'t> Record<'t> {
     /// Adds a field, unless there are too many.
     pub(super) fn add(&mut self, field: Field<'t>) {
-        if self.fields.len() < MOST_FIELDS {
+        if self.fields.len() < MAX_FIELDS {
             self.fields.push(field);
         }
     }

@@ -3,15 +3,15 @@
 
 use std::borrow::Cow;
 
-use super::{Field, MOST_RECORDS, Record};
+use super::{Field, MAX_RECORDS, Record};
 use crate::captured::number;
 use crate::captured::text::Line;
 
 /// Most columns and most words of a row; no table that is pasted has more.
-const MOST_COLUMNS: usize = 24;
-const MOST_WORDS: usize = 40;
+const MAX_COLUMNS: usize = 24;
+const MAX_WORDS: usize = 40;
 /// Most words of one cell.
-const MOST_IN_CELL: usize = 10;
+const MAX_IN_CELL: usize = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -77,16 +77,12 @@ impl Shape {
 
 /// The names in a line that has nothing else.
 pub(super) fn names<'t>(line: &Line<'t>) -> Option<Vec<&'t str>> {
-    let words: Vec<&str> = line
-        .text
-        .split_whitespace()
-        .take(MOST_COLUMNS + 1)
-        .collect();
+    let words: Vec<&str> = line.text.split_whitespace().take(MAX_COLUMNS + 1).collect();
     let is_name = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_uppercase())
             && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
-    ((2..=MOST_COLUMNS).contains(&words.len()) && words.iter().all(is_name)).then_some(words)
+    ((2..=MAX_COLUMNS).contains(&words.len()) && words.iter().all(is_name)).then_some(words)
 }
 
 /// The records in a table that begins in the first of these lines, and how many lines it takes. `before` are the lines above.
@@ -142,7 +138,7 @@ pub(crate) fn from_shapes<'t>(
             None if of_table() => vec![String::new(); names.len()],
             None => break,
         };
-        if !is_ruler && records.len() < MOST_RECORDS {
+        if !is_ruler && records.len() < MAX_RECORDS {
             records.push(record(cells, *line));
         }
         (taken, blanks) = (index + 2, 0);
@@ -156,7 +152,7 @@ pub(crate) fn from_shapes<'t>(
 /// True when a row that was cut where columns begin has something else than a number in a column of numbers.
 pub(crate) fn is_shifted(record: &Record<'_>) -> bool {
     record.fields.iter().any(|field| {
-        let words: Vec<&str> = field.value.split_whitespace().take(MOST_IN_CELL).collect();
+        let words: Vec<&str> = field.value.split_whitespace().take(MAX_IN_CELL).collect();
         let shape = Shape::of(&field.key);
         // Thousands may be apart.
         let grouped = shape == Shape::Number && number::whole(&field.value).is_some();
@@ -170,7 +166,7 @@ pub(crate) fn is_shifted(record: &Record<'_>) -> bool {
 /// True for a cell that is no number in a column of numbers.
 pub(super) fn is_misplaced(name: &str, cell: &str) -> bool {
     let shape = Shape::of(name);
-    let words: Vec<&str> = cell.split_whitespace().take(MOST_IN_CELL).collect();
+    let words: Vec<&str> = cell.split_whitespace().take(MAX_IN_CELL).collect();
     matches!(shape, Shape::Number | Shape::Size) && !words.is_empty() && !shape.fits(&words)
 }
 
@@ -210,8 +206,8 @@ pub(crate) fn by_shape<'t>(names: &[&'t str], line: &Line<'t>) -> Option<Record<
 
 /// The cell of each column: the way to cut the words that leaves the fewest cells empty, numbers least of all.
 fn cells(names: &[&str], text: &str) -> Option<Vec<String>> {
-    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
-    if words.is_empty() || words.len() > MOST_WORDS {
+    let words: Vec<&str> = text.split_whitespace().take(MAX_WORDS + 1).collect();
+    if words.is_empty() || words.len() > MAX_WORDS {
         return None;
     }
     let shapes: Vec<Shape> = names.iter().map(|name| Shape::of(name)).collect();
@@ -220,7 +216,7 @@ fn cells(names: &[&str], text: &str) -> Option<Vec<String>> {
     best[shapes.len()][words.len()] = Some((0_u32, 0_usize));
     for (column, shape) in shapes.iter().enumerate().rev() {
         for at in 0..=words.len() {
-            for take in 0..=MOST_IN_CELL.min(words.len() - at) {
+            for take in 0..=MAX_IN_CELL.min(words.len() - at) {
                 let cost = match take {
                     0 => shape.empty(),
                     _ if shape.fits(&words[at..at + take]) => 0,

@@ -14,14 +14,14 @@
 
 use std::borrow::Cow;
 
-use super::{Field, MOST_FIELDS, MOST_RECORDS, Record};
+use super::{Field, MAX_FIELDS, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 use crate::captured::width::width;
 
 /// Most lines that names take.
 const HEADER: usize = 4;
 /// Most columns; a line of a forged text may be all dashes.
-const MOST_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// A column: where its dashes are, in characters.
 struct Column {
@@ -55,7 +55,7 @@ pub(crate) fn from_table<'t>(
         return None;
     }
     let columns = columns(&rest[..dashes], rest[dashes].text);
-    if !(2..=MOST_FIELDS).contains(&columns.len()) {
+    if !(2..=MAX_FIELDS).contains(&columns.len()) {
         return None;
     }
     let empty = vec![String::new(); columns.len()];
@@ -103,7 +103,7 @@ pub(crate) fn from_table<'t>(
             continue;
         }
         last = Some(line.text);
-        let full = records.len() >= MOST_RECORDS;
+        let full = records.len() >= MAX_RECORDS;
         match records.last_mut() {
             _ if full => {}
             Some(last) if goes_on(&cells) => join(last, &cells, &columns),
@@ -208,7 +208,7 @@ fn columns(header: &[Line<'_>], dashes: &str) -> Vec<Column> {
     let mut columns = Vec::new();
     let bytes = dashes.as_bytes();
     let mut at = 0;
-    while at < bytes.len() && columns.len() < MOST_COLUMNS {
+    while at < bytes.len() && columns.len() < MAX_COLUMNS {
         let len = bytes[at..].iter().take_while(|b| **b == b'-').count();
         if len == 0 {
             at += 1;
@@ -258,7 +258,7 @@ impl Places {
                 false => Places::Characters,
             };
         }
-        let mut rows = rows.take(MOST_RECORDS).peekable();
+        let mut rows = rows.take(MAX_RECORDS).peekable();
         let mut shifted = rows.peek().is_some();
         let mut any_shifted = false;
         for row in rows {

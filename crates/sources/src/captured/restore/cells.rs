@@ -10,7 +10,7 @@ const FIRST: [&str; 10] = [
 ];
 /// Widest cell that is looked at, and most cells of a line: what is wider is no table of a tool.
 const WIDEST: usize = 96;
-const MOST_CELLS: usize = 32;
+const MAX_CELLS: usize = 32;
 
 /// The lines, tables with bars without those.
 pub(super) fn aligned(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
@@ -47,8 +47,8 @@ pub(super) fn aligned(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
 /// The cells of a line that has a bar at both ends.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    let cells: Vec<&str> = inner.split('|').take(MOST_CELLS + 1).collect();
-    let fits = cells.len() <= MOST_CELLS && cells.iter().all(|cell| cell.len() <= WIDEST);
+    let cells: Vec<&str> = inner.split('|').take(MAX_CELLS + 1).collect();
+    let fits = cells.len() <= MAX_CELLS && cells.iter().all(|cell| cell.len() <= WIDEST);
     fits.then_some(cells)
 }
 

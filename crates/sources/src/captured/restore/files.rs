@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::lines::{Numbered, is_typed, words_from};
 
 /// Most files of one command.
-const MOST_FILES: usize = 256;
+const MAX_FILES: usize = 256;
 /// Longest value.
 const LONGEST: usize = 200;
 
@@ -53,7 +53,7 @@ fn shown(line: &str) -> Vec<String> {
     }
     let of = |words: Vec<&str>| -> Vec<String> {
         let words = words.into_iter().skip(1);
-        words.flat_map(expanded).take(MOST_FILES).collect()
+        words.flat_map(expanded).take(MAX_FILES).collect()
     };
     let are_files = |files: &[String]| {
         !files.is_empty()
@@ -91,7 +91,7 @@ fn expanded(word: &str) -> Vec<String> {
         .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
         let choices: Vec<&str> = choices.split(',').collect();
-        if found.len().saturating_mul(choices.len()) > MOST_FILES {
+        if found.len().saturating_mul(choices.len()) > MAX_FILES {
             return Vec::new();
         }
         found = found

@@ -7,7 +7,7 @@ use crate::captured::number;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::captured::windows;
-use crate::inventory::{MOST_BELOW, Name, Placing, Space, Thing};
+use crate::inventory::{MAX_BELOW, Name, Placing, Space, Thing};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "diskext",
@@ -36,9 +36,9 @@ struct Extent<'t> {
 }
 
 /// Most extents of one volume.
-const MOST_EXTENTS: usize = 256;
+const MAX_EXTENTS: usize = 256;
 /// Most folders that one volume is mounted in.
-const MOST_FOLDERS: usize = 64;
+const MAX_FOLDERS: usize = 64;
 
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((first, rest)) = section.lines.split_first() else {
@@ -53,7 +53,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let text = line.text.trim();
         let mounted = text.strip_prefix("Mounted at:").unwrap_or(text).trim();
         if matches!(mounted.as_bytes(), [letter, b':', b'\\', ..] if letter.is_ascii_alphabetic()) {
-            if paths.len() < MOST_FOLDERS {
+            if paths.len() < MAX_FOLDERS {
                 paths.push(mounted);
             }
             continue;
@@ -69,7 +69,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
                 length: None,
                 line: *line,
             };
-            let room = extents.len() < MOST_EXTENTS;
+            let room = extents.len() < MAX_EXTENTS;
             let has_place = extents.last().is_none_or(|last| last.offset.is_some());
             if pair[0] == "Offset:" && has_place && room {
                 // The line that names its disk is missing.
@@ -118,7 +118,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
                 Some((offset, line)) => placed(extent, offset, &line, title, notes),
                 None => extent.disk.clone(),
             };
-            if thing.on.len() <= MOST_BELOW && !thing.on.contains(&below) {
+            if thing.on.len() <= MAX_BELOW && !thing.on.contains(&below) {
                 thing = thing.on(below);
             }
         }

@@ -16,7 +16,7 @@ pub(in crate::captured) struct Unknown {
 }
 
 /// Most partitions of a disk whose numbers are remembered.
-const MOST_NUMBERS: usize = 128;
+const MAX_NUMBERS: usize = 128;
 
 impl Unknown {
     /// The disk of the partition with this number, if it has one, that starts here; and remarks once that nothing says which.
@@ -38,7 +38,7 @@ impl Unknown {
             }
         };
         self.last = start;
-        let room = self.numbers.len() < MOST_NUMBERS;
+        let room = self.numbers.len() < MAX_NUMBERS;
         self.numbers.extend(number.filter(|_| room));
         self.name = Some(name.clone());
         name

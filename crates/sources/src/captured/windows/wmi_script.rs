@@ -31,7 +31,7 @@ pub(crate) static TOOL: Tool = Tool {
         Reader::Text {
             anchors: &[Anchor::LooseShaped(|line| named(line).is_some())],
             begins: |lines| {
-                let below = lines[1..].iter().take(MOST_BELOW);
+                let below = lines[1..].iter().take(MAX_BELOW);
                 below
                     .filter_map(labelled)
                     .any(|(what, _)| what == Labelled::Start)
@@ -42,7 +42,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// Most lines between a name and its offset.
-const MOST_BELOW: usize = 6;
+const MAX_BELOW: usize = 6;
 
 /// Disk and partition in a line that ends with them: `Disk #0, Partition #1`, with a label in front or not, in any language.
 fn named(text: &str) -> Option<(u64, u64)> {
@@ -192,7 +192,7 @@ fn is_ruler(line: &Line<'_>) -> bool {
 fn fields<'t>(lines: &[Line<'t>]) -> Vec<Field<'t>> {
     let mut joined = String::new();
     let mut starts: Vec<(usize, Line<'t>)> = Vec::new();
-    for line in lines.iter().take(MOST_LINES) {
+    for line in lines.iter().take(MAX_LINES) {
         if is_ruler(line) || line.text.contains("Win32_") {
             break;
         }
@@ -221,7 +221,7 @@ fn fields<'t>(lines: &[Line<'t>]) -> Vec<Field<'t>> {
 }
 
 /// Most lines that one object is broken into.
-const MOST_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 
 fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let lines = section.lines;

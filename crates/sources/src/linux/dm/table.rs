@@ -11,9 +11,9 @@ use crate::linux::words::device_number;
 const SECTOR: u64 = 512;
 
 /// Most lines of one table that are looked at.
-const MOST_TARGETS: usize = 1 << 16;
+const MAX_TARGETS: usize = 1 << 16;
 /// Most devices of one target that are looked at.
-const MOST_DEVICES: usize = 1 << 10;
+const MAX_DEVICES: usize = 1 << 10;
 
 /// One target of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) enum DeviceName {
 
 pub(super) fn parse(text: &str) -> Vec<Target> {
     text.lines()
-        .take(MOST_TARGETS)
+        .take(MAX_TARGETS)
         .filter_map(parse_line)
         .collect()
 }
@@ -140,7 +140,7 @@ impl Target {
             "linear" | "delay" | "flakey" => list(vec![self.pair(0)]),
             "striped" => {
                 let count = self.number(0).and_then(|n| usize::try_from(n).ok());
-                let count = count.unwrap_or(0).min(MOST_DEVICES);
+                let count = count.unwrap_or(0).min(MAX_DEVICES);
                 let found: Vec<Place> = (0..count)
                     .map_while(|column| self.pair(2 + 2 * column))
                     .collect();
@@ -167,7 +167,7 @@ impl Target {
             "raid" => self.raid_places(),
             "multipath" => self.paths(),
             // For the rest, whatever looks like a device number.
-            _ => (0..self.words.len().min(MOST_DEVICES))
+            _ => (0..self.words.len().min(MAX_DEVICES))
                 .filter_map(|index| self.whole(index))
                 .collect(),
         }
@@ -181,7 +181,7 @@ impl Target {
             .and_then(|n| n.checked_add(2));
         let Some(at) = first else { return Vec::new() };
         let count = self.number(at).and_then(|n| usize::try_from(n).ok());
-        (0..count.unwrap_or(0).min(MOST_DEVICES))
+        (0..count.unwrap_or(0).min(MAX_DEVICES))
             .map_while(|copy| self.pair(at + 1 + 2 * copy))
             .collect()
     }
@@ -208,7 +208,7 @@ impl Target {
             return Vec::new();
         };
         let count = usize::try_from(self.raid_devices()).unwrap_or(0);
-        (0..count.min(MOST_DEVICES))
+        (0..count.min(MAX_DEVICES))
             .map(|member| self.whole(at.checked_add(2 + 2 * member)?))
             .collect()
     }
@@ -295,7 +295,7 @@ impl Target {
             };
             at = first;
             for _ in 0..paths {
-                let Some(place) = self.whole(at).filter(|_| out.len() < MOST_DEVICES) else {
+                let Some(place) = self.whole(at).filter(|_| out.len() < MAX_DEVICES) else {
                     return out;
                 };
                 out.push(place);

@@ -18,13 +18,13 @@ use crate::{Key, LayerId, Oddity, OddityKind, Stack};
 /// Largest modulus of a base: grids with larger units are left out of a survey.
 const LARGEST_MODULUS: u64 = 1 << 26;
 /// Most periods of blocks: request sizes that would need more are left out, unless the period is short.
-const MOST_PHASES: u64 = 1 << 10;
+const MAX_PHASES: u64 = 1 << 10;
 /// A period that is no longer is kept however many blocks it has.
 const SHORT_PERIOD: u64 = 1 << 26;
 /// Most blocks that are looked at one by one: 64 TiB in blocks of 64 KiB. A table of more is hostile, or has no use.
-const MOST_BLOCKS: u64 = 1 << 30;
+const MAX_BLOCKS: u64 = 1 << 30;
 /// Most counters of whole blocks; beyond, they are counted like runs of any other shape.
-const MOST_COUNTERS: u64 = 1 << 16;
+const MAX_COUNTERS: u64 = 1 << 16;
 /// Longest zone at either end of a window in which runs are kept one by one.
 const LONGEST_ZONE: u64 = 16 << 20;
 
@@ -118,11 +118,11 @@ impl<'a> Tally<'a> {
         let table = &**table;
         let size = table.size();
         let count = size.get() / table.block().get();
-        if count > MOST_BLOCKS {
+        if count > MAX_BLOCKS {
             let detail = format!(
                 "a table of {} blocks; where they lie is looked at up to {} blocks",
                 Bytes::new(count).grouped(),
-                Bytes::new(MOST_BLOCKS).grouped()
+                Bytes::new(MAX_BLOCKS).grouped()
             );
             return (None, vec![Oddity::new(OddityKind::LimitReached, detail)]);
         }
@@ -147,7 +147,7 @@ impl<'a> Tally<'a> {
             let slots = modulus / GRAIN;
             let fits = modulus.is_power_of_two()
                 && modulus >= GRAIN
-                && (period / block).saturating_mul(slots) <= MOST_COUNTERS;
+                && (period / block).saturating_mul(slots) <= MAX_COUNTERS;
             fits.then_some(Quick {
                 base,
                 mask: modulus - 1,
@@ -379,7 +379,7 @@ fn base_of(stack: &Stack, layer: LayerId, bases: &mut Vec<Base>, wanted: &mut Ve
 fn period_of(block: u64, wanted: &[Unit]) -> u64 {
     let mut period = block;
     for unit in wanted {
-        let fits = |both: &u64| both / block <= MOST_PHASES || *both <= SHORT_PERIOD;
+        let fits = |both: &u64| both / block <= MAX_PHASES || *both <= SHORT_PERIOD;
         if let Some(both) = lcm(period, unit.get()).filter(fits) {
             period = both;
         }

@@ -7,18 +7,18 @@ use crate::survey::Run;
 use crate::survey::places::GRAIN;
 
 /// Most kinds of runs that are counted before windows get them.
-const MOST_KINDS: usize = 1 << 18;
+const MAX_KINDS: usize = 1 << 18;
 /// Most kinds, and runs that are kept one by one, in all windows together. A window that would need more is incomplete.
-const MOST_KEPT: usize = 1 << 20;
+const MAX_KEPT: usize = 1 << 20;
 /// Most windows that one place may lie in. Partitions in volumes in files are a handful deep; thousands that overlap are
 /// not meant to be priced.
-const MOST_ACTIVE: usize = 64;
+const MAX_ACTIVE: usize = 64;
 
 impl Building {
     fn add(&mut self, kind: Kind, count: u64, kept: &mut usize) {
         if let Some(sum) = self.kinds.get_mut(&kind) {
             *sum += count;
-        } else if *kept < MOST_KEPT {
+        } else if *kept < MAX_KEPT {
             *kept += 1;
             self.kinds.insert(kind, count);
         } else {
@@ -54,7 +54,7 @@ impl Tally<'_> {
         }
         let key = self.key(run);
         *self.current.others.entry(key).or_default() += 1;
-        if self.current.others.len() > MOST_KINDS {
+        if self.current.others.len() > MAX_KINDS {
             self.settle();
         }
     }
@@ -125,7 +125,7 @@ impl Tally<'_> {
             let near = !(inner.start < part.upper && to < inner.end);
             let key = self.key(part);
             let window = &mut self.windows[index];
-            if near && self.kept < MOST_KEPT {
+            if near && self.kept < MAX_KEPT {
                 self.kept += 1;
                 window.edges.extend(
                     Extent::new(Bytes::new(part.upper), Bytes::new(part.len)).map(|upper| Run {
@@ -157,7 +157,7 @@ impl Tally<'_> {
         let windows = &self.windows;
         self.active
             .retain(|index| windows[*index].extent.end().get() > at);
-        for index in self.active.drain(MOST_ACTIVE.min(self.active.len())..) {
+        for index in self.active.drain(MAX_ACTIVE.min(self.active.len())..) {
             self.windows[index].incomplete = true;
         }
         for index in &self.active {

@@ -9,7 +9,7 @@ use crate::captured::number::{self, Prefix, Rounding};
 use crate::captured::text::Line;
 
 /// Most rows that are looked at, and the deepest nesting.
-const MOST_ROWS: usize = 1 << 13;
+const MAX_ROWS: usize = 1 << 13;
 const DEEPEST: usize = 32;
 
 /// What a device is.
@@ -221,7 +221,7 @@ pub(super) fn from_json<'t>(
     depth: usize,
     found: &mut Vec<Row<'t>>,
 ) {
-    if depth > DEEPEST || found.len() >= MOST_ROWS {
+    if depth > DEEPEST || found.len() >= MAX_ROWS {
         return;
     }
     let Some(object) = json.object() else { return };

@@ -46,8 +46,8 @@ const SHARED: [&str; 24] = [
     "HCTL",
 ];
 /// Most columns, and most rows, that are looked at.
-const MOST_COLUMNS: usize = 128;
-const MOST_ROWS: usize = 1 << 13;
+const MAX_COLUMNS: usize = 128;
+const MAX_ROWS: usize = 1 << 13;
 /// Columns of `swapon` and `losetup`.
 const OTHERS: [&str; 2] = ["PRIO", "BACK-FILE"];
 
@@ -112,14 +112,14 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> (Vec<Row<'t>>, Option<Line<'t>>) {
     let column = |(from, to, name)| Column { name, from, to };
     let columns: Vec<Column<'t>> = words(heading.text)
         .into_iter()
-        .take(MOST_COLUMNS)
+        .take(MAX_COLUMNS)
         .map(column)
         .collect();
     let layout = Layout::of(heading, lines, columns.len());
     let mut rows: Vec<Row<'t>> = Vec::new();
     // The last row of each depth, and how much is drawn before it.
     let mut above: Vec<(usize, usize)> = Vec::new();
-    for (at, line) in lines.iter().enumerate().take(MOST_ROWS) {
+    for (at, line) in lines.iter().enumerate().take(MAX_ROWS) {
         if line.is_blank() {
             // A branch has something that it grows from.
             let grows = |line: &Line<'_>| {
@@ -183,7 +183,7 @@ impl Layout {
             lines
                 .iter()
                 .take_while(|line| !line.is_blank())
-                .take(MOST_ROWS)
+                .take(MAX_ROWS)
         };
         let names: Vec<&str> = heading.text.split_whitespace().collect();
         let fits = |line: &Line<'_>| {

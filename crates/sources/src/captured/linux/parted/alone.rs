@@ -12,7 +12,7 @@ use crate::captured::text::Line;
 use crate::captured::tool::{Context, Notes, Section};
 
 /// Most partitions that a disk is taken to have here.
-const MOST_NUMBER: u64 = 1024;
+const MAX_NUMBER: u64 = 1024;
 
 /// A row of the table: a number, and three figures with their units.
 pub(super) fn is_row(text: &str) -> bool {
@@ -20,7 +20,7 @@ pub(super) fn is_row(text: &str) -> bool {
     let number = words.next().and_then(|word| word.parse::<u64>().ok());
     let has_unit =
         |word: &str| word.ends_with(['s', 'B']) && word.starts_with(|c: char| c.is_ascii_digit());
-    number.is_some_and(|number| (1..=MOST_NUMBER).contains(&number))
+    number.is_some_and(|number| (1..=MAX_NUMBER).contains(&number))
         && words.by_ref().take(3).filter(|word| has_unit(word)).count() == 3
 }
 

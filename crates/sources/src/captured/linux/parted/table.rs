@@ -5,12 +5,12 @@ use straddle_stack::OddityKind;
 
 use super::columns::{columns_of, part};
 use super::figures::{figure, triple};
-use super::{MOST_PARTITIONS, Partition, text};
+use super::{MAX_PARTITIONS, Partition, text};
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
 
 /// Most lines between two rows: what was broken off the one above, blanks, free space.
-const MOST_BETWEEN: usize = 4;
+const MAX_BETWEEN: usize = 4;
 
 /// The rows of the table in these lines. What mail broke off them stands in lines of its own.
 pub(super) fn rows<'t>(
@@ -63,13 +63,13 @@ pub(super) fn rows<'t>(
             }
             continue;
         };
-        if between > MOST_BETWEEN || between > 0 && numbers.contains(words[0]) {
+        if between > MAX_BETWEEN || between > 0 && numbers.contains(words[0]) {
             let detail = "rows of another table, without the lines above them, were not read";
             notes.remark(OddityKind::Missing, detail, line);
             break;
         }
         between = 0;
-        if found.len() < MOST_PARTITIONS {
+        if found.len() < MAX_PARTITIONS {
             numbers.insert(words[0]);
             found.push(partition(line, &words, &starts, typed));
         }

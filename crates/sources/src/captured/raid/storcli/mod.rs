@@ -48,10 +48,10 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// Most volumes and disks of one controller: more than any has.
-const MOST_VOLUMES: usize = 256;
-const MOST_DISKS: usize = 1024;
+const MAX_VOLUMES: usize = 256;
+const MAX_DISKS: usize = 1024;
 /// Most members that a volume is joined with by name. They say their sectors alike, or not.
-const MOST_NAMED: usize = 128;
+const MAX_NAMED: usize = 128;
 
 /// What one controller's output says, before it is noted.
 struct Controller<'t> {
@@ -88,7 +88,7 @@ impl<'t> Controller<'t> {
 
     fn volume(&mut self, number: u64) -> Option<&mut Seen<'t>> {
         let known = self.volumes.iter().position(|seen| seen.number == number);
-        if known.is_none() && self.volumes.len() >= MOST_VOLUMES {
+        if known.is_none() && self.volumes.len() >= MAX_VOLUMES {
             return None;
         }
         let index = known.unwrap_or_else(|| {
@@ -111,7 +111,7 @@ impl<'t> Controller<'t> {
             Err(_) => format!("c{}/s{slot}", self.number),
         };
         let known = self.disks.iter().position(|d| d.thing.title == name);
-        if known.is_none() && self.disks.len() >= MOST_DISKS {
+        if known.is_none() && self.disks.len() >= MAX_DISKS {
             return None;
         }
         let index = known.unwrap_or_else(|| {
@@ -260,7 +260,7 @@ impl<'t> Controller<'t> {
                 .collect();
             if seen.volume.thing.on.is_empty() {
                 let names = members.iter().flat_map(|disk| &disk.thing.names);
-                seen.volume.thing.on.extend(names.take(MOST_NAMED).cloned());
+                seen.volume.thing.on.extend(names.take(MAX_NAMED).cloned());
             }
             let logical = |thing: &Thing| {
                 let mut grids = thing.grids.iter();
@@ -379,7 +379,7 @@ fn member_of(controller: &mut Controller<'_>, vd: Option<u64>, row: &Record<'_>)
         return;
     };
     if let Some(seen) = controller.volume(vd)
-        && seen.volume.thing.on.len() < MOST_NAMED
+        && seen.volume.thing.on.len() < MAX_NAMED
         && !seen.volume.thing.on.contains(&name)
     {
         seen.volume.thing.on.push(name);

@@ -92,7 +92,7 @@ fn is_offset(line: &Line<'_>) -> bool {
 }
 
 /// Most lines of details.
-const MOST_DETAILS: usize = 10;
+const MAX_DETAILS: usize = 10;
 
 /// What the details of a partition can begin with when lines above are missing: a pair, and not one of other tools.
 pub(super) fn is_loose(text: &str) -> bool {
@@ -101,7 +101,7 @@ pub(super) fn is_loose(text: &str) -> bool {
 
 /// Details of a partition without the line that names it, up to its offset.
 pub(super) fn is_headless(lines: &[Line<'_>]) -> bool {
-    let pairs = lines.iter().take(MOST_DETAILS);
+    let pairs = lines.iter().take(MAX_DETAILS);
     let mut pairs = pairs.take_while(|line| pair(line).is_some());
     pairs.any(is_offset)
 }

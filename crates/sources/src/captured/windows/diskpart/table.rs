@@ -12,7 +12,7 @@ use crate::captured::windows;
 use crate::inventory::{Name, Space, Thing};
 
 /// Most folders that the volumes of one table are mounted in.
-const MOST_FOLDERS: usize = 256;
+const MAX_FOLDERS: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -94,11 +94,11 @@ fn head(text: &str) -> Option<&str> {
 /// True for what people write below a table about one of its rows: rows end with figures, and their types have few words.
 fn is_sentence(text: &str) -> bool {
     let text = text.trim();
-    text.ends_with(['.', '!', '?', ':']) || text.split_whitespace().nth(MOST_WORDS).is_some()
+    text.ends_with(['.', '!', '?', ':']) || text.split_whitespace().nth(MAX_WORDS).is_some()
 }
 
 /// Most words of a row that was cut before its figures.
-const MOST_WORDS: usize = 6;
+const MAX_WORDS: usize = 6;
 
 /// Words for a volume, in the languages of Windows.
 const VOLUME: [&str; 10] = [
@@ -201,7 +201,7 @@ fn read_rows<'t>(
             words = words.or_else(|| head(line.text));
             rows.push((row, *line));
         } else if kind == Kind::Volumes && is_folder(line.text) && !rows.is_empty() {
-            if folders.len() < MOST_FOLDERS {
+            if folders.len() < MAX_FOLDERS {
                 folders.push((rows.len() - 1, line.text.trim().into()));
             }
         } else if kind != Kind::Volumes

@@ -32,7 +32,7 @@ const SETS: [&[&str]; 17] = [
     &["DriveType", "FileSystem", "VolumeSerialNumber"],
 ];
 /// Most properties of an object.
-const MOST_PROPERTIES: usize = 64;
+const MAX_PROPERTIES: usize = 64;
 
 /// The name of the column of starts, as far as it is there when a console cut lines.
 pub(super) fn is_cut_start(name: &str) -> bool {
@@ -69,7 +69,7 @@ fn heading<'t>(line: &Line<'t>) -> Option<Vec<(usize, &'t str)>> {
     for word in line.text.split(' ').filter(|word| !word.is_empty()) {
         let at = (word.as_ptr() as usize).checked_sub(line.text.as_ptr() as usize)?;
         let apart = columns.is_empty() || at >= end + 2;
-        if !is_property(word) || !apart || columns.len() > MOST_PROPERTIES {
+        if !is_property(word) || !apart || columns.len() > MAX_PROPERTIES {
             return None;
         }
         columns.push((at, word));
@@ -97,7 +97,7 @@ pub(super) fn is_list(lines: &[Line<'_>]) -> bool {
     };
     let mut names = vec![first];
     let rest = lines[1..].iter().filter(|line| !line.is_blank());
-    for line in rest.take(MOST_PROPERTIES) {
+    for line in rest.take(MAX_PROPERTIES) {
         match property(line) {
             Some(name) if name != first => names.push(name),
             _ => break,
@@ -222,7 +222,7 @@ pub(super) fn bare_rows<'t>(
     let mut names: Vec<&str> = asked
         .flat_map(|word| word.split(','))
         .filter(|name| is_property(name))
-        .take(MOST_PROPERTIES)
+        .take(MAX_PROPERTIES)
         .collect();
     names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
     if !are_known(&names) {
