@@ -2,6 +2,7 @@
 
 mod models;
 pub(crate) mod studies;
+mod words;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub(crate) fn write() -> Result<()> {
     Ok(())
 }
 
-/// Fails when a page differs from what would be written, or is left over.
+/// Fails when a page differs from what would be written, or is left over, or uses words that the vocabulary advises against.
 pub(crate) fn check() -> Result<()> {
     let pages = pages()?;
     let mut stale: Vec<String> = pages
@@ -52,6 +53,13 @@ pub(crate) fn check() -> Result<()> {
     }
     if !stale.is_empty() {
         bail!("out of date; run `cargo xtask docs`: {}", stale.join(" "));
+    }
+    let faults = words::faults()?;
+    if !faults.is_empty() {
+        bail!(
+            "words that the vocabulary advises against:\n{}",
+            faults.join("\n")
+        );
     }
     println!("docs: {} pages are up to date", pages.len());
     Ok(())

@@ -201,7 +201,7 @@ pub(crate) struct Explain {
     pub(crate) topic: Option<String>,
 }
 
-/// Takes this host's facts home: an archive that `straddle check --sysroot` reads elsewhere.
+/// Collects this host's configuration for offline analysis: an archive that `straddle check --sysroot` reads elsewhere.
 ///
 /// Writes exactly the files that `check` reads. Serial numbers and other identities are left out unless asked for.
 #[derive(Debug, Args)]

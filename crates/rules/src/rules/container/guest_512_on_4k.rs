@@ -37,7 +37,7 @@ pub(crate) static RULE: Rule = Rule {
                      misaligned log IOs which required falling back to synchronous IO` in the error log, and slow commits. Before you raise \
                      the sector below such logs: start SQL Server with trace flag 1800 (`-T1800`, on every server of an availability group \
                      or of log shipping), which writes logs for 4,096 bytes whatever the disk says (whether a log that exists follows at \
-                     once, or only one that is made anew, was not verified); or leave the sector at 512. The reverse, a log made at 4,096 on \
+                     once, or only one that is created afterwards, was not verified); or leave the sector at 512. The reverse, a log made at 4,096 on \
                      a disk with 512, is harmless.",
         references: &[
             "https://learn.microsoft.com/en-us/previous-versions/windows/it-pro/windows-server-2012-R2-and-2012/hh831459(v=ws.11): Hyper-V support for large sector disks",

@@ -15,13 +15,12 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::ByOr(&[RepairKind::Partitions], GUEST),
     page: Page {
         checks: "Guest partitions that do not begin on the grid inside their virtual disk, while that disk, its file or the host below is off the grid too.",
-        why: "Neither side can be judged alone: in some blocks the two offsets cancel, in others they add up. Mending the guest alone may gain nothing at all, and \
-              so may mending the container alone.",
+        why: "Neither side can be judged alone: in some blocks the two offsets cancel, in others they add up. Fixing the guest alone may gain nothing at all, and so may fixing the container alone.",
         evidence: "The guest's table composed with every entry of the container's block table. The price is counted now, and counted again as if only the guest, or \
-                   only what lies below, were mended.",
+                   only what lies below, were fixed.",
         example: "A guest partition at sector 63 in a dynamic VHD: one block of eight is on 4 KiB for this guest, and one block of eight, another one, would be for \
                   a guest at 1 MiB. Moving the partition gains nothing; a VHDX alone gains nothing; both together gain everything.",
-        fix: "Mend both: convert the virtual disk (STR401, STR402) and move the guest's partition to 1 MiB.",
+        fix: "Fix both: convert the virtual disk (STR401, STR402) and move the guest's partition to 1 MiB.",
         fix_safety: "Convert first, into a new file, and keep the old one; then move the partition in the copy.",
         references: &[
             "Virtual Hard Disk Image Format Specification 1.0",

@@ -17,8 +17,7 @@ pub(crate) static RULE: Rule = Rule {
         why: "Both cannot be true, so a verdict that rests on either may be wrong. The usual causes: one capture is from before a change, \
               files of two servers lie in one folder, or one figure was copied by hand.",
         evidence: "Both lines, each with its file and line number.",
-        example: "`diskpar` says that partition 1 of disk 1 starts at 32,256, `wmic` that it starts at 1,048,576: the partition was made \
-                  anew between the two captures.",
+        example: "`diskpar` says that partition 1 of disk 1 starts at 32,256, `wmic` that it starts at 1,048,576: the partition was re-created between the two captures.",
         fix: "Run both commands again, on the same machine and at the same time, and replace the old files. The exact figure is used \
               where the other is rounded; of two exact ones the one that was read first.",
         fix_safety: "Capturing again only reads. Change no partition on the ground of figures that contradict each other.",

@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether an NVMe drive's preferred write granularity (`minimum_io_size`) is larger than its physical sector, and larger than \
                  request sizes asked for.",
         why: "Dense flash (QLC) keeps one map entry for 16 or 64 KiB to save memory. A smaller write makes the drive read the unit, merge and \
-              write it whole. This is not misalignment and no start cures it, but it is paid in the same coin, and `physical_block_size` \
+              write it whole. This is not misalignment and no start cures it, but it costs the same kind of operations, and `physical_block_size` \
               does not show it: the kernel clamps that to the atomic write size.",
         evidence: "sysfs `queue/minimum_io_size` = LBA × (NPWG + 1), beside `queue/physical_block_size`. Never `optimal_io_size`.",
         example: "A 16 KiB unit: a random 4 KiB write rewrites 16,384 ÷ 4,096 = 4 times what was asked for, after reading it.",

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The superblock's flags, tag size, interleave and journal sections, or the mode in the device-mapper table.",
         example: "A write of 4,096 bytes: 4,096 to the journal + 4,096 to their place = 8,192. Tags of 32 bytes for sectors of 4,096 with an interleave \
                   of 16 MiB: 4,096 × 32 = 131,072 bytes of tags in front of each 16 MiB.",
-        fix: "Where a crash may leave tags that were made anew, open it with a bitmap: `integritysetup open --integrity-bitmap-mode DEVICE \
+        fix: "Where a crash may leave tags that were just recomputed, open it with a bitmap: `integritysetup open --integrity-bitmap-mode DEVICE \
               NAME`. Below RAID, which repairs what a tag finds, this is the usual choice. For LUKS2 with authenticated encryption there is \
               only `cryptsetup open --integrity-no-journal DEVICE NAME`. Tag sizes and interleave are chosen by `integritysetup format \
               DEVICE`.",

@@ -23,8 +23,7 @@ pub(crate) static RULE: Rule = Rule {
                    unit from the filesystem.",
         example: "Parity over 3 columns with an interleave of 32 KiB: 2 × 32,768 = 65,536. With an allocation unit of 64 KiB: 65,536 ÷ 65,536 = 1, each \
                   cluster is a whole row. With the default of 256 KiB: 65,536 ÷ 524,288 = 0.125.",
-        fix: "Ask Windows: `Get-VirtualDisk | Select-Object FriendlyName, ResiliencySettingName, NumberOfColumns, Interleave`. For spaces with parity that are \
-              made anew: `New-VirtualDisk … -ResiliencySettingName Parity -NumberOfColumns 3 -Interleave 32KB`, formatted with 64 KiB.",
+        fix: "Ask Windows: `Get-VirtualDisk | Select-Object FriendlyName, ResiliencySettingName, NumberOfColumns, Interleave`. For spaces with parity that are re-created: `New-VirtualDisk … -ResiliencySettingName Parity -NumberOfColumns 3 -Interleave 32KB`, formatted with 64 KiB.",
         fix_safety: "Interleave and columns of a space cannot be changed: make another in the same pool, copy, verify, and remove the old one. Check that the \
                      pool has room for both.",
         references: &[

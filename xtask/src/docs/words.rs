@@ -1,0 +1,111 @@
+//! Phrases that pages for people do not use, and what they say instead. `docs/vocabulary.md` has the reasons; a ✗ there stands
+//! behind every phrase of this list.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Each phrase in lower case, with what to write.
+const PHRASES: &[(&str, &str)] = &[
+    ("mend", "fix, repair"),
+    ("mends", "fixes, repairs"),
+    ("mended", "fixed, repaired"),
+    ("mending", "fixing, repairing"),
+    ("put right", "fixed, corrected"),
+    ("made anew", "re-created"),
+    ("make anew", "re-create"),
+    ("dealt to", "striped over"),
+    ("hindrance", "blocker, prerequisite"),
+    ("facts home", "collects this host's configuration"),
+    ("maimed", "corrupted, truncated"),
+    ("told above", "shown above"),
+    ("same coin", "has the same cost"),
+];
+
+/// The page that lists the phrases, and so uses them.
+const VOCABULARY: &str = "docs/vocabulary.md";
+
+/// Each use in the repository's pages, as `FILE: line N: what to write`.
+pub(super) fn faults() -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for page in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        look(Path::new(page), &mut faults)?;
+    }
+    below(Path::new("docs"), &mut faults)?;
+    Ok(faults)
+}
+
+fn below(folder: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            below(&path, faults)?;
+        } else if path.extension().is_some_and(|end| end == "md") && path != Path::new(VOCABULARY) {
+            look(&path, faults)?;
+        }
+    }
+    Ok(())
+}
+
+fn look(page: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let text = std::fs::read_to_string(page).with_context(|| page.display().to_string())?;
+    for (number, line) in (1..).zip(text.lines()) {
+        let page = page.display();
+        faults.extend(used(line).map(|(phrase, instead)| {
+            format!("{page}: line {number}: `{phrase}`: write {instead}")
+        }));
+    }
+    Ok(())
+}
+
+/// The phrases in a line, as whole words.
+fn used(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let words = |text: &str| {
+        let words = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        format!(" {} ", words.collect::<Vec<_>>().join(" ").to_lowercase())
+    };
+    let line = words(line);
+    PHRASES
+        .iter()
+        .filter(move |(phrase, _)| line.contains(&words(phrase)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_are_found_in_any_case() {
+        let found = |line| used(line).map(|(phrase, _)| *phrase).collect::<Vec<_>>();
+        assert_eq!(found("## Flash: Mend it now"), ["mend"]);
+        assert_eq!(
+            found("the table was made\tanew, and paid in the same coin"),
+            ["made anew", "same coin"]
+        );
+        assert_eq!(found("recommended: amend the table"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn the_vocabulary_gives_the_reason_of_each() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(VOCABULARY);
+        let page = std::fs::read_to_string(page).expect("the vocabulary");
+        let marked: Vec<&str> = page.lines().filter(|line| line.contains('✗')).collect();
+        let marked = marked.join("\n");
+        for (phrase, _) in PHRASES {
+            let stem = phrase
+                .strip_prefix("made ")
+                .map_or(*phrase, |_| "make anew");
+            let stem = if stem.starts_with("mend") {
+                "mend"
+            } else {
+                stem
+            };
+            assert!(marked.contains(stem), "`{phrase}` is not in {VOCABULARY}");
+        }
+    }
+}
