@@ -41,6 +41,28 @@ fn the_whole_help_is_one_snapshot() {
 }
 
 #[test]
+fn straddle_alone_prints_the_verbs_by_question() {
+    let here = scratch();
+    let run = straddle(here.path(), &[]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    let verbs = ["check", "bench", "predict", "fix", "explain"];
+    for (line, verb) in lines.iter().zip(verbs) {
+        assert!(
+            line.contains("?  ") && line.contains(&format!("straddle {verb} ")),
+            "{line}"
+        );
+    }
+    assert!(
+        lines
+            .last()
+            .is_some_and(|line| line.contains("straddle --help")),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn completions_and_manual_pages_are_made_from_the_same_definition() {
     let here = scratch();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

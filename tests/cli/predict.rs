@@ -87,6 +87,32 @@ fn an_open_loop_gains_latency_or_keeps_up_at_all() {
 }
 
 #[test]
+fn mixes_are_a_list_as_in_bench() {
+    let here = scratch();
+    let of = |rw: &str| {
+        let args = ["--profile", "fixed-service", "--io", "64K", "--rw", rw];
+        predict(here.path(), &args).stdout
+    };
+    // The first is the one that is shown, as if it had been given alone.
+    let alone = of("write");
+    let several = of("write,70/30");
+    let verdict = |text: &str| {
+        text.lines()
+            .find(|line| line.contains("writes only"))
+            .map(str::to_owned)
+    };
+    assert!(verdict(&alone).is_some(), "{alone}");
+    assert_eq!(verdict(&several), verdict(&alone), "{several}");
+    assert!(!alone.contains("of these mixes"), "{alone}");
+    assert!(several.contains("of these mixes"), "{several}");
+    assert!(
+        several.contains("70/30") || several.contains("70% reads"),
+        "{several}"
+    );
+    assert!(!several.contains("No mix of reads"), "{several}");
+}
+
+#[test]
 fn a_stack_gives_the_offset_and_what_it_knows_of_the_array() {
     let here = scratch();
     let image = unpack_image("mbr-63", here.path());

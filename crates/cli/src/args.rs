@@ -77,7 +77,7 @@ pub(crate) enum Command {
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle check                                  this machine",
-    "\n  straddle check guest.vhdx                       a virtual disk: file, partitions and filesystems in it",
+    "\n  straddle check guest.vhdx                       a virtual disk, and the partitions in it",
     "\n  straddle check /var/lib/mysql/ibdata1           a database file, down to the disks",
     "\n  straddle check fdisk.txt mdadm.txt              what tools printed on one other machine",
     "\n  straddle check --json images/ > report.json     a directory, for programs",
