@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 
-/// Names a layer of one [`Stack`](crate::Stack): its index.
+/// Names a layer of one `Stack`: its index.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, JsonSchema,
 )]

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::Asked;
     use crate::text::style::without_styles;
-    use straddle_rules::{Finding, Options, codes};
+    use straddle_rules::{Coverage, Finding, Options, codes};
     use straddle_stack::{Layer, LayerKind, Stack};
 
     fn checked(severities: &[Severity]) -> Checked {
@@ -67,6 +67,7 @@ mod tests {
             )
         };
         checked.findings = findings.map(finding).collect();
+        checked.coverage = Coverage::Units;
         checked
     }
 
