@@ -1,8 +1,10 @@
-//! Tests that make loop devices over files that are deleted. Scripts of `fix` refuse where there is one, so that this is a
-//! program apart: programs run one after the other.
+//! Tests that must not run beside those of `main.rs`, as programs run one after the other: loop devices over deleted files, in front
+//! of which scripts of `fix` refuse, and the guests of the lab, which have limits of time.
 
 #![cfg(target_os = "linux")]
 
 mod bench_devices;
+#[path = "../lab/lab.rs"]
+mod lab;
 #[allow(dead_code, reason = "another test program uses the rest")]
 mod support;

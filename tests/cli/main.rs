@@ -26,8 +26,6 @@ mod hostile_bytes;
 mod hostile_captures;
 mod hostile_containers;
 mod hostile_paths;
-#[path = "../lab/lab.rs"]
-mod lab;
 #[path = "../oracles/verdicts.rs"]
 mod oracles;
 mod pastes;
