@@ -87,6 +87,32 @@ fn an_open_loop_gains_latency_or_keeps_up_at_all() {
 }
 
 #[test]
+fn variants_are_compared_for_one_mix() {
+    let here = scratch();
+    let args = [
+        "predict",
+        "--profile",
+        "fixed-service",
+        "--compare",
+        "io=4K,8K",
+        "--rw",
+    ];
+    let two = straddle(here.path(), &[&args[..], &["read,write"]].concat());
+    assert_eq!((two.code, two.stdout.as_str()), (Some(2), ""));
+    assert!(
+        two.stderr
+            .contains("--compare takes one mix of reads and writes, and --rw has 2"),
+        "{}",
+        two.stderr
+    );
+    let one = straddle(
+        here.path(),
+        &[&args[..], &["write", "--requests", "500"]].concat(),
+    );
+    assert_eq!(one.code, Some(0), "{}", one.stderr);
+}
+
+#[test]
 fn mixes_are_a_list_as_in_bench() {
     let here = scratch();
     let of = |rw: &str| {

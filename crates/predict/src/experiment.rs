@@ -23,11 +23,8 @@ pub(crate) mod trial;
 mod warm_up;
 
 use std::sync::{Mutex, PoisonError};
-use straddle_workload::histogram::Latencies;
-use straddle_workload::histogram::LatencySummary;
-use straddle_workload::interval::Estimate;
-use straddle_workload::interval::Interval;
-use straddle_workload::interval::ratio::LogRatio;
+use straddle_workload::histogram::{Latencies, LatencySummary};
+use straddle_workload::interval::{Estimate, Interval, ratio::LogRatio};
 
 use crate::model::cache::destages;
 use crate::profile::Refusal;
@@ -364,12 +361,10 @@ impl Runs {
                 }
             }
         }
-        // What no number of replicates helps is asked for with as few as many.
-        if effort.least < effort.most {
-            for_wide = for_wide.min(effort.most.saturating_mul(MORE));
-        } else {
-            for_wide = 0;
-        }
+        // A fixed number of replicates is what is made where none narrows the interval.
+        let is_fixed = effort.least == effort.most;
+        let more = if is_fixed { 1 } else { MORE };
+        let for_wide = for_wide.min(effort.most.saturating_mul(more));
         self.wanted = wanted.min(effort.most).max(for_wide);
     }
 }

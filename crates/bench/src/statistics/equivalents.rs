@@ -2,9 +2,10 @@
 
 use super::blocks::Run;
 use crate::plan::{Plan, Slot};
-use straddle_workload::interval::Estimate;
-use straddle_workload::interval::Interval;
-use straddle_workload::interval::ratio::{LogRatio, log_rate};
+use straddle_workload::interval::{
+    Estimate, Interval,
+    ratio::{LogRatio, log_rate},
+};
 
 /// What two offsets of one class differ by.
 #[derive(Clone, Copy, Debug, PartialEq)]

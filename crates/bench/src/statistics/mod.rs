@@ -28,8 +28,7 @@ use crate::plan::{Plan, Slot};
 use crate::results::{CellResult, Gain, Knee};
 use crate::sample::Sample;
 use blocks::{CellBlocks, Collector, Run};
-use straddle_workload::interval::Verdict;
-use straddle_workload::interval::{Estimate, ratio, verdict};
+use straddle_workload::interval::{Estimate, Verdict, ratio, verdict};
 
 /// What the samples of an experiment prove: a result for each cell of the plan, and the knees.
 ///

@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::blocks::CellBlocks;
 use crate::results::{DeviceOperations, OffsetResult};
 use crate::sample::Sample;
-use straddle_workload::histogram::Latencies;
-use straddle_workload::histogram::LatencySummary;
+use straddle_workload::histogram::{Latencies, LatencySummary};
 
 /// All runs of an offset together, those of an unfinished block too.
 #[must_use]

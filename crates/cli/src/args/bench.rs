@@ -19,7 +19,7 @@ use straddle::workload::{Pattern, Percent};
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
-    "\n  straddle bench /data                            a test file there: 8 KiB reads at three offsets",
+    "\n  straddle bench /data                            a test file there: 8 KiB reads at five offsets",
     "\n  straddle bench /data --rw read,write,70/30 --threads 1,8",
     "\n  straddle bench /data --dry-run                  what would be done, and how long it takes",
 ))]

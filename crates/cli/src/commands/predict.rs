@@ -60,6 +60,12 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
         anyhow::anyhow!("{refusal} (`straddle profile show {name}` shows every parameter)")
     };
     if !args.compare.is_empty() {
+        if args.workload.rw.len() > 1 {
+            bail!(
+                "--compare takes one mix of reads and writes, and --rw has {}; give one, and make a run for each",
+                args.workload.rw.len()
+            );
+        }
         let [(question, _)] = asked.as_slice() else {
             bail!(
                 "--compare takes one partition, and {} are in question; name one with --partition",

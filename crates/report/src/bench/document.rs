@@ -19,8 +19,7 @@ use straddle_bench::validity::Warning;
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::engine::Durability;
 use straddle_stack::Stack;
-use straddle_workload::histogram::Latencies;
-use straddle_workload::histogram::LatencySummary;
+use straddle_workload::histogram::{Latencies, LatencySummary};
 use straddle_workload::offset::Offset;
 use straddle_workload::{Pattern, Workload};
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use straddle_rules::Severity;
+use straddle_stack::Source;
 
 use super::style::{FAINT, STRONG, paint};
 use super::summary::{severity_and_price, verdict};
@@ -26,9 +27,14 @@ pub(super) fn opening(checked: &Checked, next: Option<&str>, body: &str) -> Stri
     let is_listed = |severity: Severity| severity > Severity::Note || worst == Some(Severity::Note);
     let listed: Vec<_> = findings.iter().filter(|f| is_listed(f.severity)).collect();
     for finding in listed.iter().take(MAX_LISTED) {
+        let is_assumed = |source: &Source| matches!(source, Source::Assumption { .. });
+        let assumed = match finding.evidence.iter().any(|e| is_assumed(&e.source)) {
+            true => paint(FAINT, " (assumed)"),
+            false => String::new(),
+        };
         let _ = writeln!(
             out,
-            "  {}  {} {}",
+            "  {}  {} {}{assumed}",
             severity_and_price(finding.severity, finding.worst_price()),
             finding.code,
             terminal(&finding.title)
@@ -96,6 +102,20 @@ mod tests {
             of(&[note, note]).contains("STR101 fault 2"),
             "nothing worse"
         );
+    }
+
+    #[test]
+    fn what_rests_on_an_assumption_is_said_to() {
+        let mut two = checked(&[Severity::Error; 2]);
+        let because = Source::Assumption {
+            reason: "as 512e disks have".into(),
+        };
+        let first = two.findings.remove(0);
+        let first = first.evidence(&because, "physical sector = 4 KiB");
+        two.findings.insert(0, first);
+        let text = without_styles(&opening(&two, None, &"a line\n".repeat(SCREEN + 1)));
+        assert!(text.contains("STR101 fault 1 (assumed)\n"), "{text}");
+        assert!(text.contains("STR101 fault 2\n"), "{text}");
     }
 
     #[test]
