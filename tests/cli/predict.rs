@@ -116,19 +116,23 @@ fn variants_are_compared_for_one_mix() {
 fn mixes_are_a_list_as_in_bench() {
     let here = scratch();
     let of = |rw: &str| {
-        let args = ["--profile", "fixed-service", "--io", "64K", "--rw", rw];
+        let args = ["--profile", "wd-green-2tb", "--io", "4K", "--rw", rw];
         predict(here.path(), &args).stdout
     };
     // The first is the one that is shown, as if it had been given alone.
     let alone = of("write");
     let several = of("write,70/30");
-    let verdict = |text: &str| {
-        text.lines()
-            .find(|line| line.contains("writes only"))
-            .map(str::to_owned)
+    let gain = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let from = words.find("brings ").expect("what a move gains");
+        let to = words[from..]
+            .find(" requests each second")
+            .expect("its end");
+        words[from..from + to].to_owned()
     };
-    assert!(verdict(&alone).is_some(), "{alone}");
-    assert_eq!(verdict(&several), verdict(&alone), "{several}");
+    assert!(gain(&alone).contains('%'), "{alone}");
+    assert_eq!(gain(&several), gain(&alone), "{several}");
+    assert_ne!(gain(&of("read,write")), gain(&alone), "reads come first");
     assert!(!alone.contains("of these mixes"), "{alone}");
     assert!(several.contains("of these mixes"), "{several}");
     assert!(
