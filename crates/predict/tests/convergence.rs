@@ -2,10 +2,13 @@
 //! where its interval says, and intervals are narrow.
 //!
 //! Every profile in several levels, with a write-back cache and without, reads, writes and requests in order. A sample here;
-//! `cargo xtask soak convergence` tries all.
+//! `cargo xtask soak convergence` tries all. That takes hours on two cores, so what each setting came to is kept in the build
+//! directory, under a digest of this program: a run that was interrupted goes on, and another model does not find it.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::hash::Hasher;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::experiment::{Effort, compare};
 use straddle_predict::profile::{Origin, Profile, registry};
@@ -196,6 +199,45 @@ fn run(setting: &Setting, requests: u64) -> Found {
     }
 }
 
+/// Where the long form keeps what this very program found.
+fn kept() -> PathBuf {
+    let program = std::env::current_exe().expect("it has a name");
+    let mut digest = std::hash::DefaultHasher::new();
+    digest.write(&std::fs::read(program).expect("it can be read"));
+    let kept = concat!(env!("CARGO_TARGET_TMPDIR"), "/convergence");
+    let kept = PathBuf::from(kept).join(format!("{:016x}", digest.finish()));
+    std::fs::create_dir_all(&kept).expect("a directory in the build directory");
+    kept
+}
+
+/// As [`run`], or what is kept of it.
+#[expect(clippy::print_stderr, reason = "it takes hours")]
+fn run_or_recall(kept: &std::path::Path, setting: &Setting, requests: u64) -> Found {
+    let file = kept.join(format!("{requests} {}", setting.name.replace('/', "-")));
+    if let Ok(text) = std::fs::read_to_string(&file) {
+        let (gains, says_why, is_most, unlevel) = serde_json::from_str(&text).expect("as written");
+        let gains: [[f64; 3]; 3] = gains;
+        return Found {
+            name: setting.name.clone(),
+            gains: gains.map(|[mean, low, high]| Interval { mean, low, high }),
+            says_why,
+            is_most,
+            unlevel,
+        };
+    }
+    let start = Instant::now();
+    let found = run(setting, requests);
+    let gains = found.gains.map(|gain| [gain.mean, gain.low, gain.high]);
+    let facts = (gains, found.says_why, found.is_most, &found.unlevel);
+    let text = serde_json::to_string(&facts).expect("plain figures");
+    // Whole or not at all.
+    let part = file.with_extension("part");
+    std::fs::write(&part, text).expect("room for a line");
+    std::fs::rename(&part, &file).expect("in one directory");
+    eprintln!("{}: {:.1} s", found.name, start.elapsed().as_secs_f64());
+    found
+}
+
 #[expect(clippy::print_stdout, reason = "the report of the long form")]
 fn judge(found: &[Found], requests: u64) {
     let mut text = String::new();
@@ -271,6 +313,15 @@ fn gains_do_not_depend_on_how_long_is_simulated() {
     if is_all {
         assert!(settings.len() >= 400, "{}", settings.len());
     }
-    let found: Vec<Found> = settings.iter().map(|one| run(one, requests)).collect();
+    let found: Vec<Found> = match is_all {
+        true => {
+            let kept = kept();
+            let recalled = settings.iter();
+            recalled
+                .map(|one| run_or_recall(&kept, one, requests))
+                .collect()
+        }
+        false => settings.iter().map(|one| run(one, requests)).collect(),
+    };
     judge(&found, requests);
 }
