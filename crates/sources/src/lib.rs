@@ -19,5 +19,5 @@ mod settings;
 pub use error::SourceError;
 pub use guest::Outside;
 pub use image::{all_bytes, bytes, image, images, raw_image};
-pub use overrides::Overrides;
+pub use overrides::{Overrides, Stated};
 pub use settings::Settings;

@@ -15,6 +15,37 @@ pub struct Overrides {
     pub stripe_width: Option<Fact<Unit>>,
 }
 
+/// Sizes as flags of their names state them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stated {
+    /// `--logical-sector`; 512 to 65,536 bytes, a power of two, or it says nothing.
+    pub logical_sector: Option<Unit>,
+    /// `--physical-sector`.
+    pub physical_sector: Option<Unit>,
+    /// `--stripe-unit`.
+    pub stripe_unit: Option<Unit>,
+    /// `--stripe-width`.
+    pub stripe_width: Option<Unit>,
+}
+
+impl From<Stated> for Overrides {
+    fn from(stated: Stated) -> Overrides {
+        // As one could type it: `64KiB`.
+        let typed = |unit: Unit| unit.to_string().replace(' ', "");
+        let fact = |unit: Option<Unit>, flag| unit.map(|u| Fact::stated(u, flag, typed(u)));
+        let logical = stated.logical_sector.and_then(|unit| {
+            let size = SectorSize::new(u32::try_from(unit.get()).ok()?)?;
+            Some(Fact::stated(size, "--logical-sector", typed(unit)))
+        });
+        Overrides {
+            logical_sector: logical,
+            physical_sector: fact(stated.physical_sector, "--physical-sector"),
+            stripe_unit: fact(stated.stripe_unit, "--stripe-unit"),
+            stripe_width: fact(stated.stripe_width, "--stripe-width"),
+        }
+    }
+}
+
 impl Overrides {
     /// Replaces grids of `layer`, a root. A grid that gives way stays as a doubtful attribute with its own provenance,
     /// so that a finding can say what was overridden. The first boundary stays where it was: a flag names a size only.

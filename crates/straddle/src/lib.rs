@@ -1,7 +1,8 @@
 //! Straddle as a library: read a storage stack, apply the rules, look at the findings.
 //!
 //! A request that *straddles* a boundary of something below it (a stripe unit, a physical sector, a flash page) costs
-//! more than one that does not. Three steps answer where that happens:
+//! more than one that does not. [`check()`] answers where that happens, for whatever it is given: images, devices, files, text
+//! that tools printed, directories, this machine. It takes three steps, which can be taken by themselves:
 //!
 //! 1. A source makes a [`Stack`](stack::Stack): [`sources::image`] from a disk image, raw or virtual, or a device,
 //!    [`sources::linux::host`] from a machine, live or captured, [`sources::linux::file`] from one file on it.
@@ -17,21 +18,25 @@
 //! assert_eq!(pages.straddling(Grid::new(unit(64 << 10))).to_string(), "12.5%");
 //! ```
 //!
-//! Checking an image:
+//! Checking what was named, as the command does:
 //!
 //! ```no_run
-//! use straddle::{geometry, io, report, rules, sources};
+//! use straddle::check::{Options, Outcome};
+//! use straddle::report;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let target = io::Target::open("legacy.img".as_ref())?;
-//! let stack = sources::image(&target.into(), &sources::Settings::default())?;
-//! let options = rules::Options::default();
-//! let checked = report::Checked::new("legacy.img", stack, &options, report::Asked::default());
-//! println!("{}", report::text::report(&checked, None));
+//! for report in straddle::check(&["legacy.img".into()], Options::default())?.reports() {
+//!     if let Outcome::Checked(checked) = report.outcome? {
+//!         println!("{}", report::text::report(&checked, None));
+//!     }
+//! }
 //! # Ok(())
 //! # }
 //! ```
 
+pub mod check;
+
+pub use check::check;
 pub use straddle_bench as bench;
 pub use straddle_fix as fix;
 pub use straddle_geometry as geometry;

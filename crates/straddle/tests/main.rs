@@ -2,6 +2,7 @@
 
 mod captured;
 mod captured_equals_image;
+mod check;
 mod collect_script;
 mod commands;
 mod corpora;

@@ -1,5 +1,6 @@
 use clap::Args;
 use straddle::geometry::Unit;
+use straddle::sources::{Overrides, Stated};
 
 use super::sizes::{sector, unit};
 
@@ -26,4 +27,16 @@ pub(crate) struct Geometry {
     /// files that its owner may read
     #[arg(long)]
     pub(crate) follow_outside: bool,
+}
+
+impl Geometry {
+    /// What the flags say, as facts.
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides::from(Stated {
+            logical_sector: self.logical_sector,
+            physical_sector: self.physical_sector,
+            stripe_unit: self.stripe_unit,
+            stripe_width: self.stripe_width,
+        })
+    }
 }

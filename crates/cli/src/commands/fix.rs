@@ -14,11 +14,12 @@ use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
 use straddle::rules::Options;
 use straddle::stack::{LayerId, LayerKind, Stack};
+use straddle::workload::offset::Offset;
 
 use super::profile::load;
-use super::{check, predict, typed};
+use super::{predict, stacks, typed};
 use crate::args::fix::{Fix, FixFormat};
-use crate::args::predict::Predict;
+use crate::args::predict::{At, Predict};
 use crate::exit::{CLEAN, FOUND};
 use crate::output;
 
@@ -26,7 +27,6 @@ use crate::output;
 const LONGEST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
-    let overrides = check::overrides(&args.geometry);
     // Where a repair has left nothing, everything is missing.
     if let (Some(plan), [target]) = (&args.verify, args.targets.as_slice())
         && std::fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() == 0)
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         let name = target.display().to_string();
         return verify(args, &name, &Stack::new(), &Options::default(), plan);
     }
-    let mut stacks = check::stacks(&args.targets, overrides, args.geometry.follow_outside)?;
+    let overrides = args.geometry.overrides();
+    let mut stacks = stacks(&args.targets, overrides, args.geometry.follow_outside)?;
     let (name, mut stack) = match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => only,
         (None, _) => match (&args.verify, args.targets.as_slice()) {
@@ -139,16 +140,24 @@ fn simulate(
             "no partition moves in this plan, and nothing else is simulated; leave --profile out"
         );
     };
-    let to = format!("current,{}", entry.to.start().get());
-    let rest = args
-        .workload
-        .as_deref()
-        .unwrap_or_default()
-        .split_whitespace();
-    let words = ["straddle predict", "--profile", profile, "--offsets", &to];
-    let args = Simulated::try_parse_from(words.into_iter().chain(rest))?;
+    let words = args.workload.as_deref().unwrap_or_default();
+    let words = words.split_whitespace();
+    let Simulated { mut predict } =
+        Simulated::try_parse_from(["--workload"].into_iter().chain(words))?;
+    if predict.profile.is_some() || !predict.simulation.offsets.is_empty() {
+        bail!("--workload has --profile or --offsets in it, which the plan gives; leave them out");
+    }
+    let to = entry.to.start();
+    predict.profile = Some(profile.to_owned());
+    predict.simulation.offsets = vec![
+        At::Current,
+        At::Given(Offset {
+            name: to.get().to_string(),
+            bytes: to,
+        }),
+    ];
     let outline = Outline::of(name, stack)?;
-    let prediction = predict::of_partition(&args.predict, &outline, entry.from.start())?;
+    let prediction = predict::of_partition(&predict, &outline, entry.from.start())?;
     let Some(decision) = prediction.decision else {
         bail!("the simulation gives the same place twice; leave --profile out");
     };

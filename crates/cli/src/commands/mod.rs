@@ -15,3 +15,22 @@ pub(crate) mod sqlio;
 pub(crate) mod study;
 mod together;
 mod typed;
+
+use std::path::PathBuf;
+use straddle::check::CheckError;
+use straddle::sources::Overrides;
+use straddle::stack::Stack;
+
+/// The stacks of targets, as `check` takes them.
+fn stacks(
+    targets: &[PathBuf],
+    overrides: Overrides,
+    follow_outside: bool,
+) -> anyhow::Result<Vec<(String, Stack)>> {
+    let stacks = straddle::check::stacks(targets, overrides, follow_outside);
+    stacks.map_err(|(target, error)| match error {
+        // The others have the name in them.
+        CheckError::Unlisted(_) => anyhow::Error::new(error).context(target),
+        error => error.into(),
+    })
+}

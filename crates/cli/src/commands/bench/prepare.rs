@@ -13,11 +13,11 @@ use straddle::bench::target::{
     Consent, Draft, LimitsFrom, Purpose, Target, TargetError, rehearse, remove_unfilled,
 };
 use straddle::bench::validity::{Scene, Warning, WarningKind, before};
-use straddle::geometry::{Bytes, Extent, Unit};
+use straddle::geometry::{Bytes, Extent};
 use straddle::io::engine::Kind;
 use straddle::sources::linux::{self, Root};
-use straddle::sources::{Overrides, Settings};
-use straddle::stack::{Fact, Stack};
+use straddle::sources::{Overrides, Settings, Stated};
+use straddle::stack::Stack;
 
 use super::progress::Screen;
 
@@ -324,15 +324,12 @@ fn unwritten(_: &Header, _: Option<Extent>) -> Option<straddle::bench::validity:
 /// the place says so.
 pub(super) fn stack_of(header: &Header, path: &Path) -> Option<Stack> {
     let name = path.to_str()?;
-    let stated = |unit: Option<Unit>, flag| {
-        unit.map(|unit| Fact::stated(unit, flag, unit.to_string().replace(' ', "")))
-    };
     let settings = Settings {
-        overrides: Overrides {
-            stripe_unit: stated(header.stripe_unit, "--stripe-unit"),
-            stripe_width: stated(header.stripe_width, "--stripe-width"),
-            ..Overrides::default()
-        },
+        overrides: Overrides::from(Stated {
+            stripe_unit: header.stripe_unit,
+            stripe_width: header.stripe_width,
+            ..Stated::default()
+        }),
         io: sizes_of(&header.plan),
         ..Settings::default()
     };

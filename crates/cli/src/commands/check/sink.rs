@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use straddle::check::{Outcome, Report, nothing_known};
 use straddle::fix::{self, Ask, change::KINDS};
 use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, escape, json, text};
-use straddle::rules::{Coverage, Finding, Severity, Why};
+use straddle::rules::{Finding, Severity, Why};
 
-use super::Outcome;
 use crate::args::FailOn;
 use crate::output;
 
@@ -69,16 +69,11 @@ impl Next {
 }
 
 /// Renders what a job came to; runs on the worker's thread. A report ends with what to do `next`.
-pub(super) fn rendered(
-    mode: Mode,
-    name: String,
-    outcome: anyhow::Result<Outcome>,
-    next: Option<&Next>,
-) -> Piece {
-    let checked = match outcome {
+pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>) -> Piece {
+    let checked = match report.outcome {
         Ok(Outcome::Checked(checked)) => checked,
-        Ok(Outcome::Unrecognised(why)) => return Piece::Unrecognised(name, why),
-        Err(error) => return Piece::Failed(name, output::chain(&error)),
+        Ok(Outcome::Unrecognised(why)) => return Piece::Unrecognised(report.target, why),
+        Err(error) => return Piece::Failed(report.target, output::chain(&error.into())),
     };
     let mut bytes = Vec::new();
     let written = match mode {
@@ -113,14 +108,6 @@ pub(super) struct Sink {
     fleet: Fleet,
     failures: Vec<(String, String)>,
     found: bool,
-}
-
-/// That nothing is known of a file, and what to do next.
-pub(super) fn nothing_known(why: Why) -> String {
-    match Coverage::of_nothing_known(why) {
-        Coverage::Nothing { why, next } => text::unchecked(why, &next),
-        Coverage::Starts { .. } | Coverage::Units | Coverage::Blank { .. } => String::new(),
-    }
 }
 
 /// What decides the exit status.
@@ -191,7 +178,7 @@ impl Sink {
     }
 
     /// Records a target that could not be read.
-    pub(super) fn fail(&mut self, target: &str, error: &str) -> anyhow::Result<()> {
+    fn fail(&mut self, target: &str, error: &str) -> anyhow::Result<()> {
         // Keep stdout and stderr in step where both go to one terminal.
         self.out.flush()?;
         if self.mode != Mode::Quiet {

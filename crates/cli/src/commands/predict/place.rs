@@ -9,7 +9,7 @@ use straddle::predict::profile::{Refusal, registry};
 use straddle::sources::Overrides;
 use straddle::workload::offset::Offset;
 
-use crate::commands::{check, profile};
+use crate::commands::{profile, stacks};
 use crate::output::{self, Lines};
 
 /// What every document of `check` has near its beginning.
@@ -34,7 +34,7 @@ pub(super) fn outline(path: &Path, follow_outside: bool) -> anyhow::Result<Outli
     }
     let mut places = Vec::new();
     let mut failed: Option<Refusal> = None;
-    for (name, stack) in check::stacks(&[path.to_owned()], Overrides::default(), follow_outside)? {
+    for (name, stack) in stacks(&[path.to_owned()], Overrides::default(), follow_outside)? {
         match Outline::of(&name, &stack) {
             Ok(outline) => places.extend(outline.places),
             Err(refusal) => failed = Some(refusal),

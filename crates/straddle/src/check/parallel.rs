@@ -16,14 +16,14 @@ const LARGEST_BATCH: usize = 64;
 const BATCHES: usize = 64;
 
 /// Calls `work` for every job, on several threads when there are several jobs, and `deliver` on this thread for every
-/// result, in the order of the jobs.
+/// result, in the order of the jobs; `progress` hears now and then how many are done.
 ///
 /// Stops early when `deliver` fails, and gives its error.
 pub(super) fn in_order<J: Sync, R: Send, E>(
     jobs: &[J],
-    progress: bool,
     work: impl Fn(&J) -> R + Sync,
     mut deliver: impl FnMut(R) -> Result<(), E>,
+    mut progress: impl FnMut(usize),
 ) -> Result<(), E> {
     // Asking for the number of cores means reading several files of the kernel; a few jobs need no answer.
     let workers = match jobs.len() {
@@ -35,13 +35,6 @@ pub(super) fn in_order<J: Sync, R: Send, E>(
         return jobs.iter().try_for_each(|job| deliver(work(job)));
     }
     keep_freed_memory();
-    let bar = progress.then(|| {
-        let bar = indicatif::ProgressBar::new(u64::try_from(jobs.len()).unwrap_or(u64::MAX));
-        indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {eta}")
-            .map(|style| bar.set_style(style))
-            .ok();
-        bar
-    });
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let done = Done {
@@ -67,17 +60,12 @@ pub(super) fn in_order<J: Sync, R: Send, E>(
         while at < jobs.len() {
             let batch = done.take(at);
             at += batch.len();
-            if let Some(bar) = &bar {
-                bar.set_position(u64::try_from(at).unwrap_or(u64::MAX));
-            }
+            progress(at);
             if let Err(error) = batch.into_iter().try_for_each(&mut deliver) {
                 stop.store(true, Ordering::Relaxed);
                 done.changed.notify_all();
                 return Err(error);
             }
-        }
-        if let Some(bar) = &bar {
-            bar.finish_and_clear();
         }
         Ok(())
     })
@@ -144,12 +132,14 @@ mod tests {
             thread::sleep(std::time::Duration::from_micros(n * 7 % 300));
             *n
         };
-        in_order(&jobs, false, work, |n| {
+        let deliver = |n| {
             got.push(n);
             Ok::<(), ()>(())
-        })
-        .expect("nothing fails");
+        };
+        let mut heard = Vec::new();
+        in_order(&jobs, work, deliver, |done| heard.push(done)).expect("nothing fails");
         assert_eq!(got, jobs);
+        assert!(heard.is_sorted() && heard.last() == Some(&500), "{heard:?}");
     }
 
     #[test]
@@ -158,12 +148,12 @@ mod tests {
         let mut seen = 0;
         let result = in_order(
             &jobs,
-            false,
             |n| *n,
             |n| {
                 seen += 1;
                 if n == 100 { Err(n) } else { Ok(()) }
             },
+            |_| (),
         );
         assert_eq!((result, seen), (Err(100), 101));
     }

@@ -5,10 +5,16 @@ use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use straddle::sources::captured;
-use straddle::stack::{Key, Layer, Stack};
 
-use super::{Unlisted, parallel, sos, text};
+use super::{CheckError, parallel, sos, text};
+use crate::sources::captured;
+use crate::stack::{Key, Layer, Stack};
+
+/// A path that could not be listed, and why.
+pub(super) type Unlisted = (PathBuf, std::io::Error);
+
+/// The stack of a path that was looked at; none where nothing was recognised.
+type Found = Result<Option<Stack>, CheckError>;
 
 /// One thing to check.
 pub(super) enum Job {
@@ -40,11 +46,11 @@ pub(super) enum Origin {
 }
 
 /// What looking at a path came to: its stack, or that nothing was recognised. Taken once, by the thread that judges it.
-pub(super) struct Looked(Mutex<Option<anyhow::Result<Option<Stack>>>>);
+pub(super) struct Looked(Mutex<Option<Found>>);
 
 impl Looked {
     /// `None` when it was taken before.
-    pub(super) fn take(&self) -> Option<anyhow::Result<Option<Stack>>> {
+    pub(super) fn take(&self) -> Option<Found> {
         let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         looked.take()
     }
@@ -69,7 +75,7 @@ impl Job {
 }
 
 /// Directories nested deeper than this are not entered: nobody keeps images there, and a bind mount can make a loop.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// A folder of more files than this is no machine's: each file in it is a target of its own, so that nothing has to be held
 /// until the last of them is read.
@@ -111,7 +117,7 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
 pub(super) fn assembled(
     jobs: Vec<Job>,
     devices: bool,
-    look: impl Fn(&Path, Origin) -> anyhow::Result<Option<Stack>> + Sync,
+    look: impl Fn(&Path, Origin) -> Found + Sync,
 ) -> Vec<Job> {
     let paths: Vec<(usize, &Path, Origin)> = jobs
         .iter()
@@ -127,12 +133,12 @@ pub(super) fn assembled(
     let mut looked = Vec::with_capacity(paths.len());
     let gathered: Result<(), Infallible> = parallel::in_order(
         &paths,
-        false,
         |(_, path, origin)| look(path, *origin),
         |stack| {
             looked.push(stack);
             Ok(())
         },
+        |_| (),
     );
     let Ok(()) = gathered;
     let files = paths.iter().zip(&looked);
@@ -159,11 +165,7 @@ pub(super) fn assembled(
 
 /// The sets that what is in the file or device at `path` has members of. What it rests on here does not count: the kernel
 /// knows what that is a member of.
-pub(super) fn sets(
-    path: &Path,
-    stack: &anyhow::Result<Option<Stack>>,
-    devices: bool,
-) -> Vec<String> {
+pub(super) fn sets(path: &Path, stack: &Found, devices: bool) -> Vec<String> {
     let Ok(Some(stack)) = stack else {
         return Vec::new();
     };
@@ -290,7 +292,7 @@ fn list(
     for entry in entries {
         // Symbolic links are left alone: what they point to is listed where it is, or was not asked for.
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < DEEPEST => {
+            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
                 list(&entry.path(), depth + 1, texts, jobs, unlisted)
             }
             Ok(kind) if kind.is_file() => {

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use straddle::rules::Why;
-use straddle::sources::captured::{self, Capture, Server};
 
-use super::{Checker, Judged, Outcome, text};
+use super::checker::Checker;
+use super::{Outcome, Report, text};
+use crate::rules::Why;
+use crate::sources::captured::{self, Capture, Server};
 
 impl Checker {
     /// One target for each machine of a text.
-    pub(super) fn machines(&self, captures: Vec<Capture>) -> Vec<Judged> {
+    pub(super) fn machines(&self, captures: Vec<Capture>) -> Vec<Report> {
         let servers = captured::of_one(captures).into_iter();
         servers
             .map(|server| self.server(names(&server.captures), server))
@@ -23,21 +24,25 @@ impl Checker {
     }
 
     /// What was collected of one machine.
-    pub(super) fn machine(&self, name: String, paths: &[PathBuf]) -> Judged {
+    pub(super) fn machine(&self, name: String, paths: &[PathBuf]) -> Report {
         let numbered = (0_u32..).zip(paths);
         let captures: Vec<Capture> = numbered
             .flat_map(|(number, path)| text::captures(path, number))
             .collect();
         if captures.is_empty() {
-            return (name, Ok(Outcome::Unrecognised(Why::NoOutput)));
+            let outcome = Ok(Outcome::Unrecognised(Why::NoOutput));
+            return Report {
+                target: name,
+                outcome,
+            };
         }
         let stack = captured::stack(captures, &self.settings);
-        (name.clone(), Ok(self.judged(name, Some(stack))))
+        self.report(name, Ok(Some(stack)))
     }
 
-    pub(super) fn server(&self, name: String, server: Server) -> Judged {
+    pub(super) fn server(&self, name: String, server: Server) -> Report {
         let stack = captured::stack(server.captures, &self.settings);
-        (name.clone(), Ok(self.judged(name, Some(stack))))
+        self.report(name, Ok(Some(stack)))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use straddle::geometry::Bytes;
-use straddle::io::{OpenError, ReadAt, Target, TargetKind};
-use straddle::rules::Why;
-use straddle::sources::captured::{self, Capture, Server};
-use straddle::sources::inventory::MAX_THINGS;
+
+use crate::geometry::Bytes;
+use crate::io::{OpenError, ReadAt, Target, TargetKind};
+use crate::rules::Why;
+use crate::sources::captured::{self, Capture, Server};
+use crate::sources::inventory::MAX_THINGS;
 
 /// As much of a file as tells whether it can be text.
 const HEAD: usize = 512;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::expand::is_small;
+use super::jobs::is_small;
 
 /// The folder that makes a tree one of these.
 pub(super) const COMMANDS: &str = "sos_commands";
@@ -28,7 +28,7 @@ const FOLDERS: [&str; 14] = [
 /// Files outside them.
 const FILES: [&str; 3] = ["proc/mdstat", "proc/partitions", "var/log/dmesg"];
 /// Most files that are read together: a server with hundreds of disks has one or two for each.
-const MOST: usize = 2048;
+const MAX_FILES: usize = 2048;
 
 /// The files in the tree below `root` that tell of storage.
 pub(super) fn files(root: &Path) -> Vec<PathBuf> {
@@ -47,6 +47,6 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
             .filter(|path| path.is_file()),
     );
     found.sort();
-    found.truncate(MOST);
+    found.truncate(MAX_FILES);
     found
 }

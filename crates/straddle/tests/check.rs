@@ -1,0 +1,218 @@
+//! The front door: what is given is what `straddle check` would say of it, whoever asks.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use straddle::check::{CheckError, Options, Outcome, Report, Scope, TakeAs, stacks};
+use straddle::geometry::{Bytes, Unit};
+use straddle::rules::Why;
+use straddle::sources::{Overrides, Stated};
+use straddle::stack::LayerKind;
+
+/// A disk of 4 MiB with one MBR partition at sector 63.
+fn image(path: &Path) {
+    let mut bytes = vec![0; 4 << 20];
+    bytes[446..462].copy_from_slice(&[0, 1, 1, 0, 7, 254, 63, 0, 63, 0, 0, 0, 0, 0x1f, 0, 0]);
+    bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(path, bytes).expect("room for 4 MiB");
+}
+
+/// What `fdisk -l` prints of a disk with one partition that starts there.
+fn listing(disk: &str, start: u64) -> String {
+    let end = start + 20_479;
+    format!(
+        "Disk /dev/{disk}: 16 MiB, 16777216 bytes, 32768 sectors\n\
+         Units: sectors of 1 * 512 = 512 bytes\n\
+         Sector size (logical/physical): 512 bytes / 4096 bytes\n\
+         I/O size (minimum/optimal): 4096 bytes / 4096 bytes\n\
+         Disklabel type: dos\n\n\
+         Device     Boot Start   End Sectors Size Id Type\n\
+         /dev/{disk}1       {start} {end}   20480  10M 83 Linux\n"
+    )
+}
+
+fn codes(report: &Report) -> Vec<String> {
+    match &report.outcome {
+        Ok(Outcome::Checked(checked)) => {
+            let codes = checked.findings.iter().map(|f| f.code.to_string());
+            codes.collect()
+        }
+        other => panic!("{}: {other:?}", report.target),
+    }
+}
+
+fn reports(targets: &[PathBuf], options: Options) -> (Scope, Vec<Report>) {
+    let check = straddle::check(targets, options).expect("no captured host");
+    (check.scope(), check.reports().collect())
+}
+
+#[test]
+fn images_captured_text_and_what_is_neither_go_through_one_door() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| folder.path().join(name);
+    image(&at("disk.img"));
+    std::fs::write(at("fdisk.txt"), listing("sda", 63)).expect("room");
+    std::fs::write(at("aligned.txt"), listing("sdb", 2048)).expect("room");
+    std::fs::write(at("letter.txt"), "Dear Sir,\nthe disks are slow.\n").expect("room");
+
+    let (scope, found) = reports(&[at("disk.img")], Options::default());
+    assert_eq!((scope, found.len()), (Scope::One, 1));
+    assert_eq!(found[0].target, at("disk.img").display().to_string());
+    assert!(codes(&found[0]).contains(&"STR101".to_owned()));
+
+    let (scope, found) = reports(&[at("fdisk.txt")], Options::default());
+    assert_eq!((scope, found.len()), (Scope::One, 1));
+    assert!(codes(&found[0]).contains(&"STR101".to_owned()));
+
+    let (_, found) = reports(&[at("letter.txt")], Options::default());
+    let [only] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert!(matches!(
+        only.outcome,
+        Ok(Outcome::Unrecognised(Why::NoOutput))
+    ));
+
+    // Files of text that are named together are of one machine.
+    let (scope, found) = reports(&[at("fdisk.txt"), at("aligned.txt")], Options::default());
+    assert_eq!((scope, found.len()), (Scope::One, 1));
+    let (scope, found) = reports(&[folder.path().to_owned()], Options::default());
+    assert_eq!(scope, Scope::Folder);
+    let names: Vec<&str> = found.iter().map(|r| r.target.as_str()).collect();
+    assert_eq!(found.len(), 3, "{names:?}");
+}
+
+#[test]
+fn what_cannot_be_checked_is_an_error_of_its_own() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("empty"), "").expect("room");
+    std::fs::write(at("letter.txt"), "Dear Sir\n").expect("room");
+    let error = |path: PathBuf, take_as| {
+        let options = Options {
+            take_as,
+            ..Options::default()
+        };
+        let mut found = reports(&[path], options).1;
+        found.remove(0).outcome.expect_err("nothing to check")
+    };
+    assert!(matches!(
+        error(at("missing"), TakeAs::Auto),
+        CheckError::Open(_)
+    ));
+    assert!(matches!(
+        error(at("empty"), TakeAs::Auto),
+        CheckError::Empty(_)
+    ));
+    let unknown = error(at("letter.txt"), TakeAs::Text);
+    assert!(matches!(
+        unknown,
+        CheckError::NothingKnown {
+            why: Why::NoOutput,
+            ..
+        }
+    ));
+    assert!(unknown.to_string().contains("letter.txt: "), "{unknown}");
+    let captured = Options {
+        sysroot: Some(at("missing")),
+        ..Options::default()
+    };
+    assert!(matches!(
+        straddle::check(&[], captured).map(|_| ()),
+        Err(CheckError::Source(_))
+    ));
+}
+
+#[test]
+fn many_targets_come_in_their_order_and_progress_is_heard() {
+    let folder = tempfile::tempdir().expect("a directory");
+    for number in 0..200 {
+        image(&folder.path().join(format!("{number:03}.img")));
+    }
+    let targets = [folder.path().to_owned()];
+    let check = straddle::check(&targets, Options::default()).expect("no captured host");
+    let one_by_one: Vec<String> = check.reports().map(|report| report.target).collect();
+    assert_eq!(one_by_one.len(), 200);
+    assert!(one_by_one.is_sorted());
+
+    let (made, mut together, mut heard) = (AtomicUsize::new(0), Vec::new(), Vec::new());
+    let delivered: Result<(), ()> = check.in_parallel(
+        |report| {
+            made.fetch_add(1, Ordering::Relaxed);
+            assert!(!codes(&report).is_empty());
+            report.target
+        },
+        |target| {
+            together.push(target);
+            Ok(())
+        },
+        |done, all| heard.push((done, all)),
+    );
+    assert_eq!(delivered, Ok(()));
+    assert_eq!(together, one_by_one);
+    assert_eq!(made.into_inner(), 200);
+    // How often depends on the cores; one of them hears nothing.
+    assert!(heard.is_sorted());
+    assert!(
+        heard.last().is_none_or(|last| *last == (200, 200)),
+        "{heard:?}"
+    );
+
+    let mut seen = 0;
+    let stopped = check.in_parallel(
+        |_| (),
+        |()| {
+            seen += 1;
+            if seen == 7 { Err("full") } else { Ok(()) }
+        },
+        |_, _| (),
+    );
+    assert_eq!((stopped, seen), (Err("full"), 7));
+}
+
+#[test]
+fn what_is_stated_of_a_device_takes_the_place_of_what_it_says() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("disk.img");
+    image(&path);
+    let codes_of = |physical| {
+        let options = Options {
+            overrides: Overrides::from(Stated {
+                physical_sector: Unit::new(physical),
+                ..Stated::default()
+            }),
+            ..Options::default()
+        };
+        codes(&reports(&[path.clone()], options).1[0])
+    };
+    assert!(codes_of(4096).contains(&"STR101".to_owned()));
+    assert!(!codes_of(512).contains(&"STR101".to_owned()));
+}
+
+#[test]
+fn other_verbs_get_the_stacks_or_the_first_error_with_its_target() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| folder.path().join(name);
+    image(&at("disk.img"));
+    let found = stacks(&[at("disk.img")], Overrides::default(), false).expect("an image");
+    let [(name, stack)] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*name, at("disk.img").display().to_string());
+    let mut layers = stack.layers().iter();
+    let partition = layers.find(|layer| layer.kind == LayerKind::Partition);
+    let place = partition.and_then(|layer| layer.placement.as_ref());
+    assert_eq!(
+        place.map(|place| place.value.start()),
+        Some(Bytes::new(32_256))
+    );
+    let missing = [at("disk.img"), at("missing")];
+    let (target, error) = stacks(&missing, Overrides::default(), false).expect_err("missing");
+    assert_eq!(target, at("missing").display().to_string());
+    assert!(matches!(error, CheckError::Open(_)));
+    // A capture is the host that it was made on, and one that is none says so.
+    std::fs::write(at("host.gz"), "no archive").expect("room");
+    let (target, error) = stacks(&[at("host.gz")], Overrides::default(), false).expect_err("none");
+    assert_eq!(target, at("host.gz").display().to_string());
+    assert!(matches!(error, CheckError::Source(_)));
+}
