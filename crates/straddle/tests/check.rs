@@ -183,7 +183,7 @@ fn what_is_stated_of_a_device_takes_the_place_of_what_it_says() {
             }),
             ..Options::default()
         };
-        codes(&reports(&[path.clone()], options).1[0])
+        codes(&reports(std::slice::from_ref(&path), options).1[0])
     };
     assert!(codes_of(4096).contains(&"STR101".to_owned()));
     assert!(!codes_of(512).contains(&"STR101".to_owned()));
