@@ -6,13 +6,12 @@ mod prepare;
 mod progress;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use straddle::bench::journal::{Header, Journal, Recorded, Role};
 use straddle::bench::place::{Ground, Wanted, place, requests_of};
 use straddle::bench::plan::Schedule;
 use straddle::bench::results::{End, Experiment, Machine, Setting};
-use straddle::bench::run::{Storage, Watch};
+use straddle::bench::run::Storage;
 use straddle::bench::session::{Failure, Session};
 use straddle::bench::target::Target;
 use straddle::bench::validity::Observer;
@@ -24,19 +23,30 @@ use crate::exit::{CLEAN, FAILED};
 use crate::output;
 use intent::Intent;
 use prepare::Prepared;
-use progress::Screen;
+use progress::Console;
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<u8> {
-    let stop = crate::interrupts::interrupts()?;
-    let screen = Screen::new(args.quiet);
-    match &args.resume {
-        Some(path) => resume(args, path, &screen, &stop),
-        None => begin(args, &screen, &stop),
-    }
+    let console = Console::new(args.quiet)?;
+    let ready = match &args.resume {
+        Some(path) => resume(args, path, &console)?,
+        None => {
+            let intent = Intent::new(args)?;
+            say(args, &intent)?;
+            if args.dry_run {
+                return Ok(CLEAN);
+            }
+            begin(intent, &console)?
+        }
+    };
+    let made = ready.run(args, &console);
+    let printed = print(args, &made.experiment);
+    let code = made.clean_up(args)?;
+    printed?;
+    Ok(code)
 }
 
-fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8> {
-    let intent = Intent::new(args)?;
+/// Says what is going to be done, or would be.
+fn say(args: &Bench, intent: &Intent) -> anyhow::Result<()> {
     let header = &intent.header;
     let schedule = Schedule::new(header.plan.clone())?;
     let length = match header.role {
@@ -51,33 +61,36 @@ fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8>
             .for_each(|remark| output::remark(remark));
     }
     if args.dry_run {
-        let target =
-            prepare::rehearsal(header, intent.consent.as_ref(), intent.journal.as_deref())?;
+        let (consent, journal) = (intent.consent.as_ref(), intent.journal.as_deref());
+        let target = prepare::rehearsal(header, consent, journal)?;
         output::print(&outline)?;
         output::print(&dry_places(header, target.as_ref())?)?;
-        return Ok(CLEAN);
-    }
-    if !args.quiet {
+    } else if !args.quiet {
         output::aside(&outline);
     }
-    let mut journal = match &intent.journal {
+    Ok(())
+}
+
+/// Makes or opens the target of a new experiment.
+fn begin(intent: Intent, console: &Console) -> anyhow::Result<Ready> {
+    let Intent {
+        header,
+        journal,
+        consent,
+        ..
+    } = intent;
+    let mut journal = match &journal {
         Some(path) => Some(Journal::create(path, header.clone())?),
         None => None,
     };
-    let watch = Watch::default();
-    let prepared = prepare::begin(
-        header,
-        intent.consent.as_ref(),
-        journal.as_mut(),
-        screen,
-        stop,
-    )
-    .and_then(|target| arrange(header, target, journal.as_mut(), &watch, screen, stop));
+    let prepared = prepare::begin(&header, consent.as_ref(), journal.as_mut(), console)
+        .and_then(|target| arrange(&header, target, journal.as_mut(), console));
     match (prepared, journal) {
-        (Ok(prepared), journal) => {
-            let session = Session::new(header.plan.clone(), journal)?;
-            measure(args, header, prepared, session, &watch, screen, stop)
-        }
+        (Ok(prepared), journal) => Ok(Ready {
+            session: Session::new(header.plan.clone(), journal)?,
+            header,
+            prepared,
+        }),
         (Err(error), Some(journal)) => {
             // Nothing was measured, and the file is gone already.
             journal.remove()?;
@@ -85,6 +98,48 @@ fn begin(args: &Bench, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8>
         }
         (Err(error), None) => Err(error),
     }
+}
+
+/// Opens the target of an experiment that goes on.
+fn resume(args: &Bench, path: &Path, console: &Console) -> anyhow::Result<Ready> {
+    let (mut journal, mut recorded) = Journal::resume(path)?;
+    // They are most of a long journal: moved, not copied.
+    let samples = std::mem::take(&mut recorded.samples);
+    if !args.quiet {
+        output::remark(&format!(
+            "going on with an experiment on {}: {} runs are kept",
+            recorded.header.named,
+            samples.len()
+        ));
+    }
+    let consent = intent::consent(&args.devices);
+    let target = prepare::resume(&recorded, consent.as_ref(), &mut journal, console)?;
+    let Recorded { header, placed, .. } = recorded;
+    let prepared = match &placed {
+        Some(placed) => prepare::arrange(&header, target, Some(placed), &console.watch)?,
+        None => arrange(&header, target, Some(&mut journal), console)?,
+    };
+    Ok(Ready {
+        session: Session::resume(header.plan.clone(), Some(journal), samples)?,
+        header,
+        prepared,
+    })
+}
+
+fn arrange(
+    header: &Header,
+    target: Target,
+    journal: Option<&mut Journal>,
+    console: &Console,
+) -> anyhow::Result<Prepared> {
+    let prepared = console.runs(
+        || (),
+        |_| prepare::arrange(header, target, None, &console.watch),
+    )?;
+    if let Some(journal) = journal {
+        journal.placed(&prepared.arrangement())?;
+    }
+    Ok(prepared)
 }
 
 /// Where requests would lie, for a target that is there. Nothing is opened for writing.
@@ -114,155 +169,125 @@ fn dry_places(header: &Header, target: Option<&Target>) -> anyhow::Result<String
     Ok(outline::places(&placement))
 }
 
-fn arrange(
-    header: &Header,
-    target: Target,
-    journal: Option<&mut Journal>,
-    watch: &Watch,
-    screen: &Screen,
-    stop: &AtomicBool,
-) -> anyhow::Result<Prepared> {
-    let prepared = screen.runs(
-        watch,
-        stop,
-        || (),
-        |_| prepare::arrange(header, target, None, watch),
-    )?;
-    if let Some(journal) = journal {
-        journal.placed(&prepared.arrangement())?;
-    }
-    Ok(prepared)
-}
-
-fn resume(args: &Bench, path: &Path, screen: &Screen, stop: &AtomicBool) -> anyhow::Result<u8> {
-    let (mut journal, mut recorded) = Journal::resume(path)?;
-    // They are most of a long journal: moved, not copied.
-    let samples = std::mem::take(&mut recorded.samples);
-    let Recorded { header, placed, .. } = &recorded;
-    if !args.quiet {
-        output::remark(&format!(
-            "going on with an experiment on {}: {} runs are kept",
-            header.named,
-            samples.len()
-        ));
-    }
-    let consent = intent::consent(&args.devices);
-    let target = prepare::resume(&recorded, consent.as_ref(), &mut journal, screen, stop)?;
-    let watch = Watch::default();
-    let prepared = match placed {
-        Some(placed) => prepare::arrange(header, target, Some(placed), &watch)?,
-        None => arrange(header, target, Some(&mut journal), &watch, screen, stop)?,
-    };
-    let session = Session::resume(header.plan.clone(), Some(journal), samples)?;
-    measure(args, header, prepared, session, &watch, screen, stop)
-}
-
-/// Makes the runs, prints what they came to, and cleans up.
-fn measure(
-    args: &Bench,
-    header: &Header,
+/// An experiment that only has to be made.
+struct Ready {
+    header: Header,
     prepared: Prepared,
-    mut session: Session,
-    watch: &Watch,
-    screen: &Screen,
-    stop: &AtomicBool,
-) -> anyhow::Result<u8> {
-    let Prepared {
-        target,
-        placement,
-        mut warnings,
-        stack,
-        devices,
-        engine,
-        options,
-    } = prepared;
-    let setting = Setting {
-        target: target.path().display().to_string(),
-        medium: target.medium(),
-        span: placement.region.len,
-        engine,
-        options,
-        began: header.began,
-        places: placement.places,
-        stack,
-        machine: Machine::this(),
-    };
-    let observer = Observer::new(&devices, Path::new("/")).with_engine(options.engine);
-    let observer = Mutex::new(observer);
-    let earlier = session.samples().len();
-    let mut storage = Storage::new(target, placement.region, options)
-        .with_devices(devices.all)
-        .with_beginning(session.began());
-    let budget = header.plan.budget;
-    let look = || lock(&observer).look();
-    let end = screen.runs(watch, stop, look, |runs| {
-        session.run(&mut storage, watch, |run| runs.begin(run, budget))
-    });
-    let observer = observer
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let seen = session.samples().get(earlier..).unwrap_or_default();
-    warnings.extend(observer.finish(seen, session.plan()));
-    if let Some(seen) = storage.verified().filter(|_| !args.quiet) {
-        output::remark(&format!(
-            "verified: {} sectors written with a stamp, {} read and right, {} read that this run had not written",
-            Bytes::new(seen.written).grouped(),
-            Bytes::new(seen.right).grouped(),
-            Bytes::new(seen.earlier.saturating_add(seen.strange)).grouped()
-        ));
+    session: Session,
+}
+
+impl Ready {
+    /// Makes the runs.
+    fn run(self, args: &Bench, console: &Console) -> Made {
+        let Ready {
+            header,
+            prepared,
+            mut session,
+        } = self;
+        let Prepared {
+            target,
+            placement,
+            mut warnings,
+            stack,
+            devices,
+            engine,
+            options,
+        } = prepared;
+        let setting = Setting {
+            target: target.path().display().to_string(),
+            medium: target.medium(),
+            span: placement.region.len,
+            engine,
+            options,
+            began: header.began,
+            places: placement.places,
+            stack,
+            machine: Machine::this(),
+        };
+        let observer = Observer::new(&devices, Path::new("/")).with_engine(options.engine);
+        let observer = Mutex::new(observer);
+        let earlier = session.samples().len();
+        let mut storage = Storage::new(target, placement.region, options)
+            .with_devices(devices.all)
+            .with_beginning(session.began());
+        let look = || lock(&observer).look();
+        let end = console.runs(look, |runs| {
+            session.run(&mut storage, &console.watch, |run| {
+                runs.begin(run, header.plan.budget)
+            })
+        });
+        let observer = observer
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let seen = session.samples().get(earlier..).unwrap_or_default();
+        warnings.extend(observer.finish(seen, session.plan()));
+        if let Some(seen) = storage.verified().filter(|_| !args.quiet) {
+            output::remark(&format!(
+                "verified: {} sectors written with a stamp, {} read and right, {} read that this run had not written",
+                Bytes::new(seen.written).grouped(),
+                Bytes::new(seen.right).grouped(),
+                Bytes::new(seen.earlier.saturating_add(seen.strange)).grouped()
+            ));
+        }
+        let of_writing = session.failure().is_some_and(Failure::is_of_writing);
+        let (experiment, journal) = session.finish(end, setting, warnings);
+        Made {
+            experiment,
+            header,
+            target: storage.into_target(),
+            journal,
+            of_writing,
+        }
     }
-    let of_writing = session.failure().is_some_and(Failure::is_of_writing);
-    let (experiment, journal) = session.finish(end, setting, warnings);
-    let printed = print(args, &experiment);
-    let aftermath = Aftermath {
-        finished: matches!(
-            experiment.end,
-            End::Precise | End::OutOfTime | End::OutOfBlocks
-        ),
-        // Nothing to go on with, or nothing to go on with it on.
-        worthless: experiment.samples.is_empty() || (of_writing && header.role == Role::Own),
-    };
-    let code = aftermath.clean_up(
-        args,
-        header,
-        storage.into_target(),
-        journal,
-        &experiment.end,
-    )?;
-    printed?;
-    Ok(code)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What becomes of test file and journal.
-struct Aftermath {
-    finished: bool,
-    worthless: bool,
+/// An experiment that was made, as far as it came, and what it leaves behind.
+struct Made {
+    experiment: Experiment,
+    header: Header,
+    target: Target,
+    journal: Option<Journal>,
+    /// Its end was that something could not be written.
+    of_writing: bool,
 }
 
-impl Aftermath {
-    fn clean_up(
-        &self,
-        args: &Bench,
-        header: &Header,
-        mut target: Target,
-        journal: Option<Journal>,
-        end: &End,
-    ) -> anyhow::Result<u8> {
-        let stays = args.keep || !(self.finished || self.worthless);
-        match end {
+impl Made {
+    fn is_finished(&self) -> bool {
+        matches!(
+            self.experiment.end,
+            End::Precise | End::OutOfTime | End::OutOfBlocks
+        )
+    }
+
+    /// Nothing to go on with, or nothing to go on with it on.
+    fn is_worthless(&self) -> bool {
+        self.experiment.samples.is_empty() || (self.of_writing && self.header.role == Role::Own)
+    }
+
+    /// What becomes of test file and journal, and of the exit status.
+    fn clean_up(self, args: &Bench) -> anyhow::Result<u8> {
+        let is_finished = self.is_finished();
+        let stays = args.keep || !(is_finished || self.is_worthless());
+        match &self.experiment.end {
             End::Failed(error) => output::error(error),
             End::Stopped if !args.quiet => output::remark("stopped"),
             _ => {}
         }
+        let Made {
+            header,
+            mut target,
+            journal,
+            ..
+        } = self;
         if stays {
             target.keep();
-            if let Some(journal) = journal.filter(|_| !self.finished) {
+            if let Some(journal) = journal.filter(|_| !is_finished) {
                 if journal.has_its_name() {
-                    output::remark(&resume_hint(header, journal.path()));
+                    output::remark(&resume_hint(&header, journal.path()));
                 } else {
                     output::error(&format!(
                         "another file has the name {} now: this run cannot be gone on with; {} stays, remove it",
@@ -279,7 +304,7 @@ impl Aftermath {
             removed?;
             journal?;
         }
-        Ok(if self.finished { CLEAN } else { FAILED })
+        Ok(if is_finished { CLEAN } else { FAILED })
     }
 }
 

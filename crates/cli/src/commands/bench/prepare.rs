@@ -2,7 +2,6 @@
 
 use anyhow::{anyhow, bail};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use straddle::bench::journal::{Arrangement, Header, Journal, Ready, Recorded, Role};
 use straddle::bench::place::{
     Devices, Ground, Placement, Region, Wanted, place, requests_of, room_for, sizes_of,
@@ -19,7 +18,7 @@ use straddle::sources::linux::{self, Root};
 use straddle::sources::{Overrides, Settings, Stated};
 use straddle::stack::Stack;
 
-use super::progress::Screen;
+use super::progress::Console;
 
 /// Everything that a session needs.
 pub(super) struct Prepared {
@@ -45,15 +44,14 @@ pub(super) fn begin(
     header: &Header,
     consent: Option<&Consent>,
     journal: Option<&mut Journal>,
-    screen: &Screen,
-    stop: &AtomicBool,
+    console: &Console,
 ) -> anyhow::Result<Target> {
     let direct = header.direct;
     let target = match header.role {
         Role::Null => Target::null(length(header)?)?,
         Role::ReadOnly => Target::existing(&header.path, direct)?,
         Role::Device => device(header, consent, Purpose::Begin(&header.owner()?))?,
-        Role::Own => return own(header, journal, screen, stop),
+        Role::Own => return own(header, journal, console),
     };
     target.check(&header.plan)?;
     note(journal, &target)?;
@@ -113,15 +111,14 @@ fn device(
 fn own(
     header: &Header,
     journal: Option<&mut Journal>,
-    screen: &Screen,
-    stop: &AtomicBool,
+    console: &Console,
 ) -> anyhow::Result<Target> {
     let size = length(header)?;
     let owner = header.owner()?;
     let draft = Draft::new(&header.path, size, header.direct, &owner)?;
     draft.check(&header.plan)?;
-    let bar = screen.filling(&header.path, draft.size());
-    let target = draft.fill(|bytes| bar.at(bytes), stop)?;
+    let bar = console.filling(&header.path, draft.size());
+    let target = draft.fill(|bytes| bar.at(bytes), &console.stop)?;
     drop(bar);
     note(journal, &target)?;
     Ok(target)
@@ -133,8 +130,7 @@ pub(super) fn resume(
     recorded: &Recorded,
     consent: Option<&Consent>,
     journal: &mut Journal,
-    screen: &Screen,
-    stop: &AtomicBool,
+    console: &Console,
 ) -> anyhow::Result<Target> {
     let header = &recorded.header;
     let owner = header.owner()?;
@@ -142,7 +138,7 @@ pub(super) fn resume(
         if header.role == Role::Own {
             remove_unfilled(&header.path, &owner)?;
         }
-        return begin(header, consent, Some(journal), screen, stop);
+        return begin(header, consent, Some(journal), console);
     };
     let target = match header.role {
         Role::Own => Target::resumed(&header.path, ready, &owner, header.direct)?,

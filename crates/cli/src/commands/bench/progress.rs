@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use straddle::bench::run::Watch;
@@ -17,16 +17,22 @@ const TICK: Duration = Duration::from_millis(100);
 /// How often the machine is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Where progress is shown.
-pub(super) struct Screen {
+/// Whoever sits before the experiment: sees how it goes on, and can stop it.
+pub(super) struct Console {
     shown: bool,
+    /// Set by a signal.
+    pub(super) stop: Arc<AtomicBool>,
+    /// The run under way, which is stopped by it.
+    pub(super) watch: Watch,
 }
 
-impl Screen {
-    pub(super) fn new(quiet: bool) -> Screen {
-        Screen {
+impl Console {
+    pub(super) fn new(quiet: bool) -> anyhow::Result<Console> {
+        Ok(Console {
             shown: !quiet && std::io::stderr().is_terminal(),
-        }
+            stop: crate::interrupts::interrupts()?,
+            watch: Watch::default(),
+        })
     }
 
     fn bar(&self, len: u64, template: &str) -> ProgressBar {
@@ -52,13 +58,7 @@ impl Screen {
     }
 
     /// Shows runs while `work` makes them, passes a signal on to the run under way, and looks around once a second.
-    pub(super) fn runs<T>(
-        &self,
-        watch: &Watch,
-        stop: &AtomicBool,
-        look: impl Fn() + Sync,
-        work: impl FnOnce(&Runs) -> T,
-    ) -> T {
+    pub(super) fn runs<T>(&self, look: impl Fn() + Sync, work: impl FnOnce(&Runs) -> T) -> T {
         let runs = Runs {
             bar: self.bar(0, "{bar:20} run {pos} of {len} {msg}"),
             now: Mutex::new(Now::default()),
@@ -68,10 +68,10 @@ impl Screen {
             scope.spawn(|| {
                 let mut looked = Instant::now();
                 while !done.load(Ordering::Relaxed) {
-                    if stop.load(Ordering::Relaxed) {
-                        watch.stop.store(true, Ordering::Relaxed);
+                    if self.stop.load(Ordering::Relaxed) {
+                        self.watch.stop.store(true, Ordering::Relaxed);
                     }
-                    runs.draw(watch);
+                    runs.draw(&self.watch);
                     if looked.elapsed() >= LOOK {
                         looked = Instant::now();
                         look();
