@@ -20,12 +20,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// The sections with their headings, in order.
+    /// The sections with their headings, in order: what the reader pays comes first.
     #[must_use]
     pub const fn sections(&self) -> [(&'static str, &'static str); 6] {
         [
-            ("What it checks", self.checks),
             ("Why it costs", self.why),
+            ("What it checks", self.checks),
             ("Evidence", self.evidence),
             ("Example", self.example),
             ("Fix", self.fix),

@@ -115,9 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn every_page_renders_with_its_headings() {
+    fn every_page_has_its_headings_and_fits_a_screen() {
         for rule in RULES {
             let page = rule_page(rule);
+            let lines = page.lines().count();
+            assert!(lines <= 50, "{}: {lines} lines", rule.code);
             for (heading, _) in rule.page.sections() {
                 assert!(page.contains(heading), "{}: {heading}", rule.code);
             }

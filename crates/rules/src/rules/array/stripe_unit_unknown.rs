@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
                  virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \
                  a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB), volumes that are a mirror or one disk by what \
                  the RAID controller says, and those that tell their geometry themselves (STR102), are left out.",
-        why: "See STR201: a request that crosses a stripe unit occupies two members. Which unit lies below decides whether that happens, and no \
+        why: "A request that crosses a stripe unit occupies two members instead of one (STR201). Which unit lies below decides whether that happens, and no \
               operating system can ask a hardware array for it.",
         evidence: "The start from the partition table. The stripe unit is unknown, and is said to be unknown: the table is arithmetic, not \
                    a finding about your array.",

@@ -18,33 +18,30 @@ pub(crate) static RULE: Rule = Rule {
                  (512 on 4Kn). And whether a VHDX tells its guest a physical sector of 512 while the host's is larger.",
         why: "On 4Kn storage nothing smaller than 4,096 bytes can be written. A guest that is shown 512 may send such requests (boot \
               loaders, database logs, old filesystems), and the hypervisor must read the sector, change a part and write it back: two \
-              operations for one, and not atomic, so a power failure can damage seven neighbours that the guest did not write. With \
-              `cache=none` the host's kernel refuses unaligned requests, and QEMU does the same work in a buffer. A physical sector of 512 \
-              costs nothing by itself; but the guest's tools then see no reason to align, and choose 512 for logs and ZFS's ashift.",
+              operations for one, and not atomic, so a power failure can damage seven neighbours that the guest did not write. A \
+              physical sector of 512 costs nothing by itself; but the guest's tools then see no reason to align, and choose 512 for logs \
+              and ZFS's ashift.",
         evidence: "The logical sector that the container records (VHDX, VDI), or 512, which hypervisors show unless told otherwise; the sectors \
                    of the storage below as the kernel says them or a flag states them. For an image by itself the host's physical sector is \
                    assumed.",
         example: "A guest with 512-byte sectors on 4Kn: 4,096 ÷ 512 = 8 guest sectors in each host sector. One write of 512 bytes is a read \
-                  and a write of 4,096 each: 8,192 bytes moved for 512. Requests of 4 KiB that start on a boundary are written as they are.",
+                  and a write of 4,096 each: 8,192 bytes moved for 512.",
         fix: "New disks: a VHDX with 4,096-byte sectors (`New-VHD -Path NEW.vhdx -Dynamic -SizeBytes 100GB -LogicalSectorSizeBytes 4096`), \
               or with `logical_block_size='4096'` in libvirt's `<blockio>`. Existing disks: make the guest send whole sectors (4 KiB \
               clusters, partitions on 1 MiB), and tell it the physical sector, `Set-VHD -Path X.vhdx -PhysicalSectorSizeBytes 4096`, \
               `physical_block_size='4096'`; but read first what that does to SQL Server, below.",
         fix_safety: "The logical sector cannot be changed under a partition table: the guest would find none (STR408). The physical sector \
-                     can be changed while the machine is off, but SQL Server formats each transaction log for the physical sector that it \
-                     finds when the log is made. A log made at 512 on a disk that says 4,096 from then on, and a log that comes from a \
-                     replica or by log shipping from a disk with 512, is written in pieces that are no whole sectors: `There have been N \
-                     misaligned log IOs which required falling back to synchronous IO` in the error log, and slow commits. Before you raise \
-                     the sector below such logs: start SQL Server with trace flag 1800 (`-T1800`, on every server of an availability group \
-                     or of log shipping), which writes logs for 4,096 bytes whatever the disk says (whether a log that exists follows at \
-                     once, or only one that is created afterwards, was not verified); or leave the sector at 512. The reverse, a log made at 4,096 on \
-                     a disk with 512, is harmless.",
+                     can, while the machine is off; but SQL Server formats a transaction log for the physical sector that it finds when \
+                     the log is made. On a disk that says 4,096 from then on, a log made at 512, there or on a replica, is written in \
+                     pieces that are no whole sectors: `There have been N misaligned log IOs which required falling back to synchronous \
+                     IO`, and slow commits. So leave such a disk at 512, or start SQL Server with trace flag 1800 first (`-T1800`, on \
+                     every server of an availability group or of log shipping), which writes logs for 4,096 bytes whatever the disk says; \
+                     whether a log that exists follows at once was not verified. The reverse is harmless.",
         references: &[
             "https://learn.microsoft.com/en-us/previous-versions/windows/it-pro/windows-server-2012-R2-and-2012/hh831459(v=ws.11): Hyper-V support for large sector disks",
             "Microsoft MS-VHDX 2.6.2.4 Logical Sector Size, 2.6.2.5 Physical Sector Size",
             "https://libvirt.org/formatdomain.html: blockio",
             "https://support.microsoft.com/kb/3009974: misaligned log IOs, trace flag 1800",
-            "https://learn.microsoft.com/en-us/troubleshoot/sql/database-engine/performance/performance-degradation-misaligned-io-sector-error",
         ],
     },
     check,
