@@ -58,6 +58,10 @@ pub const AWAY_AND_BACK: u64 = 2;
 /// which it is kept) and writes it twice, which takes as long as three copies.
 pub const MOVED: u64 = 3;
 
+/// The same for a partition that has no room behind it, so that it becomes shorter: all of it is kept elsewhere and compared, put back and
+/// compared.
+pub const SHORTENED: u64 = 4;
+
 /// How often data are copied when a partition is moved: where they lie, by scripts for Linux and for images; away and back where the tools
 /// of another system make partitions again.
 #[must_use]

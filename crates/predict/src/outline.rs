@@ -4,7 +4,7 @@
 //! the same way, as that document: what is printed is what counts.
 
 use serde::Deserialize;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, Unit};
 use straddle_stack::Stack;
 
 use crate::decision::{self, Work};
@@ -66,6 +66,8 @@ pub struct Place {
     pub platform: Option<String>,
     /// Size of the virtual disk that it lies in, of which a new file is made.
     pub container: Option<Bytes>,
+    /// Whether it would have to become shorter to begin at a multiple of 1 MiB: it is the last, and ends where there is no more room.
+    pub is_without_room: bool,
     /// Figures for a profile, as `section.key` and what it is.
     pub settings: Vec<Setting>,
 }
@@ -194,7 +196,10 @@ impl Place {
             data: data.or(length),
             passes: match self.container {
                 Some(_) => decision::MOVED,
-                None => decision::passes(self.platform.as_deref()),
+                None => match decision::passes(self.platform.as_deref()) {
+                    decision::MOVED if self.is_without_room => decision::SHORTENED,
+                    passes => passes,
+                },
             },
             rate,
         }
@@ -347,6 +352,54 @@ fn descend(layers: &[Layer], id: usize) -> Option<(usize, u64)> {
     }
 }
 
+/// Whether a partition is the last of its disk, and would not fit behind its new start, where all that are off are moved to the next free
+/// multiple of 1 MiB. The places that `fix` gives them follow the same rule.
+fn is_without_room(layers: &[Layer], id: usize) -> bool {
+    let extent = |layer: &Layer| match (&layer.map, &layer.size) {
+        (Some(Map::Linear { start }), Some(len)) => Some((*start, len.value)),
+        _ => None,
+    };
+    let Some(disk) = layers.get(id).and_then(|layer| layer.below.first()) else {
+        return false;
+    };
+    let beside = layers
+        .iter()
+        .enumerate()
+        .filter(|(_, layer)| layer.kind == "partition" && layer.below.first() == Some(disk));
+    let mut all: Vec<(u64, u64, usize)> = beside
+        .filter_map(|(id, layer)| extent(layer).map(|(start, len)| (start, len, id)))
+        .collect();
+    all.sort_unstable();
+    let Some((size, table)) = layers.get(*disk).and_then(|disk| {
+        let table = disk.text("partition-table").map(|(table, _)| table);
+        Some((disk.size.as_ref()?.value, table))
+    }) else {
+        return false;
+    };
+    // The copy of a GPT lies at the end.
+    let end = match table.as_deref() {
+        Some("gpt") => size.saturating_sub(33 * 512),
+        _ => size,
+    };
+    let mut free = 0_u64;
+    for (start, len, here) in &all {
+        let is_moved = !start.is_multiple_of(Unit::MIB.get()) || *start < free;
+        let from = (*start).max(free);
+        let to = match is_moved {
+            true => from.checked_next_multiple_of(Unit::MIB.get()),
+            false => Some(*start),
+        };
+        let Some(stop) = to.and_then(|to| to.checked_add(*len)) else {
+            return false;
+        };
+        if *here == id {
+            return is_moved && stop > end && all.last().is_some_and(|last| last.2 == id);
+        }
+        free = stop;
+    }
+    false
+}
+
 fn place(layers: &[Layer], id: usize) -> Option<Place> {
     let layer = layers.get(id)?;
     let (base_id, offset) = descend(layers, id)?;
@@ -412,6 +465,7 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
             .iter()
             .find_map(|layer| layer.text("platform"))
             .map(|(platform, _)| platform),
+        is_without_room: is_without_room(layers, id),
         container: match base.kind.as_str() {
             "container" => base.size.as_ref().map(|size| Bytes::new(size.value)),
             _ => None,

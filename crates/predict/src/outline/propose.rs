@@ -156,6 +156,7 @@ mod tests {
             container_block: None,
             platform: None,
             container: None,
+            is_without_room: false,
             settings: settings
                 .iter()
                 .map(|(path, value)| Setting {

@@ -110,3 +110,50 @@ fn an_array_with_parity_or_copies_is_where_addresses_begin() {
         assert_eq!(outline.places[0].offset.value, Bytes::new(1 << 20));
     }
 }
+
+/// A disk of so many bytes with a table, and partitions as (start, length).
+fn disk(size: u64, table: &str, partitions: &[(u64, u64)]) -> Outline {
+    let disk = format!(
+        r#"{{"kind":"device","name":"sda","format":null,"size":{{"value":{size},"source":{{"kind":"image","offset":0,"bytes":""}},"trust":"recorded"}},
+            "below":[],"map":null,"placement":null,"grids":[],
+            "attributes":[{{"key":"partition-table","value":{{"value":{{"text":"{table}"}},"source":{{"kind":"image","offset":510,"bytes":""}},"trust":"recorded"}}}}]}}"#
+    );
+    let mut layers = vec![disk];
+    for (number, (start, len)) in partitions.iter().enumerate() {
+        let whole = partition(&format!("sda{}", number + 1), 0, *start);
+        layers.push(whole.replace("\"value\":1000000", &format!("\"value\":{len}")));
+    }
+    read(&layers)
+}
+
+#[test]
+fn a_last_partition_without_room_behind_it_costs_a_copy_more() {
+    const MIB: u64 = 1 << 20;
+    let passes = |outline: &Outline| -> Vec<u64> {
+        let places = outline.places.iter();
+        places.map(|place| place.work(None, 1.0).passes).collect()
+    };
+    let first = 63 * 512;
+    // To the end of the disk: it has to become shorter by what it moves.
+    let full = disk(100 * MIB, "mbr", &[(first, 100 * MIB - first)]);
+    assert_eq!(passes(&full), [decision::SHORTENED]);
+    // Exactly as much room as it needs, and one sector less.
+    let fits = disk(100 * MIB, "mbr", &[(first, 99 * MIB)]);
+    assert_eq!(passes(&fits), [decision::MOVED]);
+    let lacks = disk(100 * MIB, "mbr", &[(first, 99 * MIB + 512)]);
+    assert_eq!(passes(&lacks), [decision::SHORTENED]);
+    // The copy of the GPT takes room too.
+    let copy = disk(100 * MIB, "gpt", &[(34 * 512, 99 * MIB)]);
+    assert_eq!(passes(&copy), [decision::SHORTENED]);
+    let beside = disk(100 * MIB, "gpt", &[(34 * 512, 99 * MIB - 33 * 512)]);
+    assert_eq!(passes(&beside), [decision::MOVED]);
+    // One that stands right stays, and the last alone gives something up: those before it push it on.
+    let right = disk(100 * MIB, "mbr", &[(MIB, 99 * MIB)]);
+    assert_eq!(passes(&right), [decision::MOVED]);
+    let pushed = disk(
+        100 * MIB,
+        "mbr",
+        &[(first, 50 * MIB), (first + 50 * MIB, 49 * MIB + 512)],
+    );
+    assert_eq!(passes(&pushed), [decision::MOVED, decision::SHORTENED]);
+}

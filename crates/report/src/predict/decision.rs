@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use straddle_predict::decision::{
-    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SMALL, SURE, Turn,
+    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SHORTENED, SMALL, SURE, Turn,
 };
 use straddle_predict::prediction::{Mix, Prediction};
 use straddle_predict::sensitivity::tells;
@@ -192,6 +192,7 @@ fn effort(prediction: &Prediction, decision: &Decision) -> String {
     let rate = decision.move_rate / 1e6;
     let times = match decision.passes {
         AWAY_AND_BACK => ", copied away and back,",
+        SHORTENED => ", copied away and back and compared, as it has no room behind it,",
         _ => ", checked before and after,",
     };
     let mut text = format!(
