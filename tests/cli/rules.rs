@@ -18,17 +18,21 @@ impl Case {
             .unwrap_or_else(|| panic!("no table [{name}]"));
         let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
         let mut target = Vec::new();
-        match (text("image"), text("host"), text("capture")) {
-            (Some(image), None, None) => target.push(unpack_image(image, directory)),
-            (None, None, Some(capture)) => target.push(copy_capture(capture, directory)),
-            (None, Some(host), None) => {
+        match (text("image"), text("host"), text("capture"), text("text")) {
+            (Some(image), None, None, None) => target.push(unpack_image(image, directory)),
+            (None, None, Some(capture), None) => target.push(copy_capture(capture, directory)),
+            (None, None, None, Some(text)) => {
+                std::fs::write(directory.join("server.txt"), text).expect("room");
+                target.push("server.txt".to_owned());
+            }
+            (None, Some(host), None, None) => {
                 let tree = repository().join(format!("tests/hosts/{host}.tree"));
                 std::fs::copy(&tree, directory.join(format!("{host}.tree")))
                     .unwrap_or_else(|error| panic!("{}: {error}", tree.display()));
                 target.extend(["--sysroot".to_owned(), format!("{host}.tree")]);
                 target.extend(text("file").map(str::to_owned));
             }
-            _ => panic!("[{name}] needs either an image, a host or a capture"),
+            _ => panic!("[{name}] needs either an image, a host, a capture or text"),
         }
         let args = table
             .get("args")
@@ -36,7 +40,7 @@ impl Case {
             .into_iter()
             .flatten();
         target.extend(args.map(|arg| arg.as_str().expect("arguments are text").to_owned()));
-        let known = ["image", "host", "capture", "file", "args"];
+        let known = ["image", "host", "capture", "text", "file", "args"];
         assert!(
             table.keys().all(|key| known.contains(&key.as_str())),
             "[{name}] has an unknown key: {table:?}"

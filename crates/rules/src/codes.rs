@@ -1,7 +1,7 @@
 //! The code of each rule, by the rule's name.
 
 use crate::Code;
-use crate::table::table;
+use crate::rules::table;
 
 macro_rules! constants {
     ($($number:literal $code:ident = $family:ident::$rule:ident,)*) => {

@@ -20,7 +20,6 @@ mod repair;
 mod rule;
 mod rules;
 mod shared;
-mod table;
 #[cfg(test)]
 mod testing;
 mod wording;

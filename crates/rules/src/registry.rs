@@ -1,10 +1,8 @@
 //! All rules, in the order of their codes.
 
-use crate::rules;
-use crate::table::table;
+use crate::rules::{self, table};
 use crate::{Code, Context, Finding, Folklore, Rule, Status};
 
-/// The `mod` lines of the rules stay in their folders: rustfmt formats no file whose `mod` line a macro writes.
 macro_rules! list {
     ($($number:literal $code:ident = $family:ident::$rule:ident,)*) => {
         /// All rules, in the order of their codes.
