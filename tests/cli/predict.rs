@@ -87,6 +87,54 @@ fn an_open_loop_gains_latency_or_keeps_up_at_all() {
 }
 
 #[test]
+fn lists_of_threads_and_of_outstanding_requests_are_variants() {
+    let here = scratch();
+    let base = [
+        "predict",
+        "--profile",
+        "fixed-service",
+        "--rw",
+        "read",
+        "--requests",
+        "500",
+    ];
+    let with = |more: &[&str]| straddle(here.path(), &[&base[..], more].concat());
+    let listed = with(&["--threads", "1,4", "--outstanding", "1,2"]);
+    let named = with(&["--compare", "threads=1,4", "--compare", "outstanding=1,2"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.transcript());
+    assert_eq!(listed.stdout, named.stdout);
+    let one = with(&["--threads", "1,4", "--outstanding", "1,2", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&one.stdout).expect("JSON");
+    let variants = document["comparison"]["variants"]
+        .as_array()
+        .expect("variants");
+    let values: Vec<String> = variants.iter().map(|v| v["values"].to_string()).collect();
+    assert_eq!(
+        values,
+        [
+            r#"["1","1"]"#,
+            r#"["1","2"]"#,
+            r#"["4","1"]"#,
+            r#"["4","2"]"#
+        ]
+    );
+    // What serves one request at a time at a fixed rate serves no more than that.
+    for text in ["threads=0,1", "outstanding=1,5000", "threads=a,b"] {
+        let refused = with(&["--compare", text]);
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (Some(2), ""),
+            "{text}"
+        );
+        assert!(
+            refused.stderr.contains("a number from 1 to "),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
 fn variants_are_compared_for_one_mix() {
     let here = scratch();
     let args = [
@@ -101,7 +149,7 @@ fn variants_are_compared_for_one_mix() {
     assert_eq!((two.code, two.stdout.as_str()), (Some(2), ""));
     assert!(
         two.stderr
-            .contains("--compare takes one mix of reads and writes, and --rw has 2"),
+            .contains("variants are compared with one mix of reads and writes, and --rw has 2"),
         "{}",
         two.stderr
     );

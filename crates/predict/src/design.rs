@@ -15,12 +15,16 @@ use crate::prediction::{Question, scenarios, span};
 use crate::profile::{Origin, Profile, Refusal};
 
 /// Most variants of one comparison.
-pub const MOST: usize = 32;
+pub const MAX_VARIANTS: usize = 32;
+/// Most threads of a workload.
+pub const MAX_THREADS: u32 = 1024;
+/// Most requests that each of them keeps under way.
+pub const MAX_OUTSTANDING: u32 = 4096;
 
 /// A parameter and the values that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// `section.key` of a profile, or `io`.
+    /// `section.key` of a profile, or `io`, `threads`, `outstanding`.
     pub key: String,
     /// As they were typed.
     pub values: Vec<String>,
@@ -30,6 +34,11 @@ pub struct Axis {
 const ALLOCATION_UNIT: &str = "blocks.allocation_unit";
 /// Bytes of a file's pieces where allocation units are compared and nobody says.
 pub const PIECE: &str = "64 MiB";
+
+/// Keys of the workload.
+const IO: &str = "io";
+const THREADS: &str = "threads";
+const OUTSTANDING: &str = "outstanding";
 
 /// Short names of what is compared most.
 const SHORT: &[(&str, &str)] = &[
@@ -58,6 +67,25 @@ impl Axis {
             ));
         }
         Ok(Axis { key, values })
+    }
+
+    /// Numbers of threads, where several are asked for.
+    #[must_use]
+    pub fn threads(values: &[u32]) -> Option<Axis> {
+        Axis::of_numbers(THREADS, values)
+    }
+
+    /// Requests that each thread keeps under way, where several numbers are asked for.
+    #[must_use]
+    pub fn outstanding(values: &[u32]) -> Option<Axis> {
+        Axis::of_numbers(OUTSTANDING, values)
+    }
+
+    fn of_numbers(key: &str, values: &[u32]) -> Option<Axis> {
+        (values.len() > 1).then(|| Axis {
+            key: key.to_owned(),
+            values: values.iter().map(u32::to_string).collect(),
+        })
     }
 
     /// Its name in tables.
@@ -134,11 +162,11 @@ pub fn variants(axes: &[Axis], question: &Question) -> Result<Vec<Variant>, Refu
     let count = axes
         .iter()
         .try_fold(1_usize, |n, axis| n.checked_mul(axis.values.len()));
-    if count.is_none_or(|count| count > MOST) {
+    if count.is_none_or(|count| count > MAX_VARIANTS) {
         return Err(Refusal::new(
             "--compare",
             "too many combinations",
-            format!("at most {MOST}"),
+            format!("at most {MAX_VARIANTS}"),
         ));
     }
     let mut variants = vec![Variant {
@@ -179,14 +207,24 @@ impl Variant {
     fn with(&self, axis: &Axis, value: &str) -> Result<Variant, Refusal> {
         let mut variant = self.clone();
         variant.values.push(value.to_owned());
-        if axis.key == "io" {
-            let refuse = || Refusal::new("io", value, "a size above zero, such as 64K");
-            let size: Bytes = value.parse().map_err(|_| refuse())?;
-            let size = Unit::try_from(size).map_err(|_| refuse())?;
-            variant.workload.sizes = vec![(size, 1)];
-        } else {
-            let text = plain(value);
-            variant.profile = variant.profile.with(&axis.key, &text, Origin::Flag)?;
+        let number = |most: u32| {
+            let number = value.parse().ok().filter(|n| (1..=most).contains(n));
+            number
+                .ok_or_else(|| Refusal::new(&axis.key, value, format!("a number from 1 to {most}")))
+        };
+        match axis.key.as_str() {
+            IO => {
+                let refuse = || Refusal::new(IO, value, "a size above zero, such as 64K");
+                let size: Bytes = value.parse().map_err(|_| refuse())?;
+                let size = Unit::try_from(size).map_err(|_| refuse())?;
+                variant.workload.sizes = vec![(size, 1)];
+            }
+            THREADS => variant.workload.workers = number(MAX_THREADS)?,
+            OUTSTANDING => variant.workload.outstanding = number(MAX_OUTSTANDING)?,
+            _ => {
+                let text = plain(value);
+                variant.profile = variant.profile.with(&axis.key, &text, Origin::Flag)?;
+            }
         }
         Ok(variant)
     }

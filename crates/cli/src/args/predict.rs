@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use straddle::geometry::Unit;
-use straddle::predict::design::Axis;
+use straddle::predict::design::{Axis, MAX_OUTSTANDING, MAX_THREADS};
 use straddle::workload::offset::Offset;
 use straddle::workload::{Pattern, Percent};
 
@@ -79,7 +79,7 @@ pub(crate) struct Predict {
     pub(crate) set: Vec<(String, String)>,
 
     /// Hold variants against each other: members=6,8, level=raid10,raid5, stripe-unit=64K,256K, allocation-unit=4K,64K,
-    /// io=8K,64K, or any SECTION.KEY of the profile; may be repeated, for all combinations
+    /// io=8K,64K, threads=1,8, outstanding=1,32, or any SECTION.KEY of the profile; may be repeated, for all combinations
     #[arg(long, value_name = "KEY=A,B…", value_parser = Axis::read)]
     pub(crate) compare: Vec<Axis>,
 
@@ -127,14 +127,15 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]
     pub(crate) pattern: Pattern,
 
-    /// Threads that issue requests
-    #[arg(long = "threads", visible_alias = "workers", value_name = "N", default_value = "1",
-          value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) workers: u32,
+    /// Threads that issue requests; several numbers are held against each other, as by --compare
+    #[arg(long = "threads", visible_alias = "workers", value_name = "N,…", value_delimiter = ',', default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_THREADS)))]
+    pub(crate) workers: Vec<u32>,
 
-    /// Requests that each thread keeps under way
-    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) outstanding: u32,
+    /// Requests that each thread keeps under way; several likewise
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_OUTSTANDING)))]
+    pub(crate) outstanding: Vec<u32>,
 
     /// Pause before the next request takes the place of one that ended
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]

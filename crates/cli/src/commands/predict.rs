@@ -8,7 +8,7 @@ use straddle::geometry::Bytes;
 use straddle::predict::Arrivals;
 use straddle::predict::compose::{Array, compose};
 use straddle::predict::decision::{AWAY_AND_BACK, Work};
-use straddle::predict::design::compare_variants;
+use straddle::predict::design::{Axis, compare_variants};
 use straddle::predict::experiment::Effort;
 use straddle::predict::outline::{Outline, Place, Taken};
 use straddle::predict::prediction::{self, Prediction, Question};
@@ -59,21 +59,22 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     let help = |refusal: Refusal| {
         anyhow::anyhow!("{refusal} (`straddle profile show {name}` shows every parameter)")
     };
-    if !args.compare.is_empty() {
+    let axes = axes(args);
+    if !axes.is_empty() {
         if args.workload.rw.len() > 1 {
             bail!(
-                "--compare takes one mix of reads and writes, and --rw has {}; give one, and make a run for each",
+                "variants are compared with one mix of reads and writes, and --rw has {}; give one, and make a run for each",
                 args.workload.rw.len()
             );
         }
         let [(question, _)] = asked.as_slice() else {
             bail!(
-                "--compare takes one partition, and {} are in question; name one with --partition",
+                "variants are compared on one partition, and {} are in question; name one with --partition",
                 asked.len()
             );
         };
         screen.step("variants");
-        let comparison = compare_variants(args.compare.clone(), question).map_err(help)?;
+        let comparison = compare_variants(axes, question).map_err(help)?;
         screen.end();
         match format(args) {
             PredictFormat::Text => {
@@ -124,6 +125,17 @@ fn system(args: &Predict) -> anyhow::Result<Option<(&str, Profile)>> {
     Ok(Some((name, compose(profile, &array)?)))
 }
 
+/// What is held against each other: variants that were named, and lists where a workload has one number.
+fn axes(args: &Predict) -> Vec<Axis> {
+    let asked = &args.workload;
+    let lists = [
+        Axis::threads(&asked.workers),
+        Axis::outstanding(&asked.outstanding),
+    ];
+    let named = args.compare.iter().cloned();
+    named.chain(lists.into_iter().flatten()).collect()
+}
+
 /// What is predicted of one partition of a stack, the one that begins at `start` of what it lies on.
 pub(crate) fn of_partition(
     args: &Predict,
@@ -143,6 +155,13 @@ pub(crate) fn of_partition(
         bail!(place::without_profile(Some(place), args.stack.as_deref()));
     };
     let (profile, _) = place.apply(profile);
+    if let Some(axis) = axes(args).first() {
+        bail!(
+            "one prediction is needed, and {} has {} values; give one",
+            axis.label(),
+            axis.values.len()
+        );
+    }
     let screen = Screen::new();
     let question = question(args, profile, Some(place))?;
     let made = predicted(args, question, |what| screen.step(what));
@@ -209,17 +228,20 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
         .unwrap_or(Bytes::ZERO);
     let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
+    // Of several, which are variants of it, the first.
+    let first = |numbers: &[u32]| numbers.first().copied().unwrap_or(1);
+    let (workers, outstanding) = (first(&asked.workers), first(&asked.outstanding));
     let workload = Workload {
         reads: asked.rw.first().copied().unwrap_or(Percent::ALL),
         pattern: asked.pattern,
         sizes: asked.io.0.clone(),
-        workers: asked.workers,
-        outstanding: asked.outstanding,
+        workers,
+        outstanding,
         think: asked.think,
         rate: asked.rate,
     };
     let script = script(asked)?;
-    let outstanding = asked.workers.saturating_mul(asked.outstanding);
+    let outstanding = workers.saturating_mul(outstanding);
     Ok(Question {
         profile,
         workload: script

@@ -8,10 +8,11 @@ use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
+use straddle_workload::Workload;
 
 use super::profile::{figure, path};
 use super::words::asked as workload;
-use crate::bench::wording::{asked, count, decimals, list, percent, sizes};
+use crate::bench::wording::{asked, count, decimals, list, load, percent, sizes};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{STRONG, paint};
@@ -123,7 +124,10 @@ fn explained(question: &Question, text: String) -> String {
     match question.workload.rate {
         _ if question.script.is_some() => text,
         Some(_) => text,
-        None => text + " (threads × requests that each keeps under way)",
+        None if text.ends_with(&concurrency(&question.workload)) => {
+            text + " (threads × requests that each keeps under way)"
+        }
+        None => text,
     }
 }
 
@@ -135,14 +139,34 @@ fn pieces(profile: &Profile) -> Option<String> {
     found.origin.is_assumed().then(|| figure(key, found))
 }
 
-/// The workload, without the request size where that varies.
+/// The workload, without the request size and the concurrency where these vary.
 pub(super) fn varied(question: &Question, comparison: &Comparison) -> String {
     let text = workload(question);
-    let varies = comparison.axes.iter().any(|axis| axis.key == "io");
-    let rest = text
-        .strip_prefix(&sizes(&question.workload))
-        .filter(|_| varies);
-    rest.map_or(text.clone(), |rest| rest.trim_start().to_owned())
+    let varies = |keys: &[&str]| {
+        let mut axes = comparison.axes.iter();
+        axes.any(|axis| keys.contains(&axis.key.as_str()))
+    };
+    let asked = &question.workload;
+    let mut rest = text.as_str();
+    if varies(&["io"]) {
+        rest = rest
+            .strip_prefix(&sizes(asked))
+            .unwrap_or(rest)
+            .trim_start();
+    }
+    let stays = match (varies(&["threads"]), varies(&["outstanding"])) {
+        (false, false) => return rest.to_owned(),
+        (true, true) => String::new(),
+        (true, false) => format!(", {} under way on each thread", asked.outstanding),
+        (false, true) => format!(", {}", count(asked.workers as usize, "thread")),
+    };
+    rest = rest.strip_suffix(&concurrency(asked)).unwrap_or(rest);
+    format!("{rest}{stays}")
+}
+
+/// How a closed loop's workload ends: `, 8 × 32`.
+fn concurrency(asked: &Workload) -> String {
+    format!(", {}", load(asked))
 }
 
 /// `42.9 GB (40.0 GiB)`: an amount, of which no digit is missed.
