@@ -3,6 +3,7 @@
 use crate::support::{repository, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
+use straddle::rules::{FOLKLORE, RULES};
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
@@ -85,10 +86,20 @@ fn completions_and_manual_pages_are_made_from_the_same_definition() {
 #[test]
 fn explain_knows_codes_names_and_beliefs() {
     let here = scratch();
-    snapshot(
-        "explain-list",
-        &straddle(here.path(), &["explain"]).transcript(),
-    );
+    // Every rule and every belief has its line, in order, and there is nothing else.
+    let list = straddle(here.path(), &["explain"]);
+    let rules = RULES
+        .iter()
+        .map(|rule| format!("{}  {}", rule.code, rule.summary));
+    let beliefs = FOLKLORE
+        .iter()
+        .map(|page| format!("{:<11}  {}", page.name, page.belief));
+    let lines: Vec<String> = rules
+        .chain(["".into(), "Beliefs, and what is true of them:".into()])
+        .chain(beliefs)
+        .collect();
+    assert_eq!(list.stdout.lines().collect::<Vec<_>>(), lines);
+    assert_eq!(list.code, Some(0));
     snapshot(
         "explain-STR101",
         &straddle(here.path(), &["explain", "str101"]).transcript(),
