@@ -15,6 +15,7 @@ pub(crate) mod partition {
     pub(crate) mod partition_start_flash_unit;
     pub(crate) mod partition_start_physical_sector;
     pub(crate) mod partition_start_preferred_io;
+    pub(crate) mod partition_start_request_boundary;
     pub(crate) mod partitions_overlap;
 }
 
@@ -144,6 +145,7 @@ macro_rules! table {
             108 HYBRID_MBR = partition::hybrid_mbr,
             109 ODD_BUT_RIGHT = partition::odd_but_right,
             110 KERNEL_ALIGNMENT_OFFSET = partition::kernel_alignment_offset,
+            111 PARTITION_START_REQUEST_BOUNDARY = partition::partition_start_request_boundary,
 
             201 PARTITION_START_STRIPE_UNIT = array::partition_start_stripe_unit,
             202 PARTITION_START_FULL_STRIPE = array::partition_start_full_stripe,
