@@ -1,11 +1,12 @@
 //! Integer arithmetic shared by the closed forms.
 
-/// Greatest common divisor of two numbers that are not both zero (Stein's binary algorithm).
+/// The greatest common divisor of two numbers in the same unit: of zero and another, the other. (Stein's binary algorithm.)
 ///
 /// Units in the field are small odd numbers times a power of two, so the loop ends after very few rounds; Euclid's
 /// algorithm would pay a division for each of them.
 #[inline]
-pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
+#[must_use]
+pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     if a == 0 {
         return b;
     }
@@ -25,6 +26,15 @@ pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
         }
     }
     a << shift
+}
+
+/// The least common multiple of two numbers in the same unit; `None` when it is 2⁶⁴ or more.
+#[must_use]
+pub const fn lcm(a: u64, b: u64) -> Option<u64> {
+    match gcd(a, b) {
+        0 => Some(0),
+        common => (a / common).checked_mul(b),
+    }
 }
 
 /// Quotient and remainder; a shift and a mask when the divisor is a power of two.
@@ -89,6 +99,12 @@ mod tests {
         }
 
         #[test]
+        fn lcm_is_the_smallest_common_multiple(a in 1_u64..200, b in 1_u64..200) {
+            let brute = (1..=a * b).find(|m| m % a == 0 && m % b == 0);
+            prop_assert_eq!(lcm(a, b), brute);
+        }
+
+        #[test]
         fn div_rem_is_division(a: u64, b in 1_u64.., shift in 0_u32..64) {
             prop_assert_eq!(div_rem(a, b), (a / b, a % b));
             let power = 1_u64 << shift;
@@ -108,6 +124,15 @@ mod tests {
     fn gcd_with_zero_is_the_other_number() {
         assert_eq!(gcd(0, 12), 12);
         assert_eq!(gcd(12, 0), 12);
+        assert_eq!(gcd(0, 0), 0);
+    }
+
+    #[test]
+    fn lcm_is_never_a_wrong_number() {
+        assert_eq!(lcm(0, 12), Some(0));
+        assert_eq!(lcm(0, 0), Some(0));
+        assert_eq!(lcm(u64::MAX, u64::MAX), Some(u64::MAX));
+        assert_eq!(lcm(1 << 63, 3), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod serialize;
 mod short_text;
 mod totals;
 
+pub use arithmetic::{gcd, lcm};
 pub use blocks::{BlockTable, Gap, Listed, Listing, Place, Row, Sink, TableError, entry};
 pub use bytes::{Bytes, Grouped, ParseBytesError, SectorSize, Sectors, Unit, both_ways};
 pub use cost::{Family, Price};

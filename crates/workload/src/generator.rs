@@ -13,7 +13,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
-use straddle_geometry::{Access, Bytes, Extent};
+use straddle_geometry::{Access, Bytes, Extent, lcm};
 
 use crate::workload::{Pattern, Percent, Workload};
 
@@ -201,11 +201,7 @@ impl Places {
 /// The least common multiple of all sizes; the largest number there is where it would be larger.
 fn common_multiple(lattices: &[Lattice]) -> u64 {
     lattices.iter().fold(1, |multiple, lattice| {
-        let (mut a, mut b) = (multiple, lattice.size);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        (multiple / a).saturating_mul(lattice.size)
+        lcm(multiple, lattice.size).unwrap_or(u64::MAX)
     })
 }
 

@@ -9,7 +9,7 @@ mod warn;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit, both_ways};
+use straddle_geometry::{Bytes, Extent, Lattice, Price, Unit, both_ways, lcm};
 use straddle_stack::{GridRole, LayerId};
 use straddle_workload::offset::Offset;
 
@@ -239,8 +239,8 @@ fn common_step(requests: &[Spacing]) -> Result<Unit, PlaceError> {
         "the plan has no request size; name at least one",
     ))?;
     steps
-        .try_fold(first, |lcm, step| {
-            lcm.checked_mul(step.get() / gcd(lcm.get(), step.get()))
+        .try_fold(first, |common, step| {
+            lcm(common.get(), step.get()).and_then(Unit::new)
         })
         .ok_or(PlaceError::NoPlace(
             "the request sizes have no common multiple below 2^62 bytes; take sizes that divide each other",
@@ -261,14 +261,6 @@ fn whole_span(requests: &[Spacing], span: Bytes) -> Result<Bytes, PlaceError> {
         });
     }
     Ok(span.checked_sub(rest).unwrap_or(span))
-}
-
-/// Greatest common divisor.
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Finds the place of a plan in a target, and how each offset stands there on every known grid. How the base is chosen is

@@ -1,11 +1,11 @@
 //! How offsets stand on the grids below.
 
 use std::collections::HashMap;
-use straddle_geometry::{Access, Bytes, Extent, Family, Grid, Ratio, Unit};
+use straddle_geometry::{Access, Bytes, Extent, Family, Grid, Ratio, Unit, gcd};
 use straddle_stack::{LayerKind, Piece, Seen, SeenGrid};
 
 use super::{
-    Ground, PAST_THE_END, PlaceError, Placed, Region, SizePrice, Spacing, Standing, Wanted, gcd,
+    Ground, PAST_THE_END, PlaceError, Placed, Region, SizePrice, Spacing, Standing, Wanted,
 };
 
 /// What the worst of the requests pays, beyond the aligned one, for being off a grid, as a share of the aligned one's

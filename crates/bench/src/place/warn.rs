@@ -1,12 +1,12 @@
 //! What is wrong with a place, in words.
 
 use std::collections::BTreeMap;
-use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit, both_ways};
+use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit, both_ways, gcd};
 use straddle_stack::{LayerKind, OddityKind, SeenGrid};
 
 use super::base::{Base, MAX_SKIPPED};
 use super::ground::{Look, Stretch};
-use super::{Ground, Region, Spacing, Wanted, gcd};
+use super::{Ground, Region, Spacing, Wanted};
 use crate::validity::{Warning, WarningKind};
 
 /// Shares of costs, bytes and requests below this one, 1%, are not worth a warning: no experiment tells them from noise.

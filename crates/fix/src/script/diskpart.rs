@@ -1,7 +1,7 @@
 //! `diskpart` of Windows Server 2003 SP1 and later, which deletes partitions and makes them again.
 
 use std::fmt::Write;
-use straddle_geometry::Bytes;
+use straddle_geometry::{Bytes, gcd};
 
 use super::batch::quoted;
 use super::windows::{CYLINDER, Disk, Home, Part};
@@ -212,13 +212,6 @@ fn creates<'p, 'a>(disk: &'p Disk<'a>) -> Result<Vec<Create<'p, 'a>>, Refusal> {
         out.push(Create { part, place });
     }
     Ok(out)
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 fn writes(disk: &Disk<'_>, creates: &[Create<'_, '_>]) -> Result<String, Refusal> {

@@ -1,6 +1,7 @@
 //! The registry values that say where the Virtual Disk Service puts the partitions it makes: Windows Vista, Server 2008 and later.
 
 use std::fmt::Write;
+use straddle_geometry::{gcd, lcm};
 
 use super::windows::{crlf, heading};
 use super::{Language, Order, Refusal, Tool};
@@ -48,7 +49,7 @@ fn script(order: &Order<'_>) -> Result<String, Refusal> {
         let class = VALUES.iter().position(|(_, below, _)| size < *below);
         if let (Some(slot), true) = (class.and_then(|class| values.get_mut(class)), unit > 0) {
             // All disks of a class have to do with one value.
-            let both = slot.map_or(Some(unit), |old| (unit / gcd(unit, old)).checked_mul(old));
+            let both = slot.map_or(Some(unit), |old| lcm(unit, old));
             *slot = both;
         }
     }
@@ -84,11 +85,4 @@ fn script(order: &Order<'_>) -> Result<String, Refusal> {
             "no partition of this plan begins elsewhere".to_owned(),
         ))
     }
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -1,6 +1,6 @@
 //! All starts that a rounded figure leaves open, beside a grid: counted, never enumerated.
 
-use straddle_geometry::{Bytes, Error, Grid, SectorSize, Unit};
+use straddle_geometry::{Bytes, Error, Grid, SectorSize, Unit, gcd};
 use straddle_stack::{GridRole, Interval, LayerId, Seen};
 
 use crate::{Context, PriceRow, Prices};
@@ -120,13 +120,6 @@ fn take(into: &mut Prices, from: &Prices, better: fn(&PriceRow, &PriceRow) -> bo
     {
         *have = *new;
     }
-}
-
-const fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The logical sector of a disk; 512 bytes when nothing says so, since the larger ones are multiples of it.

@@ -1,6 +1,6 @@
 //! Grids as they look through pieces of equal length that were dealt out: a pool's chunks, a volume's stripes.
 
-use straddle_geometry::{Bytes, Extent, Grid, Unit};
+use straddle_geometry::{Bytes, Extent, Grid, Unit, gcd};
 use straddle_stack::{Piece, Seen};
 
 /// Most pieces that are looked at; the pattern of larger ones is cut short.
@@ -38,11 +38,4 @@ pub(crate) fn dealt(
 /// One length does not divide into the other, either way.
 pub(crate) fn is_torn(one: Unit, other: Unit) -> bool {
     !one.bytes().is_multiple_of(other) && !other.bytes().is_multiple_of(one)
-}
-
-pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -40,14 +40,6 @@ impl Divisor {
     }
 }
 
-/// The greatest number that divides both; of zero and another, the other.
-pub(crate) fn common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

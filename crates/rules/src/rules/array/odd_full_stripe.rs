@@ -1,4 +1,4 @@
-use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
+use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways, lcm};
 use straddle_stack::{
     Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid, Source, Value,
 };
@@ -130,7 +130,7 @@ fn finding(
     if let Some(more) = off.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
         finding = finding.note(format!("{more} more volumes start inside a full stripe"));
     }
-    if let Some(common) = lcm(unit, MEBIBYTE) {
+    if let Some(common) = lcm(unit.get(), MEBIBYTE).and_then(Unit::new) {
         finding = finding.help(format!(
             "for large sequential writes: extents of {} (vgcreate --physicalextentsize {}k), lcm(1 MiB, {unit})",
             common.bytes(),
@@ -161,7 +161,7 @@ fn finding(
 fn phases(extent: Unit, first: Option<Fact<Bytes>>, stripes: Grid) -> String {
     let start = first.map_or(Bytes::ZERO, |first| first.value);
     let unit = stripes.unit();
-    let Some(common) = lcm(unit, extent.get()) else {
+    let Some(common) = lcm(unit.get(), extent.get()).and_then(Unit::new) else {
         return format!("extents of {extent} never meet full stripes of {unit} again");
     };
     let every = common.get() / extent.get();
@@ -236,14 +236,6 @@ fn is_on_units(context: &Context<'_>, id: LayerId, start: Bytes) -> bool {
         Seen::Uniform(seen) => seen.contains(start),
         Seen::Pieces(_) => true,
     })
-}
-
-/// The least common multiple, if it is a unit.
-fn lcm(unit: Unit, other: u64) -> Option<Unit> {
-    let both = Grid::new(unit)
-        .intersect(Grid::new(Unit::new(other)?))
-        .ok()?;
-    Some(both.unit())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_geometry::{Bytes, Grid, Unit, gcd, lcm};
 use straddle_stack::{Fact, GridRole, LayerId, Seen, SeenGrid};
 
 use crate::context::{Findings, is_believable};
-use crate::shared::dealt::{dealt, gcd, is_torn};
+use crate::shared::dealt::{dealt, is_torn};
 use crate::shared::start::has_parity;
 use crate::wording::division;
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
@@ -125,10 +125,6 @@ fn finding(
             "no request size asked for fills a stripe, so none can be written without reading first wherever it starts",
         )
     }
-}
-
-fn lcm(a: u64, b: u64) -> Option<u64> {
-    (a / gcd(a, b)).checked_mul(b)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Many whole blocks at once: what is usual is recognised by passes without a decision in them, and counted without
 //! looking at each block by itself.
 
-use straddle_geometry::Row;
+use straddle_geometry::{Row, lcm};
 
-use super::{Quick, Tally, Way, counters, lcm};
+use super::{Quick, Tally, Way, counters};
 use crate::survey::places::GRAIN;
 
 /// Blocks that are looked at together: they stay in the level-1 cache.

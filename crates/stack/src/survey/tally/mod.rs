@@ -5,7 +5,7 @@ mod windows;
 
 use std::collections::HashMap;
 use straddle_geometry::{
-    Blocks, Bytes, Extent, Gap, Map, Row, Segment, Sink, TableError, Unit, entry,
+    Blocks, Bytes, Extent, Gap, Map, Row, Segment, Sink, TableError, Unit, entry, lcm,
 };
 
 use crate::survey::descend::is_kept;
@@ -389,14 +389,6 @@ fn period_of(block: u64, wanted: &[Unit]) -> u64 {
 
 fn counters(period: u64, block: u64, quick: Quick) -> usize {
     usize::try_from(period / block * quick.slots).unwrap_or(0)
-}
-
-fn lcm(a: u64, b: u64) -> Option<u64> {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    (a / x).checked_mul(b)
 }
 
 impl Sink for Tally<'_> {

@@ -6,7 +6,7 @@
 mod place;
 mod write;
 
-use super::divisor::{Divisor, common_divisor};
+use super::divisor::Divisor;
 use super::keys::{self, count};
 use super::split::Split;
 use super::unit::Unit;
@@ -17,7 +17,7 @@ use place::{Places, Row};
 
 /// What writes are split into multiples of.
 const SECTOR: u64 = 512;
-use straddle_geometry::Access;
+use straddle_geometry::{Access, gcd};
 
 /// How the parity of a row is found that is written in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Parity {
         let row_bytes = unit.saturating_mul(places.data());
         let granule = match section.optional(&keys::GRANULE) {
             Some(_) => section.whole(&keys::GRANULE),
-            None if is_md => common_divisor(unit, 4096),
+            None if is_md => gcd(unit, 4096),
             None => SECTOR,
         };
         if granule == 0 || !unit.is_multiple_of(granule) {

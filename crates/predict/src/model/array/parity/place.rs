@@ -1,6 +1,7 @@
 //! Where the units and parities of a row lie.
 
-use crate::model::array::divisor::{Divisor, common_divisor};
+use crate::model::array::divisor::Divisor;
+use straddle_geometry::gcd;
 
 /// How parity moves from row to row. All but the last are md's, which md(4) describes and the DDF standard names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Places {
             spans: Divisor::new(u64::from(spans)),
             width: Divisor::new(u64::from(width)),
             parities: u64::from(parities),
-            round: Divisor::new(u64::from(members) / common_divisor(members.into(), width.into())),
+            round: Divisor::new(u64::from(members) / gcd(members.into(), width.into())),
         }
     }
 

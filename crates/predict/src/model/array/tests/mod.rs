@@ -6,6 +6,7 @@ use super::*;
 use crate::profile::Profile;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use straddle_geometry::gcd;
 
 const SECTOR: u64 = 512;
 
@@ -301,7 +302,7 @@ fn units_touched_equal_the_closed_form() {
                         Lattice::new(Bytes::new(start), unit(step * kib), unit(len * kib));
                     let crossings = lattice.mean_units(Grid::new(unit(stripe)));
                     // A whole period of the lattice's places in the unit.
-                    let requests = stripe / divisor::common_divisor(stripe, step * kib);
+                    let requests = stripe / gcd(stripe, step * kib);
                     let (mut units, mut pieces) = (0, 0);
                     for number in 0..requests {
                         let operation = Operation::write(start + number * step * kib, len * kib);
