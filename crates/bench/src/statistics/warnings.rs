@@ -7,7 +7,7 @@ use super::{collect, equivalents, holm, runs, verdict};
 use crate::plan::Plan;
 use crate::results::{CellResult, Drift, OffsetResult};
 use crate::sample::Sample;
-use crate::validity::{Warning, WarningKind};
+use crate::validity::{Warning, WarningKind, percent};
 use straddle_geometry::Bytes;
 use straddle_workload::{Pattern, Percent, Workload};
 
@@ -352,11 +352,6 @@ fn name(plan: &Plan, cell: usize) -> String {
 /// The name of an offset.
 fn offset(plan: &Plan, offset: usize) -> &str {
     plan.offsets.get(offset).map_or("?", |offset| &offset.name)
-}
-
-/// `2.3%`.
-fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
 }
 
 /// `p = 0.0013`.

@@ -20,8 +20,9 @@ pub(crate) use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::testing::put;
 pub use observer::Observer;
+use warning::counted;
+pub(crate) use warning::percent;
 pub use warning::{Warning, WarningKind};
-use warning::{counted, percent};
 #[cfg(target_os = "linux")]
 pub use written::unwritten_in;
 pub use written::{Unwritten, not_written};

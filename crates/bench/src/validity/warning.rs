@@ -53,7 +53,7 @@ pub enum WarningKind {
 }
 
 /// A share in percent with one decimal.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
