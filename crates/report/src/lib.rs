@@ -17,6 +17,7 @@ mod places;
 pub mod predict;
 pub mod study;
 pub mod text;
+mod utc;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};

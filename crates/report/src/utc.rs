@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A point in time by the Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Utc {
+pub(crate) struct Utc {
     year: u64,
     /// 1 to 12.
     month: u64,
@@ -22,7 +22,7 @@ impl Utc {
     ///
     /// Days are counted from a first of March, so that the day that some years lack is a year's last (Hinnant, "chrono-
     /// Compatible Low-Level Date Algorithms").
-    pub(super) fn new(since: Duration) -> Utc {
+    pub(crate) fn new(since: Duration) -> Utc {
         let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
         // From 1 March of the year 0; 400 years have 146,097 days.
         let from_march = days + 719_468;
@@ -48,27 +48,32 @@ impl Utc {
     }
 
     /// `2026-11-22 07:12:07 UTC`.
-    pub(super) fn plain(self) -> String {
-        format!("{} UTC", self.stamp(' '))
+    pub(crate) fn plain(self) -> String {
+        format!("{} UTC", self.stamp('-', ' '))
     }
 
     /// `2026-11-22T07:12:07Z` (RFC 3339).
-    pub(super) fn rfc3339(self) -> String {
-        format!("{}Z", self.stamp('T'))
+    pub(crate) fn rfc3339(self) -> String {
+        format!("{}Z", self.stamp('-', 'T'))
     }
 
-    fn stamp(self, between: char) -> String {
+    /// `2026/11/22 07:12:07`, as diskspd writes it.
+    pub(crate) fn slashed(self) -> String {
+        self.stamp('/', ' ')
+    }
+
+    fn stamp(self, hyphen: char, between: char) -> String {
         let Utc {
             year, month, day, ..
         } = self;
         format!(
-            "{year:04}-{month:02}-{day:02}{between}{:02}:{:02}:{:02}",
+            "{year:04}{hyphen}{month:02}{hyphen}{day:02}{between}{:02}:{:02}:{:02}",
             self.hour, self.minute, self.second
         )
     }
 
     /// `Sun Nov 22 07:12:07 2026`, as C's `ctime` writes it.
-    pub(super) fn ctime(self) -> String {
+    pub(crate) fn ctime(self) -> String {
         const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
         const MONTHS: [&str; 12] = [
             "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -102,6 +107,7 @@ mod tests {
         assert_eq!(at(951_868_800).rfc3339(), "2000-03-01T00:00:00Z");
         // What `date -u` says of fio's own time stamp.
         assert_eq!(at(1_795_331_527).ctime(), "Sun Nov 22 07:12:07 2026");
+        assert_eq!(at(1_735_689_599).slashed(), "2024/12/31 23:59:59");
         assert_eq!(at(4_107_542_399).plain(), "2100-02-28 23:59:59 UTC");
         assert_eq!(at(4_107_542_400).plain(), "2100-03-01 00:00:00 UTC");
     }

@@ -73,7 +73,9 @@ fn measure(
     } else {
         Durability::Cached
     };
-    let began = utc(SystemTime::now());
+    let began = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let measured = together::run(
         loads,
         durability,
@@ -91,7 +93,7 @@ fn measure(
         command,
         seed,
         host: &host(),
-        began: &began,
+        began,
         version: env!("CARGO_PKG_VERSION"),
         processors,
         rows: rows
@@ -173,52 +175,9 @@ fn between(before: &[Processor], after: &[Processor]) -> Vec<Processor> {
         .collect()
 }
 
-/// A time as `2026/11/22 07:30:00`, in UTC.
-fn utc(time: SystemTime) -> String {
-    let seconds = time
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    format!(
-        "{year}/{month:02}/{day:02} {:02}:{:02}:{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
-/// The date so many days after 1970-01-01, in years that begin in March, so that leap days come last.
-fn date(days: u64) -> (u64, u64, u64) {
-    const ERA: u64 = 146_097;
-    let days = days + 719_468;
-    let (era, day) = (days / ERA, days % ERA);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    (era * 400 + year + later, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_written_in_utc() {
-        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970/01/01 00:00:00");
-        assert_eq!(at(951_782_399), "2000/02/28 23:59:59");
-        assert_eq!(at(951_782_400), "2000/02/29 00:00:00");
-        assert_eq!(at(1_735_689_599), "2024/12/31 23:59:59");
-        assert_eq!(at(4_107_542_400), "2100/03/01 00:00:00");
-    }
 
     #[test]
     fn the_kernels_counts_are_read() {

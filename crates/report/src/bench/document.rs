@@ -23,7 +23,7 @@ use straddle_workload::histogram::{Latencies, LatencySummary};
 use straddle_workload::offset::Offset;
 use straddle_workload::{Pattern, Workload};
 
-use super::when::Utc;
+use crate::utc::Utc;
 
 /// Name and version of the JSON document that `bench` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.bench/1";

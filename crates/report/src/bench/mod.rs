@@ -9,7 +9,6 @@ pub(crate) mod document;
 pub mod fio;
 pub mod picture;
 pub mod text;
-mod when;
 pub(crate) mod wording;
 
 pub use document::{Document, SCHEMA};

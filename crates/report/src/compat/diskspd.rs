@@ -4,6 +4,7 @@
 //! is one thread on one target; sizes are binary, latencies milliseconds.
 
 use crate::escape::terminal;
+use crate::utc::Utc;
 use std::fmt::Write as _;
 use std::time::Duration;
 use straddle_bench::compat::diskspd::{Buffer, Command, Order};
@@ -22,8 +23,8 @@ pub struct Run<'a> {
     pub seed: u32,
     /// The machine.
     pub host: &'a str,
-    /// When it began, in UTC, as `2026/11/22 07:30:00`.
-    pub began: &'a str,
+    /// When it began, since the first moment of 1970.
+    pub began: Duration,
     /// Straddle's version.
     pub version: &'a str,
     /// Processors of the machine.
@@ -65,7 +66,9 @@ pub fn report(run: &Run<'_>) -> String {
     let _ = writeln!(
         out,
         "System information:\n\n\tcomputer name: {}\n\tstart time: {} UTC\n\tmeasured by: straddle {} in place of diskspd",
-        run.host, run.began, run.version
+        run.host,
+        Utc::new(run.began).slashed(),
+        run.version
     );
     out.push_str("\n\nResults for timespan 1:\n");
     let _ = writeln!(out, "{}", "*".repeat(79));

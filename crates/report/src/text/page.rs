@@ -79,18 +79,27 @@ fn wrap(out: &mut String, text: &str, indent: &str) {
 
 /// `text` cut between words into lines of at most `width` characters. A longer word gets a line of its own.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+    joined(text.split_whitespace(), " ", width)
+}
+
+/// Items with `between` them, in lines of at most `width` characters. A longer item gets a line of its own.
+pub(super) fn joined<'i>(
+    items: impl IntoIterator<Item = &'i str>,
+    between: &str,
+    width: usize,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut column = 0;
-    for word in text.split_whitespace() {
-        let len = word.chars().count();
+    for item in items {
+        let len = item.chars().count();
         match lines.last_mut() {
-            Some(line) if column + 1 + len <= width => {
-                line.push(' ');
-                line.push_str(word);
-                column += 1 + len;
+            Some(line) if column + between.len() + len <= width => {
+                line.push_str(between);
+                line.push_str(item);
+                column += between.len() + len;
             }
             _ => {
-                lines.push(word.to_owned());
+                lines.push(item.to_owned());
                 column = len;
             }
         }

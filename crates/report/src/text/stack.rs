@@ -9,6 +9,7 @@ use straddle_stack::{
     Source, Trust, Value,
 };
 
+use super::page::joined;
 use super::style::{ERROR, FAINT, FRAME, GOOD, STRONG, paint};
 use crate::Checked;
 use crate::document::{
@@ -16,6 +17,9 @@ use crate::document::{
 };
 use crate::escape::terminal;
 use crate::places::ends;
+
+/// Width of the lines of attributes.
+const WIDTH: usize = 92;
 
 /// Stripe units that arrays use; what is printed when the stripe unit is not known.
 const PLAUSIBLE_STRIPE_UNITS: [u64; 7] = [16, 32, 64, 128, 256, 512, 1024];
@@ -146,7 +150,7 @@ impl Tree<'_> {
             }
         }
         if !grids.is_empty() {
-            lines.extend(wrapped(&grids));
+            lines.extend(joined(grids.iter().map(String::as_str), "; ", WIDTH));
         }
         let facts: Vec<String> = layer
             .attributes
@@ -154,7 +158,11 @@ impl Tree<'_> {
             .filter(|a| shown(a.key) && tells(&a.value.value))
             .map(|a| attribute(a.key, &a.value))
             .collect();
-        lines.extend(wrapped(&counted(facts)));
+        lines.extend(joined(
+            counted(facts).iter().map(String::as_str),
+            "; ",
+            WIDTH,
+        ));
         if layer.kind == LayerKind::Partition {
             lines.extend(self.place_of_guest(id));
         }
@@ -480,28 +488,6 @@ fn counted(facts: Vec<String>) -> Vec<String> {
             _ => format!("{fact} ({count} ×)"),
         })
         .collect()
-}
-
-/// Joins items with semicolons into lines that fit a terminal.
-fn wrapped(items: &[String]) -> Vec<String> {
-    const WIDTH: usize = 92;
-    let mut lines: Vec<String> = Vec::new();
-    let mut width = 0;
-    for item in items {
-        let len = item.chars().count();
-        match lines.last_mut() {
-            Some(line) if width + 2 + len <= WIDTH => {
-                line.push_str("; ");
-                line.push_str(item);
-                width += 2 + len;
-            }
-            _ => {
-                lines.push(item.clone());
-                width = len;
-            }
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

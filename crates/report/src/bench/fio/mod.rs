@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use straddle_bench::results::Experiment;
 
 use self::figures::milliseconds;
-use super::when::Utc;
+use crate::utc::Utc;
 
 /// What fio would have written.
 #[derive(Clone, Debug, Serialize)]

@@ -8,11 +8,11 @@ use straddle_bench::results::{End, Experiment, Medium};
 use straddle_bench::run::Options;
 use straddle_io::engine::Durability;
 
-use super::super::when::Utc;
 use super::super::wording::{asked, count, offset_name, time};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{ERROR, STRONG, WARNING, paint};
+use crate::utc::Utc;
 
 /// Column at which the text behind a name begins.
 const MARGIN: usize = 11;

@@ -59,7 +59,7 @@ fn ours(line: &str, mut make: impl FnMut(u32) -> Sample) -> String {
         command: &command,
         seed: command.seed.unwrap_or(0),
         host: "lab1",
-        began: "2026/11/22 07:30:00",
+        began: Duration::from_secs(1_795_332_600),
         version: "1.2.3",
         processors: vec![
             Processor {
