@@ -1,7 +1,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Source, Value};
+use uuid::Uuid;
 
-use crate::volume::uuid;
 use crate::{Detected, Window};
 
 /// Where a field of an on-disk structure lies in it; made by [`place!`].
@@ -59,8 +59,18 @@ fn identifier(raw: &[u8]) -> String {
         [a, b, c, d, e, f, g, h] => {
             format!("{:016X}", u64::from_le_bytes([a, b, c, d, e, f, g, h]))
         }
-        _ => uuid(raw),
+        _ => Uuid::from_slice(raw).map_or_else(|_| String::new(), |uuid| uuid.to_string()),
     }
+}
+
+/// A UUID whose bytes are in the order in which it is written.
+pub(crate) fn uuid(raw: [u8; 16]) -> String {
+    Uuid::from_bytes(raw).to_string()
+}
+
+/// A GUID, whose first three fields are stored with their low byte first.
+pub(crate) fn guid(raw: [u8; 16]) -> String {
+    Uuid::from_bytes_le(raw).to_string()
 }
 
 /// Collects what one on-disk structure says; every fact names the field it came from.

@@ -64,27 +64,6 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A GUID as it is written: its first three fields are little-endian in the file.
-pub(crate) fn guid(raw: &[u8; 16]) -> String {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = *raw;
-    let [i, j, k, l, m, n, o, p] = rest;
-    uuid(&[d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p])
-}
-
-/// A UUID as it is written, its bytes in that order.
-pub(crate) fn uuid(raw: &[u8; 16]) -> String {
-    let mut out = String::with_capacity(36);
-    for (index, byte) in raw.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            out.push(char::from_digit(u32::from(digit), 16).unwrap_or('?'));
-        }
-    }
-    out
-}
-
 /// UTF-16, low byte first, up to the first zero.
 pub(crate) fn utf16_le(raw: &[u8]) -> String {
     utf16(raw, u16::from_le_bytes)

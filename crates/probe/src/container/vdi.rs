@@ -26,10 +26,9 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::names::guid;
 use super::table::{Entries, Flat, TableFile};
 use super::{Container, Content, Disk, Format, Opening, OpensAs, Reference, Role};
-use crate::record::{Recorder, place};
+use crate::record::{Recorder, guid, place};
 use crate::{Magic, Window};
 
 pub(crate) static FORMAT: Format = Format {
@@ -160,7 +159,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             role: Role::Parent,
             names: Vec::new(),
             opens_as: OpensAs::Format("vdi"),
-            expects: Some(guid(&header.parent)),
+            expects: Some(guid(header.parent)),
             source: record.source(place!(Header.parent)),
         });
     }
@@ -181,7 +180,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         size: record.fact(size, place!(Header.disk_size)),
         content: Content::Blocks(std::sync::Arc::new(table)),
         references,
-        identities: vec![guid(&header.uuid)],
+        identities: vec![guid(header.uuid)],
     };
     Ok(Some(Container {
         detected: record.finish(),
@@ -194,9 +193,9 @@ fn facts(record: &mut Recorder<'_>, header: &Header, differencing: bool) {
     let version = header.version.get();
     let version = format!("{}.{}", version >> 16, version & 0xffff);
     record.text(Key::Version, version, place!(Header.version));
-    record.text(Key::DiskId, guid(&header.uuid), place!(Header.uuid));
+    record.text(Key::DiskId, guid(header.uuid), place!(Header.uuid));
     if differencing {
-        record.text(Key::Parent, guid(&header.parent), place!(Header.parent));
+        record.text(Key::Parent, guid(header.parent), place!(Header.parent));
     }
     let data_offset = u64::from(header.data_offset.get());
     record.bytes(Key::DataOffset, data_offset, place!(Header.data_offset));

@@ -46,11 +46,10 @@ use zerocopy::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::head::{Head, LOOKED_AT, Lying};
-use super::names::uuid;
 use super::sectors::{Bitmaps, FirstBit};
 use super::table::{Flat, TableFile};
 use super::{Container, Content, Disk, Format, Opening};
-use crate::record::{Place, Recorder, place};
+use crate::record::{Place, Recorder, place, uuid};
 use crate::{Magic, Window};
 use table::{Differencing, SectorNumbers};
 
@@ -229,7 +228,7 @@ fn describe(record: &mut Recorder<'_>, found: &Found) {
         u64::from(footer.cylinders.get()) * u64::from(footer.heads) * u64::from(footer.sectors);
     let geometry = core::mem::offset_of!(Footer, cylinders);
     record.bytes(Key::GeometrySize, sectors * SECTOR, Place::new(geometry, 4));
-    record.text(Key::DiskId, uuid(&footer.uuid), place!(Footer.uuid));
+    record.text(Key::DiskId, uuid(footer.uuid), place!(Footer.uuid));
     if footer.saved_state != 0 {
         record.flag(Key::SavedState, true, place!(Footer.saved_state));
     }
@@ -308,7 +307,7 @@ fn fixed(mut record: Recorder<'_>, found: &Found) -> Container {
         size: record.fact(size, here),
         content: Content::Linear(content),
         references: Vec::new(),
-        identities: vec![uuid(&found.footer.uuid)],
+        identities: vec![uuid(found.footer.uuid)],
     };
     Container {
         detected: record.finish(),
@@ -343,7 +342,7 @@ fn sparse(
         return Ok(Container::unusable(record.finish()));
     }
     let header: Header = window.get(at)?;
-    let id = uuid(&footer.uuid);
+    let id = uuid(footer.uuid);
     let size = record.fact(
         Bytes::new(footer.current_size.get()),
         place!(Footer.current_size),

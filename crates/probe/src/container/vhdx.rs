@@ -38,10 +38,10 @@ use zerocopy::IntoBytes;
 
 use header::Header;
 
-use super::names::{guid, utf16_le};
+use super::names::utf16_le;
 use super::{Container, Content, Disk, Format, Opening};
 use crate::crc32c;
-use crate::record::{Place, Recorder, place};
+use crate::record::{Place, Recorder, guid, place};
 use crate::{Detected, Magic, Window};
 
 pub(crate) static FORMAT: Format = Format {
@@ -182,7 +182,7 @@ fn follow(
         size: metadata.size,
         content: Content::Blocks(shape.table(file, size)),
         references: metadata.parent.into_iter().collect(),
-        identities: vec![guid(&header.data_write)],
+        identities: vec![guid(header.data_write)],
     };
     Ok(Container {
         detected: record.finish(),

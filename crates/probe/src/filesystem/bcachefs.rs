@@ -20,8 +20,7 @@ use straddle_stack::{GridRole, Key, OddityKind};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::record::{Place, Recorder, place};
-use crate::volume::uuid;
+use crate::record::{Place, Recorder, place, uuid};
 use crate::{Class, Detected, Magic, Prober, Window};
 use crate::{crc32c, crc64};
 

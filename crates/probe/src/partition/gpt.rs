@@ -308,7 +308,7 @@ fn report(window: &Window<'_>, mut table: Table, out: &mut Detected) {
     out.record_text(
         window,
         Key::TableId,
-        guid(&header.raw.disk),
+        guid(header.raw.disk),
         at + DISK_AT,
         16,
     );

@@ -8,10 +8,10 @@ use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
+use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat};
 use crate::crc64;
 use crate::filesystem::bcachefs;
-use crate::record::{Recorder, place, printable};
+use crate::record::{Recorder, place, printable, uuid};
 use crate::{Magic, Window};
 
 const SUPERBLOCK: u64 = 4096;

@@ -15,8 +15,8 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, 
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
-use crate::record::{Place, Recorder, place};
+use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat};
+use crate::record::{Place, Recorder, guid, place};
 use crate::{Detected, Magic, Window};
 
 const SIGNATURE: [u8; 8] = *b"-FVE-FS-";
@@ -282,14 +282,6 @@ fn metadata(window: &Window<'_>, at: u64) -> Result<Checked, ReadError> {
         return Ok(Err((fault, Some((read, moved)))));
     }
     Ok(Ok((read, moved)))
-}
-
-/// A GUID as Windows prints it: the first three fields low byte first.
-fn guid(mut bytes: [u8; 16]) -> String {
-    bytes[..4].reverse();
-    bytes[4..6].reverse();
-    bytes[6..8].reverse();
-    uuid(bytes)
 }
 
 fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {

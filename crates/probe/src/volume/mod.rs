@@ -168,15 +168,3 @@ impl VolumeFormat {
         }
     }
 }
-
-/// A UUID whose bytes are in the order in which it is written.
-pub(crate) fn uuid(bytes: impl AsRef<[u8]>) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.as_ref().iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}

@@ -10,8 +10,8 @@ use straddle_stack::{GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value}
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, uuid};
-use crate::record::{Recorder, place, printable};
+use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat};
+use crate::record::{Recorder, place, printable, uuid};
 use crate::{Magic, Window};
 
 const MAGIC: [u8; 8] = *b"verity\0\0";

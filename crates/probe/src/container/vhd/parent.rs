@@ -8,9 +8,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Header;
 use crate::Window;
-use crate::container::names::{Names, utf16_be, utf16_le, uuid};
+use crate::container::names::{Names, utf16_be, utf16_le};
 use crate::container::{OpensAs, Reference, Role};
-use crate::record::{Place, Recorder, place};
+use crate::record::{Place, Recorder, place, uuid};
 
 /// Longest path that is read: Windows allows 32,767 characters.
 const LONGEST: u64 = 64 << 10;
@@ -82,7 +82,7 @@ pub(super) fn reference(
         role: Role::Parent,
         names: names.finish(),
         opens_as: OpensAs::Format("vhd"),
-        expects: Some(uuid(&header.parent_uuid)),
+        expects: Some(uuid(header.parent_uuid)),
         source: record.source(place!(Header.parent_uuid)),
     })
 }

@@ -14,9 +14,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::header::MIB;
 use crate::Window;
-use crate::container::names::{Names, guid, utf16_le};
+use crate::container::names::{Names, utf16_le};
 use crate::container::{OpensAs, Reference, Role};
-use crate::record::{Place, Recorder};
+use crate::record::{Place, Recorder, guid};
 
 const MOST: usize = 2047;
 const TABLE_LEN: u64 = 64 << 10;
@@ -155,7 +155,7 @@ pub(super) fn read(
     if let Some(id) = items.id {
         let raw: [u8; 16] = window.get(id.at)?;
         record.at_base(id.at, |record| {
-            record.text(Key::DiskId, guid(&raw), Place::new(0, 16))
+            record.text(Key::DiskId, guid(raw), Place::new(0, 16))
         });
     }
     let multiple = disk.is_multiple_of(u64::from(sector.get()));
@@ -243,7 +243,7 @@ fn items(
             continue;
         };
         let field = 32 + index * 32;
-        let id = guid(&item.id);
+        let id = guid(item.id);
         // What users add is theirs, whatever its name.
         let known = item.flags.get() & 1 == 0;
         let (slot, least) = match id.as_str() {
@@ -306,7 +306,7 @@ fn parent(
     };
     let mut kind = [0; 16];
     kind.copy_from_slice(&start[..16]);
-    let kind = guid(&kind);
+    let kind = guid(kind);
     if kind != LOCATOR {
         let detail = format!("a parent locator of type {kind}; expected {LOCATOR}");
         odd(record, detail, Place::new(0, 16));

@@ -13,9 +13,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::header::{Header, MIB};
 use crate::Window;
-use crate::container::names::guid;
 use crate::crc32c;
-use crate::record::{Place, Recorder};
+use crate::record::{Place, Recorder, guid};
 
 const LEN: u64 = 64 << 10;
 const MOST: u32 = 2047;
@@ -146,7 +145,7 @@ fn entries(
         let field = 16 + index * 32;
         let entry = Entry::read_from_bytes(raw).ok()?;
         let (at, len) = (entry.offset.get(), u64::from(entry.len.get()));
-        let id = guid(&entry.id);
+        let id = guid(entry.id);
         let (name, slot) = match id.as_str() {
             TABLE => ("the table", Some(&mut table)),
             METADATA => ("the metadata", Some(&mut metadata)),

@@ -2,6 +2,7 @@
 
 use straddle_geometry::Extent;
 use straddle_stack::{Attribute, Key, Oddity, OddityKind, Value};
+use uuid::Uuid;
 use zerocopy::byteorder::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -47,7 +48,7 @@ pub(super) fn partition(
         name: format!("partition {number}"),
         number,
         extent,
-        kind: guid(&entry.kind),
+        kind: guid(entry.kind),
         kind_at: (at, 16),
         first,
         first_at: (at + 32, 8),
@@ -78,26 +79,8 @@ pub(super) fn partition(
 }
 
 /// A GUID as tools print it: the first three groups are stored with their low byte first.
-pub(super) fn guid(b: &[u8; 16]) -> String {
-    format!(
-        "{:02X}{:02X}{:02X}{:02X}-{:02X}{:02X}-{:02X}{:02X}-{:02X}{:02X}-{:02X}{:02X}{:02X}{:02X}{:02X}{:02X}",
-        b[3],
-        b[2],
-        b[1],
-        b[0],
-        b[5],
-        b[4],
-        b[7],
-        b[6],
-        b[8],
-        b[9],
-        b[10],
-        b[11],
-        b[12],
-        b[13],
-        b[14],
-        b[15]
-    )
+pub(super) fn guid(raw: [u8; 16]) -> String {
+    format!("{:X}", Uuid::from_bytes_le(raw))
 }
 
 /// The name up to its first zero, fit for a terminal: neither control characters nor those that turn the direction of

@@ -9,7 +9,7 @@ use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, 
 
 use super::Header;
 use super::database::{Database, Slabs, Space};
-use super::guid;
+use crate::record::uuid;
 use crate::volume::{Assembly, Below, Holds, Node, Part};
 
 /// Where slabs begin on a disk, and how long one is.
@@ -28,7 +28,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let mut best: Option<(usize, Database)> = None;
     for (index, part) in parts.iter().enumerate() {
         let header: Header = part.window.get(0)?;
-        members.insert(guid(&header.disk), index);
+        members.insert(uuid(header.disk), index);
         if let Some(database) = Database::read(&part.window)?
             && best
                 .as_ref()

@@ -13,8 +13,9 @@ use straddle_stack::{Fact, Oddity, OddityKind, Value};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{guid, sums};
+use super::sums;
 use crate::Window;
+use crate::record::uuid;
 
 /// Where the database lies.
 const AT: u64 = 4096;
@@ -216,7 +217,7 @@ impl Database {
             2 => {
                 let id = fields.number()?;
                 fields.number()?;
-                let guid = guid(fields.take(16)?.try_into().ok()?);
+                let guid = uuid(fields.take(16)?.try_into().ok()?);
                 let name = fields.text()?;
                 self.disks.insert(id, Disk { guid, name });
             }

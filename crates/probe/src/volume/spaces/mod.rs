@@ -22,7 +22,7 @@ use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{Beside, Recognised, VolumeFormat};
-use crate::record::{Recorder, place};
+use crate::record::{Recorder, place, uuid};
 use crate::{Magic, Window};
 use assemble::assemble;
 use database::Database;
@@ -61,17 +61,6 @@ struct Header {
     disk: [u8; 16],
 }
 
-/// A GUID as Windows prints it, without braces.
-fn guid(raw: &[u8; 16]) -> String {
-    let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
-    let groups = [0..8, 8..12, 12..16, 16..20, 20..32];
-    let groups: Vec<&str> = groups
-        .into_iter()
-        .filter_map(|range| hex.get(range))
-        .collect();
-    groups.join("-")
-}
-
 /// The checksum that the 512 bytes at `at` should have, and the one that they have.
 fn sums(window: &Window<'_>, at: u64) -> Result<(u32, u32), ReadError> {
     let mut raw = [0; SEALED];
@@ -90,7 +79,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         u64::from(read.version.get()),
         place!(Header.version),
     );
-    let (pool, disk) = (guid(&read.pool), guid(&read.disk));
+    let (pool, disk) = (uuid(read.pool), uuid(read.disk));
     say.text(Key::SetUuid, pool.as_str(), place!(Header.pool));
     say.text(Key::Uuid, disk.as_str(), place!(Header.disk));
     let (expected, found) = sums(window, 0)?;

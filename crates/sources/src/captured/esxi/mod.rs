@@ -10,6 +10,7 @@ pub(super) mod vmfs_extent;
 pub(super) mod vmkfstools;
 
 use straddle_stack::LayerKind;
+use uuid::Uuid;
 
 use crate::inventory::{Name, Space, Thing};
 
@@ -56,21 +57,11 @@ fn device_in(text: &str) -> Option<&str> {
 /// A type GUID as other tools write it: ESXi leaves the hyphens out.
 fn guid(text: &str) -> Option<String> {
     let text = text.trim();
-    if text.len() == 36 {
-        return Some(text.to_ascii_uppercase());
+    match text.len() {
+        36 => Some(text.to_ascii_uppercase()),
+        32 => Uuid::try_parse(text).ok().map(|id| format!("{id:X}")),
+        _ => None,
     }
-    if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    let upper = text.to_ascii_uppercase();
-    let parts = [
-        &upper[..8],
-        &upper[8..12],
-        &upper[12..16],
-        &upper[16..20],
-        &upper[20..],
-    ];
-    Some(parts.join("-"))
 }
 
 #[cfg(test)]

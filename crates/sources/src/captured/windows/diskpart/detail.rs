@@ -2,6 +2,7 @@
 //! are recognised by what stands behind them and by their order.
 
 use straddle_stack::{Key, LayerKind, OddityKind, Value};
+use uuid::Uuid;
 
 use crate::captured::number;
 use crate::captured::text::{Bytes, Line};
@@ -29,12 +30,7 @@ fn is_hex(text: &str, length: usize) -> bool {
 /// `c12a7328-f81f-11d2-ba4b-00a0c93ec93b`, in braces or not.
 fn guid(text: &str) -> Option<String> {
     let bare = text.trim_matches(['{', '}']);
-    let parts: Vec<&str> = bare.split('-').collect();
-    let fits = parts.len() == 5
-        && parts
-            .iter()
-            .zip([8, 4, 4, 4, 12])
-            .all(|(part, length)| is_hex(part, length));
+    let fits = bare.len() == 36 && Uuid::try_parse(bare).is_ok();
     fits.then(|| bare.to_uppercase())
 }
 
