@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::fragment::filled;
 use super::windows::{Disk, ascii, crlf, heading};
 use super::{Order, Refusal};
 
@@ -105,23 +106,16 @@ fn options(asks_disk: bool) -> String {
     } else {
         ""
     };
-    format!(
-        "set \"yes=\"\nset \"backed=\"\n{preset}\n\
-         :options\nif \"%~1\"==\"\" goto checks\nif /i \"%~1\"==\"/yes\" goto option_yes\n\
-         if /i \"%~1\"==\"/contents-are-backed-up\" goto option_backed\n{test}goto usage\n\n\
-         :option_yes\nset \"yes=1\"\nshift\ngoto options\n\n\
-         :option_backed\nset \"backed=1\"\nshift\ngoto options\n\n\
-         {option_disk}\
-         :usage\necho usage: %~nx0 {usage}[/yes /contents-are-backed-up]\nexit /b 2\n\n\
-         :refuse\necho refused, nothing was written: disk %disk%: %why%\nexit /b 2\n\n\
-         :failed\necho FAILED: disk %disk%: %why%\n\
-         echo The disk is as the last command left it: look at it in Disk Management before anything else is done.\nexit /b 1\n\n\
-         :checks\n{given}\
-         set \"work=%TEMP%\\straddle-fix-%RANDOM%\"\nset \"why=no folder for what is noted down could be made in TEMP\"\n\
-         md \"%work%\"\nif errorlevel 1 goto refuse\n",
+    filled(
+        include_str!("fragments/options.cmd"),
+        &[
+            ("preset", preset),
+            ("test", test),
+            ("usage", usage),
+            ("option_disk", option_disk),
+            ("given", given),
+        ],
     )
 }
 
-const END: &str = "\necho done; whether it helped: straddle fix --verify, with the plan that --json printed before\nexit /b 0\n\n\
-    :dry\necho everything is as the plan expects; run it again with /yes /contents-are-backed-up\nexit /b 0\n\n\
-    :contents\nset \"why=what is on its volumes will be gone; copy it away, try the copy, and say /contents-are-backed-up\"\ngoto refuse\n";
+const END: &str = concat!("\n", include_str!("fragments/end.cmd"));

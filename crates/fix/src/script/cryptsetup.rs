@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::fragment::filled;
 use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::change::Change;
@@ -117,32 +118,11 @@ fn payload(writer: &Writer<'_>, step: &Step, change: &Payload) -> Result<String,
 }
 
 fn sector(writer: &Writer<'_>, change: &Sector) -> Result<String, Refusal> {
-    Ok(format!(
-        "{SECRET}{reach}{CLOSED}\
-         work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\")\n\
-         # A filesystem of smaller blocks could not be mounted in larger sectors. A volume in a file is not looked into: the kernel\n\
-         # maps devices only.\n\
-         if [ -b \"$part\" ]; then\n    \
-             need blkid util-linux\n    \
-             inside=straddle-fix-$$\n    \
-             cryptsetup open --readonly \"$@\" \"$part\" \"$inside\" || die 'it could not be opened, to look at the blocks of what is in it'\n    \
-             # Of XFS that is its sector, which its blocks may be larger than.\n    \
-             block=$(blkid -p -o value -s BLOCK_SIZE \"/dev/mapper/$inside\" || true)\n    \
-             holds=$(blkid -p -o value -s PTTYPE -s TYPE \"/dev/mapper/$inside\" || true)\n    \
-             cryptsetup close \"$inside\"\n    \
-             [ -z \"$block\" ] || [ \"$block\" -ge {to} ] || die \"what is in it has blocks or sectors of $block bytes, and could not be mounted in sectors of {to}\"\n    \
-             case $holds in\n    \
-             LVM2_member | dos | gpt) die \"it holds $holds, and what is in there is not looked at: open it, see that all of it has sectors of {to} (xfs_info), unmount it, and cryptsetup reencrypt --sector-size {to} by hand, with the volume open\" ;;\n    \
-             esac\n\
-         fi\n\
-         cryptsetup luksHeaderBackup -q --header-backup-file \"$work/header\" \"$part\" || die 'its header could not be copied'\n\
-         say \"its header as it was: $work/header\"\n\
-         doing='encrypting again'\n\
-         way_back=\"cryptsetup reencrypt --resume-only goes on with it; its header as it was is in $work/header, for as long as it was not begun\"\n\
-         # It is closed, and what is in it fits: what this option would leave to whoever gives it.\n\
-         cryptsetup reencrypt -q --sector-size {to} --force-offline-reencrypt \"$@\" \"$part\"\ndoing=\n{release}",
-        to = change.to.get(),
-        reach = writer.reach(change.device)?,
-        release = writer.release(change.device)?,
-    ))
+    let encrypted = filled(
+        include_str!("fragments/luks_sector.sh"),
+        &[("to", &change.to.get().to_string())],
+    );
+    let reach = writer.reach(change.device)?;
+    let release = writer.release(change.device)?;
+    Ok([SECRET, &reach, CLOSED, &encrypted, release].concat())
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::diskpart::format_com;
+use super::fragment::filled;
 use super::windows::{CYLINDER, Disk, Home};
 use super::{Language, Refusal, Tool, batch};
 use crate::change::Change;
@@ -90,22 +91,12 @@ fn parts(disk: &Disk<'_>) -> Result<(String, String), Refusal> {
     write += "set \"seen=0\"\n";
     write += &line("empty", "PartitionNumber", None, "set /a seen+=1");
     write += "set \"why=it still has a partition, so diskpar was not run\"\nif not %seen%==0 goto failed\n";
-    let _ = write!(
-        write,
-        "rem What diskpar asks, and the answers, for who types them:\n\
-         rem   Are you sure drive N is a raw device without any partition? (Y/N)  y\n\
-         rem   All data on this drive will be lost. continue (Y/N)?  y\n\
-         rem   Please specify starting offset (in sectors):  {start}\n\
-         rem   Please specify partition length (in MB):  {megabytes}\n\
-         > \"%work%\\answers.txt\" echo y\n\
-         >> \"%work%\\answers.txt\" echo y\n\
-         >> \"%work%\\answers.txt\" echo {start}\n\
-         >> \"%work%\\answers.txt\" echo {megabytes}\n\
-         set \"why=diskpar -s said no\"\n\
-         diskpar -s %disk% < \"%work%\\answers.txt\"\nif errorlevel 1 goto failed\n\
-         set \"why=diskpar does not know it any more\"\n\
-         diskpar -i %disk% > \"%work%\\after.txt\"\nif errorlevel 1 goto failed\n\
-         set \"right=0\"\n",
+    write += &filled(
+        include_str!("fragments/diskpar.cmd"),
+        &[
+            ("start", &start.to_string()),
+            ("megabytes", &megabytes.to_string()),
+        ],
     );
     for field in ["StatringOffset", "StartingOffset"] {
         write += &line("after", field, Some(to.start().get()), "set /a right+=1");

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::fragment::filled;
 use super::words::{comment, quoted};
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
@@ -117,66 +118,25 @@ fn refuse(filesystem: &Filesystem, what: &str) -> String {
         // Counted in the superblock, which e2fsck finds right: reserved inodes, lost+found, and those of two features. What has the
         // number of lost+found must be a directory.
         Family::Ext => {
-            "empty=no\n\
-             field() { number \"$part\" $((1024 + $1)) \"$2\"; }\n\
-             own=$(field 84 4)\n\
-             for inode in $(field 632 4) $(field 620 4); do if [ \"$inode\" -ge \"$(field 84 4)\" ]; then own=$((own + 1)); fi; done\n\
-             used=$(($(field 0 4) - $(field 16 4)))\n\
-             if [ \"$(field 58 2)\" = 1 ] && [ $(($(field 96 4) & 4)) = 0 ] && e2fsck -f -n \"$part\" > /dev/null 2>&1; then\n    \
-                 case $(debugfs -R \"stat <$(field 84 4)>\" \"$part\" 2> /dev/null | head -n 1) in\n    \
-                 *Type:\\ directory*) if [ \"$used\" -le \"$own\" ]; then empty=yes; fi ;;\n    \
-                 *) if [ \"$used\" -lt \"$own\" ]; then empty=yes; fi ;;\n    \
-                 esac\n\
-             fi\n"
+            include_str!("fragments/empty_ext.sh")
         }
         // Three inodes are its own: the root directory and two of the realtime section; with a log that is clean.
         Family::Xfs => {
-            "empty=no\n\
-             used=$(xfs_db -r -c 'sb 0' -c 'print icount ifree' \"$part\" 2> /dev/null | awk '{ n = n ? n - $3 : $3 } END { print n }') || used=''\n\
-             if [ \"$used\" = 3 ] && xfs_logprint -t \"$part\" 2> /dev/null | grep -q 'state: <CLEAN>' && xfs_repair -n \"$part\" > /dev/null 2>&1; then empty=yes; fi\n"
+            include_str!("fragments/empty_xfs.sh")
         }
         // One inode and no name in the tree of files, no other tree, no other device, no log of what was written last. Names can only
         // add to what is looked for here.
         Family::Btrfs => {
-            "empty=no\n\
-             super=$(btrfs inspect-internal dump-super \"$part\" 2> /dev/null) || super=''\n\
-             tree=$(btrfs inspect-internal dump-tree -t fs \"$part\" 2> /dev/null) || tree='DIR_ITEM'\n\
-             subvolumes=$(btrfs inspect-internal dump-tree -t root \"$part\" 2> /dev/null) || subvolumes='ROOT_REF'\n\
-             super=$(printf '%s\\n' \"$super\" | grep -c -E '^(log_root|num_devices)[[:space:]]+[01]$') || :\n\
-             inodes=$(printf '%s\\n' \"$tree\" | grep -c INODE_ITEM) || :\n\
-             case $subvolumes in *ROOT_REF*) tree='DIR_ITEM' ;; esac\n\
-             case $tree in\n\
-             *DIR_ITEM* | *DIR_INDEX*) ;;\n\
-             *) if [ \"$super $inodes\" = '2 1' ]; then empty=yes; fi ;;\n\
-             esac\n"
+            include_str!("fragments/empty_btrfs.sh")
         }
         // Each name has its number before it, so that none looks like that of the root directory, and no record behind those of the
         // system is in use.
         Family::Ntfs => {
-            "empty=no\n\
-             if names=$(ntfsls -a -i \"$part\" 2> /dev/null) && records=$(ntfscat -i 0 -a 0xb0 \"$part\" 2> /dev/null | od -An -v -t u1 -w1 | awk 'NR == 4 && $1 >= 8 || NR > 4 && $1 { bad = 1 } END { print (NR > 3 && !bad) }'); then\n    \
-                 names=$(printf '%s\\n' \"$names\" | grep -v -x -E -e ' *5 \\.\\.?' -e '') || :\n    \
-                 if [ -z \"$names\" ] && [ \"$records\" = 1 ]; then empty=yes; fi\n\
-             fi\n"
+            include_str!("fragments/empty_ntfs.sh")
         }
         // By the bytes: no cluster is in use but that of the root directory, and that has no entry but a label.
         Family::Fat => {
-            "empty=no\n\
-             bytes=$(number \"$part\" 11 2)\n\
-             tables=$(number \"$part\" 22 2)\n\
-             heap=$(($(number \"$part\" 14 2) * bytes))\n\
-             root=$((heap + $(number \"$part\" 16 1) * tables * bytes))\n\
-             length=$(($(number \"$part\" 17 2) * 32))\n\
-             own=4\n\
-             if [ \"$tables\" = 0 ]; then\n    \
-                 tables=$(number \"$part\" 36 4)\n    \
-                 own=12\n    \
-                 length=$(($(number \"$part\" 13 1) * bytes))\n    \
-                 root=$((heap + $(number \"$part\" 16 1) * tables * bytes + ($(number \"$part\" 44 4) - 2) * length))\n\
-             fi\n\
-             used=$(dd if=\"$part\" bs=1M iflag=skip_bytes,count_bytes,fullblock skip=$((heap + own)) count=$((tables * bytes - own)) status=none | tr -d '\\0' | wc -c)\n\
-             entries=$(od -An -v -t u1 -w32 -j \"$root\" -N \"$length\" \"$part\" | awk '$1 == 0 { exit } $1 != 229 && $12 != 8 && $12 != 40 { n++ } END { print n + 0 }')\n\
-             if [ \"$bytes\" -ge 512 ] && [ \"$length\" -gt 0 ] && [ \"$used $entries\" = '0 0' ]; then empty=yes; fi\n"
+            include_str!("fragments/empty_fat.sh")
         }
         // No tool looks into one without mounting it.
         Family::Exfat => "empty=no\n",
@@ -284,7 +244,7 @@ fn fat(filesystem: &Filesystem, failed: &str) -> String {
         .chars()
         .filter(char::is_ascii_digit)
         .collect();
-    let least = if kind == "32" { 32 } else { 1 };
+    let least = if kind == "32" { "32" } else { "1" };
     let every = filesystem
         .heap_unit
         .map_or(sector, straddle_geometry::Bytes::get);
@@ -293,26 +253,16 @@ fn fat(filesystem: &Filesystem, failed: &str) -> String {
         "-F {kind} -S {sector} -s {per_cluster} -h {} -R \"$reserved\"",
         start(filesystem)
     );
+    let reserved = filled(
+        include_str!("fragments/fat_reserved.sh"),
+        &[
+            ("every", &every.to_string()),
+            ("least", least),
+            ("options", &options),
+            ("sector", &sector.to_string()),
+        ],
+    );
     format!(
-        "# The first cluster is to lie on a multiple of {every} sectors. Where it comes to lie is tried on an empty file of the same size.\n\
-         if [ -b \"$part\" ]; then size=$(blockdev --getsize64 \"$part\"); else size=$(stat -L -c %s \"$part\"); fi\n\
-         trial=$(mktemp)\n\
-         field() {{ od -An -v -tu1 -j \"$1\" -N \"$2\" \"$trial\" | awk '{{ for (i = NF; i > 0; i--) n = n * 256 + $i; print n }}'; }}\n\
-         reserved={least}\n\
-         rest=1\n\
-         for round in 1 2 3 4 5 6 7 8; do\n    \
-             rm -f \"$trial\"\n    \
-             truncate -s \"$size\" \"$trial\"\n    \
-             mkfs.vfat {options} \"$trial\" > /dev/null || die 'mkfs.vfat would not make it'\n    \
-             tables=$(field 22 2)\n    \
-             [ \"$tables\" != 0 ] || tables=$(field 36 4)\n    \
-             heap=$(($(field 14 2) + $(field 16 1) * tables + $(field 17 2) * 32 / {sector}))\n    \
-             rest=$((heap % {every}))\n    \
-             if [ \"$rest\" = 0 ]; then break; fi\n    \
-             reserved=$(($(field 14 2) + {every} - rest))\n\
-         done\n\
-         rm -f \"$trial\"\n\
-         [ \"$rest\" = 0 ] || die \"its first cluster cannot be put on a boundary after $round attempts\"\n\
-         {MAKING}mkfs.vfat -I {options} ${{label:+-n \"$label\"}} ${{uuid:+-i \"$(printf '%s' \"$uuid\" | tr -d -)\"}} \"$part\" > /dev/null || {failed}\n"
+        "{reserved}{MAKING}mkfs.vfat -I {options} ${{label:+-n \"$label\"}} ${{uuid:+-i \"$(printf '%s' \"$uuid\" | tr -d -)\"}} \"$part\" > /dev/null || {failed}\n"
     )
 }

@@ -10,6 +10,7 @@ mod cryptsetup;
 mod diskpar;
 mod diskpart;
 mod esxi;
+mod fragment;
 mod guard;
 mod guarded;
 mod in_use;

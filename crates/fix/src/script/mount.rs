@@ -1,5 +1,8 @@
 //! `mount`, by which XFS is told the stripe of the array below: the kernel writes it to the superblock.
 
+use straddle_geometry::Bytes;
+
+use super::fragment::filled;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
 use crate::change::Change;
@@ -21,21 +24,17 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     };
     writer.first(step)?;
     let (unit, width) = hints.in_blocks();
-    Ok(format!(
-        "need mount mount\n{reach}\
-         at=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\
-         gone() {{ rmdir \"$at\" 2> /dev/null || :; }}\n\
-         at_end gone\n\
-         doing='mounting it, which writes stripe unit and width'\n\
-         way_back='it is as it was, or as planned: straddle check says which'\n\
-         mount -t xfs -o sunit={sunit},swidth={swidth} \"$part\" \"$at\" || {{ doing=; die 'it was not mounted with these, and is as it was: the kernel log says why'; }}\n\
-         umount \"$at\" || fail \"it is still mounted, at $at\"\n\
-         if [ -b \"$part\" ]; then blockdev --flushbufs \"$part\"; fi\n\
-         have=$(od -An -v --endian=big -t u4 -j {UNIT_AT} -N 8 \"$part\" | awk '{{ print $1, $2 }}')\n\
-         [ \"$have\" = '{unit} {width}' ] || fail \"the kernel left stripe unit and width at $have blocks, not {unit} {width}: its log says why\"\ndoing=\n{release}",
-        reach = writer.reach(hints.device)?,
-        sunit = hints.stripe_unit.get() / 512,
-        swidth = hints.full_stripe.get() / 512,
-        release = writer.release(hints.device)?,
+    let sectors = |bytes: Bytes| (bytes.get() / 512).to_string();
+    Ok(filled(
+        include_str!("fragments/xfs_stripe.sh"),
+        &[
+            ("reach", &writer.reach(hints.device)?),
+            ("sunit", &sectors(hints.stripe_unit)),
+            ("swidth", &sectors(hints.full_stripe)),
+            ("unit_at", &UNIT_AT.to_string()),
+            ("unit", &unit.to_string()),
+            ("width", &width.to_string()),
+            ("release", writer.release(hints.device)?),
+        ],
     ))
 }

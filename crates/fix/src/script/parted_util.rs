@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::fragment::filled;
 use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
@@ -33,27 +34,9 @@ pub(super) fn checks(entry: &Entry, disk: &str) -> Result<String, Refusal> {
     };
     let name = disk.trim_start_matches('$');
     let label = quoted(Path::new(label))?;
-    Ok(format!(
-        "need esxcli\nneed vim-cmd\nneed vmkfstools\n\
-         label={label}\n\
-         # One extent, and it is this one.\n\
-         extents=$(esxcli --formatter=csv --format-param=fields=VolumeName,DeviceName,Partition storage vmfs extent list) || die 'esxcli lists no extents'\n\
-         of_label=$(printf '%s\\n' \"$extents\" | want=\"$label\" awk -F, 'NR > 1 {{ for (i = 1; i <= NF; i++) if ($i == ENVIRON[\"want\"]) n++ }} END {{ print n + 0 }}')\n\
-         [ \"$of_label\" = 1 ] || die \"$label has $of_label extents, not one\"\n\
-         printf '%s\\n' \"$extents\" | grep -F \"$label\" | grep -F \"${{{name}##*/}}\" > /dev/null || die \"$label is not on ${name}\"\n\
-         vms=$(vim-cmd vmsvc/getallvms) || die 'vim-cmd lists no virtual machines'\n\
-         if printf '%s\\n' \"$vms\" | grep -F \"[$label]\" > /dev/null; then\n    \
-         die \"virtual machines are registered on $label: move them to another datastore first (Storage vMotion)\"\nfi\n\
-         # What the filesystem keeps for itself begins with a dot and ends in .sf.\n\
-         left=$(ls -A \"/vmfs/volumes/$label\") || die \"/vmfs/volumes/$label is not mounted\"\n\
-         left=$(printf '%s\\n' \"$left\" | grep -v -e '^\\..*\\.sf$' -e '^$' || :)\n\
-         [ -z \"$left\" ] || [ \"$backed_up\" = 1 ] || die \"$label is not empty: $left; move it away, or say --yes --contents-are-backed-up\"\n\
-         # VMFS-6 is made by 6.5 and later.\n\
-         case $(vmware -v) in\n\
-         *' ESXi 5.'* | *' ESXi 6.0'*) version=vmfs5 ;;\n\
-         *' ESXi '*) version=vmfs6 ;;\n\
-         *) die 'this is not ESXi 5.0 or later' ;;\n\
-         esac\n"
+    Ok(filled(
+        include_str!("fragments/datastore.sh"),
+        &[("label", &label), ("name", name)],
     ))
 }
 
@@ -73,12 +56,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
     let usable = size.saturating_sub(34);
     let last = sectors(entry.to.end()).saturating_sub(1).min(usable);
     let start = sectors(entry.to.start());
-    let mut out = String::from(
-        "esxcli storage filesystem unmount -l \"$label\" || die \"$label cannot be unmounted: something uses it\"\n\
-         # From here on the datastore is gone; the old table, should it be needed:\n\
-         printf '%s\\n' \"$table\"\n\
-         failed() {\n    printf 'FAILED: %s; %s is unmounted, and has to be made by hand: see the last command\\n' \"$1\" \"$label\" >&2\n    exit 1\n}\n",
-    );
+    let mut out = String::from(include_str!("fragments/datastore_gone.sh"));
     let _ = write!(
         out,
         "partedUtil setptbl {disk} gpt \"1 {start} {last} {VMFS} 0\" || failed 'partedUtil setptbl'\n\

@@ -132,10 +132,4 @@ const BACKUP: &str = r#"if (-not $ContentsAreBackedUp -and -not $WhatIfPreferenc
 }
 "#;
 
-const PRELUDE: &str = r#"function Assert-Same {
-    param([string] $What, $Have, $Want)
-    if ($Have -ne $Want) {
-        throw "refused, nothing was written: its $What is $Have, the plan was made for ${Want}: it is another disk, or it was changed"
-    }
-}
-"#;
+const PRELUDE: &str = include_str!("fragments/assert_same.ps1");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use straddle_stack::Key;
 
+use super::fragment::filled;
 use super::words::quoted;
 use super::{Language, Refusal, Tool, Writer, shell};
 use crate::Step;
@@ -44,50 +45,14 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         }
     }
     // One folder is enough where all are the same; zpool does not mind others.
-    Ok(format!(
-        "need zpool zfsutils-linux\n\
-         need zfs zfsutils-linux\n\
-         pool={name}\n\
-         snapshot=straddle-fix-$(date +%s)\n\
-         imported=no\n\
-         # Refused, or failed while the pool was still there: it is left as it was found.\n\
-         leave() {{\n    \
-             if [ \"$status\" != 0 ] && [ -z \"$doing\" ]; then\n        \
-                 zfs destroy -r \"$pool@$snapshot\" > /dev/null 2>&1 || :\n        \
-                 [ \"$imported\" = no ] || zpool export \"$pool\"\n    \
-             fi\n\
-         }}\n\
-         at_end leave\n\
-         if ! zpool list -H -o name \"$pool\" > /dev/null 2>&1; then\n    \
-             zpool import{folders} \"$pool\" || die \"the pool $pool cannot be imported\"\n    \
-             imported=yes\n\
-         fi\n\
-         [ \"$(zpool list -H -o guid \"$pool\")\" = {guid} ] || die \"the pool $pool that is imported is another: export it first\"\n\
-         [ \"$(zpool list -H -o health \"$pool\")\" = ONLINE ] || die \"the pool $pool is not ONLINE\"\n\
-         work=$(mktemp -d \"$folder/straddle-fix.XXXXXX\") || die \"cannot make a folder in $folder\"\n\
-         zfs snapshot -r \"$pool@$snapshot\" || die 'no snapshot could be made'\n\
-         zfs send -R \"$pool@$snapshot\" > \"$work/stream\" || die \"the stream could not be written to $work/stream\"\n\
-         sync\n\
-         # A stream of the same snapshot is the same.\n\
-         zfs send -R \"$pool@$snapshot\" | cmp -s - \"$work/stream\" || die \"$work/stream is not what the pool holds\"\n\
-         zfs get -H -o property,value -s local all \"$pool\" > \"$work/properties\"\n\
-         say \"the pool as a stream: $work/stream; zfs receive -F -d POOL brings it back\"\n\
-         # What was mounted of it a moment ago may still be busy.\n\
-         tries=5\n\
-         until zpool destroy \"$pool\"; do\n    \
-             tries=$((tries - 1))\n    \
-             [ \"$tries\" -gt 0 ] || die \"the pool $pool is in use\"\n    \
-             sleep 2\n\
-         done\n\
-         doing=\"making the pool $pool again\"\n\
-         way_back=\"its data are in $work/stream: zpool create, zfs receive -F -u -d $pool < $work/stream\"\n\
-         zpool create -f -m none -o ashift={ashift} \"$pool\"{vdevs}\n\
-         zfs receive -F -u -d \"$pool\" < \"$work/stream\"\n\
-         zpool export \"$pool\"\n\
-         doing=\n\
-         say \"the pool is exported; zpool import, look at it, then remove $work and the snapshots @$snapshot\"\n",
-        name = quoted(Path::new(&pool.name))?,
-        guid = quoted(Path::new(guid))?,
-        ashift = pool.ashift,
+    Ok(filled(
+        include_str!("fragments/zpool.sh"),
+        &[
+            ("name", &quoted(Path::new(&pool.name))?),
+            ("guid", &quoted(Path::new(guid))?),
+            ("ashift", &pool.ashift.to_string()),
+            ("folders", &folders),
+            ("vdevs", &vdevs),
+        ],
     ))
 }
