@@ -3,7 +3,8 @@
 //! A stack comes from a source of facts or from a document that `straddle check --format json` printed. Both are read in
 //! the same way, as that document: what is printed is what counts.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::Stack;
 
@@ -83,16 +84,16 @@ pub struct Setting {
     pub from: String,
 }
 
-/// What became of a figure of the stack.
-#[derive(Clone, Debug, PartialEq)]
+/// A figure of the stack.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Taken {
-    /// `section.key`.
+    /// `section.key` of the profile.
     pub path: String,
     /// What the stack says.
     pub value: String,
     /// Where it says so.
     pub from: String,
-    /// Why the profile's own figure was kept; `None` when the stack's took its place.
+    /// Why the profile's own figure was kept; `null` when the stack's took its place.
     pub refused: Option<String>,
 }
 

@@ -1,33 +1,38 @@
 //! The scoreboard: how far off studies are, calibration and validation apart.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Cell, Mark, Run, Study, registry};
 use crate::profile::{self, Origin, Refusal, value};
 
-/// How a study came out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How far off some cells are, by their mark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Score {
     /// Cells that parameters may be fitted on.
     pub calibration: Tally,
-    /// Those of them on which nothing was fitted, so that their errors are a test of the model.
+    /// Those of them on which nothing was fitted.
     pub unfitted: Tally,
     /// Cells on which nothing is fitted by rule.
     pub validation: Tally,
-    /// Cells on which something was fitted; they are among those marked calibration.
+    /// Calibration cells on which something was fitted: their errors are no test.
     pub fitted: Tally,
 }
 
-/// How some cells came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// How far off some cells are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Cells.
     pub cells: usize,
     /// Those within their tolerance.
     pub within: usize,
-    /// Half of them are not further off, in percent; `None` without any.
+    /// Median error.
+    #[serde(rename = "median_percent")]
     pub median: Option<f64>,
-    /// What the worst is off, in percent.
+    /// Largest error.
+    #[serde(rename = "worst_percent")]
     pub worst: Option<f64>,
-    /// Ratios that go the other way.
+    /// Ratios that go the other way than what was published.
     pub sign_errors: usize,
 }
 
@@ -77,14 +82,14 @@ pub fn scoreboard<'a>(studies: impl Iterator<Item = (&'a Study, &'a Run)> + Clon
     }
 }
 
-/// A study in which a profile is out of tolerance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A study in which the profile is out of tolerance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missed {
     /// The study.
     pub study: String,
-    /// Its cells that are out of their band.
+    /// Its cells that are out of tolerance.
     pub cells: Vec<String>,
-    /// Why, as the study says; each reason once.
+    /// Why, where that is known.
     pub why: Vec<String>,
 }
 
@@ -121,8 +126,9 @@ pub fn missed(profile: &str) -> Vec<Missed> {
     found
 }
 
-/// A parameter of a profile that was fitted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A fitted parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Fitted")]
 pub struct FittedFigure {
     /// The profile.
     pub profile: String,

@@ -1,5 +1,7 @@
 //! What is counted while a system works.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::ops::AddAssign;
 use straddle_workload::histogram::Latencies;
 
@@ -151,9 +153,9 @@ impl AddAssign for Counts {
 }
 
 /// How busy a kind of resource was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Resource {
-    /// What it is, in the plural: `disks`, `controller processors`.
+    /// What it is, in the plural.
     pub name: &'static str,
     /// How many there are.
     pub count: u64,

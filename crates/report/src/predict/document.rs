@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use straddle_geometry::Bytes;
+use straddle_predict::Resource;
 use straddle_predict::decision::{self, Call, Decision, Quantity, Turn};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::{Case, Trials};
@@ -13,6 +14,7 @@ use straddle_predict::mechanism::{Cause, Mechanism};
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
 use straddle_predict::sensitivity::{Corner, Sensitivity, tells};
+use straddle_predict::study::Missed;
 use straddle_workload::interval::{Interval, Verdict};
 use straddle_workload::offset::Offset;
 
@@ -54,21 +56,9 @@ struct PredictionOut<'a> {
     /// What to do; `null` when there is only the baseline.
     decision: Option<DecisionOut>,
     /// Studies in which the profile is out of tolerance.
-    missed: Vec<MissedOut<'a>>,
+    missed: &'a [Missed],
     /// The same for reads, writes and 70% reads, where no mix was given. Where their calls differ, the workload decides.
     mixes: Vec<MixOut>,
-}
-
-/// A study in which the profile is out of tolerance.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Missed")]
-struct MissedOut<'a> {
-    /// The study.
-    study: &'a str,
-    /// Its cells that are out of tolerance.
-    cells: &'a [String],
-    /// Why, where that is known.
-    why: &'a [String],
 }
 
 /// A partition or volume.
@@ -90,21 +80,7 @@ struct PlaceOut<'a> {
     /// What that allocates at once.
     allocation_unit_bytes: Option<Bytes>,
     /// Figures of the stack that stand for ones of the profile.
-    taken: Vec<TakenOut<'a>>,
-}
-
-/// A figure of the stack.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Taken")]
-struct TakenOut<'a> {
-    /// `section.key` of the profile.
-    path: &'a str,
-    /// What the stack says.
-    value: &'a str,
-    /// Where it says so.
-    from: &'a str,
-    /// Why the profile's own figure was kept; `null` when the stack's took its place.
-    refused: Option<&'a str>,
+    taken: &'a [Taken],
 }
 
 /// What was asked, and how much was simulated.
@@ -141,7 +117,7 @@ struct OffsetOut<'a> {
     bytes: Bytes,
     /// The figures.
     #[serde(flatten)]
-    case: CaseOut,
+    case: CaseOut<'a>,
     /// What it gains over the baseline; `null` for the baseline.
     gain: Option<GainOut>,
 }
@@ -149,7 +125,7 @@ struct OffsetOut<'a> {
 /// What was simulated of one scenario.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Case")]
-struct CaseOut {
+struct CaseOut<'a> {
     /// Requests each second, with the interval of the replicates' mean.
     requests_per_second: Interval,
     /// Reads each second.
@@ -169,23 +145,9 @@ struct CaseOut {
     /// What was done for each request.
     mechanism: Mechanism,
     /// How busy each kind of resource was.
-    resources: Vec<ResourceOut>,
+    resources: &'a [Resource],
     /// False in an open loop that offers more than is served: requests pile up for as long as the run lasts.
     keeps_up: bool,
-}
-
-/// How busy a kind of resource was.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Resource")]
-struct ResourceOut {
-    /// What it is, in the plural.
-    name: &'static str,
-    /// How many there are.
-    count: u64,
-    /// Share of the time for which they were busy, on average.
-    mean: f64,
-    /// The same of the busiest member.
-    most: f64,
 }
 
 /// What an offset gains over the baseline.
@@ -390,15 +352,7 @@ fn prediction(of: &Prediction) -> PredictionOut<'_> {
             .decision
             .as_ref()
             .map(|decision| decided(decision, &decision.turns(&of.sensitivity))),
-        missed: of
-            .missed
-            .iter()
-            .map(|missed| MissedOut {
-                study: &missed.study,
-                cells: &missed.cells,
-                why: &missed.why,
-            })
-            .collect(),
+        missed: &of.missed,
         mixes: of
             .mixes
             .iter()
@@ -412,12 +366,6 @@ fn prediction(of: &Prediction) -> PredictionOut<'_> {
 }
 
 fn place<'a>(place: &'a Place, taken: &'a [Taken]) -> PlaceOut<'a> {
-    let taken = taken.iter().map(|taken| TakenOut {
-        path: &taken.path,
-        value: &taken.value,
-        from: &taken.from,
-        refused: taken.refused.as_deref(),
-    });
     PlaceOut {
         name: &place.name,
         base: &place.base,
@@ -426,7 +374,7 @@ fn place<'a>(place: &'a Place, taken: &'a [Taken]) -> PlaceOut<'a> {
         length_bytes: place.length.as_ref().map(|known| known.value),
         filesystem: place.filesystem.as_deref(),
         allocation_unit_bytes: place.allocation_unit.as_ref().map(|known| known.value),
-        taken: taken.collect(),
+        taken,
     }
 }
 
@@ -466,13 +414,7 @@ fn offsets<'a>(
     each.collect()
 }
 
-fn case(case: &Case, question: &Question) -> CaseOut {
-    let resources = case.resources.iter().map(|resource| ResourceOut {
-        name: resource.name,
-        count: resource.count,
-        mean: resource.mean,
-        most: resource.most,
-    });
+fn case<'a>(case: &'a Case, question: &Question) -> CaseOut<'a> {
     CaseOut {
         requests_per_second: case.rate,
         reads_per_second: case.reads_per_second,
@@ -483,7 +425,7 @@ fn case(case: &Case, question: &Question) -> CaseOut {
         write_latency: case.write_latency.map(latency),
         mean_outstanding: case.mean_outstanding,
         mechanism: Mechanism::of(case, &question.workload),
-        resources: resources.collect(),
+        resources: &case.resources,
         keeps_up: keeps_up(case, &question.workload),
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::Bytes;
-use straddle_predict::study::{Cell, FittedFigure, Score, Simulated, Study, Tally, scoreboard};
+use straddle_predict::study::{Cell, FittedFigure, Score, Simulated, Study, scoreboard};
 use straddle_workload::Workload;
 use straddle_workload::interval::Interval;
 
@@ -22,7 +22,7 @@ pub struct Document<'a> {
     /// The studies.
     studies: Vec<StudyOut<'a>>,
     /// All of them together, cell by cell.
-    score: ScoreOut,
+    score: Score,
 }
 
 /// A study and what became of it.
@@ -44,9 +44,9 @@ struct StudyOut<'a> {
     /// Its cells.
     cells: Vec<CellOut<'a>>,
     /// How far off they are; `null` when it could not be simulated.
-    score: Option<ScoreOut>,
+    score: Option<Score>,
     /// Fitted parameters of its profiles.
-    fitted: Vec<FittedOut<'a>>,
+    fitted: &'a [FittedFigure],
 }
 
 /// A published cell and what was simulated.
@@ -129,50 +129,6 @@ struct SimulatedOut {
     replicates: u32,
 }
 
-/// How far off some cells are, by their mark.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Score")]
-struct ScoreOut {
-    /// Cells that parameters may be fitted on.
-    calibration: TallyOut,
-    /// Those of them on which nothing was fitted.
-    unfitted: TallyOut,
-    /// Cells on which nothing is fitted by rule.
-    validation: TallyOut,
-    /// Calibration cells on which something was fitted: their errors are no test.
-    fitted: TallyOut,
-}
-
-/// How far off some cells are.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Tally")]
-struct TallyOut {
-    /// Cells.
-    cells: usize,
-    /// Those within their tolerance.
-    within: usize,
-    /// Median error.
-    median_percent: Option<f64>,
-    /// Largest error.
-    worst_percent: Option<f64>,
-    /// Ratios that go the other way than what was published.
-    sign_errors: usize,
-}
-
-/// A fitted parameter.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Fitted")]
-struct FittedOut<'a> {
-    /// The profile.
-    profile: &'a str,
-    /// `SECTION.KEY`.
-    parameter: &'a str,
-    /// Its value, with its unit.
-    value: &'a str,
-    /// What it was fitted on.
-    on: &'a str,
-}
-
 impl<'a> Document<'a> {
     /// Studies in JSON.
     #[must_use]
@@ -180,7 +136,7 @@ impl<'a> Document<'a> {
         Document {
             schema: SCHEMA,
             studies: studies.iter().map(study).collect(),
-            score: score(scoreboard(simulated(studies))),
+            score: scoreboard(simulated(studies)),
         }
     }
 }
@@ -202,8 +158,8 @@ fn study(studied: &Studied) -> StudyOut<'_> {
         cells: cells.collect(),
         score: run
             .ok()
-            .map(|run| score(scoreboard(std::iter::once((study, run))))),
-        fitted: studied.fitted.iter().map(fitted).collect(),
+            .map(|run| scoreboard(std::iter::once((study, run)))),
+        fitted: &studied.fitted,
     }
 }
 
@@ -243,30 +199,5 @@ fn cell<'a>(study: &'a Study, cell: &'a Cell, simulated: Option<&Simulated>) -> 
         assumed: cell.assumed.as_deref(),
         note: cell.note.as_deref(),
         misses: cell.misses.as_deref(),
-    }
-}
-
-fn score(score: Score) -> ScoreOut {
-    let tally = |tally: Tally| TallyOut {
-        cells: tally.cells,
-        within: tally.within,
-        median_percent: tally.median,
-        worst_percent: tally.worst,
-        sign_errors: tally.sign_errors,
-    };
-    ScoreOut {
-        calibration: tally(score.calibration),
-        unfitted: tally(score.unfitted),
-        validation: tally(score.validation),
-        fitted: tally(score.fitted),
-    }
-}
-
-fn fitted(figure: &FittedFigure) -> FittedOut<'_> {
-    FittedOut {
-        profile: &figure.profile,
-        parameter: &figure.parameter,
-        value: &figure.value,
-        on: &figure.on,
     }
 }
