@@ -1,6 +1,9 @@
-//! Pages that are written from the program itself: rules, beliefs, formats, models, profiles, studies, the command line.
+//! Pages that are written from the program itself: rules, beliefs, formats, models, profiles, studies, the command line; and the
+//! lists of them in files that people write.
 
+mod lists;
 mod models;
+mod regions;
 pub(crate) mod studies;
 mod words;
 
@@ -15,7 +18,8 @@ use straddle::probe::{Class, registry};
 use straddle::rules::{FOLKLORE, RULES, Rule};
 use straddle::sources::captured;
 
-use crate::run::{cargo, output, run};
+use crate::run::{cargo, output, repository, run};
+use lists::{Command as Verb, commands};
 
 /// Folders that hold nothing but generated pages.
 const FOLDERS: [&str; 3] = ["docs/rules", "docs/folklore", "docs/reference"];
@@ -38,11 +42,7 @@ pub(crate) fn write() -> Result<()> {
 /// Fails when a page differs from what would be written, or is left over, or uses words that the vocabulary advises against.
 pub(crate) fn check() -> Result<()> {
     let pages = pages()?;
-    let mut stale: Vec<String> = pages
-        .iter()
-        .filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(*text))
-        .map(|(path, _)| path.display().to_string())
-        .collect();
+    let mut stale = differing(&pages);
     for folder in FOLDERS {
         for entry in std::fs::read_dir(folder).into_iter().flatten() {
             let path = entry?.path();
@@ -65,8 +65,23 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
+/// The pages that are not in the repository as they should be.
+fn differing(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    pages
+        .iter()
+        .filter(|(path, text)| {
+            std::fs::read_to_string(repository().join(path))
+                .ok()
+                .as_ref()
+                != Some(*text)
+        })
+        .map(|(path, _)| path.display().to_string())
+        .collect()
+}
+
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
-    let mut pages = BTreeMap::new();
+    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    let mut pages = lists::pages(&commands(&help(&[])?))?;
     let mut index = String::from(
         "# Rules\n\nWhat `straddle check` can find. Codes are permanent; `straddle explain CODE` prints the same page.\n\n| code | finding |\n|---|---|\n",
     );
@@ -118,7 +133,7 @@ fn trust() -> Result<String> {
         ),
         None => "No run is archived yet.\n".to_owned(),
     };
-    models::replaced(&text, "<!-- scoreboard -->", &board)
+    regions::replaced(&text, "<!-- scoreboard -->", &board)
 }
 
 fn rule_page(rule: &Rule) -> String {
@@ -262,43 +277,57 @@ fn captures() -> String {
     text
 }
 
-/// `--help` of every command, as it is printed.
+/// `--help` of every command, as it is printed; of one that has commands of its own, theirs.
 fn command_line() -> Result<String> {
     let mut text = String::from("# Command line\n");
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
-    let help = |args: &[&str]| {
-        let mut straddle = Command::new("target/debug/straddle");
-        output(straddle.args(args).arg("--help").env("COLUMNS", "100"))
+    let mut section = |words: &[&str], help: &str| {
+        let title = [&["straddle"], words].concat().join(" ");
+        let _ = write!(text, "\n## {title}\n\n```text\n{}\n```\n", help.trim_end());
     };
-    for command in [
-        &[][..],
-        &["check"],
-        &["bench"],
-        &["predict"],
-        &["fix"],
-        &["profile", "list"],
-        &["profile", "show"],
-        &["profile", "fit"],
-        &["study"],
-        &["explain"],
-        &["capture"],
-        &["sqlio"],
-        &["diskspd"],
-        &["schema"],
-        &["completions"],
-        &["man"],
-    ] {
-        let title = ["straddle"]
-            .iter()
-            .chain(command)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let _ = write!(
-            text,
-            "\n## {title}\n\n```text\n{}\n```\n",
-            help(command)?.trim_end()
-        );
+    let top = help(&[])?;
+    section(&[], &top);
+    for Verb { name, .. } in commands(&top) {
+        let whole = help(&[&name])?;
+        let parts = commands(&whole);
+        if parts.is_empty() {
+            section(&[&name], &whole);
+        }
+        for part in parts {
+            let words = [name.as_str(), &part.name];
+            section(&words, &help(&words)?);
+        }
     }
     Ok(text)
+}
+
+/// What the command that was built prints of itself.
+fn help(words: &[&str]) -> Result<String> {
+    let mut straddle = Command::new("target/debug/straddle");
+    output(straddle.args(words).arg("--help").env("COLUMNS", "100"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_somebody_changed_by_hand_is_out_of_date() {
+        let path = PathBuf::from("fuzz/Cargo.toml");
+        let mut pages = lists::pages(&[]).expect("the lists are written");
+        pages.retain(|page, _| *page == path);
+        assert_eq!(pages.len(), 1);
+        assert!(differing(&pages).is_empty());
+        let text = pages.get_mut(&path).expect("it is one of them");
+        text.push_str("[[bin]]\n");
+        assert_eq!(differing(&pages), ["fuzz/Cargo.toml"]);
+    }
+
+    /// Without a list of this one's the README says something else than what is in the repository.
+    #[test]
+    fn the_lists_are_among_the_pages_and_checked_for_every_commit() {
+        let pages = lists::pages(&[]).expect("the lists are written");
+        assert!(differing(&pages).contains(&"README.md".to_owned()));
+        let ci = std::fs::read_to_string(repository().join(".ci/run")).expect("readable");
+        assert!(ci.contains("\nstep cargo xtask docs --check\n"));
+    }
 }

@@ -34,6 +34,24 @@ pub enum Family {
     Facts,
 }
 
+impl Family {
+    /// What its rules are about, in words.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Family::Partition => "partitions",
+            Family::Array => "stripes and arrays",
+            Family::Filesystem => "filesystems",
+            Family::Container => "virtual disks and nested guests",
+            Family::Topology => "topology that lies",
+            Family::Volume => "volume managers and encryption",
+            Family::Atomic => "atomic and torn writes",
+            Family::Evidence => "performance evidence",
+            Family::Facts => "quality of the facts",
+        }
+    }
+}
+
 impl Code {
     /// What its rule is about; `None` for a number that no rule can have.
     #[must_use]

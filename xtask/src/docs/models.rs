@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use straddle::predict::model::{self, Model};
 use straddle::predict::profile::{Default, Key, Kind, Origin, Profile, registry, value};
 
+use super::regions::replaced;
+
 const FOLDER: &str = "docs/models";
-const END: &str = "<!-- end -->";
 
 /// Every page of `docs/models`, its tables as they should be. Says which model has none.
 pub(super) fn pages() -> Result<BTreeMap<PathBuf, String>> {
@@ -58,17 +59,6 @@ fn filled(text: &str, documented: &mut Vec<&'static str>) -> Result<String> {
         Some(line) => bail!("there is no such model: {line}"),
         None => Ok(text),
     }
-}
-
-/// `text` with `new` between a marker and the end that follows it.
-pub(super) fn replaced(text: &str, marker: &str, new: &str) -> Result<String> {
-    let (before, rest) = text
-        .split_once(marker)
-        .with_context(|| format!("{marker} is missing"))?;
-    let (_, after) = rest
-        .split_once(END)
-        .with_context(|| format!("{marker} has no {END}"))?;
-    Ok(format!("{before}{marker}\n\n{new}\n{END}{after}"))
 }
 
 fn parameters(model: &Model) -> String {

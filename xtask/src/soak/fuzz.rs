@@ -2,31 +2,16 @@
 
 use anyhow::{Context, Result};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use straddle::probe::registry;
-
 use super::Outcome;
+use crate::run::repository;
 
-/// Targets that open virtual disks and what is inside them; a group to be run by itself.
-const CONTAINERS: &[&str] = &[
-    "check",
-    "parallels",
-    "qcow2",
-    "qed",
-    "vdi",
-    "vhd",
-    "vhdx",
-    "vmdk",
-];
 /// New inputs go here, not into the seed corpus; a crash becomes a fixture by hand.
 const FOUND: &str = "fuzz/found";
 
-/// Targets of what `bench` reads begin so.
-const BENCH: [&str; 2] = ["bench-", "compat-"];
-/// Targets of what `predict`, `profile` and `study` read begin so.
-const PREDICT: &str = "predict-";
 /// Targets of captured text begin so; their seeds are the captures that the tests read.
 const CAPTURED: &str = "captured-";
 
@@ -34,6 +19,7 @@ const CAPTURED: &str = "captured-";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     All,
+    Formats,
     Containers,
     Volumes,
     Captured,
@@ -42,16 +28,40 @@ pub(super) enum Group {
 }
 
 impl Group {
-    fn has(self, target: &str) -> bool {
+    /// Whether targets that call `what` of the fuzz crate are in it.
+    fn has(self, what: &str) -> bool {
         match self {
             Group::All => true,
-            Group::Containers => CONTAINERS.contains(&target),
-            Group::Volumes => registry::VOLUMES.iter().any(|format| format.name == target),
-            Group::Captured => target.starts_with(CAPTURED),
-            Group::Bench => BENCH.iter().any(|start| target.starts_with(start)),
-            Group::Predict => target.starts_with(PREDICT),
+            Group::Formats => matches!(what, "prober" | "files" | "fuzz_inspect"),
+            // `check` opens virtual disks, and looks at what is in them.
+            Group::Containers => matches!(what, "container" | "fuzz_check"),
+            Group::Volumes => what == "volume",
+            Group::Captured => what == "captured",
+            Group::Bench => matches!(what, "compat" | "journal"),
+            Group::Predict => what == "predict",
         }
     }
+
+    fn targets(self) -> Result<Vec<String>> {
+        let mut members = Vec::new();
+        for target in targets()? {
+            if self.has(&called(&target)?) {
+                members.push(target);
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// What a target calls of the fuzz crate: a macro, a function or a module.
+fn called(target: &str) -> Result<String> {
+    let path = folder().join(format!("{target}.rs"));
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let (_, call) = text
+        .rsplit_once("straddle_fuzz::")
+        .with_context(|| format!("{target} calls nothing of the fuzz crate"))?;
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    Ok(call.chars().take_while(|c| name(*c)).collect())
 }
 
 /// The folder of a target's seeds.
@@ -65,8 +75,7 @@ fn seeds(target: &str) -> String {
 
 /// Fuzzes the targets of a group in turn, `minutes` in total.
 pub(super) fn run(group: Group, minutes: u64, seed: u64) -> Result<Outcome> {
-    let mut targets = targets()?;
-    targets.retain(|target| group.has(target));
+    let targets = group.targets()?;
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
     let mut report = format!(
         "{} targets, {} s each. Seeds: `fuzz/corpus/`, for captured text `tests/captured/`. An input that takes more than 5 s \
@@ -122,15 +131,64 @@ pub(super) fn run(group: Group, minutes: u64, seed: u64) -> Result<Outcome> {
     Ok(Outcome { report, failure })
 }
 
-fn targets() -> Result<Vec<String>> {
+fn folder() -> PathBuf {
+    repository().join("fuzz/fuzz_targets")
+}
+
+/// The names of all targets.
+pub(crate) fn targets() -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir("fuzz/fuzz_targets")? {
+    for entry in std::fs::read_dir(folder())? {
         let path = entry?.path();
-        names.extend(
-            path.file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned()),
-        );
+        if path.extension().is_some_and(|end| end == "rs") {
+            names.extend(
+                path.file_stem()
+                    .map(|stem| stem.to_string_lossy().into_owned()),
+            );
+        }
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soak::{How, SOAKS};
+    use straddle::probe::registry;
+
+    #[test]
+    fn every_target_is_in_a_group_that_a_soak_fuzzes_and_no_group_is_empty() {
+        let groups: Vec<Group> = SOAKS
+            .iter()
+            .filter_map(|soak| match soak.how {
+                How::Fuzz(group, _) => Some(group),
+                How::Test(_) => None,
+            })
+            .filter(|group| *group != Group::All)
+            .collect();
+        let targets = targets().expect("targets");
+        let calls: Vec<String> = targets
+            .iter()
+            .map(|target| called(target).expect(target))
+            .collect();
+        for (target, call) in targets.iter().zip(&calls) {
+            assert!(
+                groups.iter().any(|group| group.has(call)),
+                "{target} calls {call}, which is in no group of its own: add it to `Group::has`"
+            );
+        }
+        for group in groups {
+            assert!(calls.iter().any(|call| group.has(call)));
+        }
+    }
+
+    #[test]
+    fn the_registry_decides_which_targets_are_containers() {
+        let containers = Group::Containers.targets().expect("targets");
+        let formats = registry::CONTAINERS.iter().map(|format| format.name);
+        let mut expected: Vec<&str> = formats.chain(["check"]).collect();
+        expected.sort_unstable();
+        assert_eq!(containers, expected);
+    }
 }

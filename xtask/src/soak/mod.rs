@@ -11,6 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::run::output;
 use fuzz::Group;
+pub(crate) use fuzz::targets;
 use tests::Test;
 
 /// Where the last runs are kept.
@@ -109,6 +110,11 @@ const SOAKS: &[Soak] = &[
         name: "fuzz-containers",
         what: "fuzzes virtual disks and what is in them",
         how: How::Fuzz(Group::Containers, 30),
+    },
+    Soak {
+        name: "fuzz-formats",
+        what: "fuzzes tables, filesystems, database files, and the search for files",
+        how: How::Fuzz(Group::Formats, 30),
     },
     Soak {
         name: "fuzz-predict",
