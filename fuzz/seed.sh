@@ -549,7 +549,7 @@ dd if="$work/inner" of="$image" bs=512 seek=8 conv=notrunc status=none; keep che
 : >"$image"; keep 'inspect gpt mbr' empty
 blank 64K; keep inspect zeroes 4096
 
-# Files: the sectors of an image that are neither empty nor filled with ff, each behind its number (fuzz/src/files.rs).
+# Files: the sectors of an image that are neither empty nor filled with ff, each behind its number (crates/testkit/src/files.rs).
 # What lies in the files does not matter and is ff.
 full() { head -c "$1" /dev/zero | tr '\0' '\377'; }
 # sectors TARGET NAME

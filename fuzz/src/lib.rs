@@ -1,13 +1,6 @@
 //! What the fuzz targets share: each runs one prober, one file finder, the whole inspection, or a reader of other tools'
 //! words, over the bytes it is given.
 
-pub mod compat;
-mod files;
-pub mod journal;
-pub mod predict;
-mod sparse;
-mod volume;
-
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Gap, Listed, Listing, Place};
 use straddle_io::{ReadAt, Reader};
@@ -18,8 +11,11 @@ use straddle_rules::{Context, Options, check};
 use straddle_sources::Settings;
 use straddle_stack::{Layer, LayerKind, Stack};
 
+use straddle_testkit::{files, sparse, volume};
+
 #[doc(hidden)]
 pub use libfuzzer_sys;
+pub use straddle_testkit::{compat, journal, predict};
 
 /// What one target may cost: the same as in the replay of the corpora, `crates/probe/tests/corpora.rs`.
 const BUDGET: Bytes = Bytes::mib(2);

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::support::{Run, repository, straddle, tool};
+use crate::support::{Run, repository, scratch, straddle, tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,10 +57,6 @@ fn snapshot(name: &str, text: &str) {
     settings.set_snapshot_path(repository().join("tests/cli/snapshots"));
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!(name, text));
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
 }
 
 fn bench(directory: &Path, args: &[&[&str]]) -> Run {

@@ -6,7 +6,7 @@
 mod contents;
 mod ways;
 
-use crate::support::{Run, straddle, tool};
+use crate::support::{Run, scratch, straddle, tool};
 use contents::{CONTENTS, MIB};
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -74,10 +74,6 @@ fn needs_root() {
         rustix::process::geteuid().is_root(),
         "this test needs root, for loop devices and mounts; run it with sudo"
     );
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
 }
 
 fn sparse(path: &Path, size: u64) {

@@ -1,6 +1,6 @@
 //! The commands as a person types them: help, exit status, formats, errors.
 
-use crate::support::{repository, straddle, unpack_image};
+use crate::support::{repository, scratch, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
 use straddle::rules::{FOLKLORE, RULES};
@@ -10,10 +10,6 @@ fn snapshot(name: &str, text: &str) {
     settings.set_snapshot_path(repository().join("tests/cli/snapshots"));
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!(name, text));
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
 }
 
 #[test]

@@ -1,13 +1,9 @@
 //! `straddle sqlio` and `straddle diskspd` as scripts call them: real runs on small files, their reports, and what is never
 //! written to.
 
-use crate::support::{Run, straddle};
+use crate::support::{Run, scratch, straddle};
 use std::fs;
 use std::path::Path;
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
-}
 
 /// Runs a command line as it is written in a script.
 fn run(directory: &Path, line: &str) -> Run {

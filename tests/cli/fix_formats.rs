@@ -5,7 +5,7 @@ mod luks;
 mod pools;
 mod ways;
 
-use crate::support::straddle;
+use crate::support::{sh, straddle};
 use luks::{LUKS2, RAID5_OF_3};
 use serde_json::Value;
 use std::fs;
@@ -16,19 +16,6 @@ use ways::{FILESYSTEMS, ON_64K, ON_RAID5, PARTITIONS, UUID, Way, way};
 
 /// Runs lines of shell in a folder; they must succeed.
 #[track_caller]
-fn sh(folder: &Path, lines: &str) -> String {
-    let mut command = Command::new("sh");
-    command.args(["-euc", lines]).current_dir(folder);
-    let output = command.output().expect("a shell");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{lines}\n{text}{error}\n(needs e2fsprogs, xfsprogs, btrfs-progs, ntfs-3g, dosfstools, mtools, exfatprogs, cryptsetup-bin, fdisk, mount)"
-    );
-    text
-}
-
 fn document(folder: &Path, args: &[&str]) -> Value {
     let run = straddle(folder, args);
     assert_ne!(run.code, Some(2), "{}", run.transcript());

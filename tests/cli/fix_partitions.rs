@@ -6,7 +6,7 @@ mod recovery;
 mod refusals;
 mod ways;
 
-use crate::support::{straddle, tool};
+use crate::support::{sh, straddle, tool};
 use contents::{compared, image};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -23,15 +23,6 @@ fn output(command: &mut Command) -> Output {
     command
         .output()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
-}
-
-/// Runs a line of shell; fails when it does.
-fn shell(folder: &Path, line: &str) -> String {
-    let out = output(Command::new("sh").args(["-euc", line]).current_dir(folder));
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{line}: {text}{errors}");
-    text
 }
 
 fn read_at(path: &Path, start: u64, len: u64) -> Vec<u8> {
@@ -267,11 +258,11 @@ fn shortened(folder: &Path, on: On, before: &[u8], after: &[u8], name: &str) {
     fs::write(folder.join("after"), after).expect("writable");
     let files = match on {
         Ext4 => {
-            shell(folder, "e2fsck -fn after > /dev/null 2>&1");
+            sh(folder, "e2fsck -fn after > /dev/null 2>&1");
             "for f in file sh; do debugfs -R \"cat $f\" IMAGE 2> /dev/null | sha256sum; done"
         }
         Ntfs => {
-            shell(
+            sh(
                 folder,
                 "ntfsresize --info --force --no-progress-bar after > /dev/null",
             );
@@ -279,7 +270,7 @@ fn shortened(folder: &Path, on: On, before: &[u8], after: &[u8], name: &str) {
         }
         _ => panic!("{name}: nothing makes this shorter"),
     };
-    let of = |image: &str| shell(folder, &files.replace("IMAGE", image));
+    let of = |image: &str| sh(folder, &files.replace("IMAGE", image));
     assert_eq!(of("before"), of("after"), "{name}");
 }
 

@@ -2,22 +2,14 @@
 
 mod plans;
 
-use crate::support::straddle;
+use crate::support::{sh, straddle};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
 
 /// Runs lines of shell in a folder; they must succeed.
 #[track_caller]
-fn sh(folder: &Path, lines: &str) {
-    let mut command = Command::new("sh");
-    let output = command.args(["-euc", lines]).current_dir(folder).output();
-    let output = output.expect("a shell");
-    assert!(output.status.success(), "{lines}\n{output:?}");
-}
-
 /// A GPT with an ext4 (63 to 20,062), an NTFS (20,063 to 40,062) and noise (40,063 to 44,158), all off the boundary, in `new.img`, with its
 /// plan; the same, repaired, in `good.img`.
 fn repaired(folder: &Path) {

@@ -14,20 +14,17 @@ const ROLES: usize = 0xdc;
 /// Writes the members that a seed of the md corpus holds to `a.img`, `b.img` and so on, as `changed` leaves them.
 fn members(seed: &str, folder: &Path, changed: impl Fn(usize, &mut [u8])) -> Vec<String> {
     let seed = fs::read(repository().join("fuzz/corpus/md").join(seed)).expect("a seed");
-    let mut rest = seed.strip_prefix(b"members ").expect("several members");
-    let mut names = Vec::new();
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let len = usize::try_from(u32::from_le_bytes(*len)).expect("64 bits");
-        let (member, after) = after.split_at(len.min(after.len()));
-        let mut bytes = crate::sparse::unpacked(member);
+    let members = straddle_testkit::sparse::members(&seed)
+        .into_iter()
+        .enumerate();
+    let named = ('a'..).zip(members).map(|(letter, (index, mut bytes))| {
         bytes.resize(4 << 20, 0);
-        changed(names.len(), &mut bytes);
-        let name = format!("{}.img", ["a", "b", "c", "d", "e", "f"][names.len()]);
+        changed(index, &mut bytes);
+        let name = format!("{letter}.img");
         fs::write(folder.join(&name), bytes).expect("writable");
-        names.push(name);
-        rest = after;
-    }
-    names
+        name
+    });
+    named.collect()
 }
 
 /// Lets the data of a member begin somewhere else, and corrects the checksum.
@@ -135,7 +132,11 @@ fn the_first_extent_of_a_group_goes_to_a_stripe_unit() {
     let folder = folder.path();
     let seed = fs::read(repository().join("fuzz/corpus/lvm2/linear")).expect("a seed");
     let target = ["pv.img".to_owned()];
-    fs::write(folder.join("pv.img"), crate::sparse::unpacked(&seed)).expect("writable");
+    fs::write(
+        folder.join("pv.img"),
+        straddle_testkit::sparse::unpacked(&seed),
+    )
+    .expect("writable");
     let stripes = ["--stripe-unit", "2M"];
     let plan = fix(folder, &target, &stripes);
     assert_eq!(plan.code, Some(0), "{}", plan.transcript());

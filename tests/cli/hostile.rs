@@ -4,7 +4,7 @@
 //! loops that a count read from the image decides: the best of several runs must stay below it, which holds on a busy
 //! machine and in a build without optimisation.
 
-use crate::support::tool;
+use crate::support::{scratch, tool};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -100,10 +100,6 @@ fn expect_all(args: &[&Path], code: i32, said: &[&str]) {
         "{args:?}: {} bytes resident",
         outcome.peak
     );
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
 }
 
 /// A sparse file of `size` bytes with these contents.

@@ -4,7 +4,7 @@
 //! Styles are forced on, as on a terminal. Those of the report are removed by name before anything is looked for, and the
 //! style in what is hostile is another one: one that came through whole would be seen.
 
-use crate::support::{repository, tool};
+use crate::support::{repository, scratch, tool};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -159,10 +159,6 @@ fn disk() -> Vec<u8> {
     bytes[458..462].copy_from_slice(&1000_u32.to_le_bytes());
     bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
     bytes
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary folder")
 }
 
 const FORMS: [(&[&str], Form); 3] = [

@@ -34,8 +34,6 @@ mod predict_parts;
 mod readme;
 mod rules;
 mod scale;
-#[path = "../../fuzz/src/sparse.rs"]
-mod sparse;
 mod study;
 mod support;
 mod syscalls;

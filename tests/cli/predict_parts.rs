@@ -1,7 +1,7 @@
 //! `straddle predict` of what is no listed profile: an array made of its disks, a profile that the stack suggests, scenarios and
 //! recordings; what decides where assumptions do, and what a measurement rules out.
 
-use crate::support::{Run, copy_capture, straddle, unpack_image};
+use crate::support::{Run, copy_capture, scratch, straddle, unpack_image};
 use std::fs;
 use std::path::Path;
 
@@ -14,10 +14,6 @@ const QUICK: &[&str] = &[
     "--sensitivity",
     "0",
 ];
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir().expect("temporary directory")
-}
 
 fn predict(here: &Path, args: &[&str]) -> Run {
     straddle(here, &[&["predict"], args, QUICK].concat())

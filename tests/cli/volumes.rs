@@ -8,20 +8,13 @@ use std::path::Path;
 /// Writes the members that a seed of the md corpus holds to `a.img`, `b.img` and so on; gives their names.
 fn members(seed: &str, folder: &Path) -> Vec<String> {
     let seed = fs::read(repository().join("fuzz/corpus/md").join(seed)).expect("a seed");
-    let mut rest = seed.strip_prefix(b"members ").expect("several members");
-    let mut names = Vec::new();
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let len = usize::try_from(u32::from_le_bytes(*len)).expect("64 bits");
-        let (member, after) = after.split_at(len.min(after.len()));
-        let name = format!(
-            "{}.img",
-            char::from(b'a' + u8::try_from(names.len()).expect("few"))
-        );
-        fs::write(folder.join(&name), crate::sparse::unpacked(member)).expect("writable");
-        names.push(name);
-        rest = after;
-    }
-    names
+    let members = straddle_testkit::sparse::members(&seed);
+    let named = ('a'..).zip(members).map(|(letter, member)| {
+        let name = format!("{letter}.img");
+        fs::write(folder.join(&name), member).expect("writable");
+        name
+    });
+    named.collect()
 }
 
 /// The names of the targets of `check --json`.

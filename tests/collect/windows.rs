@@ -10,11 +10,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use straddle_testkit::repository;
 use tempfile::TempDir;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn script(name: &str) -> String {
     let path = repository().join("collect").join(name);

@@ -1,16 +1,13 @@
 //! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a
 //! guest of its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
 
-#[path = "../../xtask/src/lab/guest.rs"]
-mod guest;
-
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::support::repository;
-use guest::Guest;
+use straddle_testkit::guest::Guest;
 
 /// What a script printed, and what became of it.
 struct Outcome {

@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(differing(&pages), ["fuzz/Cargo.toml"]);
     }
 
-    /// Without a list of this one's the README says something else than what is in the repository.
+    /// The README names the verbs: without them it is another.
     #[test]
     fn the_lists_are_among_the_pages_and_checked_for_every_commit() {
         let pages = lists::pages(&[]).expect("the lists are written");

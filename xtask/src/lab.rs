@@ -1,7 +1,5 @@
 //! `cargo xtask lab`: runs a shell script under a kernel that has md, device-mapper, scsi_debug and loop devices.
 
-mod guest;
-
 use anyhow::{Context, Result, bail};
 use std::io::{stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -9,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::run::{cargo, repository, run};
-pub(crate) use guest::Guest;
+pub(crate) use straddle_testkit::guest::Guest;
 
 /// How it is called.
 pub(crate) const HELP: &str = "\

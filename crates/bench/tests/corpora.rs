@@ -1,19 +1,19 @@
 //! Replays the fuzzers' corpora of other tools' words and of journals on a stable compiler, each seed also cut: at every byte
 //! where it is short.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 type Reader = fn(&[u8]);
 
 const TARGETS: [(&str, Reader); 4] = [
-    ("bench-journal", crate::journal::journal),
-    ("compat-sqlio", crate::compat::sqlio),
-    ("compat-diskspd", crate::compat::diskspd),
-    ("compat-fio-job", crate::compat::fio_job),
+    ("bench-journal", straddle_testkit::journal::journal),
+    ("compat-sqlio", straddle_testkit::compat::sqlio),
+    ("compat-diskspd", straddle_testkit::compat::diskspd),
+    ("compat-fio-job", straddle_testkit::compat::fio_job),
 ];
 
 fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+    straddle_testkit::repository().join("fuzz")
 }
 
 #[test]

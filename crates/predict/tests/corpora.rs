@@ -1,19 +1,19 @@
 //! Replays the fuzzers' corpora of profiles, studies and documents on a stable compiler, each seed also cut: at every byte where
 //! it is short.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 type Reader = fn(&[u8]);
 
 const TARGETS: [(&str, Reader); 4] = [
-    ("predict-profile", crate::predict::profile),
-    ("predict-study", crate::predict::study),
-    ("predict-outline", crate::predict::outline),
-    ("predict-measured", crate::predict::measured),
+    ("predict-profile", straddle_testkit::predict::profile),
+    ("predict-study", straddle_testkit::predict::study),
+    ("predict-outline", straddle_testkit::predict::outline),
+    ("predict-measured", straddle_testkit::predict::measured),
 ];
 
 fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+    straddle_testkit::repository().join("fuzz")
 }
 
 #[test]

@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::fmt::Write;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use straddle_bench::plan::{Plan, Schedule, Slot};
 use straddle_geometry::{Bytes, Extent, Unit};
@@ -79,7 +79,7 @@ const ARRAYS: &[Array] = &[
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/2026-11-22-arrays")
+    straddle_testkit::repository().join("benches/2026-11-22-arrays")
 }
 
 fn read(file: &str) -> Value {

@@ -8,8 +8,5 @@ mod convergence;
 mod corpora;
 mod lab;
 mod parity;
-#[path = "../../../fuzz/src/predict.rs"]
-#[expect(unreachable_pub, reason = "the fuzz targets use it")]
-mod predict;
 mod queueing;
 mod rules_of_thumb;

@@ -3,7 +3,7 @@
 //! A prober without a corpus or without a fuzz target fails here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MAX_BY_VOLUME: Bytes = Bytes::mib(8);
 const LONGEST: Duration = Duration::from_secs(2);
 
 fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+    straddle_testkit::repository().join("fuzz")
 }
 
 /// The files of a target's corpus.
@@ -89,7 +89,8 @@ fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
         let mut found = 0;
         for (path, bytes) in corpus(&format!("{name}-files")) {
             let started = Instant::now();
-            let (count, most) = crate::files::find_all(name, &bytes, Reader::DEFAULT_BUDGET);
+            let (count, most) =
+                straddle_testkit::files::find_all(name, &bytes, Reader::DEFAULT_BUDGET);
             assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
             assert!(most <= MAX_BY_FINDER, "{}: read {most}", path.display());
             found += count;
@@ -130,7 +131,7 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
     for name in formats() {
         let mut recognised = 0;
         for (path, bytes) in corpus(name) {
-            let bytes = crate::sparse::unpacked(&bytes);
+            let bytes = straddle_testkit::sparse::unpacked(&bytes);
             for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
                 for prober in registry::by_name(name) {
                     let reader = Reader::new(&bytes);
@@ -154,7 +155,7 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
 /// Opens `bytes` as the container format called `name` and walks over its table; what it says about every address must
 /// be in order, and the same when a single address is asked.
 fn walked(name: &str, bytes: Vec<u8>) -> Option<Container> {
-    let file: Arc<dyn ReadAt> = Arc::new(crate::sparse::unpacked(&bytes));
+    let file: Arc<dyn ReadAt> = Arc::new(straddle_testkit::sparse::unpacked(&bytes));
     let reader = Reader::new(&*file);
     let (format, container) = container::recognise(&reader, &file).ok()??;
     if format.name != name {
@@ -216,7 +217,7 @@ fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
         for (path, bytes) in corpus(format.name) {
             let started = Instant::now();
             let (_, assembly, spent) =
-                crate::volume::assembled(format, &bytes, Reader::DEFAULT_BUDGET);
+                straddle_testkit::volume::assembled(format, &bytes, Reader::DEFAULT_BUDGET);
             assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
             assert!(spent <= MAX_BY_VOLUME, "{}: read {spent}", path.display());
             layers += assembly.map_or(0, |assembly| assembly.nodes.len());
@@ -228,7 +229,7 @@ fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
 /// What is said of a seed: the oddities of its headers, then why its table cannot be read to the end, or one of its
 /// compressed parts not be unpacked.
 fn said(bytes: &[u8]) -> Vec<String> {
-    let bytes = &*crate::sparse::unpacked(bytes);
+    let bytes = &*straddle_testkit::sparse::unpacked(bytes);
     let file: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
     let (_, container) = match container::recognise(&Reader::new(&*file), &file) {
         Ok(found) => found.expect("recognised"),

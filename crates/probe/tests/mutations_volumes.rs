@@ -2,7 +2,6 @@
 //! `recognise` or `assemble` panic, and what comes out keeps its promises. `STRADDLE_MUTATIONS` asks for more of them.
 
 use std::fs;
-use std::path::Path;
 
 use straddle_geometry::Bytes;
 use straddle_probe::registry;
@@ -43,7 +42,7 @@ fn changed(seed: &[u8], random: &mut Random) -> Vec<u8> {
 fn changed_metadata_make_nothing_that_breaks_a_promise() {
     let asked = std::env::var("STRADDLE_MUTATIONS").ok();
     let times = asked.and_then(|n| n.parse().ok()).unwrap_or(USUAL);
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpus = straddle_testkit::repository().join("fuzz/corpus");
     let (mut tried, mut recognised) = (0_u64, 0_u64);
     for format in registry::VOLUMES {
         let mut seeds: Vec<_> = fs::read_dir(corpus.join(format.name))
@@ -56,7 +55,7 @@ fn changed_metadata_make_nothing_that_breaks_a_promise() {
             let mut random = Random(0x5851_f42d_4c95_7f2d ^ tried);
             for _ in 0..times {
                 let bytes = changed(&seed, &mut random);
-                let (parts, _, _) = crate::volume::assembled(format, &bytes, BUDGET);
+                let (parts, _, _) = straddle_testkit::volume::assembled(format, &bytes, BUDGET);
                 recognised += u64::from(parts > 0);
                 tried += 1;
             }

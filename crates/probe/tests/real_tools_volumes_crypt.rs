@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::support::bitlocker::{Maker, Volume};
 use crate::support::qemu_map::{arg, tool};
 use straddle_geometry::{Bytes, Map, Segment};
 use straddle_io::{Reader, Target};
 use straddle_probe::volume::{Below, Holds, Node, Part};
 use straddle_probe::{Limits, Window, inspect};
 use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack};
+use straddle_testkit::bitlocker::{Maker, Volume};
 
 const MIB: u64 = 1 << 20;
 

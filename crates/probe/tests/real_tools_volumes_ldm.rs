@@ -8,13 +8,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::ldm;
 use serde_json::Value as Json;
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
 use straddle_probe::volume::{Assembly, Below, Holds, Node, Part};
 use straddle_probe::{Window, registry};
 use straddle_stack::{Key, OddityKind};
+use straddle_testkit::ldm;
 
 const GUID: &str = "0a0b0c0d-1111-2222-3333-444455556666";
 const SECTOR: u64 = 512;

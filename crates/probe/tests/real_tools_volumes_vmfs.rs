@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::vmfs::Vmfs;
 use straddle_io::{Reader, Target};
 use straddle_probe::{Window, registry};
+use straddle_testkit::vmfs::Vmfs;
 
 fn tool(words: &[&str], package: &str) -> String {
     let output = Command::new(words[0]).args(&words[1..]).output();

@@ -18,7 +18,7 @@ const TEXTS: [&str; 8] = [
 ];
 
 fn trees() -> Vec<(PathBuf, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/hosts");
+    let folder = straddle_testkit::repository().join("tests/hosts");
     let mut trees = Vec::new();
     for entry in std::fs::read_dir(folder).expect("readable") {
         let path = entry.expect("readable").path();

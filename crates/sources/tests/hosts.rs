@@ -15,7 +15,7 @@ use straddle_stack::{
 };
 
 fn hosts() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/hosts")
+    straddle_testkit::repository().join("tests/hosts")
 }
 
 fn tree(name: &str) -> Root {

@@ -9,7 +9,7 @@ use straddle::sources::captured::{self, Capture, TOOLS};
 use straddle::stack::{Fact, Layer, Source, Stack};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captured")
+    straddle_testkit::repository().join("tests/captured")
 }
 
 /// The cases: the files that one machine's stack is made of.
@@ -161,7 +161,7 @@ fn every_capture_says_what_is_expected() {
         settings.set_omit_expression(true);
         settings.bind(|| insta::assert_snapshot!(&*name, text));
     }
-    let fuzz = root().join("../../fuzz");
+    let fuzz = straddle_testkit::repository().join("fuzz");
     let targets = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("readable");
     let entries = std::fs::read_dir(fuzz.join("fuzz_targets")).expect("fuzz targets");
     for entry in entries {

@@ -12,7 +12,7 @@ use straddle::stack::{Key, LayerKind};
 const SHELLS: [&[&str]; 2] = [&["dash"], &["busybox", "sh"]];
 
 fn script() -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../collect/straddle-collect.sh");
+    let path = straddle_testkit::repository().join("collect/straddle-collect.sh");
     path.canonicalize().expect("the script")
 }
 

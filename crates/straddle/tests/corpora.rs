@@ -1,7 +1,6 @@
 //! Replays the fuzzers' corpora through everything that `check` does to an image: containers opened, tables surveyed, all
 //! rules, text and JSON.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use straddle::io::ReadAt;
@@ -15,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 #[test]
 fn every_seed_of_a_container_is_checked_within_bounds() {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpora = straddle_testkit::repository().join("fuzz/corpus");
     let (mut containers, mut guests) = (0, 0);
     for target in [
         "check",
@@ -32,7 +31,8 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
             .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {
             let path = entry.expect("a seed").path();
-            let bytes = crate::sparse::unpacked(&std::fs::read(&path).expect("readable"));
+            let bytes =
+                straddle_testkit::sparse::unpacked(&std::fs::read(&path).expect("readable"));
             let bytes: Arc<dyn ReadAt> = Arc::new(bytes);
             let started = Instant::now();
             let options = Options::default();

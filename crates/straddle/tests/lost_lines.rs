@@ -149,7 +149,7 @@ fn mutants(text: &[u8], rows: &BTreeSet<u64>) -> Vec<Mutant> {
 
 /// Goes through all captures in these folders, which are named from `tests/`. How many mutants there were, and which were silent.
 fn silent(folders: &[&str]) -> (usize, Vec<String>) {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let tests = straddle_testkit::repository().join("tests");
     let mut all = Vec::new();
     for folder in folders {
         files(&tests.join(folder), &mut all);

@@ -7,6 +7,4 @@ mod collect_script;
 mod commands;
 mod corpora;
 mod lost_lines;
-#[path = "../../../fuzz/src/sparse.rs"]
-mod sparse;
 mod volumes;

@@ -1,7 +1,7 @@
 //! Members of arrays, volume groups and payloads, damaged and left over: every seed of every volume format through everything
 //! that `check` does, within bounds, and nothing on a member that is a former owner's.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use straddle::geometry::Bytes;
@@ -11,6 +11,7 @@ use straddle::report::{Asked, Checked};
 use straddle::rules::Options;
 use straddle::sources::{self, Settings};
 use straddle::stack::{Layer, LayerKind, Stack};
+use straddle_testkit::sparse::members;
 
 /// For one seed in a debug build on a busy machine.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -20,8 +21,8 @@ const ALL: Duration = Duration::from_secs(8);
 const MAX_LAYERS: usize = 1 << 15;
 
 fn corpus(format: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
+    let folder = straddle_testkit::repository()
+        .join("fuzz/corpus")
         .join(format);
     // `crates/probe/tests/corpora.rs` demands that there is one.
     let entries = std::fs::read_dir(&folder).into_iter().flatten();
@@ -34,21 +35,6 @@ fn corpus(format: &str) -> Vec<(PathBuf, Vec<u8>)> {
         .collect();
     seeds.sort();
     seeds
-}
-
-/// The members that a seed holds: `members `, then a length of 32 bits and the bytes of each.
-fn members(seed: &[u8]) -> Vec<Vec<u8>> {
-    let Some(mut rest) = seed.strip_prefix(b"members ") else {
-        return vec![crate::sparse::unpacked(seed)];
-    };
-    let mut members = Vec::new();
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let len = usize::try_from(u32::from_le_bytes(*len)).expect("64 bits");
-        let (member, after) = after.split_at(len.min(after.len()));
-        members.push(crate::sparse::unpacked(member));
-        rest = after;
-    }
-    members
 }
 
 /// Everything that `check` does with images that were named together. Gives the layers.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::contents::{compared, noise};
 use super::ways::On::Ntfs;
 use super::ways::Table::Mbr;
-use super::{output, read_at, run_script, shell, small, write_at};
+use super::{output, read_at, run_script, sh, small, write_at};
 use crate::support::{straddle, tool};
 
 /// Tests with loop devices come one after another: the script of one attaches what is free, too.
@@ -56,7 +56,7 @@ fn sectors_of_4096_bytes() {
         )
         .expect("writable");
         let device = Loop::new(&disk, "4096");
-        shell(
+        sh(
             folder,
             &format!(
                 "sfdisk -q --no-reread --no-tell-kernel {} < table",

@@ -8,7 +8,7 @@ use super::ways::On::{
 };
 use super::ways::Table::{Gpt, Mbr};
 use super::ways::Way;
-use super::{shell, write_at};
+use super::{sh, write_at};
 
 /// Bytes that do not repeat, the same each time.
 pub(crate) fn noise(len: u64, seed: u64) -> Vec<u8> {
@@ -52,7 +52,7 @@ pub(crate) fn contents(folder: &Path, on: On, start: u64, sectors: u64) -> Vec<u
         Swap => "mkswap -q contents".to_owned(),
         Luks => "printf secret | cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 contents -".to_owned(),
     };
-    shell(folder, &make);
+    sh(folder, &make);
     let mut made = fs::read(&path).expect("made");
     match on {
         // A physical volume as pvcreate writes it, without a device for it: the label in the second sector.
@@ -137,7 +137,7 @@ pub(crate) fn image(folder: &Path, path: &Path, way: &Way) {
     }
     fs::write(folder.join("table"), script).expect("writable");
     let disk = format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
-    shell(folder, &format!("sfdisk -q --wipe never {disk} < table"));
+    sh(folder, &format!("sfdisk -q --wipe never {disk} < table"));
     for (_, start, sectors, _, on) in way.partitions {
         if *on != Logical {
             write_at(path, start * 512, &contents(folder, *on, *start, *sectors));

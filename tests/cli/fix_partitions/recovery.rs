@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::contents::noise;
 use super::ways::MIB;
-use super::{output, places, read_at, script, shell, write_at};
+use super::{output, places, read_at, script, sh, write_at};
 use crate::support::tool;
 
 /// Before `dd`: the call that `stop` names kills the script, before anything was done, when half was, or when all was.
@@ -54,7 +54,7 @@ fn what_was_killed_goes_on() {
         .and_then(|file| file.set_len(48 * MIB * 512))
         .expect("writable");
     // The second is moved by less than a piece, so that each is written over what it was read from.
-    shell(
+    sh(
         folder,
         "printf 'label: dos\\nlabel-id: 0x1\\nstart=63,size=2000,type=83\\nstart=2063,size=70001,type=7\\n' | sfdisk -q disk.img",
     );
@@ -67,13 +67,13 @@ fn what_was_killed_goes_on() {
     let mut stops = 0;
     for stop in 1.. {
         fs::write(&disk, &before).expect("writable");
-        shell(folder, "rm -rf straddle-fix.*");
+        sh(folder, "rm -rf straddle-fix.*");
         if !killed(folder, stop, "") {
             break;
         }
         stops += 1;
         // What the script said before: its folder, by which it goes on; killed there too, and once more.
-        let run = shell(folder, "ls -d $PWD/straddle-fix.*");
+        let run = sh(folder, "ls -d $PWD/straddle-fix.*");
         let go_on = format!("--go-on {}", run.trim());
         if stop % 4 == 0 {
             killed(folder, 1 + stop % 7, &go_on);
@@ -99,7 +99,7 @@ fn neighbours_that_come_to_touch() {
     File::create(&disk)
         .and_then(|file| file.set_len(34_900 * 512))
         .expect("writable");
-    shell(
+    sh(
         folder,
         "printf 'label: dos\\nlabel-id: 0x1\\nstart=2047,size=28680,type=83\\nstart=30728,size=4096,type=83\\n' | sfdisk -q disk.img",
     );

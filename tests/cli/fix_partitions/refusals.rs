@@ -7,7 +7,7 @@ use super::contents::contents;
 use super::ways::MIB;
 use super::ways::On::{self, Ext4, Luks, Noise, Swap, Xfs};
 use super::ways::Table::{Gpt, Mbr};
-use super::{TOOLS, lint, places, run_script, script, shell, small, write_at};
+use super::{TOOLS, lint, places, run_script, script, sh, small, write_at};
 use crate::support::{straddle, tool};
 
 #[test]
@@ -180,7 +180,7 @@ fn what_a_script_must_not_do_is_said() {
             all += &format!("start={}, size={}, type={}\n", only[0], only[1], only[2]);
         }
         fs::write(folder.join("table"), all).expect("writable");
-        shell(folder, "sfdisk -q --force --wipe never disk.img < table");
+        sh(folder, "sfdisk -q --force --wipe never disk.img < table");
         let number = |text: &str| text.parse::<u64>().expect("a number");
         if rows.len() > 1 {
             // No tool makes such a table, so its entries are written by hand.
@@ -249,13 +249,13 @@ fn a_full_filesystem_is_not_made_shorter() {
     File::create(&disk)
         .and_then(|file| file.set_len(65_536 * 512))
         .expect("writable");
-    shell(
+    sh(
         folder,
         "echo 'start=63, size=65473, type=83' | sfdisk -q disk.img",
     );
     let fill = "truncate -s 33522176 contents; mkdir tree; head -c 28400000 /dev/zero | tr '\\0' x > tree/file; \
                 mke2fs -q -t ext4 -F -m 0 -d tree contents";
-    shell(folder, fill);
+    sh(folder, fill);
     write_at(
         &disk,
         63 * 512,

@@ -2,12 +2,30 @@
 
 pub(crate) mod qemu;
 
-use std::path::{Path, PathBuf};
+pub(crate) use straddle_testkit::repository;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// The root of the repository.
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+/// A folder for one test.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("temporary directory")
+}
+
+/// Runs lines of shell in `folder`, up to the first that fails; gives what they print.
+pub(crate) fn sh(folder: &Path, lines: &str) -> String {
+    let output = Command::new("sh")
+        .args(["-euc", lines])
+        .current_dir(folder)
+        .output()
+        .expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{lines}\n{text}{error}\n(`cargo xtask test` installs the tools)"
+    );
+    text
 }
 
 /// What one run of the program came to.

@@ -15,7 +15,7 @@ use straddle_stack::{Key, Value};
 /// # Panics
 /// When perl is missing or does not like the description.
 pub fn make(directory: &Path, description: &str) -> Vec<(String, Vec<u8>)> {
-    let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/makers/firmware-raid.pl");
+    let maker = straddle_testkit::repository().join("tests/makers/firmware-raid.pl");
     let mut child = Command::new("perl")
         .arg(maker)
         .arg(directory)

@@ -1,11 +1,7 @@
 use super::*;
 use crate::fixture::Asked;
 use straddle_io::Reader;
-
-#[allow(dead_code, unreachable_pub, missing_docs)]
-#[path = "../../../tests/support/bitlocker.rs"]
-mod made;
-use made::{Maker, Volume};
+use straddle_testkit::bitlocker::{Maker, Volume};
 
 fn read_image(image: &[u8]) -> (Recognised, Node) {
     let reader = Reader::new(&image);

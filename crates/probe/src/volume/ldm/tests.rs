@@ -1,12 +1,9 @@
 //! What `tests/real_tools_volumes_ldm.rs` does not show: what is damaged or hostile, and what ldmtool does not read.
 
-#[path = "../../../tests/support/ldm.rs"]
-#[allow(dead_code, unreachable_pub, clippy::duplicate_mod)]
-mod maker;
-
 use straddle_geometry::{Bytes, Map, RaidLayout, SectorSize};
 use straddle_io::Reader;
 use straddle_stack::{Key, LayerKind, OddityKind, Stack, Value};
+use straddle_testkit::ldm;
 
 use super::FORMAT;
 use crate::volume::{Assembly, Below, Holds, Part, Recognised};
@@ -20,7 +17,7 @@ const VMDB: usize = DATABASE + 17 * 512;
 
 fn disks(description: &str) -> Vec<Vec<u8>> {
     let directory = tempfile::tempdir().expect("temporary directory");
-    let made = maker::make(directory.path(), description);
+    let made = ldm::make(directory.path(), description);
     made.into_iter().map(|(_, bytes)| bytes).collect()
 }
 

@@ -1,12 +1,9 @@
 //! Pools made by `tests/makers/spaces.pl`; there is no maker and no other reader outside of Windows.
 
-#[path = "../../../tests/support/ldm.rs"]
-#[allow(dead_code, unreachable_pub, clippy::duplicate_mod)]
-mod maker;
-
 use straddle_geometry::{Bytes, Map, RaidLayout};
 use straddle_io::Reader;
 use straddle_stack::{GridRole, Key, OddityKind, Value};
+use straddle_testkit::ldm;
 
 use super::FORMAT;
 use crate::Window;
@@ -17,7 +14,7 @@ const MIRROR: &str = "disk Disk1\ndisk Disk2\nspace Data size=536870912 resilien
 
 fn disks(description: &str) -> Vec<Vec<u8>> {
     let directory = tempfile::tempdir().expect("temporary directory");
-    let made = maker::make_with("spaces.pl", directory.path(), description);
+    let made = ldm::make_with("spaces.pl", directory.path(), description);
     made.into_iter().map(|(_, bytes)| bytes).collect()
 }
 

@@ -1,13 +1,9 @@
 //! Devices made by the generator, and what they are read as.
 
-#[path = "../../../tests/support/vmfs.rs"]
-#[allow(unreachable_pub)]
-mod generator;
-
-use generator::Vmfs;
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
 use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_testkit::vmfs::Vmfs;
 
 use super::FORMAT;
 use crate::Window;

@@ -7,13 +7,34 @@
 //! u64 size, then pieces: u32 offset, u16 length, bytes
 //! ```
 //!
-//! The replay on a stable compiler, `crates/probe/tests/corpora.rs`, uses this file too.
+//! A seed of a set of images holds several: `members `, then for each its length (`u32`) and its bytes, which may be sparse.
 
 /// Larger than any seed unpacks to.
 const LARGEST: u64 = 16 << 20;
 
+/// More members than any seed needs.
+const MOST: usize = 16;
+
+/// The members that a seed holds; anything that does not begin as a set is one member.
+pub fn members(seed: &[u8]) -> Vec<Vec<u8>> {
+    let Some(mut rest) = seed.strip_prefix(b"members ") else {
+        return vec![unpacked(seed)];
+    };
+    let mut members = Vec::new();
+    while let Some((len, after)) = rest.split_first_chunk::<4>() {
+        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+        let (member, after) = after.split_at(len.min(after.len()));
+        members.push(unpacked(member));
+        rest = after;
+        if members.len() == MOST {
+            break;
+        }
+    }
+    members
+}
+
 /// The bytes that a seed stands for; those of the seed itself when it is not sparse.
-pub(crate) fn unpacked(seed: &[u8]) -> Vec<u8> {
+pub fn unpacked(seed: &[u8]) -> Vec<u8> {
     let (seal, Some((head, mut rest))) = (
         seed.starts_with(b"sparse+ "),
         seed.split_at_checked(16)

@@ -1,4 +1,4 @@
-//! What the fuzz targets of the file finders share with the replay of their corpora, which includes this file.
+//! Images in which files are looked for: by the fuzz targets of the file finders, and by the replay of their corpora.
 //!
 //! A seed is the sectors of an image that are not empty: the number of sectors of the image (4 bytes, low byte first),
 //! then for each its number (4) and its 512 bytes.
@@ -15,7 +15,7 @@ const SECTOR: usize = 512;
 const SECTOR_BYTES: u64 = 512;
 
 /// The files that are looked for in every image; the seeds have some of them.
-pub(crate) const PATHS: [&str; 6] = [
+const PATHS: [&str; 6] = [
     "/data/db.mdf",
     "/DATA/DB.MDF",
     "/small",
@@ -25,14 +25,14 @@ pub(crate) const PATHS: [&str; 6] = [
 ];
 
 /// An image given by some of its sectors; the others are zero.
-pub(crate) struct Sectors<'d> {
+struct Sectors<'d> {
     size: u64,
     there: BTreeMap<u64, &'d [u8]>,
 }
 
 impl<'d> Sectors<'d> {
     /// Takes a seed apart; a last sector that is cut short is zero.
-    pub(crate) fn new(seed: &'d [u8]) -> Sectors<'d> {
+    fn new(seed: &'d [u8]) -> Sectors<'d> {
         let number = |bytes: &[u8]| -> u64 {
             bytes
                 .iter()
@@ -72,7 +72,10 @@ impl ReadAt for Sectors<'_> {
 }
 
 /// Looks for every path; returns how many were found, and the most that one search has read.
-pub(crate) fn find_all(format: &str, seed: &[u8], budget: Bytes) -> (usize, Bytes) {
+///
+/// # Panics
+/// When what was found is not in the image.
+pub fn find_all(format: &str, seed: &[u8], budget: Bytes) -> (usize, Bytes) {
     let image = Sectors::new(seed);
     let (mut count, mut most) = (0, Bytes::ZERO);
     for path in PATHS {

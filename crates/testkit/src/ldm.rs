@@ -6,8 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::repository;
+
 fn makers() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/makers")
+    repository().join("tests/makers")
 }
 
 /// Names and texts of all descriptions.

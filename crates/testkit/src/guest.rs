@@ -1,6 +1,6 @@
 //! A lab guest: Debian's User-Mode Linux kernel, run as an ordinary process, with a shell script as its only job.
 //!
-//! `cargo xtask lab` and the test `lab` share this file. What the guest itself does is in `tests/lab/guest/init`;
+//! What the guest itself does is in `tests/lab/guest/init`;
 //! `tests/lab/README.md` says what a script may use.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -31,19 +31,19 @@ const LAST_LINES: usize = 20;
 const POLL: Duration = Duration::from_millis(10);
 
 /// How a guest is to be started.
-pub(crate) struct Guest {
+pub struct Guest {
     /// The repository, which the guest sees read-only.
-    pub(crate) repository: PathBuf,
+    pub repository: PathBuf,
     /// Memory, as the kernel takes it: `512M`.
-    pub(crate) memory: String,
+    pub memory: String,
     /// Wall time after which the guest is ended.
-    pub(crate) limit: Duration,
+    pub limit: Duration,
     /// A directory that the guest may write to.
-    pub(crate) out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Disks, as the kernel takes them: `ubda=FILE`.
-    pub(crate) disks: Vec<String>,
+    pub disks: Vec<String>,
     /// Programs on the script's PATH.
-    pub(crate) programs: Vec<PathBuf>,
+    pub programs: Vec<PathBuf>,
 }
 
 /// A guest that runs; it ends with this value.
@@ -126,7 +126,7 @@ impl Stream<'_> {
 
 impl Guest {
     /// Boots a guest, runs `script` in it, passes on what it writes, and gives its exit status.
-    pub(crate) fn run<'a>(
+    pub fn run<'a>(
         &self,
         script: &Path,
         arguments: &[String],

@@ -1,43 +1,20 @@
-//! Volume formats: members of a set, recognised and put together.
-//!
-//! ```text
-//! "members ", then for each member: u32 length, its bytes (which may be sparse)
-//! ```
-//!
-//! Anything else is one member. The replay on a stable compiler, `crates/probe/tests/corpora.rs`, uses this file too.
+//! Volume formats: the members that a seed holds, recognised and put together.
 
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
 use straddle_probe::Window;
 use straddle_probe::volume::{Assembly, Below, Part, VolumeFormat};
 
-use super::sparse;
+use crate::sparse::members;
 
-/// More members than any seed needs.
-const MOST: usize = 16;
 /// More layers than any seed makes, however hostile: what `assemble` promises.
 const MAX_NODES: usize = 8192;
 
-/// The members that a seed holds.
-pub(crate) fn members(seed: &[u8]) -> Vec<Vec<u8>> {
-    let Some(mut rest) = seed.strip_prefix(b"members ") else {
-        return vec![sparse::unpacked(seed)];
-    };
-    let mut members = Vec::new();
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
-        let (member, after) = after.split_at(len.min(after.len()));
-        members.push(sparse::unpacked(member));
-        rest = after;
-        if members.len() == MOST {
-            break;
-        }
-    }
-    members
-}
-
 /// How many members were recognised, what they make, and the most that was read of one.
-pub(crate) fn assembled(
+///
+/// # Panics
+/// When the assembly breaks a promise.
+pub fn assembled(
     format: &VolumeFormat,
     seed: &[u8],
     budget: Bytes,

@@ -3,23 +3,23 @@
 
 /// What is to be made; changed field by field.
 #[derive(Clone)]
-pub(crate) struct Vmfs {
+pub struct Vmfs {
     /// Version of the volume manager: 3, 5, 6.
-    pub(crate) lvm: u32,
+    pub lvm: u32,
     /// Major and minor number of the filesystem: (13, 46), (14, 61), (24, 82).
-    pub(crate) version: (u32, u8),
+    pub version: (u32, u8),
     /// Number of the device, and of devices.
-    pub(crate) device: (u8, u32),
+    pub device: (u8, u32),
     /// First extent on it, and how many.
-    pub(crate) extents: (u64, u32),
+    pub extents: (u64, u32),
     /// Where data start.
-    pub(crate) data: u64,
+    pub data: u64,
     /// Block and sub-block.
-    pub(crate) blocks: (u64, u32),
+    pub blocks: (u64, u32),
     /// The filesystem's magic.
-    pub(crate) magic: u32,
+    pub magic: u32,
     /// Name of the datastore.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
 }
 
 impl Default for Vmfs {
@@ -38,7 +38,7 @@ impl Default for Vmfs {
 }
 
 /// UUID of the volume, of device `n`, and of the filesystem, as they are stored.
-pub(crate) fn uuid(n: u8) -> [u8; 16] {
+pub fn uuid(n: u8) -> [u8; 16] {
     [
         0x3c, 0x1b, 0x2a, 0x4f, 0x80, 0x7f, 0x6e, 0x5d, n, 0x9a, 0x00, 0x11, 0x22, 0x33, 0x44, 0x55,
     ]
@@ -46,7 +46,7 @@ pub(crate) fn uuid(n: u8) -> [u8; 16] {
 
 impl Vmfs {
     /// The first 20 MiB of the device.
-    pub(crate) fn image(&self) -> Vec<u8> {
+    pub fn image(&self) -> Vec<u8> {
         let mut bytes = vec![0; 20 << 20];
         let mut put = |at: usize, what: &[u8]| {
             if let Some(place) = bytes.get_mut(at..at.saturating_add(what.len())) {

@@ -1,0 +1,30 @@
+//! What the tests of several crates, the fuzz targets and the lab share. Only tests and xtask may depend on it.
+
+#[allow(
+    missing_docs,
+    reason = "its fields are those of the format, which the head of the file has"
+)]
+pub mod bitlocker;
+#[cfg(feature = "bench")]
+pub mod compat;
+#[cfg(feature = "probe")]
+pub mod files;
+#[cfg(feature = "lab")]
+pub mod guest;
+#[cfg(feature = "bench")]
+pub mod journal;
+pub mod ldm;
+#[cfg(feature = "predict")]
+pub mod predict;
+pub mod sparse;
+pub mod vmfs;
+#[cfg(feature = "probe")]
+pub mod volume;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+#[must_use]
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
