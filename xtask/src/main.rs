@@ -18,6 +18,7 @@ const HELP: &str = "\
 cargo xtask TASK
 
   test                 install what the tests need, then run all of them
+  test --quick         the same with those that take seconds, not minutes; says what it left out
   lab SCRIPT …         run a script under a kernel with md, device-mapper, scsi_debug and loop devices (lab --help)
   layers [--all]       check which crate depends on which, and that no files import each other in circles that are large or
                        cross folders; --all: print the small ones too
@@ -72,6 +73,7 @@ fn lab(args: &[&str]) -> ExitCode {
 fn task(args: &[&str]) -> Result<()> {
     std::env::set_current_dir(run::repository())?;
     match args {
+        ["test", "--quick"] => test::quick(),
         ["test", rest @ ..] => test::all(rest),
         ["layers"] => layers::check(false),
         ["layers", "--all"] => layers::check(true),

@@ -1,18 +1,329 @@
-//! All tests, after installing what they need.
+//! All tests, after installing what they need, and the quick ones of them.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::process::Command;
+use std::time::Instant;
 
 use crate::packages;
-use crate::run::{cargo, run};
+use crate::run::{cargo, output, run};
+
+/// Programs of tests that `--quick` leaves out, each with the reason.
+const SLOW_PROGRAMS: &[(&str, &str)] = &[
+    ("devices", "guests of the lab, and devices of this machine"),
+    ("swaps", "more than a thousand runs under a tracer"),
+];
+
+/// Tests that `--quick` leaves out.
+struct Slow {
+    package: &'static str,
+    /// `--lib`, or the name of the program.
+    program: &'static str,
+    /// How their names begin.
+    filter: &'static str,
+    why: &'static str,
+}
+
+const fn slow(
+    package: &'static str,
+    program: &'static str,
+    filter: &'static str,
+    why: &'static str,
+) -> Slow {
+    Slow {
+        package,
+        program,
+        filter,
+        why,
+    }
+}
+
+/// What takes longest, by times of single tests on a shared machine.
+const SLOW: &[Slow] = &[
+    slow(
+        "straddle-predict",
+        "--lib",
+        "study::registry::studies::",
+        "simulates every published experiment",
+    ),
+    slow(
+        "straddle-predict",
+        "tests",
+        "convergence::",
+        "runs of 16 times the usual length",
+    ),
+    slow(
+        "straddle-bench",
+        "tests",
+        "coverage::",
+        "thousands of simulated experiments",
+    ),
+    slow(
+        "straddle-probe",
+        "tests",
+        "mutations::",
+        "every seed damaged at every byte",
+    ),
+    slow(
+        "straddle-probe",
+        "tests",
+        "real_tools_files::",
+        "trees of thousands of files, in every filesystem",
+    ),
+    slow(
+        "straddle-sources",
+        "tests",
+        "capture_secrets::",
+        "a secret at every place that is read",
+    ),
+    slow(
+        "straddle-sources",
+        "tests",
+        "hosts::every_single_file_may_be_missing_or_garbled",
+        "every file of every host",
+    ),
+    slow(
+        "straddle",
+        "tests",
+        "captured::maimed_captures_are_read_without_harm",
+        "every capture, cut and changed",
+    ),
+    slow(
+        "straddle",
+        "tests",
+        "lost_lines::",
+        "every capture without each of its lines",
+    ),
+    slow(
+        "straddle",
+        "tests",
+        "volumes::damaged_members_do_no_harm",
+        "every seed of every volume format, damaged",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "advice::every_script_of_commands_holds",
+        "the commands of all rules' pages, with the real tools",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "bench_journals::",
+        "journals of a hundred thousand runs",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "chains::",
+        "chains of virtual disks, beside qemu-img",
+    ),
+    slow("straddle-cli", "cli", "collect_windows::", "Wine"),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_formats::",
+        "runs scripts on every filesystem, LUKS and pools",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_images::a_partition_in_a_virtual_disk_is_moved_in_a_new_one",
+        "moves data in every format of virtual disks",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_in_use::",
+        "a script in front of everything that may hold a device",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_names::",
+        "hostile names with every script",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_partitions::",
+        "moves partitions in every way, and kills the scripts",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "fix_prices::",
+        "runs every script under a tracer",
+    ),
+    slow("straddle-cli", "cli", "fix_windows::", "Wine"),
+    slow(
+        "straddle-cli",
+        "cli",
+        "hostile_bytes::captured_text",
+        "hostile bytes at every place of captured text",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "hostile_captures::",
+        "folders of captures made to be slow",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "oracles::",
+        "a matrix of images beside sfdisk, parted and blkid",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "scale::",
+        "captures of megabytes, with a release build",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "syscalls::",
+        "every command under a tracer",
+    ),
+];
 
 /// Runs every test; `rest` goes to `cargo test`.
 pub(crate) fn all(rest: &[&str]) -> Result<()> {
     packages::for_tests()?;
+    run(test().args(rest))
+}
+
+/// Runs the tests that are quick, and says which were left out.
+pub(crate) fn quick() -> Result<()> {
+    packages::for_tests()?;
+    let began = Instant::now();
+    run(test().args(["--lib", "--bins", "--"]).args(skips(true)))?;
+    let mut integration = test();
+    for program in programs()? {
+        integration.args(["--test", &program]);
+    }
+    run(integration.arg("--").args(skips(false)))?;
+    println!(
+        "\nquick: passed in {} s. Left out, which `cargo xtask test` runs too:",
+        began.elapsed().as_secs()
+    );
+    for (program, why) in SLOW_PROGRAMS {
+        println!("  cargo test -p straddle-cli --all-features --test {program}    # {why}");
+    }
+    for left in SLOW {
+        let program = match left.program {
+            "--lib" => "--lib".to_owned(),
+            program => format!("--test {program}"),
+        };
+        let (package, filter) = (left.package, left.filter);
+        println!(
+            "  cargo test -p {package} --all-features {program} {filter}    # {}",
+            left.why
+        );
+    }
+    println!("  cargo test --workspace --all-features --doc    # each is a program of its own");
+    Ok(())
+}
+
+/// `cargo test` for everything, so that nothing is built twice.
+fn test() -> Command {
     // Tools that make and examine filesystems live in sbin, which is not on every user's path.
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{path}:/usr/local/sbin:/usr/sbin:/sbin");
-    run(cargo()
+    let mut cargo = cargo();
+    cargo
         .args(["test", "--workspace", "--all-features"])
-        .args(rest)
-        .env("PATH", path))
+        .env("PATH", path);
+    cargo
+}
+
+/// Arguments that leave out what is slow among the tests of libraries, or of programs.
+fn skips(libraries: bool) -> impl Iterator<Item = &'static str> {
+    SLOW.iter()
+        .filter(move |left| (left.program == "--lib") == libraries)
+        .flat_map(|left| ["--skip", left.filter])
+}
+
+/// The programs of tests of all crates, but for the slow ones.
+fn programs() -> Result<Vec<String>> {
+    let metadata = output(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("no packages")?;
+    let mut names: Vec<String> = packages
+        .iter()
+        .flat_map(|package| package["targets"].as_array().into_iter().flatten())
+        .filter(|target| target["kind"][0] == "test")
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .filter(|name| SLOW_PROGRAMS.iter().all(|(slow, _)| slow != name))
+        .collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::repository;
+    use std::path::{Path, PathBuf};
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// Each part of a filter is a module or a function of its crate, and the last one has a test or is one.
+    #[test]
+    fn every_filter_still_matches_a_test() {
+        for left in SLOW {
+            let name = left.package.trim_start_matches("straddle-");
+            let folder = match left.program {
+                "cli" => "tests".to_owned(),
+                "--lib" => format!("crates/{name}/src"),
+                _ => format!("crates/{name}/tests"),
+            };
+            let mut paths = Vec::new();
+            sources(&repository().join(folder), &mut paths);
+            let texts: Vec<String> = paths
+                .iter()
+                .map(|path| std::fs::read_to_string(path).expect("readable"))
+                .collect();
+            for part in left.filter.split("::").filter(|part| !part.is_empty()) {
+                let is_there = [
+                    format!("mod {part};"),
+                    format!("mod {part} {{"),
+                    format!("fn {part}("),
+                ];
+                assert!(
+                    texts
+                        .iter()
+                        .any(|text| is_there.iter().any(|item| text.contains(item))),
+                    "no test is called {}: take it from the list",
+                    left.filter
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn programs_that_are_slow_exist_and_are_left_out() {
+        let manifest = repository().join("crates/cli/Cargo.toml");
+        let manifest = std::fs::read_to_string(manifest).expect("readable");
+        let programs = programs().expect("metadata");
+        for (slow, _) in SLOW_PROGRAMS {
+            assert!(manifest.contains(&format!("name = \"{slow}\"\n")));
+            assert!(!programs.iter().any(|program| program == slow));
+        }
+        assert!(
+            ["cli", "tests"]
+                .iter()
+                .all(|name| programs.iter().any(|program| program == name))
+        );
+    }
 }
