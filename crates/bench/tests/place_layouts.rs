@@ -6,7 +6,7 @@ use straddle_bench::place::{
 use straddle_bench::target::Limits;
 use straddle_bench::validity::WarningKind;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Striping, Unit};
-use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Layer, LayerId, LayerKind, Stack};
 use straddle_workload::offset::{Offset, parse_offsets};
 
 fn unit(n: u64) -> Unit {
@@ -523,8 +523,8 @@ fn where_nothing_is_known_each_offset_is_a_class_of_its_own() {
     file.map = Map::Segments(Vec::new());
     let assumed = Fact::assumed(Grid::new(unit(512)), "an image without a device");
     file.add_grid(GridRole::LogicalSector, assumed);
-    file.oddities.push(Oddity::new(
-        OddityKind::Missing,
+    file.anomalies.push(Anomaly::new(
+        AnomalyKind::Missing,
         "it lies on no block device",
     ));
     let layer = stack.push(file);

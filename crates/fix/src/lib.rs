@@ -6,13 +6,13 @@
 //! the steps of a plan for one tool.
 
 mod ask;
-mod call;
 pub mod change;
 mod cure;
 mod effort;
 mod how;
 mod plan;
 mod question;
+mod recommendation;
 pub mod script;
 mod situation;
 mod step;
@@ -24,12 +24,12 @@ mod verify;
 mod worth;
 
 pub use ask::Ask;
-pub use call::Call;
 pub use cure::{Cost, Cure, Left};
 pub use effort::Effort;
 pub use how::How;
 pub use plan::Plan;
 pub use question::{Alternative, Question, Unknown};
+pub use recommendation::Recommendation;
 pub use situation::{Known, Situation};
 pub use step::Step;
 pub use supposed::settle;

@@ -3,7 +3,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Ratio};
 use straddle_rules::{Code, Context, Finding, by_code};
-use straddle_stack::{Key, LayerId, OddityKind, Stack};
+use straddle_stack::{AnomalyKind, Key, LayerId, Stack};
 
 use crate::change::{Change, KINDS, Kind, Proposal, cures};
 use crate::script::price;
@@ -226,9 +226,9 @@ fn unread(stack: &Stack) -> Vec<String> {
     let bare = stack.roots().filter(|id| stack.above(*id).next().is_none());
     let why = bare.filter_map(|id| {
         let layer = stack.layer(id);
-        let mut oddities = layer.oddities.iter();
-        let unread = oddities
-            .find(|oddity| matches!(oddity.kind, OddityKind::Unreadable | OddityKind::Missing));
+        let mut anomalies = layer.anomalies.iter();
+        let unread = anomalies
+            .find(|anomaly| matches!(anomaly.kind, AnomalyKind::Unreadable | AnomalyKind::Missing));
         match (unread, layer.attribute(Key::Platform)) {
             (Some(unread), _) => Some(format!("{}: {}", layer.name, unread.detail)),
             (None, Some(_)) => Some(format!(

@@ -3,7 +3,7 @@ use serde::Serialize;
 use straddle_geometry::{Bytes, Ratio};
 use straddle_rules::Lack;
 
-use crate::Call;
+use crate::Recommendation;
 
 /// A fact that is not known and decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Alternative {
     /// Stripe units below, all with this verdict; 0 stands for no array. Empty where that is known, or makes no difference.
     pub stripe_units: Vec<Bytes>,
     /// The verdict.
-    pub call: Call,
+    pub call: Recommendation,
     /// The least that is removed at these values: extra operations relative to aligned, for the worst request size.
     pub least: Ratio,
     /// The most.
@@ -76,7 +76,7 @@ pub struct Alternative {
 
 impl Alternative {
     /// With such a verdict, whatever it depends on.
-    pub(crate) fn new(call: Call, worst: Ratio) -> Alternative {
+    pub(crate) fn new(call: Recommendation, worst: Ratio) -> Alternative {
         Alternative {
             workload: None,
             physical_sector: None,

@@ -8,13 +8,13 @@ use straddle_rules::Severity;
 
 use crate::change::cures;
 use crate::step::by_hand;
-use crate::{Alternative, Ask, Call, Cure, Effort, How, Left, Question, Step};
+use crate::{Alternative, Ask, Cure, Effort, How, Left, Question, Recommendation, Step};
 
 /// A verdict, and the figures that decided it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Worth {
     /// The verdict.
-    pub call: Call,
+    pub call: Recommendation,
     /// The figures, in words.
     pub because: Vec<String>,
     /// The highest price that is removed: extra operations relative to aligned.
@@ -42,7 +42,7 @@ impl Worth {
     ) -> Worth {
         if steps.is_empty() {
             let because = vec!["no finding that a change would cure".to_owned()];
-            return Worth::new(Call::Nothing, because, Ratio::ZERO);
+            return Worth::new(Recommendation::Nothing, because, Ratio::ZERO);
         }
         if cured.is_empty() {
             let kinds = by_hand(steps);
@@ -90,7 +90,7 @@ impl Worth {
             because.push("the workload decides, and none was given: --workload says it".to_owned());
             return Worth {
                 alternatives: mixes,
-                ..Worth::new(Call::FindOut, because, figures.worst)
+                ..Worth::new(Recommendation::FindOut, because, figures.worst)
             };
         }
         let workload = ask.workload.as_deref().unwrap_or("the workload");
@@ -99,7 +99,7 @@ impl Worth {
             because.push("the same for reads, for writes and for 70% reads".to_owned());
         }
         let call = by_simulation(evidence, effort);
-        if call == Call::FindOut {
+        if call == Recommendation::FindOut {
             because.push(
                 "assumptions of the profile decide: straddle predict with the same options says which, and what tells them".to_owned(),
             );
@@ -107,7 +107,7 @@ impl Worth {
         Worth::new(call, because, figures.worst)
     }
 
-    fn new(call: Call, because: Vec<String>, worst: Ratio) -> Worth {
+    fn new(call: Recommendation, because: Vec<String>, worst: Ratio) -> Worth {
         Worth {
             call,
             because,
@@ -134,10 +134,13 @@ fn by_hand_alone(cures: &[Cure]) -> Worth {
     let only_notes = cures.iter().all(|cure| cure.severity == Severity::Note);
     let (call, why) = match (is_dear || is_bad) && !only_notes {
         true => (
-            Call::NextRebuild,
+            Recommendation::NextRebuild,
             "no script can do it: only making it again by hand, or on another device, does",
         ),
-        false => (Call::NotWorthIt, "it is work by hand, for next to nothing"),
+        false => (
+            Recommendation::NotWorthIt,
+            "it is work by hand, for next to nothing",
+        ),
     };
     Worth::new(call, vec![would, why.to_owned()], worst)
 }
@@ -153,7 +156,7 @@ fn gained(evidence: decision::Evidence) -> String {
     )
 }
 
-fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
+fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Recommendation {
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
     let work = Work {
         data: effort.is_known.then_some(effort.copied),
@@ -161,12 +164,12 @@ fn by_simulation(evidence: decision::Evidence, effort: &Effort) -> Call {
         rate: effort.rate.get() as f64,
     };
     match decision::decide(evidence, work).call {
-        decision::Call::FixNow => Call::Now,
-        decision::Call::NextRebuild => Call::NextRebuild,
-        decision::Call::NotWorthIt => Call::NotWorthIt,
-        decision::Call::Undecided => Call::Undecided,
-        decision::Call::OutageUnknown => Call::OutageUnknown,
-        decision::Call::ItDepends => Call::FindOut,
+        decision::Recommendation::FixNow => Recommendation::Now,
+        decision::Recommendation::NextRebuild => Recommendation::NextRebuild,
+        decision::Recommendation::NotWorthIt => Recommendation::NotWorthIt,
+        decision::Recommendation::Undecided => Recommendation::Undecided,
+        decision::Recommendation::OutageUnknown => Recommendation::OutageUnknown,
+        decision::Recommendation::ItDepends => Recommendation::FindOut,
     }
 }
 
@@ -199,20 +202,26 @@ impl Figures {
     }
 
     /// The verdict, and what of the rule led to it.
-    fn call(&self) -> (Call, Option<String>) {
+    fn call(&self) -> (Recommendation, Option<String>) {
         let ratio = |(n, d)| Ratio::new(n, d).unwrap_or(Ratio::ONE);
         let because = |call, why: &str| (call, Some(why.to_owned()));
         if self.in_place {
-            return (Call::Now, None);
+            return (Recommendation::Now, None);
         }
         if self.only_notes {
-            return because(Call::NotWorthIt, "they are notes: no outage is worth that");
+            return because(
+                Recommendation::NotWorthIt,
+                "they are notes: no outage is worth that",
+            );
         }
         if self.worst < ratio(SMALL) {
             return match self.unpriced {
-                0 => because(Call::NotWorthIt, "below 5%, which no outage is worth"),
+                0 => because(
+                    Recommendation::NotWorthIt,
+                    "below 5%, which no outage is worth",
+                ),
                 unpriced => (
-                    Call::NextRebuild,
+                    Recommendation::NextRebuild,
                     Some(format!(
                         "{unpriced} of the findings cured have no price and are warnings or errors: not worth an outage, but no new system should have them"
                     )),
@@ -221,20 +230,23 @@ impl Figures {
         }
         let Some(seconds) = self.seconds else {
             return because(
-                Call::OutageUnknown,
+                Recommendation::OutageUnknown,
                 "from 5% on, how long the outage is decides: capture the sizes as well",
             );
         };
         if self.worst >= ratio(LARGE) {
-            because(Call::Now, "50% or more justifies an outage of its own")
+            because(
+                Recommendation::Now,
+                "50% or more justifies an outage of its own",
+            )
         } else if seconds <= SHORT {
             because(
-                Call::Now,
+                Recommendation::Now,
                 "between 5% and 50% justifies an outage of up to 10 minutes",
             )
         } else {
             because(
-                Call::NextRebuild,
+                Recommendation::NextRebuild,
                 "between 5% and 50% does not justify an outage of more than 10 minutes",
             )
         }
@@ -269,7 +281,7 @@ pub fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Figures, duration, rate};
+    use super::{Figures, Recommendation, duration, rate};
     use straddle_geometry::{Bytes, Ratio};
 
     fn percent(worst: u64) -> Ratio {
@@ -286,14 +298,14 @@ mod tests {
             seconds: Some(seconds),
         };
         let cases = [
-            (0, 1.0, Call::NotWorthIt),
-            (4, 1.0, Call::NotWorthIt),
-            (5, 1.0, Call::Now),
-            (5, 600.0, Call::Now),
-            (5, 601.0, Call::NextRebuild),
-            (49, 601.0, Call::NextRebuild),
-            (50, 601.0, Call::Now),
-            (50, 1e9, Call::Now),
+            (0, 1.0, Recommendation::NotWorthIt),
+            (4, 1.0, Recommendation::NotWorthIt),
+            (5, 1.0, Recommendation::Now),
+            (5, 600.0, Recommendation::Now),
+            (5, 601.0, Recommendation::NextRebuild),
+            (49, 601.0, Recommendation::NextRebuild),
+            (50, 601.0, Recommendation::Now),
+            (50, 1e9, Recommendation::Now),
         ];
         for (worst, seconds, call) in cases {
             assert_eq!(moved(worst, seconds).call().0, call, "{worst}% {seconds} s");
@@ -309,26 +321,26 @@ mod tests {
             only_notes,
             seconds: Some(1.0),
         };
-        assert_eq!(figures(true, 0, true).call(), (Call::Now, None));
+        assert_eq!(figures(true, 0, true).call(), (Recommendation::Now, None));
         let (call, why) = figures(false, 0, true).call();
-        assert_eq!(call, Call::NotWorthIt);
+        assert_eq!(call, Recommendation::NotWorthIt);
         assert_eq!(
             why.as_deref(),
             Some("they are notes: no outage is worth that")
         );
         let (call, why) = figures(false, 2, false).call();
-        assert_eq!(call, Call::NextRebuild);
+        assert_eq!(call, Recommendation::NextRebuild);
         assert!(why.is_some_and(|why| why.starts_with("2 of the findings cured have no price")));
     }
 
     #[test]
     fn where_the_outage_is_not_known_there_is_no_verdict_but_on_what_is_worth_none() {
         for (worst, call) in [
-            (0, Call::NotWorthIt),
-            (4, Call::NotWorthIt),
-            (5, Call::OutageUnknown),
-            (50, Call::OutageUnknown),
-            (300, Call::OutageUnknown),
+            (0, Recommendation::NotWorthIt),
+            (4, Recommendation::NotWorthIt),
+            (5, Recommendation::OutageUnknown),
+            (50, Recommendation::OutageUnknown),
+            (300, Recommendation::OutageUnknown),
         ] {
             let figures = Figures {
                 in_place: false,

@@ -414,7 +414,7 @@ impl Copies {
     /// Column of the `index`th copy of stripe unit `number`, and how far below the start of its data it lies. The far copies
     /// of a near copy come before the next near copy, as md counts them.
     ///
-    /// Source: what `__raid10_find_phys` in Linux `drivers/md/raid10.c` does, its oddities included: a near copy that goes on
+    /// Source: what `__raid10_find_phys` in Linux `drivers/md/raid10.c` does, its anomalies included: a near copy that goes on
     /// on the first column lies one unit further down, also where a row of layout `offset` takes several.
     fn place(
         self,

@@ -25,7 +25,7 @@ pub const NO_DIFFERENCE: f64 = 0.01;
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Call {
+pub enum Recommendation {
     /// The gain justifies an outage.
     FixNow,
     /// The gain is real, but too small, or the outage too long: when the data is moved anyway.
@@ -87,9 +87,9 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// What is to be done.
-    pub call: Call,
+    pub call: Recommendation,
     /// What the call would be if every assumption held.
-    pub as_assumed: Call,
+    pub as_assumed: Recommendation,
     /// What it rests on.
     pub evidence: Evidence,
     /// Bytes to move.
@@ -103,9 +103,9 @@ pub struct Decision {
     /// Time of full load until the work lost in the outage is made up: the outage through the gain.
     pub paid_back: Option<Duration>,
     /// What the call would be with the assumptions at their worst and at their best, where that is something else.
-    pub at_worst: Option<Call>,
+    pub at_worst: Option<Recommendation>,
     /// The same with the assumptions at their best.
-    pub at_best: Option<Call>,
+    pub at_best: Option<Recommendation>,
 }
 
 /// Decides.
@@ -121,9 +121,14 @@ pub fn decide(evidence: Evidence, work: Work) -> Decision {
         |end: f64| Some(call_at(evidence.gain, end, outage)).filter(|other| *other != as_assumed);
     let at_worst = evidence.ends.and_then(|(worst, _)| moved(worst));
     let at_best = evidence.ends.and_then(|(_, best)| moved(best));
-    let depends = as_assumed != Call::Undecided && (at_worst.is_some() || at_best.is_some());
+    let depends =
+        as_assumed != Recommendation::Undecided && (at_worst.is_some() || at_best.is_some());
     Decision {
-        call: if depends { Call::ItDepends } else { as_assumed },
+        call: if depends {
+            Recommendation::ItDepends
+        } else {
+            as_assumed
+        },
         as_assumed,
         evidence,
         data: work.data,
@@ -144,7 +149,7 @@ pub struct Turn {
     /// The gain there.
     pub gain: f64,
     /// The call there.
-    pub call: Call,
+    pub call: Recommendation,
 }
 
 impl Decision {
@@ -152,7 +157,7 @@ impl Decision {
     /// does, the fewest that do together. Empty where the call stands whatever the assumptions are.
     #[must_use]
     pub fn turns(&self, sensitivity: &Sensitivity) -> Vec<Turn> {
-        if self.call != Call::ItDepends {
+        if self.call != Recommendation::ItDepends {
             return Vec::new();
         }
         let turn = |values: Vec<(String, String)>, by: f64| {
@@ -183,7 +188,7 @@ impl Decision {
 }
 
 /// The call if the gain were another, and its interval as wide in proportion.
-fn call_at(gain: Interval, other: f64, outage: Option<Duration>) -> Call {
+fn call_at(gain: Interval, other: f64, outage: Option<Duration>) -> Recommendation {
     let by = other / gain.mean;
     let moved = Interval {
         mean: other,
@@ -193,16 +198,16 @@ fn call_at(gain: Interval, other: f64, outage: Option<Duration>) -> Call {
     call(moved, outage)
 }
 
-fn call(gain: Interval, outage: Option<Duration>) -> Call {
+fn call(gain: Interval, outage: Option<Duration>) -> Recommendation {
     let (mean, low, high) = (gain.mean - 1.0, gain.low - 1.0, gain.high - 1.0);
     let pays = outage
         .map(|outage| paid_back(outage, gain.mean).is_some_and(|time| time <= PAID_BACK_WITHIN));
     match () {
-        () if mean >= LARGE && low > SURE && pays.is_none() => Call::OutageUnknown,
-        () if mean >= LARGE && low > SURE && pays == Some(true) => Call::FixNow,
-        () if mean >= SMALL && low > 0.0 => Call::NextRebuild,
-        () if high < SMALL || (mean < SMALL && low > -SMALL) => Call::NotWorthIt,
-        () => Call::Undecided,
+        () if mean >= LARGE && low > SURE && pays.is_none() => Recommendation::OutageUnknown,
+        () if mean >= LARGE && low > SURE && pays == Some(true) => Recommendation::FixNow,
+        () if mean >= SMALL && low > 0.0 => Recommendation::NextRebuild,
+        () if high < SMALL || (mean < SMALL && low > -SMALL) => Recommendation::NotWorthIt,
+        () => Recommendation::Undecided,
     }
 }
 
@@ -254,38 +259,50 @@ mod tests {
     #[test]
     fn a_large_and_sure_gain_is_worth_an_outage() {
         let decision = decided(interval(1.28, 1.30, 1.32), Some(500), None);
-        assert_eq!(decision.call, Call::FixNow);
+        assert_eq!(decision.call, Recommendation::FixNow);
         // 500 GiB at 200 MB/s: 2,684 s, and with 30% more each second made up in 8,948 s.
         assert_eq!(decision.outage.map(|time| time.as_secs()), Some(2_684));
         assert_eq!(decision.paid_back.map(|time| time.as_secs()), Some(8_947));
         let unsure = decided(interval(1.04, 1.30, 1.60), None, None);
-        assert_eq!(unsure.call, Call::NextRebuild);
+        assert_eq!(unsure.call, Recommendation::NextRebuild);
         let edge = decided(interval(1.09, 1.0999, 1.11), None, None);
-        assert_eq!(edge.call, Call::NextRebuild);
+        assert_eq!(edge.call, Recommendation::NextRebuild);
     }
 
     #[test]
     fn a_small_gain_waits_for_a_rebuild_and_none_is_left_alone() {
         let small = decided(interval(1.04, 1.05, 1.06), None, None);
-        assert_eq!(small.call, Call::NextRebuild);
+        assert_eq!(small.call, Recommendation::NextRebuild);
         let none = decided(interval(0.999, 1.0, 1.001), Some(100), None);
-        assert_eq!((none.call, none.paid_back), (Call::NotWorthIt, None));
+        assert_eq!(
+            (none.call, none.paid_back),
+            (Recommendation::NotWorthIt, None)
+        );
         let loss = decided(interval(0.5, 0.6, 0.7), None, None);
-        assert_eq!(loss.call, Call::NotWorthIt);
+        assert_eq!(loss.call, Recommendation::NotWorthIt);
         let wide = decided(interval(0.8, 1.05, 1.4), None, None);
-        assert_eq!(wide.call, Call::Undecided);
+        assert_eq!(wide.call, Recommendation::Undecided);
     }
 
     #[test]
     fn the_effort_counts() {
         // 100 TiB at 200 MB/s take 6 days, made up after 51 days of full load with 12.5%, after 6 with 100%.
         let gain = interval(1.12, 1.125, 1.13);
-        assert_eq!(decided(gain, Some(100 << 10), None).call, Call::NextRebuild);
+        assert_eq!(
+            decided(gain, Some(100 << 10), None).call,
+            Recommendation::NextRebuild
+        );
         // Without data to move there is no outage to hold against the gain.
-        assert_eq!(decided(gain, None, None).call, Call::OutageUnknown);
-        assert_eq!(decided(gain, Some(100), None).call, Call::FixNow);
+        assert_eq!(
+            decided(gain, None, None).call,
+            Recommendation::OutageUnknown
+        );
+        assert_eq!(decided(gain, Some(100), None).call, Recommendation::FixNow);
         let double = interval(1.9, 2.0, 2.1);
-        assert_eq!(decided(double, Some(100 << 10), None).call, Call::FixNow);
+        assert_eq!(
+            decided(double, Some(100 << 10), None).call,
+            Recommendation::FixNow
+        );
     }
 
     #[test]
@@ -318,16 +335,16 @@ mod tests {
         let gain = interval(1.12, 1.125, 1.13);
         let stands = decided(gain, Some(100), Some((1.11, 1.3)));
         assert_eq!((stands.at_worst, stands.at_best), (None, None));
-        assert_eq!(stands.call, Call::FixNow);
+        assert_eq!(stands.call, Recommendation::FixNow);
         let depends = decided(gain, Some(100), Some((1.005, 1.3)));
-        assert_eq!(depends.at_worst, Some(Call::NotWorthIt));
+        assert_eq!(depends.at_worst, Some(Recommendation::NotWorthIt));
         assert_eq!(
             (depends.call, depends.as_assumed),
-            (Call::ItDepends, Call::FixNow)
+            (Recommendation::ItDepends, Recommendation::FixNow)
         );
         // Too wide to decide on stays so, whatever is assumed.
         let wide = decided(interval(0.8, 1.01, 1.25), Some(100), Some((0.9, 1.3)));
-        assert_eq!(wide.call, Call::Undecided);
+        assert_eq!(wide.call, Recommendation::Undecided);
     }
 
     fn moved(gain: f64) -> Moved {
@@ -371,7 +388,7 @@ mod tests {
         let at = |path: &str, value: &str| (path.to_owned(), value.to_owned());
         assert_eq!(
             turns(&sensitivity),
-            [(vec![at("a.b", "1")], Call::NotWorthIt)]
+            [(vec![at("a.b", "1")], Recommendation::NotWorthIt)]
         );
         sensitivity.varied = vec![varied("a.b", &[1.11]), varied("c.d", &[1.11])];
         assert_eq!(turns(&sensitivity), []);
@@ -385,7 +402,10 @@ mod tests {
         ];
         assert_eq!(
             turns(&sensitivity),
-            [(vec![at("a.b", "x"), at("c.d", "x")], Call::NextRebuild)]
+            [(
+                vec![at("a.b", "x"), at("c.d", "x")],
+                Recommendation::NextRebuild
+            )]
         );
         // A movement that may be chance turns nothing.
         sensitivity.corners = vec![corner(&["a.b", "c.d"], 1.126)];

@@ -6,7 +6,7 @@ use straddle_workload::offset::Offset;
 use straddle_workload::{Percent, Workload};
 
 use crate::compose;
-use crate::decision::{self, Call, Decision, Evidence, Quantity, Work};
+use crate::decision::{self, Decision, Evidence, Quantity, Recommendation, Work};
 use crate::experiment::{Case, Effort, Trials, compare};
 use crate::mechanism::{Cause, Mechanism, cause};
 use crate::outline::{Place, Taken};
@@ -88,7 +88,7 @@ pub const MIXES: [Percent; 3] = match (Percent::new(100), Percent::new(0), Perce
 impl Prediction {
     /// The call that all mixes come to; `None` where it depends on the mix. Assumptions are varied for the first of them only.
     #[must_use]
-    pub fn call(&self) -> Option<Call> {
+    pub fn call(&self) -> Option<Recommendation> {
         let decision = self.decision.as_ref()?;
         let mut mixes = self.mixes.iter();
         let is_same = |mix: &Mix| mix.decision.as_assumed == decision.as_assumed;
@@ -207,7 +207,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         let ends = trials.cases.first().into_iter().chain([case]);
         if ends.into_iter().any(|case| case.unsettled.is_some()) {
             // Nothing is known of what it settles to.
-            decision.call = Call::Undecided;
+            decision.call = Recommendation::Undecided;
         }
         found = Some((decision, cause));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::Arrivals;
-use straddle_predict::decision::{Call, Work};
+use straddle_predict::decision::{Recommendation, Work};
 use straddle_predict::experiment::Effort;
 use straddle_predict::prediction::{Prediction, Question, predict};
 use straddle_predict::profile::{Profile, registry};
@@ -139,7 +139,7 @@ fn hold(controls: &[Control], least: usize, is_right: impl Fn(&Control, &Predict
 
 fn is_not_worth_it(_: &Control, prediction: &Prediction) -> bool {
     let call = prediction.decision.map(|decision| decision.call);
-    (gain(prediction) - 1.0).abs() <= 0.01 && call == Some(Call::NotWorthIt)
+    (gain(prediction) - 1.0).abs() <= 0.01 && call == Some(Recommendation::NotWorthIt)
 }
 
 /// Both offsets are on all grids, or there is no grid.
@@ -217,7 +217,7 @@ fn where_a_gain_is_certain_it_is_fixed_now() {
     }
     hold(&controls, 60, |_, prediction| {
         let call = prediction.decision.map(|decision| decision.call);
-        gain(prediction) > 1.5 && call == Some(Call::FixNow)
+        gain(prediction) > 1.5 && call == Some(Recommendation::FixNow)
     });
 }
 
@@ -363,6 +363,6 @@ fn the_one_assumption_that_decides_is_named() {
             .flat_map(|turn| &turn.values)
             .map(|(path, _)| path.as_str())
             .collect();
-        decision.call == Call::ItDepends && named == [path]
+        decision.call == Recommendation::ItDepends && named == [path]
     });
 }

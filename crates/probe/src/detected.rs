@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Grid, Unit};
 use straddle_stack::{
-    Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Source, Value,
+    Anomaly, AnomalyKind, Attribute, Fact, GridFact, GridRole, Key, LayerKind, Source, Value,
 };
 
 use crate::Window;
@@ -16,7 +16,7 @@ pub struct Detected {
     /// Grids it contributes, in the window's addresses.
     pub grids: Vec<GridFact>,
     /// What is odd about it.
-    pub oddities: Vec<Oddity>,
+    pub anomalies: Vec<Anomaly>,
     /// Where the format says it ends, when that is not the end of the window.
     pub size: Option<Fact<Bytes>>,
     /// The parts it is divided into; only tables have them.
@@ -39,7 +39,7 @@ pub struct Child {
     /// Facts about it.
     pub attributes: Vec<Attribute>,
     /// What is odd about it.
-    pub oddities: Vec<Oddity>,
+    pub anomalies: Vec<Anomaly>,
 }
 
 /// How a [`Child`] relates to the other children of its table.
@@ -94,16 +94,16 @@ impl Detected {
         self.record(window, key, Value::Text(text.into()), offset, len);
     }
 
-    /// Adds an oddity seen in `len` bytes at `offset`.
+    /// Adds an anomaly seen in `len` bytes at `offset`.
     pub fn odd(
         &mut self,
         window: &Window<'_>,
-        kind: OddityKind,
+        kind: AnomalyKind,
         detail: impl Into<String>,
         offset: u64,
         len: usize,
     ) {
-        self.oddities
-            .push(Oddity::at(kind, detail, window.source(offset, len)));
+        self.anomalies
+            .push(Anomaly::at(kind, detail, window.source(offset, len)));
     }
 }

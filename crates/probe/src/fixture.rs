@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_io::Reader;
-use straddle_stack::{GridRole, Key, OddityKind, Source, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Source, Value};
 
 use crate::{Detected, Prober, Window};
 
@@ -57,7 +57,7 @@ pub(crate) trait Asked {
     fn evidence(&self, key: Key) -> Option<(u64, Vec<u8>)>;
     /// Unit and phase.
     fn grid(&self, role: GridRole) -> Option<(u64, u64)>;
-    fn oddities(&self) -> Vec<OddityKind>;
+    fn anomalies(&self) -> Vec<AnomalyKind>;
 }
 
 impl Asked for Detected {
@@ -90,7 +90,7 @@ impl Asked for Detected {
         Some((grid.unit().get(), Bytes::get(grid.phase())))
     }
 
-    fn oddities(&self) -> Vec<OddityKind> {
-        self.oddities.iter().map(|o| o.kind).collect()
+    fn anomalies(&self) -> Vec<AnomalyKind> {
+        self.anomalies.iter().map(|o| o.kind).collect()
     }
 }

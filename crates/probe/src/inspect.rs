@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use straddle_geometry::{Map, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind, Reader};
 use straddle_stack::{
-    Attribute, Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+    Anomaly, AnomalyKind, Attribute, Fact, Key, Layer, LayerId, LayerKind, Stack, Value,
 };
 
 use crate::registry::{DATABASE_FILES, FALLBACKS, FILESYSTEMS, NESTED_TABLES, TABLES, VOLUMES};
@@ -105,7 +105,7 @@ pub fn inspect(
                 if !found.children.is_empty() {
                     ambiguous(stack, base, volume.name, table.name);
                 }
-                stack.layer_mut(base).oddities.extend(found.oddities);
+                stack.layer_mut(base).anomalies.extend(found.anomalies);
             }
             add_volume(stack, base, volumes);
         }
@@ -204,7 +204,7 @@ fn add_member(
                 }
                 layer.attributes.extend(recognised.detected.attributes);
                 layer.grids.extend(recognised.detected.grids);
-                layer.oddities.extend(recognised.detected.oddities);
+                layer.anomalies.extend(recognised.detected.anomalies);
                 members.push(Member {
                     layer: base,
                     extent: window.extent(),
@@ -277,8 +277,8 @@ fn left_over(
         detected.children.len()
     );
     let source = table_name(window, table, detected).source;
-    let oddity = Oddity::at(OddityKind::Ambiguous, detail, source);
-    stack.layer_mut(base).oddities.push(oddity);
+    let anomaly = Anomaly::at(AnomalyKind::Ambiguous, detail, source);
+    stack.layer_mut(base).anomalies.push(anomaly);
 }
 
 /// Looks for a copy of a superblock, and puts the filesystem it describes on `base`.
@@ -354,25 +354,25 @@ fn unreadable(stack: &mut Stack, base: LayerId, format: &str, error: &ReadError)
     let detail = format!("while looking for {format}: {error}");
     stack
         .layer_mut(base)
-        .oddities
-        .push(Oddity::new(OddityKind::Unreadable, detail));
+        .anomalies
+        .push(Anomaly::new(AnomalyKind::Unreadable, detail));
 }
 
 /// True when a device error ended the search: more reads would only hurt a dying disk.
 fn stopped(stack: &Stack, base: LayerId) -> bool {
     stack
         .layer(base)
-        .oddities
+        .anomalies
         .iter()
-        .any(|oddity| oddity.kind == OddityKind::Unreadable)
+        .any(|anomaly| anomaly.kind == AnomalyKind::Unreadable)
 }
 
 fn ambiguous(stack: &mut Stack, base: LayerId, used: &str, also: &str) {
     let detail = format!("both {used} and {also} match; it is read as {used}");
     stack
         .layer_mut(base)
-        .oddities
-        .push(Oddity::new(OddityKind::Ambiguous, detail));
+        .anomalies
+        .push(Anomaly::new(AnomalyKind::Ambiguous, detail));
 }
 
 fn add_table(
@@ -394,7 +394,7 @@ fn add_table(
     layer.set(Key::PartitionTable, table_name(window, table, &detected));
     layer.attributes.extend(detected.attributes);
     layer.grids.extend(detected.grids);
-    layer.oddities.extend(detected.oddities);
+    layer.anomalies.extend(detected.anomalies);
     for child in detected.children {
         if stack.layers().len() >= walk.limits.layers {
             let detail = format!(
@@ -403,8 +403,8 @@ fn add_table(
             );
             stack
                 .layer_mut(base)
-                .oddities
-                .push(Oddity::new(OddityKind::LimitReached, detail));
+                .anomalies
+                .push(Anomaly::new(AnomalyKind::LimitReached, detail));
             return;
         }
         add_child(stack, base, window, child, walk, depth);
@@ -452,7 +452,7 @@ fn add_child(
     });
     layer.placement = Some(child.placement);
     layer.attributes = child.attributes;
-    layer.oddities = child.oddities;
+    layer.anomalies = child.anomalies;
     let id = stack.push(layer);
     if container {
         return;
@@ -494,7 +494,7 @@ fn push_upper(
     layer.size = detected.size.or_else(|| stack.layer(base).size.clone());
     layer.attributes = detected.attributes;
     layer.grids = detected.grids;
-    layer.oddities = detected.oddities;
+    layer.anomalies = detected.anomalies;
     stack.push(layer);
 }
 

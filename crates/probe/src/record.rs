@@ -1,5 +1,5 @@
 use straddle_geometry::Bytes;
-use straddle_stack::{Attribute, Fact, GridRole, Key, OddityKind, Source, Value};
+use straddle_stack::{AnomalyKind, Attribute, Fact, GridRole, Key, Source, Value};
 use uuid::Uuid;
 
 use crate::{Detected, Window};
@@ -181,7 +181,7 @@ impl<'a> Recorder<'a> {
             let detail = format!(
                 "the checksum of the {what} is {recorded:08x}; its bytes give {computed:08x}: it is read all the same"
             );
-            self.odd(OddityKind::Damaged, detail, place);
+            self.odd(AnomalyKind::Damaged, detail, place);
         }
     }
 
@@ -224,7 +224,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Something odd about a field.
-    pub(crate) fn odd(&mut self, kind: OddityKind, detail: impl Into<String>, place: Place) {
+    pub(crate) fn odd(&mut self, kind: AnomalyKind, detail: impl Into<String>, place: Place) {
         let at = self.at(place);
         self.found.odd(self.window, kind, detail, at, place.len);
     }
@@ -236,7 +236,7 @@ impl<'a> Recorder<'a> {
             Bytes::new(self.base).grouped(),
             Bytes::new(usual).grouped()
         );
-        self.odd(OddityKind::UnusualPlace, detail, place);
+        self.odd(AnomalyKind::UnusualPlace, detail, place);
     }
 
     /// Where the filesystem ends by its own account, and what is odd about that.
@@ -255,14 +255,14 @@ impl<'a> Recorder<'a> {
         };
         if let Some(missing) = claimed.checked_sub(volume).filter(|m| *m > Bytes::ZERO) {
             let detail = differs(format!("{} bytes are missing", missing.grouped()));
-            self.odd(OddityKind::SizeDiffers, detail, place);
+            self.odd(AnomalyKind::SizeDiffers, detail, place);
             return;
         }
         self.found.size = Some(self.window.fact(claimed, self.at(place), place.len));
         let unused = volume.get() - claimed.get();
         if unused >= volume.get() / 16 {
             let detail = differs(format!("{} bytes are unused", Bytes::new(unused).grouped()));
-            self.odd(OddityKind::SizeDiffers, detail, place);
+            self.odd(AnomalyKind::SizeDiffers, detail, place);
         }
     }
 }
@@ -319,7 +319,7 @@ mod tests {
             let mut rec = Recorder::new(&window, 32);
             rec.claimed_size(n, Place::new(1, 2));
             let found = rec.finish();
-            let details: Vec<String> = found.oddities.iter().map(|o| o.detail.clone()).collect();
+            let details: Vec<String> = found.anomalies.iter().map(|o| o.detail.clone()).collect();
             (found.size.map(|f| f.value.get()), details)
         };
         assert_eq!(claim(1600), (Some(1600), vec![]));

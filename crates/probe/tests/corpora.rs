@@ -226,7 +226,7 @@ fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
     }
 }
 
-/// What is said of a seed: the oddities of its headers, then why its table cannot be read to the end, or one of its
+/// What is said of a seed: the anomalies of its headers, then why its table cannot be read to the end, or one of its
 /// compressed parts not be unpacked.
 fn said(bytes: &[u8]) -> Vec<String> {
     let bytes = &*straddle_testkit::sparse::unpacked(bytes);
@@ -235,8 +235,8 @@ fn said(bytes: &[u8]) -> Vec<String> {
         Ok(found) => found.expect("recognised"),
         Err(error) => return vec![error.to_string()],
     };
-    let oddities = container.detected.oddities.iter();
-    let mut said: Vec<String> = oddities.map(|oddity| oddity.detail.clone()).collect();
+    let anomalies = container.detected.anomalies.iter();
+    let mut said: Vec<String> = anomalies.map(|anomaly| anomaly.detail.clone()).collect();
     let Some(Disk {
         content: Content::Blocks(table),
         size,
@@ -734,8 +734,8 @@ fn hostile_tables_end_in_a_statement() {
         let details: Vec<&str> = stack
             .layers()
             .iter()
-            .flat_map(|layer| &layer.oddities)
-            .map(|oddity| oddity.detail.as_str())
+            .flat_map(|layer| &layer.anomalies)
+            .map(|anomaly| anomaly.detail.as_str())
             .collect();
         assert!(
             details.iter().any(|detail| detail.contains(want)),

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_io::{ReadAt, Reader, Target};
 use straddle_probe::{Limits, inspect};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, OddityKind, Source, Stack, Value};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Source, Stack, Value};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -206,7 +206,7 @@ fn look(path: &Path, sector: Option<SectorSize>) -> Stack {
     inspect(&mut stack, base, &reader, sector, Limits::default());
     let formats = stack.layers().iter().filter_map(|l| l.format.as_deref());
     let divided = stack.layers().len() > 2;
-    let odd = stack.layers().iter().any(|l| !l.oddities.is_empty());
+    let odd = stack.layers().iter().any(|l| !l.anomalies.is_empty());
     // Beside the head and the block at 64 KiB: NTFS's record of the volume, the end of a large page of swap, and for btrfs,
     // which leaves its beginning blank as ZFS does, ZFS's other labels; what lies across two blocks behind sector 63. Where
     // nothing is in its place, the copies, and the heads of where partitions would start with other sectors.
@@ -272,7 +272,7 @@ fn check(stack: &Stack, expected: &Expected, file: &Path, start: u64, what: &str
     let grid = (grid.unit().get(), grid.phase().get());
     assert_eq!(grid, expected.grid, "{what}");
     for layer in stack.layers() {
-        assert_eq!(layer.oddities, [], "{what}");
+        assert_eq!(layer.anomalies, [], "{what}");
     }
     let placed = match layer.below.first().map(|id| stack.layer(*id)) {
         Some(below) if below.kind == LayerKind::Partition => {
@@ -690,9 +690,9 @@ fn a_filesystem_with_a_destroyed_superblock_is_found_by_its_copy() {
             facts.map(|a| (a.key, a.value.value.to_string())).collect()
         };
         assert_eq!(facts(after), facts(before), "{what}");
-        let kinds: Vec<OddityKind> = after.oddities.iter().map(|o| o.kind).collect();
-        assert_eq!(kinds, [OddityKind::UnusualPlace], "{what}");
-        let Some(Source::Image(evidence)) = &after.oddities[0].source else {
+        let kinds: Vec<AnomalyKind> = after.anomalies.iter().map(|o| o.kind).collect();
+        assert_eq!(kinds, [AnomalyKind::UnusualPlace], "{what}");
+        let Some(Source::Image(evidence)) = &after.anomalies[0].source else {
             panic!("{what}: no evidence")
         };
         let at = evidence.offset().get();
@@ -725,9 +725,9 @@ fn a_filesystem_in_a_bigger_or_shorter_volume_is_noted() {
         file.set_len(size * MIB).expect("sparse");
         let stack = look(&image, None);
         let layer = stack.layers().last().expect("a layer");
-        let kinds: Vec<OddityKind> = layer.oddities.iter().map(|o| o.kind).collect();
-        assert_eq!(kinds, [OddityKind::SizeDiffers]);
-        assert!(layer.oddities[0].detail.ends_with(detail), "{layer:?}");
+        let kinds: Vec<AnomalyKind> = layer.anomalies.iter().map(|o| o.kind).collect();
+        assert_eq!(kinds, [AnomalyKind::SizeDiffers]);
+        assert!(layer.anomalies[0].detail.ends_with(detail), "{layer:?}");
         let claimed = layer.bytes(Key::ClaimedSize).expect("recorded").value;
         assert_eq!(claimed, Bytes::mib(64));
         std::fs::remove_file(&image).expect("it is there");

@@ -293,7 +293,7 @@ fn by_fdisk_4096(image: &Path, gpt: bool) -> Listing {
     listing
 }
 
-/// What is found here, its oddities, and how much was read.
+/// What is found here, its anomalies, and how much was read.
 fn by_us(image: &Path, sector: u64, told: Option<SectorSize>) -> (Listing, Vec<String>, Bytes) {
     let target = Target::open(image).expect("opens");
     let reader = Reader::new(&target);
@@ -327,9 +327,9 @@ fn by_us(image: &Path, sector: u64, told: Option<SectorSize>) -> (Listing, Vec<S
         );
         listing.rows.insert(count(layer, Key::PartitionNumber), row);
     }
-    let oddities = stack.layers().iter().flat_map(|layer| &layer.oddities);
-    let oddities = oddities.map(|oddity| oddity.detail.clone()).collect();
-    (listing, oddities, reader.spent())
+    let anomalies = stack.layers().iter().flat_map(|layer| &layer.anomalies);
+    let anomalies = anomalies.map(|anomaly| anomaly.detail.clone()).collect();
+    (listing, anomalies, reader.spent())
 }
 
 /// Number, first and last sector by `sgdisk -p`.
@@ -364,7 +364,7 @@ fn compare(case: &Case, image: &Path) -> Option<String> {
         ),
         _ => (by_sfdisk(image), 512, None),
     };
-    let (mut found, oddities, spent) = by_us(image, sector, told);
+    let (mut found, anomalies, spent) = by_us(image, sector, told);
     found.id.make_ascii_lowercase();
     let want = Listing {
         id: want.id.to_ascii_lowercase(),
@@ -377,8 +377,8 @@ fn compare(case: &Case, image: &Path) -> Option<String> {
     if found != want {
         return Some(format!("{name}: found {found:#?}, expected {want:#?}"));
     }
-    if !oddities.is_empty() {
-        return Some(format!("{name}: {oddities:?}"));
+    if !anomalies.is_empty() {
+        return Some(format!("{name}: {anomalies:?}"));
     }
     if spent > Bytes::kib(256) {
         return Some(format!("{name}: read {spent}"));

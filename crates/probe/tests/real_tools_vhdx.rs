@@ -145,9 +145,9 @@ fn vhdx(folder: &Path, seed: u64, size: u64, options: &[String], writes: u64) ->
     let (block, walked) = walk(&path);
     let container = open(&path);
     assert!(
-        container.detected.oddities.is_empty(),
+        container.detected.anomalies.is_empty(),
         "{what}: {:?}",
-        container.detected.oddities
+        container.detected.anomalies
     );
     assert_eq!(mapped(&container, block), walked, "{what}");
     let disk = container.disk.as_ref().expect("a disk");

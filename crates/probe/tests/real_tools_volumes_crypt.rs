@@ -135,7 +135,11 @@ fn compare_luks1(bench: &Bench, path: &Path, len: u64, what: &str) {
     assert_eq!(text(&device, Key::Encryption), cipher, "{what}");
     let enabled = dump.matches(": ENABLED").count();
     assert_eq!(text(&device, Key::KeySlots), enabled.to_string(), "{what}");
-    assert!(device.oddities.is_empty(), "{what}: {:?}", device.oddities);
+    assert!(
+        device.anomalies.is_empty(),
+        "{what}: {:?}",
+        device.anomalies
+    );
     let [Node { layer, below, .. }] = nodes.as_slice() else {
         panic!("{what}: {} layers", nodes.len())
     };
@@ -220,7 +224,11 @@ fn compare_luks2(bench: &Bench, path: &Path, what: &str) -> Node {
     assert_eq!(text(&device, Key::Uuid), known["UUID"], "{what}");
     let label = known.get("LABEL").cloned().unwrap_or_default();
     assert_eq!(text(&device, Key::Label), label, "{what}");
-    assert!(device.oddities.is_empty(), "{what}: {:?}", device.oddities);
+    assert!(
+        device.anomalies.is_empty(),
+        "{what}: {:?}",
+        device.anomalies
+    );
     let slots = json["keyslots"].as_object().expect("an object");
     let keys = slots
         .values()
@@ -413,7 +421,7 @@ fn damaged_headers_are_told_as_cryptsetup_tells_them() {
         places.iter().for_each(|at| spoil(&path, *at));
         let (device, nodes) = read(&path);
         // The checksum of a second header is not looked at while the first is sound.
-        assert_eq!(device.oddities.is_empty(), name == "second", "{name}");
+        assert_eq!(device.anomalies.is_empty(), name == "second", "{name}");
         let layer = &nodes[0].layer;
         assert_eq!(layer.map, before.map, "{name}");
         let key = bench.path("key");
@@ -527,7 +535,11 @@ fn bitlocker_is_what_cryptsetup_blkid_and_dislocker_say() {
         let (device, nodes) = read(&path);
         let layer = &nodes[0].layer;
         assert_eq!(text(&device, Key::Holds), "BitLocker encrypted volume");
-        assert!(device.oddities.is_empty(), "{index}: {:?}", device.oddities);
+        assert!(
+            device.anomalies.is_empty(),
+            "{index}: {:?}",
+            device.anomalies
+        );
         assert_eq!(blkid(&path)["TYPE"], "BitLocker");
         assert_eq!(sector(layer), Some(volume.sector.into()));
         assert_eq!(size(layer), volume.size);

@@ -291,7 +291,7 @@ fn wrong_crcs_are_told_and_the_newest_lists_used() {
         "{found}"
     );
     let broken = recognised("ddf", &disks[2].1).expect("a member").detected;
-    let broken: Vec<&str> = broken.oddities.iter().map(|o| o.detail.as_str()).collect();
+    let broken: Vec<&str> = broken.anomalies.iter().map(|o| o.detail.as_str()).collect();
     assert!(
         broken[0].contains("the CRC of the configuration record is"),
         "{broken:?}"
@@ -436,7 +436,7 @@ fn imsm_that_is_damaged_is_read_and_told() {
         volume w level=1 strip=8 used=20000 start=8192 disks=a,b",
     );
     let broken = recognised("imsm", &disks[0].1).expect("a member").detected;
-    let broken: Vec<&str> = broken.oddities.iter().map(|o| o.detail.as_str()).collect();
+    let broken: Vec<&str> = broken.anomalies.iter().map(|o| o.detail.as_str()).collect();
     assert!(
         broken[0].contains("the metadata's checksum is"),
         "{broken:?}"

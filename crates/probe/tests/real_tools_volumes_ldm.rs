@@ -13,7 +13,7 @@ use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
 use straddle_probe::volume::{Assembly, Below, Holds, Node, Part};
 use straddle_probe::{Window, registry};
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use straddle_testkit::ldm;
 
 const GUID: &str = "0a0b0c0d-1111-2222-3333-444455556666";
@@ -134,7 +134,7 @@ fn assembled(disks: &[(String, Vec<u8>)]) -> Ours {
             .expect("readable")
             .unwrap_or_else(|| panic!("{name} is not recognised"));
         assert_eq!(found.set, GUID);
-        assert!(found.detected.oddities.is_empty(), "{:?}", found.detected);
+        assert!(found.detected.anomalies.is_empty(), "{:?}", found.detected);
         names.push(found.member);
         parts.push(Part {
             window,
@@ -223,12 +223,12 @@ fn volumes_are_those_that_ldmtool_reads() {
         for node in &ours.assembly.nodes {
             let missing = node.below.iter().any(|b| matches!(b, Below::Missing(_)));
             let expected = if missing {
-                &[OddityKind::Missing][..]
+                &[AnomalyKind::Missing][..]
             } else {
                 &[]
             };
-            let odd: Vec<OddityKind> = node.layer.oddities.iter().map(|o| o.kind).collect();
-            assert_eq!(odd, expected, "{name}: {:?}", node.layer.oddities);
+            let odd: Vec<AnomalyKind> = node.layer.anomalies.iter().map(|o| o.kind).collect();
+            assert_eq!(odd, expected, "{name}: {:?}", node.layer.anomalies);
             assert_eq!(node.holds, Holds::Volume, "{name}");
         }
         compared += 1;

@@ -15,7 +15,7 @@ use straddle_geometry::{Bytes, Map};
 use straddle_io::{Reader, Target};
 use straddle_probe::volume::{Assembly, Below, Part, Recognised, VolumeFormat};
 use straddle_probe::{Window, registry};
-use straddle_stack::{GridRole, Key, Layer, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerKind, Value};
 
 const DATA_START: u64 = 4 << 20;
 
@@ -142,8 +142,13 @@ fn check_member(path: &Path, found: &Recognised) {
     let state = ["active", "exported", "destroyed"];
     let said = label["state"].parse::<usize>().expect("a number");
     assert_eq!(member_value(found, Key::State), state[said]);
-    let kinds: Vec<OddityKind> = found.detected.oddities.iter().map(|odd| odd.kind).collect();
-    assert_eq!(kinds, [], "{:?}", found.detected.oddities);
+    let kinds: Vec<AnomalyKind> = found
+        .detected
+        .anomalies
+        .iter()
+        .map(|odd| odd.kind)
+        .collect();
+    assert_eq!(kinds, [], "{:?}", found.detected.anomalies);
     let leaves = label.keys().filter(|key| key.ends_with("/guid"));
     let leaves = leaves.filter(|key| {
         let holder = key.trim_end_matches("guid");
@@ -427,8 +432,8 @@ fn odd_pools(folder: &Path, pool: &dyn Fn(&str) -> String) {
     must(&["zpool", "destroy", &pool("destroyed")]);
     let assembly = check(&all(&files).0, &[0, 1, 2]);
     let last = assembly.nodes.last().expect("a filesystem");
-    let kinds: Vec<OddityKind> = last.layer.oddities.iter().map(|odd| odd.kind).collect();
-    assert_eq!(kinds, [OddityKind::Pending]);
+    let kinds: Vec<AnomalyKind> = last.layer.anomalies.iter().map(|odd| odd.kind).collect();
+    assert_eq!(kinds, [AnomalyKind::Pending]);
 
     // One device is not given; then only one is.
     let files = devices(folder, "missing", 4, false);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_stack::{
-    GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Stack, Trust, Value, disk_of,
+    AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, Stack, Trust, Value, disk_of,
     is_whole_disk,
 };
 
@@ -121,8 +121,8 @@ pub fn coverage(context: &Context<'_>, findings: &[Finding]) -> Coverage {
     let mut layers = stack.iter().map(|(_, layer)| layer);
     let is_told = |layer: &Layer| layer.below.is_empty() && layer.attributes.is_empty();
     let failed = |layer: &Layer| {
-        let unreadable = |kind| matches!(kind, OddityKind::Unreadable | OddityKind::Missing);
-        layer.kind == LayerKind::Container || layer.oddities.iter().any(|o| unreadable(o.kind))
+        let unreadable = |kind| matches!(kind, AnomalyKind::Unreadable | AnomalyKind::Missing);
+        layer.kind == LayerKind::Container || layer.anomalies.iter().any(|o| unreadable(o.kind))
     };
     // The output of a tool was found, and tells of no disk: `1 aligned`.
     if stack.iter().next().is_none() {

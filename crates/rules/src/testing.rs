@@ -6,7 +6,7 @@ use straddle_geometry::{
     Unit, entry,
 };
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack, Survey,
+    Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Source, Stack, Survey,
     Value,
 };
 
@@ -304,11 +304,11 @@ impl Lab {
         self.stack.layer_mut(id).size = Some(reported(Bytes::new(n), "size"));
     }
 
-    pub(crate) fn odd(&mut self, id: LayerId, kind: OddityKind, detail: &str) {
+    pub(crate) fn odd(&mut self, id: LayerId, kind: AnomalyKind, detail: &str) {
         self.stack
             .layer_mut(id)
-            .oddities
-            .push(Oddity::new(kind, detail));
+            .anomalies
+            .push(Anomaly::new(kind, detail));
     }
 
     /// Request sizes to price instead of the usual ones.

@@ -45,8 +45,8 @@ fn main() -> Result<(), SourceError> {
         for attribute in &layer.attributes {
             println!("    {} = {}", attribute.key.name(), attribute.value.value);
         }
-        for oddity in &layer.oddities {
-            println!("    ! {:?}: {}", oddity.kind, oddity.detail);
+        for anomaly in &layer.anomalies {
+            println!("    ! {:?}: {}", anomaly.kind, anomaly.detail);
         }
     }
     Ok(())

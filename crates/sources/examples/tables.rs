@@ -237,8 +237,8 @@ fn open(path: &Path) -> Result<(Arc<Target>, Settings, Stack, LayerId)> {
     let layer = stack.layer(container);
     let survey = layer.survey.as_ref().ok_or("not surveyed")?;
     let size = layer.size.as_ref().ok_or("no size")?.value;
-    if survey.mapped != size || !layer.oddities.is_empty() {
-        return Err(format!("{} mapped of {size}; {:?}", survey.mapped, layer.oddities).into());
+    if survey.mapped != size || !layer.anomalies.is_empty() {
+        return Err(format!("{} mapped of {size}; {:?}", survey.mapped, layer.anomalies).into());
     }
     Ok((target, settings, stack, container))
 }

@@ -1,6 +1,6 @@
 use std::io;
 
-/// Why a stack could not be had at all. What is merely missing is an oddity of a layer instead.
+/// Why a stack could not be had at all. What is merely missing is an anomaly of a layer instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {

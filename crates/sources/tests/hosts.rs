@@ -11,7 +11,7 @@ use straddle_geometry::{
 use straddle_sources::linux::{CaptureOptions, Root, capture, capture_tree, file, host};
 use straddle_sources::{Overrides, Settings, SourceError};
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Trust, Value,
+    AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Trust, Value,
 };
 
 fn hosts() -> PathBuf {
@@ -350,8 +350,8 @@ fn a_file_on_btrfs_has_no_wrong_answer() {
     let stack = file(&root, "/data/db.mdf", &Settings::default()).expect("captured");
     let table = layer(&stack, "/data/db.mdf");
     assert_eq!(table.map, NOWHERE);
-    let kinds: Vec<_> = table.oddities.iter().map(|o| o.kind).collect();
-    assert_eq!(kinds, [OddityKind::Missing]);
+    let kinds: Vec<_> = table.anomalies.iter().map(|o| o.kind).collect();
+    assert_eq!(kinds, [AnomalyKind::Missing]);
     assert_eq!(below(&stack, "btrfs"), ["vda1", "vdb"]);
 }
 
@@ -415,7 +415,7 @@ sys/block/dm-0/slaves/sda -> ../../sda
     assert_eq!(crypt.map, NOWHERE);
     assert_eq!(below(&stack, "dm-0"), ["sda"]);
     assert_eq!(
-        crypt.oddities[0].detail,
+        crypt.anomalies[0].detail,
         "its device-mapper table, which says where it lies below, is not known: permission denied; a capture or a check by root has it"
     );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, RaidLayout, Segment, Unit};
 
 use crate::survey::SurveyDocument;
-use crate::{Attribute, Fact, GridFact, GridRole, Key, LayerId, Oddity, Survey, Value};
+use crate::{Anomaly, Attribute, Fact, GridFact, GridRole, Key, LayerId, Survey, Value};
 
 /// What a layer is.
 #[derive(
@@ -74,7 +74,7 @@ pub struct Layer {
     /// Everything else known about it.
     pub attributes: Vec<Attribute>,
     /// What is odd about it.
-    pub oddities: Vec<Oddity>,
+    pub anomalies: Vec<Anomaly>,
     /// For a virtual disk with a block table: what [`Stack::survey`](crate::Stack::survey) found in it.
     pub survey: Option<Arc<Survey>>,
 }
@@ -93,7 +93,7 @@ impl Layer {
             placement: None,
             grids: Vec::new(),
             attributes: Vec::new(),
-            oddities: Vec::new(),
+            anomalies: Vec::new(),
             survey: None,
         }
     }
@@ -181,7 +181,7 @@ impl Serialize for Layer {
         object.serialize_field("placement", &self.place())?;
         object.serialize_field("grids", &self.grids)?;
         object.serialize_field("attributes", &self.attributes)?;
-        object.serialize_field("oddities", &self.oddities)?;
+        object.serialize_field("oddities", &self.anomalies)?;
         match &self.survey {
             Some(survey) => object.serialize_field("survey", &SurveyDocument::of(survey))?,
             None => object.skip_field("survey")?,
@@ -208,7 +208,7 @@ impl JsonSchema for Layer {
                 "placement": generator.subschema_for::<Option<Fact<Placement>>>(),
                 "grids": generator.subschema_for::<Vec<GridFact>>(),
                 "attributes": generator.subschema_for::<Vec<Attribute>>(),
-                "oddities": generator.subschema_for::<Vec<Oddity>>(),
+                "oddities": generator.subschema_for::<Vec<Anomaly>>(),
                 "survey": generator.subschema_for::<SurveyDocument>(),
             },
             "required": ["kind", "name", "format", "size", "below", "map", "placement", "grids", "attributes", "oddities"],

@@ -8,6 +8,7 @@
 //! [`Stack::grids_seen_from`] projects every grid below a layer into that layer's own addresses; [`Seen::price`] says
 //! what a stream of requests costs there.
 
+mod anomaly;
 mod attribute;
 mod device_name;
 mod fact;
@@ -15,7 +16,6 @@ mod grids;
 mod interval;
 mod layer;
 mod layer_id;
-mod oddity;
 mod seen;
 mod stack;
 mod stripes;
@@ -23,6 +23,7 @@ mod survey;
 mod upper;
 mod written;
 
+pub use anomaly::{Anomaly, AnomalyKind, NOT_GIVEN};
 pub use attribute::{Attribute, Key, Value};
 pub use device_name::{disk_of, is_whole_disk};
 pub use fact::{Fact, ImageBytes, Source, Trust};
@@ -30,7 +31,6 @@ pub use grids::{GridFact, GridRole};
 pub use interval::Interval;
 pub use layer::{Layer, LayerKind};
 pub use layer_id::LayerId;
-pub use oddity::{NOT_GIVEN, Oddity, OddityKind};
 pub use seen::{Piece, Seen, SeenGrid, Surveyed};
 pub use stack::Stack;
 pub use survey::{Base, Class, Run, Survey, Window};

@@ -8,7 +8,7 @@ use straddle_geometry::{
     Segment, Sink, TableError, Unit, entry,
 };
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
+    AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Value,
 };
 
 /// A table in memory.
@@ -370,7 +370,7 @@ fn a_dynamic_vhd_of_many_blocks_drifts_through_eight_phases() {
         .expect("exact");
     // Seven blocks of eight pay four operations instead of one.
     assert_eq!(price.now, Ratio::new(7 * 4 + 1, 8).expect("not zero"));
-    assert!(stack.layer(disk).oddities.is_empty());
+    assert!(stack.layer(disk).anomalies.is_empty());
 }
 
 #[test]
@@ -386,9 +386,9 @@ fn what_a_table_says_wrongly_is_counted_and_named() {
         10_240,
     );
     stack.survey(&[Unit::B4096]);
-    let found: Vec<(OddityKind, &str)> = stack
+    let found: Vec<(AnomalyKind, &str)> = stack
         .layer(disk)
-        .oddities
+        .anomalies
         .iter()
         .map(|o| (o.kind, o.detail.as_str()))
         .collect();
@@ -396,11 +396,11 @@ fn what_a_table_says_wrongly_is_counted_and_named() {
         found,
         [
             (
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "1 of its blocks start beyond the end of the file at byte 10,000; the first, at byte 6,144 of the disk, is said to start at byte 20,000"
             ),
             (
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "1 of its blocks share bytes of the file with another block; the first found, at byte 4,096 of the disk, starts at byte 4,608"
             ),
         ]
@@ -532,15 +532,15 @@ proptest! {
         for sent in [Sent::Batches(7), Sent::Batches(2000), Sent::Rows] {
             let layer = survey(sent);
             prop_assert_eq!(&layer.survey, &one_by_one.survey, "{:?}", sent);
-            prop_assert_eq!(&layer.oddities, &one_by_one.oddities, "{:?}", sent);
+            prop_assert_eq!(&layer.anomalies, &one_by_one.anomalies, "{:?}", sent);
         }
         let without = surveyed(&entries, Sent::Batches(3), None, &grids, &[step], &parts);
-        prop_assert_eq!(&without.oddities, &one_by_one.oddities);
+        prop_assert_eq!(&without.anomalies, &one_by_one.anomalies);
         // Every pair of blocks that begin in the file.
         let mut starts: Vec<u64> = entries.iter().copied().filter(|e| *e < SECTORS * 512).collect();
         starts.sort_unstable();
         let overlap = starts.windows(2).any(|pair| pair[1] - pair[0] < BLOCK);
-        let said = one_by_one.oddities.iter().any(|odd| odd.detail.contains("share bytes"));
+        let said = one_by_one.anomalies.iter().any(|odd| odd.detail.contains("share bytes"));
         prop_assert_eq!(said, overlap);
     }
 }

@@ -104,17 +104,17 @@ fn facts(tools: &[&str], stack: &Stack) -> String {
                 fact(&attribute.value)
             );
         }
-        for oddity in &layer.oddities {
-            let at = oddity.source.as_ref().map_or_else(String::new, source);
-            let against = oddity
+        for anomaly in &layer.anomalies {
+            let at = anomaly.source.as_ref().map_or_else(String::new, source);
+            let against = anomaly
                 .against
                 .as_ref()
                 .map_or_else(String::new, |other| format!(" against {}", source(other)));
             let _ = writeln!(
                 out,
                 "  ! {}: {}  [{at}{against}]",
-                oddity.kind.name(),
-                oddity.detail
+                anomaly.kind.name(),
+                anomaly.detail
             );
         }
     }

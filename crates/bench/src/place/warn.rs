@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Extent, Map, Ratio, Unit, both_ways, gcd};
-use straddle_stack::{LayerKind, OddityKind, SeenGrid};
+use straddle_stack::{AnomalyKind, LayerKind, SeenGrid};
 
 use super::base::{Base, MAX_SKIPPED};
 use super::ground::{Look, Stretch};
@@ -20,8 +20,8 @@ pub(super) fn unknown(ground: Option<Ground<'_>>) -> Warning {
         None => "no stack of storage layers is known for it".to_owned(),
         Some(ground) => {
             let layer = ground.stack.layer(ground.layer);
-            let mut oddities = layer.oddities.iter();
-            let missing = oddities.find(|oddity| oddity.kind == OddityKind::Missing);
+            let mut anomalies = layer.anomalies.iter();
+            let missing = anomalies.find(|anomaly| anomaly.kind == AnomalyKind::Missing);
             let detail = missing.map_or("no layer below says what its units are", |o| &o.detail);
             format!("{}: {detail}", layer.name)
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use straddle_geometry::{Bytes, SectorSize};
 use straddle_io::{OpenError, ReadAt, Reader, Target};
 use straddle_probe::{Limits, inspect};
-use straddle_stack::{Key, Layer, LayerKind, OddityKind, Stack};
+use straddle_stack::{AnomalyKind, Key, Layer, LayerKind, Stack};
 
 /// From where a place is counted.
 #[derive(Clone, Copy)]
@@ -226,9 +226,12 @@ fn found(bytes: &dyn ReadAt, sector: Option<SectorSize>) -> Vec<String> {
             (kind, Some(format)) => add(format!("{} {format}", kind.name())),
             (kind, None) => add(format!("{} {}", kind.name(), layer.name)),
         }
-        let mut oddities = layer.oddities.iter();
-        if let Some(oddity) = oddities.find(|oddity| oddity.kind == OddityKind::Unreadable) {
-            add(format!("something that cannot be read ({})", oddity.detail));
+        let mut anomalies = layer.anomalies.iter();
+        if let Some(anomaly) = anomalies.find(|anomaly| anomaly.kind == AnomalyKind::Unreadable) {
+            add(format!(
+                "something that cannot be read ({})",
+                anomaly.detail
+            ));
         }
     }
     // What the probers spent must not keep these few places from being looked at.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use straddle_geometry::{Bytes, Grid, Map, Unit, both_ways};
 use straddle_rules::{RepairKind, Severity, codes};
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Seen, Stack, Value,
+    AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Value,
 };
 
 use super::kind::{Kind, Proposal};
@@ -397,15 +397,15 @@ fn may_begin(situation: &Situation<'_>, members: &[Member], needed: &[Grid]) -> 
 /// What must be over before the array can be made again.
 fn states(layer: &Layer) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for oddity in &layer.oddities {
-        let what = match oddity.kind {
-            OddityKind::Degraded => "replace the missing member, and wait until it is rebuilt",
-            OddityKind::Reshaping => "wait until the reshape is done",
-            OddityKind::MembersDiffer => "bring its members to one state",
-            OddityKind::PartlyGiven => "name all of its members",
+    for anomaly in &layer.anomalies {
+        let what = match anomaly.kind {
+            AnomalyKind::Degraded => "replace the missing member, and wait until it is rebuilt",
+            AnomalyKind::Reshaping => "wait until the reshape is done",
+            AnomalyKind::MembersDiffer => "bring its members to one state",
+            AnomalyKind::PartlyGiven => "name all of its members",
             _ => continue,
         };
-        let line = format!("{} is {}: {what} first", layer.name, oddity.kind.name());
+        let line = format!("{} is {}: {what} first", layer.name, anomaly.kind.name());
         if !out.contains(&line) {
             out.push(line);
         }

@@ -142,7 +142,7 @@ impl Image {
         layer.below = vec![self.file];
         layer.map = Map::Linear { start };
         layer.survey = None;
-        layer.oddities.clear();
+        layer.anomalies.clear();
         layer.attributes.retain(|a| a.key == Key::PartitionTable);
         layer
             .grids

@@ -6,7 +6,7 @@ use straddle_stack::Stack;
 
 use super::{Open, question, supposed};
 use crate::plan::draft;
-use crate::{Alternative, Ask, Call, Plan, Question, Unknown, Worth};
+use crate::{Alternative, Ask, Plan, Question, Recommendation, Unknown, Worth};
 
 /// The verdict on a plan, whatever is only assumed. One that a simulation gave stands: the profile says what lies below.
 pub(crate) fn judge(stack: &Stack, ask: &Ask, plan: &Plan) -> Worth {
@@ -31,7 +31,7 @@ pub(crate) fn judge(stack: &Stack, ask: &Ask, plan: &Plan) -> Worth {
     // The effort is the same whatever it removes.
     because.extend(worth.because.into_iter().skip(1).take(1));
     Worth {
-        call: Call::FindOut,
+        call: Recommendation::FindOut,
         because,
         worst: worth.worst,
         alternatives: grouped(&verdicts),
@@ -79,8 +79,8 @@ fn verdicts(stack: &Stack, ask: &Ask, open: &Open) -> Vec<Verdict> {
 }
 
 /// What is left alone is left alone, whether there is nothing to do or it is not worth it.
-pub(super) fn same(a: Call, b: Call) -> bool {
-    let idle = |call| matches!(call, Call::Nothing | Call::NotWorthIt);
+pub(super) fn same(a: Recommendation, b: Recommendation) -> bool {
+    let idle = |call| matches!(call, Recommendation::Nothing | Recommendation::NotWorthIt);
     a == b || idle(a) && idle(b)
 }
 
@@ -94,14 +94,18 @@ fn agree(verdicts: &[Verdict]) -> bool {
 fn agreed(mut worth: Worth, verdicts: &[Verdict], open: &Open) -> Worth {
     let calls = verdicts.iter().map(|verdict| &verdict.worth);
     // The most that any of them costs decides, and its reasons are those that are told.
-    let most = calls.clone().find(|other| other.call != Call::Nothing);
-    if !same(worth.call, most.map_or(Call::Nothing, |most| most.call))
-        && let Some(most) = most
+    let most = calls
+        .clone()
+        .find(|other| other.call != Recommendation::Nothing);
+    if !same(
+        worth.call,
+        most.map_or(Recommendation::Nothing, |most| most.call),
+    ) && let Some(most) = most
     {
         worth = most.clone();
     }
-    if worth.call == Call::Nothing {
-        worth.call = Call::NotWorthIt;
+    if worth.call == Recommendation::Nothing {
+        worth.call = Recommendation::NotWorthIt;
     }
     let mut unknown = Vec::new();
     if !open.sectors.is_empty() {
@@ -148,7 +152,7 @@ fn grouped(verdicts: &[Verdict]) -> Vec<Alternative> {
                 known.stripe_units.extend(verdict.stripe);
                 known.least = known.least.min(worst);
                 known.most = known.most.max(worst);
-                if known.call == Call::Nothing {
+                if known.call == Recommendation::Nothing {
                     known.call = call;
                 }
             }

@@ -4,7 +4,7 @@ use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, Unit};
 use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Stack, Value};
 
 use super::Unknown;
-use crate::{Ask, Call, Plan, plan};
+use crate::{Ask, Plan, Recommendation, plan};
 
 /// A disk with one partition, as one machine's captures tell of it.
 #[derive(Clone, Copy, Debug)]
@@ -118,16 +118,16 @@ const STRIPE: &[Unknown] = &[Unknown::StripeUnit];
 const BOTH: &[Unknown] = &[Unknown::PhysicalSector, Unknown::StripeUnit];
 
 /// What is not decided, what decides, and then: one more fact for each case, and the verdict that it leads to.
-fn undecided() -> Vec<(Disk, &'static [Unknown], Disk, Call)> {
+fn undecided() -> Vec<(Disk, &'static [Unknown], Disk, Recommendation)> {
     let with = |disk: Disk, physical, stripe| Disk {
         physical,
         stripe,
         ..disk
     };
     let small = |disk: Disk| Disk { gib: 20, ..disk };
-    let idle = Call::Nothing;
-    let later = Call::NextRebuild;
-    let now = Call::Now;
+    let idle = Recommendation::Nothing;
+    let later = Recommendation::NextRebuild;
+    let now = Recommendation::Now;
     let mut out = Vec::new();
     // A single drive, on each platform, at odd starts: only its sector decides.
     for disk in [SATA, WINDOWS] {
@@ -173,7 +173,7 @@ fn what_is_not_known_and_decides_is_asked_for_and_one_more_fact_decides() {
     assert!(cases.len() >= 20, "{}", cases.len());
     for (disk, unknown, then, call) in cases {
         let plan = planned(disk);
-        assert_eq!(plan.worth.call, Call::FindOut, "{disk:?}");
+        assert_eq!(plan.worth.call, Recommendation::FindOut, "{disk:?}");
         assert_eq!(asked(&plan), unknown, "{disk:?}");
         let alternatives = &plan.worth.alternatives;
         assert!(alternatives.len() > 1, "{disk:?}");
@@ -208,26 +208,26 @@ fn what_is_not_known_and_does_not_decide_is_not_asked_for() {
     let mut cases = Vec::new();
     // On every plausible boundary.
     for disk in [SATA, WINDOWS, RAID, LUN, IMAGE] {
-        cases.push((at(disk, 2048), Call::Nothing));
-        cases.push((at(disk, 4096), Call::Nothing));
+        cases.push((at(disk, 2048), Recommendation::Nothing));
+        cases.push((at(disk, 4096), Recommendation::Nothing));
     }
     // A stripe unit of 64 KiB costs as much whatever the sector is.
     for disk in [SATA, WINDOWS, RAID, LUN, IMAGE] {
-        cases.push((with(disk, None, Some(65_536)), Call::Now));
+        cases.push((with(disk, None, Some(65_536)), Recommendation::Now));
     }
     // What was captured: a sector of 4,096 bytes is dear whatever the stripe unit is.
     for disk in [SATA, WINDOWS, RAID, LUN, IMAGE] {
-        cases.push((with(disk, Some(4096), None), Call::Now));
+        cases.push((with(disk, Some(4096), None), Recommendation::Now));
     }
     // The model says it.
-    cases.push((of(WINDOWS, "SEAGATE ST600MP0005"), Call::Nothing));
-    cases.push((of(SATA, "SEAGATE ST450MP0024"), Call::Nothing));
-    cases.push((of(SATA, "SEAGATE ST600MP0034"), Call::Now));
-    cases.push((of(WINDOWS, "WDC WD20EARS-00S8B1"), Call::Now));
-    cases.push((of(SATA, "SAMSUNG HD204UI"), Call::Now));
+    cases.push((of(WINDOWS, "SEAGATE ST600MP0005"), Recommendation::Nothing));
+    cases.push((of(SATA, "SEAGATE ST450MP0024"), Recommendation::Nothing));
+    cases.push((of(SATA, "SEAGATE ST600MP0034"), Recommendation::Now));
+    cases.push((of(WINDOWS, "WDC WD20EARS-00S8B1"), Recommendation::Now));
+    cases.push((of(SATA, "SAMSUNG HD204UI"), Recommendation::Now));
     // A drive by itself has no stripe unit.
-    cases.push((with(SATA, Some(512), None), Call::Nothing));
-    cases.push((with(WINDOWS, Some(512), None), Call::Nothing));
+    cases.push((with(SATA, Some(512), None), Recommendation::Nothing));
+    cases.push((with(WINDOWS, Some(512), None), Recommendation::Nothing));
     assert!(cases.len() >= 20, "{}", cases.len());
     for (disk, call) in cases {
         let plan = planned(disk);
@@ -300,6 +300,6 @@ fn a_profile_says_what_is_only_assumed() {
     );
     assert_eq!(
         super::super::plan(&captured, &Ask::default()).worth.call,
-        Call::Now
+        Recommendation::Now
     );
 }

@@ -34,10 +34,10 @@ pub struct Opening<'a> {
 /// A container that was recognised.
 #[derive(Debug)]
 pub struct Container {
-    /// What it says about itself: variant, attributes, the grids of the virtual disk (in its own addresses), oddities.
+    /// What it says about itself: variant, attributes, the grids of the virtual disk (in its own addresses), anomalies.
     pub detected: Detected,
     /// The virtual disk; `None` when the format is one that is named but not followed, or its headers are beyond use. An
-    /// oddity then says why.
+    /// anomaly then says why.
     pub disk: Option<Disk>,
 }
 
@@ -123,7 +123,7 @@ pub enum OpensAs {
 }
 
 impl Container {
-    /// One that was recognised and cannot be followed; an oddity in `detected` says why.
+    /// One that was recognised and cannot be followed; an anomaly in `detected` says why.
     #[must_use]
     pub fn unusable(detected: Detected) -> Container {
         Container {

@@ -4,7 +4,7 @@
 //! shows in the first thousands as well.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 
 use crate::record::{Place, Recorder};
 
@@ -63,7 +63,7 @@ impl Head<'_> {
                 grouped(end(beyond)),
                 grouped(self.file)
             );
-            record.odd(OddityKind::Damaged, detail, field(beyond));
+            record.odd(AnomalyKind::Damaged, detail, field(beyond));
         }
         for (what, from, to) in self.taken {
             let over = |lying: &&Lying| lying.at < *to && end(lying) > *from;
@@ -73,7 +73,7 @@ impl Head<'_> {
                     over.block,
                     grouped(over.at)
                 );
-                record.odd(OddityKind::Damaged, detail, field(over));
+                record.odd(AnomalyKind::Damaged, detail, field(over));
             }
         }
         let mut sorted = self.blocks.clone();
@@ -87,7 +87,7 @@ impl Head<'_> {
                 one.block,
                 grouped(one.at)
             );
-            record.odd(OddityKind::Damaged, detail, field(two));
+            record.odd(AnomalyKind::Damaged, detail, field(two));
         }
     }
 }

@@ -10,7 +10,7 @@
 //! Sources: QEMU `docs/interop/qed_spec.txt`, `docs/interop/parallels.txt` (facts only).
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 
 use super::{Container, Format, Opening};
 use crate::Magic;
@@ -107,7 +107,7 @@ fn refused(
     let detail = format!(
         "a virtual disk in the format {name}, which is not followed. qemu-img convert -f {qemu} -O qcow2 makes one that is; where its blocks lie changes with that"
     );
-    record.odd(OddityKind::Unreadable, detail, magic);
+    record.odd(AnomalyKind::Unreadable, detail, magic);
     Container::unusable(record.finish())
 }
 
@@ -122,8 +122,8 @@ mod tests {
         let image = Volume::new(4096).with(0, b"QED\0");
         let container = open(&QED, &image);
         assert!(container.disk.is_none());
-        assert_eq!(container.detected.oddities(), [OddityKind::Unreadable]);
-        let detail = &container.detected.oddities[0].detail;
+        assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable]);
+        let detail = &container.detected.anomalies[0].detail;
         assert!(
             detail.contains("qemu-img convert -f qed -O qcow2"),
             "{detail}"
@@ -135,7 +135,7 @@ mod tests {
         let image = Volume::new(4096).with(4096 - 512, b"koly");
         let container = open(&DMG, &image);
         assert!(container.disk.is_none());
-        let detail = &container.detected.oddities[0].detail;
+        let detail = &container.detected.anomalies[0].detail;
         assert!(
             detail.contains("qemu-img convert -f dmg -O qcow2"),
             "{detail}"

@@ -22,7 +22,7 @@
 
 use straddle_geometry::{Bytes, SectorSize, Unit, entry};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -118,7 +118,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
              OLD NEW --format VDI` writes a new one",
             version.0, version.1
         );
-        record.odd(OddityKind::Unreadable, detail, place!(Header.version));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Header.version));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let (kind, differencing) = match header.kind.get() {
@@ -128,7 +128,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         4 => ("differencing", true),
         other => {
             let detail = format!("image type {other}; expected 1 to 4");
-            record.odd(OddityKind::Damaged, detail, place!(Header.kind));
+            record.odd(AnomalyKind::Damaged, detail, place!(Header.kind));
             return Ok(Some(Container::unusable(record.finish())));
         }
     };
@@ -136,7 +136,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
     facts(&mut record, &header, differencing);
     let Some(block) = Unit::new(u64::from(header.block_size.get())) else {
         let detail = "block size 0; expected a power of two, usually 1 MiB";
-        record.odd(OddityKind::Damaged, detail, place!(Header.block_size));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.block_size));
         return Ok(Some(Container::unusable(record.finish())));
     };
     checks(&mut record, &header, window.size().get());
@@ -147,7 +147,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             "blocks of {block} with {} bytes before each; expected 1 MiB with none",
             Bytes::new(extra).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.block_extra));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.block_extra));
         return Ok(Some(Container::unusable(record.finish())));
     }
     survey(window, &mut record, &header)?;
@@ -222,14 +222,14 @@ fn facts(record: &mut Recorder<'_>, header: &Header, differencing: bool) {
     }
     if sector != 512 {
         let detail = format!("sectors of {sector} bytes; expected 512, all that VirtualBox knows");
-        record.odd(OddityKind::Damaged, detail, place!(Header.sector_size));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.sector_size));
     }
 }
 
 /// States which fields contradict each other.
 fn checks(record: &mut Recorder<'_>, header: &Header, file: u64) {
     let grouped = |n: u64| Bytes::new(n).grouped();
-    let mut damaged = |detail: String, place| record.odd(OddityKind::Damaged, detail, place);
+    let mut damaged = |detail: String, place| record.odd(AnomalyKind::Damaged, detail, place);
     let (size, block) = (header.disk_size.get(), header.block_size.get());
     let (blocks, allocated) = (header.blocks.get(), header.allocated.get());
     if header.header_len.get() < SHORTEST_HEADER {
@@ -295,7 +295,7 @@ fn checks(record: &mut Recorder<'_>, header: &Header, file: u64) {
             grouped(data),
             grouped(end)
         );
-        record.odd(OddityKind::Overlap, detail, place!(Header.data_offset));
+        record.odd(AnomalyKind::Overlap, detail, place!(Header.data_offset));
     }
 }
 
@@ -328,7 +328,7 @@ fn survey(
         .find_map(|pair| <[_; 2]>::try_from(pair).ok().filter(|[a, b]| a.0 == b.0))
     {
         let detail = format!("blocks {a} and {b} of the disk are both block {number} of the file");
-        record.odd(OddityKind::Overlap, detail, place);
+        record.odd(AnomalyKind::Overlap, detail, place);
     }
     let stride = u64::from(header.block_extra.get()) + u64::from(header.block_size.get());
     let last = window
@@ -342,7 +342,7 @@ fn survey(
             "block {index} of the disk is block {number} of the file, beyond its end, as are {} in all",
             Bytes::new(u64::try_from(used.len() - beyond).unwrap_or(u64::MAX)).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place);
+        record.odd(AnomalyKind::Damaged, detail, place);
     }
     let allocated = u64::from(header.allocated.get());
     let counted = u64::try_from(used.len()).unwrap_or(u64::MAX);
@@ -352,7 +352,7 @@ fn survey(
             Bytes::new(allocated).grouped(),
             Bytes::new(counted).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.allocated));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.allocated));
     }
     Ok(())
 }
@@ -438,9 +438,9 @@ mod tests {
         let container = open(&FORMAT, image);
         let details: Vec<&str> = container
             .detected
-            .oddities
+            .anomalies
             .iter()
-            .map(|oddity| oddity.detail.as_str())
+            .map(|anomaly| anomaly.detail.as_str())
             .collect();
         details.join("; ")
     }
@@ -547,7 +547,7 @@ mod tests {
     #[test]
     fn a_table_that_is_too_short_for_its_disk_is_damage() {
         let container = open(&FORMAT, &image(1).with(0x180, 3_u32.to_le_bytes()));
-        assert_eq!(container.detected.oddities(), [OddityKind::Damaged]);
+        assert_eq!(container.detected.anomalies(), [AnomalyKind::Damaged]);
         let container = open(&FORMAT, &image(1).with(0x178, 0_u32.to_le_bytes()));
         assert!(container.disk.is_none());
     }

@@ -41,7 +41,7 @@ mod tests;
 use std::sync::Arc;
 use straddle_geometry::{BlockTable, Bytes, Extent, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -195,7 +195,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             version >> 16,
             version & 0xffff
         );
-        record.odd(OddityKind::Unreadable, detail, place!(Footer.version));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Footer.version));
         return Ok(Some(Container::unusable(record.finish())));
     }
     match footer.kind.get() {
@@ -207,7 +207,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         kind => {
             let detail =
                 format!("disk type {kind}; expected 2 (fixed), 3 (dynamic) or 4 (differencing)");
-            record.odd(OddityKind::Unreadable, detail, place!(Footer.kind));
+            record.odd(AnomalyKind::Unreadable, detail, place!(Footer.kind));
             Ok(Some(Container::unusable(record.finish())))
         }
     }
@@ -238,12 +238,12 @@ fn describe(record: &mut Recorder<'_>, found: &Found) {
             "the footer's checksum is {:#010x}, its bytes give {sum:#010x}",
             footer.checksum.get()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Footer.checksum));
+        record.odd(AnomalyKind::Damaged, detail, place!(Footer.checksum));
     }
     let features = footer.features.get();
     if features & !1 != 2 {
         let detail = format!("features {features:#010x}; expected 2, or 3 for a temporary disk");
-        record.odd(OddityKind::Damaged, detail, place!(Footer.features));
+        record.odd(AnomalyKind::Damaged, detail, place!(Footer.features));
     }
 }
 
@@ -264,11 +264,11 @@ fn copies(record: &mut Recorder<'_>, found: &Found, other: Option<&Found>, windo
             0
         };
         let detail = format!("{} is missing; {} is used", name(missing), name(found.at));
-        return record.odd(OddityKind::CopiesDiffer, detail, cookie);
+        return record.odd(AnomalyKind::CopiesDiffer, detail, cookie);
     };
     if !other.good {
         let detail = format!("{} is damaged; {} is used", name(other.at), name(found.at));
-        return record.odd(OddityKind::CopiesDiffer, detail, cookie);
+        return record.odd(AnomalyKind::CopiesDiffer, detail, cookie);
     }
     let (a, b) = (found.footer.as_bytes(), other.footer.as_bytes());
     // The last byte is missing in the short footer.
@@ -277,7 +277,7 @@ fn copies(record: &mut Recorder<'_>, found: &Found, other: Option<&Found>, windo
             "the footer and its copy at byte 0 differ from byte {at} on; {} is used",
             name(found.at)
         );
-        record.odd(OddityKind::CopiesDiffer, detail, Place::new(at, 1));
+        record.odd(AnomalyKind::CopiesDiffer, detail, Place::new(at, 1));
     }
 }
 
@@ -287,7 +287,7 @@ fn fixed(mut record: Recorder<'_>, found: &Found) -> Container {
     if found.at == 0 {
         let detail = "the only footer stands at byte 0, but a fixed disk has one at its end only: the file was cut short, \
                       or something else was written over it";
-        record.odd(OddityKind::Unreadable, detail, place!(Footer.cookie));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Footer.cookie));
         return Container::unusable(record.finish());
     }
     let recorded = found.footer.current_size.get();
@@ -298,7 +298,7 @@ fn fixed(mut record: Recorder<'_>, found: &Found) -> Container {
             Bytes::new(recorded).grouped(),
             Bytes::new(available).grouped()
         );
-        record.odd(OddityKind::SizeDiffers, detail, here);
+        record.odd(AnomalyKind::SizeDiffers, detail, here);
     }
     let size = Bytes::new(recorded.min(available));
     record.bytes(Key::DataOffset, 0, place!(Footer.header_offset));
@@ -338,7 +338,11 @@ fn sparse(
             "no header with the text \"cxsparse\" at byte {}, where the footer says it is",
             Bytes::new(at).grouped()
         );
-        record.odd(OddityKind::Unreadable, detail, place!(Footer.header_offset));
+        record.odd(
+            AnomalyKind::Unreadable,
+            detail,
+            place!(Footer.header_offset),
+        );
         return Ok(Container::unusable(record.finish()));
     }
     let header: Header = window.get(at)?;
@@ -354,21 +358,21 @@ fn sparse(
             "the header's checksum is {:#010x}, its bytes give {sum:#010x}",
             header.checksum.get()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.checksum));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.checksum));
     }
     if header.version.get() >> 16 != 1 {
         let detail = format!(
             "header version {:#010x}; expected 0x00010000",
             header.version.get()
         );
-        record.odd(OddityKind::Unreadable, detail, place!(Header.version));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Header.version));
         return Ok(Container::unusable(record.finish()));
     }
     let bytes = u64::from(header.block_size.get());
     let Some(block) = Unit::new(bytes).filter(|_| bytes.is_multiple_of(SECTOR)) else {
         let detail =
             format!("block size {bytes}; expected a power of two from 512 on, usually 2 MiB");
-        record.odd(OddityKind::Unreadable, detail, place!(Header.block_size));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Header.block_size));
         return Ok(Container::unusable(record.finish()));
     };
     if !bytes.is_power_of_two() {
@@ -376,7 +380,7 @@ fn sparse(
             "block size {}; expected a power of two",
             Bytes::new(bytes).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.block_size));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.block_size));
     }
     record.grid(
         GridRole::ContainerBlock,
@@ -446,7 +450,7 @@ impl Shape {
                 grouped(self.entries),
                 grouped(needed)
             );
-            record.odd(OddityKind::Damaged, detail, place!(Header.entries));
+            record.odd(AnomalyKind::Damaged, detail, place!(Header.entries));
         }
         let used = needed.min(self.entries);
         let end = self.start.saturating_add(used.saturating_mul(4));
@@ -458,7 +462,7 @@ impl Shape {
                 grouped(end),
                 grouped(file)
             );
-            record.odd(OddityKind::Damaged, detail, place!(Header.table_offset));
+            record.odd(AnomalyKind::Damaged, detail, place!(Header.table_offset));
         }
         let own = record.base();
         let over = |start: u64, len: u64| self.start < start.saturating_add(len) && start < end;
@@ -470,7 +474,7 @@ impl Shape {
         ];
         for (what, _) in struck.iter().filter(|(_, hit)| *hit) {
             let detail = format!("the table at byte {} lies over {what}", grouped(self.start));
-            record.odd(OddityKind::Damaged, detail, place!(Header.table_offset));
+            record.odd(AnomalyKind::Damaged, detail, place!(Header.table_offset));
         }
         let head = used.saturating_mul(4).min(LOOKED_AT);
         let readable = file.saturating_sub(self.start).min(head) / 4 * 4;

@@ -33,7 +33,7 @@ mod tests;
 use std::sync::Arc;
 use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, ReadError, Reader};
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::IntoBytes;
 
 use header::Header;
@@ -82,7 +82,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
     if version != 1 {
         let detail =
             format!("version {version} of the format, of which nothing is known; expected 1");
-        record.odd(OddityKind::Unreadable, detail, place!(Header.version));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Header.version));
         return Ok(Some(Container::unusable(record.finish())));
     }
     if header.log == [0; 16] {
@@ -101,7 +101,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
                 "the log holds changes that were not carried out, and {reason}; attach the disk once with the program that \
                  wrote it, or run `qemu-img check -r all` on a copy"
             );
-            record.odd(OddityKind::Unreadable, detail, place!(Header.log));
+            record.odd(AnomalyKind::Unreadable, detail, place!(Header.log));
             Ok(Some(Container::unusable(record.finish())))
         }
     }
@@ -130,9 +130,9 @@ fn header(window: &Window<'_>, record: &mut Recorder<'_>) -> Result<Option<Curre
     }
     let grouped = |at: u64| Bytes::new(at).grouped();
     let kind = if valid.is_empty() {
-        OddityKind::Unreadable
+        AnomalyKind::Unreadable
     } else {
-        OddityKind::CopiesDiffer
+        AnomalyKind::CopiesDiffer
     };
     let used = match valid.first() {
         Some(valid) => format!("; the one at byte {} is used", grouped(valid.at)),
@@ -151,7 +151,7 @@ fn header(window: &Window<'_>, record: &mut Recorder<'_>) -> Result<Option<Curre
             "two headers with the same sequence number {} differ; the first is used",
             one.header.sequence
         );
-        record.odd(OddityKind::CopiesDiffer, detail, Place::new(0x1_0008, 8));
+        record.odd(AnomalyKind::CopiesDiffer, detail, Place::new(0x1_0008, 8));
     }
     // Of equal ones the first.
     valid.reverse();

@@ -16,7 +16,7 @@
 //! Source: Linux 6.7 `fs/bcachefs/bcachefs_format.h`, util-linux `libblkid/src/superblocks/bcache.c`.
 
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -162,7 +162,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         let detail = format!(
             "a superblock of {len} bytes; expected at most {LIMIT}: its members are not read"
         );
-        rec.odd(OddityKind::Damaged, detail, place!(Superblock.fields));
+        rec.odd(AnomalyKind::Damaged, detail, place!(Superblock.fields));
         return Ok(Some(rec.finish()));
     }
     let mut bytes = vec![0; len];
@@ -184,7 +184,7 @@ fn verify(sb: &Superblock, bytes: &[u8], rec: &mut Recorder<'_>) {
         let detail = format!(
             "the checksum of the superblock is {recorded:x}; its bytes give {computed:x}: it is read all the same"
         );
-        rec.odd(OddityKind::Damaged, detail, place!(Superblock.checksum));
+        rec.odd(AnomalyKind::Damaged, detail, place!(Superblock.checksum));
     }
 }
 
@@ -223,7 +223,7 @@ fn members(sb: &Superblock, bytes: &[u8], rec: &mut Recorder<'_>) {
     let own = all.as_ref().and_then(|all| all.get(usize::from(sb.device)));
     let (Some(all), Some((at, own))) = (&all, own) else {
         rec.odd(
-            OddityKind::Damaged,
+            AnomalyKind::Damaged,
             "its superblock has no whole list of its devices",
             place!(Superblock.fields),
         );
@@ -321,7 +321,7 @@ mod tests {
             assert_eq!(found.text(Key::SetUuid), Some(uuid([0x11; 16])));
             assert_eq!(found.bytes(Key::TotalSize), Some(68 * (256 << 10)));
             assert_eq!(found.bytes(Key::ClaimedSize), Some(1 << 20));
-            assert_eq!(found.oddities(), []);
+            assert_eq!(found.anomalies(), []);
         }
     }
 
@@ -342,15 +342,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_the_rest_is_read() {
         let volume = || bcachefs(MAGIC, 1024, MEMBERS);
-        let oddities = |volume: Volume| volume.probe(&PROBER).expect("bcachefs").oddities();
-        let damaged = [OddityKind::Damaged];
-        assert_eq!(oddities(volume().with(SB + 72, b"T")), damaged);
-        assert_eq!(oddities(volume().with(SB + 124, [0xff; 4])), damaged);
+        let anomalies = |volume: Volume| volume.probe(&PROBER).expect("bcachefs").anomalies();
+        let damaged = [AnomalyKind::Damaged];
+        assert_eq!(anomalies(volume().with(SB + 72, b"T")), damaged);
+        assert_eq!(anomalies(volume().with(SB + 124, [0xff; 4])), damaged);
         // The list ends before the last device, and checksums of a kind that is not known are not wrong.
         let none = volume().with(SB + 144, [0]).with(SB + 123, [200]);
-        assert_eq!(oddities(none), damaged);
+        assert_eq!(anomalies(none), damaged);
         let looping = volume().with(SB + 144, [0]).with(SB + 752, [0; 4]);
-        assert_eq!(oddities(looping), damaged);
+        assert_eq!(anomalies(looping), damaged);
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! Source: btrfs documentation, "On-disk format", `btrfs_super_block`.
 
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -130,7 +130,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
     rec.bytes(Key::LeafSize, leaf, place!(Superblock.leaf_size));
     if leaf != node {
         let detail = format!("leaf size {leaf}; expected the node size, {node}");
-        rec.odd(OddityKind::Damaged, detail, place!(Superblock.leaf_size));
+        rec.odd(AnomalyKind::Damaged, detail, place!(Superblock.leaf_size));
     }
     rec.bytes(
         Key::StripeSizeField,
@@ -168,7 +168,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
             Place::new(0, 4),
         ),
         2 if hmac_sha256::Hash::hash(&bytes) != sb.checksum => rec.odd(
-            OddityKind::Damaged,
+            AnomalyKind::Damaged,
             "the SHA-256 checksum of the superblock is wrong: it is read all the same",
             place!(Superblock.checksum),
         ),
@@ -207,14 +207,14 @@ mod tests {
     #[test]
     fn checksums_of_known_kinds_are_verified() {
         let kind = |kind: u8| sealed(btrfs(1 << 20, 65_536).with(65_536 + 196, [kind]));
-        let oddities = |volume: Volume| volume.probe(&PROBER).expect("btrfs").oddities();
-        assert_eq!(oddities(kind(0)), []);
+        let anomalies = |volume: Volume| volume.probe(&PROBER).expect("btrfs").anomalies();
+        assert_eq!(anomalies(kind(0)), []);
         let changed = kind(0).with(65_536 + 299, b"q");
-        assert_eq!(oddities(changed), [OddityKind::Damaged]);
-        assert_eq!(oddities(kind(1)), []);
-        assert_eq!(oddities(kind(2)), [OddityKind::Damaged]);
+        assert_eq!(anomalies(changed), [AnomalyKind::Damaged]);
+        assert_eq!(anomalies(kind(1)), []);
+        assert_eq!(anomalies(kind(2)), [AnomalyKind::Damaged]);
         let sum = hmac_sha256::Hash::hash(&kind(2).0[65_536 + 32..65_536 + 4096]);
-        assert_eq!(oddities(kind(2).with(65_536, sum)), []);
+        assert_eq!(anomalies(kind(2).with(65_536, sum)), []);
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(found.bytes(Key::ClaimedSize), Some(1 << 20));
         assert_eq!(found.text(Key::Label).as_deref(), Some("pool"));
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((4096, 0)));
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         let moved = btrfs(1 << 20, 65_536).with(65_536 + 48, [1]);
         assert!(moved.probe(&PROBER).is_none());
         let copy = btrfs(65 << 20, 64 << 20).probe(&BACKUP).expect("the copy");
-        assert!(copy.oddities().contains(&OddityKind::UnusualPlace));
+        assert!(copy.anomalies().contains(&AnomalyKind::UnusualPlace));
     }
 
     #[test]

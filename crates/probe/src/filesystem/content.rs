@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Extent, Segment};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
 use crate::{FindError, FoundFile, Window};
 
@@ -155,7 +155,7 @@ impl Layout {
         path: String,
         size: Fact<Bytes>,
         allocated: Fact<Bytes>,
-        mut oddities: Vec<Oddity>,
+        mut anomalies: Vec<Anomaly>,
     ) -> FoundFile {
         let total = size.value;
         let segments = self.content.into_segments(total.get());
@@ -164,7 +164,7 @@ impl Layout {
         if holes > Bytes::ZERO {
             let detail = format!("{} of {} bytes are holes", holes.grouped(), total.grouped());
             let source = size.source.clone();
-            oddities.push(Oddity::at(OddityKind::Sparse, detail, source));
+            anomalies.push(Anomaly::at(AnomalyKind::Sparse, detail, source));
         }
         let mut placement = None;
         if let (Some(first), Some((at, len))) = (segments.first(), self.first) {
@@ -180,7 +180,7 @@ impl Layout {
                 part.start().grouped()
             );
             let source = size.source.clone();
-            oddities.push(Oddity::at(OddityKind::Unwritten, detail, source));
+            anomalies.push(Anomaly::at(AnomalyKind::Unwritten, detail, source));
         }
         FoundFile {
             path,
@@ -189,7 +189,7 @@ impl Layout {
             segments,
             placement,
             unwritten: self.unwritten,
-            oddities,
+            anomalies,
         }
     }
 }

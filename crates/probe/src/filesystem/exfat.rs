@@ -166,7 +166,7 @@ fn largest_power_of_two_in(n: Option<u64>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::fixture::{Asked, Volume};
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     fn exfat(at: usize, partition: u64, heap: u32) -> Volume {
         Volume::new(4 << 20)
@@ -192,13 +192,13 @@ mod tests {
     fn a_wrong_checksum_is_named_and_what_changes_does_not_count() {
         let changed = |at: usize| {
             let volume = sealed(exfat(0, 63, 257), 0, 512).with(at, [7]);
-            volume.probe(&PROBER).expect("exfat").oddities()
+            volume.probe(&PROBER).expect("exfat").anomalies()
         };
         for at in [106, 107, 112] {
             assert_eq!(changed(at), []);
         }
-        assert_eq!(changed(120), [OddityKind::Damaged]);
-        assert_eq!(changed(11 * 512 - 1), [OddityKind::Damaged]);
+        assert_eq!(changed(120), [AnomalyKind::Damaged]);
+        assert_eq!(changed(11 * 512 - 1), [AnomalyKind::Damaged]);
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         // (63 + 257) × 512 = 5 × 32 KiB.
         assert_eq!(found.bytes(Key::BoundaryUnit), Some(32_768));
         assert_eq!(found.bytes(Key::ClaimedSize), Some(4 << 20));
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let copy = sealed(exfat(12 * 512, 0, 256), 12 * 512, 512);
         let found = copy.probe(&BACKUP).expect("the copy");
         assert_eq!(found.bytes(Key::ClusterHeapOffset), Some(131_072));
-        assert_eq!(found.oddities(), [OddityKind::UnusualPlace]);
+        assert_eq!(found.anomalies(), [AnomalyKind::UnusualPlace]);
         // With sectors of 4 KiB the copy is elsewhere; one at 6,144 that says so is a remnant.
         let remnant = exfat(12 * 512, 0, 256).with(12 * 512 + 108, [12, 0]);
         assert!(remnant.probe(&BACKUP).is_none());

@@ -219,7 +219,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
 mod tests {
     use super::*;
     use crate::fixture::{Asked, Volume};
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     const SECTORS: u64 = 81_920;
 
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((512, 0)));
         assert_eq!(found.bytes(Key::HiddenSectors), Some(1 << 20));
         assert_eq!(found.bytes(Key::ClaimedSize), Some(SECTORS * 512));
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -347,7 +347,7 @@ mod tests {
     fn the_backup_boot_sector_must_know_where_it_is() {
         let found = fat32(volume(), 3072).probe(&BACKUP).expect("the copy");
         assert_eq!(found.bytes(Key::ClusterHeapOffset), Some(661_504));
-        assert_eq!(found.oddities(), [OddityKind::UnusualPlace]);
+        assert_eq!(found.anomalies(), [AnomalyKind::UnusualPlace]);
         let lost = fat32(volume(), 3072).with(3072 + 50, [7, 0]);
         assert!(lost.probe(&BACKUP).is_none());
     }

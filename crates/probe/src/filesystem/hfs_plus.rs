@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(found.bytes(Key::BlockSize), Some(4096));
             assert_eq!(found.grid(GridRole::AllocationUnit), Some((4096, 0)));
             assert_eq!(found.bytes(Key::ClaimedSize), Some(256 * 4096));
-            assert_eq!(found.oddities(), []);
+            assert_eq!(found.anomalies(), []);
         }
     }
 

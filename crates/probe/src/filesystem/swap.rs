@@ -14,7 +14,7 @@
 //! Source: Linux `include/linux/swap.h`, `union swap_header`; `mkswap(8)`.
 
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::{BigEndian, ByteOrder, LittleEndian, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -112,7 +112,7 @@ fn read(window: &Window<'_>, page: u64) -> Result<Option<Detected>, ReadError> {
             rec.claimed_size((u64::from(last) + 1) * page, place!(Fields.last_page));
         }
         None => rec.odd(
-            OddityKind::Damaged,
+            AnomalyKind::Damaged,
             "a version other than 1, in either byte order",
             place!(Fields.version),
         ),
@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(found.bytes(Key::ClaimedSize), Some(1 << 20));
             assert_eq!(found.text(Key::Label).as_deref(), Some("spare"));
             assert_eq!(found.grid(GridRole::AllocationUnit), Some((page, 0)));
-            assert_eq!(found.oddities(), []);
+            assert_eq!(found.anomalies(), []);
         }
     }
 
@@ -178,6 +178,6 @@ mod tests {
         assert!(volume.probe(&PROBER).is_none());
         let damaged = swap(4096, 255).with(1024, 2_u32.to_le_bytes());
         let found = damaged.probe(&PROBER).expect("swap");
-        assert_eq!(found.oddities(), [OddityKind::Damaged]);
+        assert_eq!(found.anomalies(), [AnomalyKind::Damaged]);
     }
 }

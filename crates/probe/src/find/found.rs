@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Extent, Map, Segment};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Oddity};
+use straddle_stack::{Anomaly, Fact};
 
 use crate::Window;
 
@@ -21,7 +21,7 @@ pub struct FoundFile {
     pub allocated: Fact<Bytes>,
     /// Where its bytes lie: `upper` counts from the beginning of the file, `lower` from that of the window; `target` is
     /// 0. Sorted by `upper`, joined where they continue each other, cut at the file's end. What is missing lies nowhere:
-    /// holes, compressed parts, data inside the filesystem's own records; an oddity says so.
+    /// holes, compressed parts, data inside the filesystem's own records; an anomaly says so.
     pub segments: Vec<Segment>,
     /// Where its first bytes lie, in the window, up to the end of their run; the provenance is the record of that run.
     /// For data inside the filesystem's own records it is their place there (in NTFS, the last two bytes of each 512 of a
@@ -31,7 +31,7 @@ pub struct FoundFile {
     /// whatever lies there. Sorted.
     pub unwritten: Vec<Extent>,
     /// What is odd about it.
-    pub oddities: Vec<Oddity>,
+    pub anomalies: Vec<Anomaly>,
 }
 
 impl FoundFile {

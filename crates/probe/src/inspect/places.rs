@@ -1,16 +1,16 @@
 //! Where partitions lie: whether they overlap, reach beyond what holds them, or leave their container.
 
 use straddle_geometry::{Bytes, Extent};
-use straddle_stack::{LayerId, Oddity, OddityKind, Source, Stack};
+use straddle_stack::{Anomaly, AnomalyKind, LayerId, Source, Stack};
 
 use crate::{Child, Nesting};
 
 /// Reports partitions that overlap, reach beyond the end of what holds them, or leave their container.
 pub(super) fn check(stack: &mut Stack, base: LayerId, size: Bytes, children: &[Child]) {
-    let mut oddities = Vec::new();
+    let mut anomalies = Vec::new();
     let mut report = |child: &Child, detail: String| {
         let source: Source = child.placement.source.clone();
-        oddities.push(Oddity::at(OddityKind::Overlap, detail, source));
+        anomalies.push(Anomaly::at(AnomalyKind::Overlap, detail, source));
     };
     for child in children {
         let extent = child.placement.value;
@@ -75,5 +75,5 @@ pub(super) fn check(stack: &mut Stack, base: LayerId, size: Bytes, children: &[C
             }
         }
     }
-    stack.layer_mut(base).oddities.extend(oddities);
+    stack.layer_mut(base).anomalies.extend(anomalies);
 }

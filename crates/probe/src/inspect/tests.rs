@@ -55,9 +55,9 @@ fn partitions(stack: &Stack) -> Vec<(&str, Option<&str>, u64)> {
         .collect()
 }
 
-fn oddities(stack: &Stack) -> Vec<&str> {
-    let all = stack.layers().iter().flat_map(|layer| &layer.oddities);
-    all.map(|oddity| oddity.detail.as_str()).collect()
+fn anomalies(stack: &Stack) -> Vec<&str> {
+    let all = stack.layers().iter().flat_map(|layer| &layer.anomalies);
+    all.map(|anomaly| anomaly.detail.as_str()).collect()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_disklabel_in_a_partition_is_nested_once() {
             ("partition b", None, 163 * 512),
         ]
     );
-    assert_eq!(oddities(&inspected(&disk)), [""; 0]);
+    assert_eq!(anomalies(&inspected(&disk)), [""; 0]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn logical_partitions_do_not_overlap_the_extended_one() {
     mbr_entry(&mut disk, 200, 1, 0x05, 100, 60);
     mbr_entry(&mut disk, 300, 0, 0x83, 1, 50);
     let stack = inspected(&disk);
-    assert_eq!(oddities(&stack), [""; 0]);
+    assert_eq!(anomalies(&stack), [""; 0]);
     let extended = &stack.layers()[2];
     assert_eq!(extended.name, "partition 2");
     let flag = |a: &Attribute| a.key == Key::HoldsPartitions && a.value.value == Value::Flag(true);
@@ -114,7 +114,7 @@ fn logical_partitions_do_not_overlap_the_extended_one() {
     mbr_entry(&mut disk, 200, 0, 0x83, 1, 105);
     mbr_entry(&mut disk, 300, 0, 0x83, 1, 300);
     assert_eq!(
-        oddities(&inspected(&disk)),
+        anomalies(&inspected(&disk)),
         [
             "partition 6 ends at byte 307,712, beyond the end at 262,144",
             "partition 6, bytes 154,112 to 307,712, lies outside of every extended partition",
@@ -137,7 +137,7 @@ fn a_disklabel_in_a_partition_of_another_type_is_left_over() {
             "a bsd label of 2 partitions in a partition of type {kind:02x}, which has none: left by a former owner, and not used"
         );
         let want: &[&str] = if is_used { &[] } else { &[&detail] };
-        assert_eq!(oddities(&stack), want);
+        assert_eq!(anomalies(&stack), want);
     }
 }
 
@@ -155,7 +155,7 @@ fn what_lies_where_a_boot_sector_s_table_would_be_makes_no_partitions() {
     let formats = |disk: &[u8]| {
         let stack = inspected(disk);
         let names = stack.layers().iter().map(|layer| layer.name.clone());
-        (names.skip(1).collect::<Vec<_>>(), oddities(&stack).len())
+        (names.skip(1).collect::<Vec<_>>(), anomalies(&stack).len())
     };
     assert_eq!(formats(&disk), (vec!["fat16".to_owned()], 0));
     // Code that passes for a partition on the disk, which holds nothing.
@@ -176,10 +176,10 @@ fn protection_without_a_gpt_is_said_beside_a_filesystem_too() {
     mbr_entry(&mut disk, 0, 0, 0xee, 1, 20_479);
     let stack = inspected(&disk);
     assert_eq!(stack.layers()[1].name, "fat16");
-    let [oddity] = oddities(&stack)[..] else {
+    let [anomaly] = anomalies(&stack)[..] else {
         panic!("one")
     };
-    assert!(oddity.starts_with("the MBR protects a GPT (type ee), but neither"));
+    assert!(anomaly.starts_with("the MBR protects a GPT (type ee), but neither"));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn partitions_beyond_the_disk_do_not_hide_a_filesystem() {
     let stack = inspected(&disk);
     assert_eq!(stack.layers()[1].name, "swap");
     assert_eq!(
-        oddities(&stack),
+        anomalies(&stack),
         ["both swap and mbr match; it is read as swap"]
     );
     // On the disk, they do.

@@ -14,7 +14,7 @@
 
 use straddle_geometry::{Bytes, Extent};
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, Value};
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -65,7 +65,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     let count = first.entries.get();
     if count > MOST {
         let detail = format!("the Apple partition map records {count} entries; {MOST} are read");
-        out.odd(window, OddityKind::LimitReached, detail, block + 4, 4);
+        out.odd(window, AnomalyKind::LimitReached, detail, block + 4, 4);
     }
     for number in 1..=count.min(MOST) {
         let at = block * u64::from(number);
@@ -77,7 +77,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         if entry.signature != *b"PM" {
             let detail =
                 format!("entry {number} of the Apple partition map does not begin with PM");
-            out.odd(window, OddityKind::Damaged, detail, at, 2);
+            out.odd(window, AnomalyKind::Damaged, detail, at, 2);
             break;
         }
         let kind = text(&entry.kind);
@@ -173,13 +173,13 @@ mod tests {
         let detected = found(&PROBER, &disk).expect("a map");
         assert_eq!(
             (detected.children.len(), kinds(&detected)),
-            (1, vec![OddityKind::Damaged])
+            (1, vec![AnomalyKind::Damaged])
         );
         put(&mut disk, 516, &u32::MAX.to_be_bytes());
         let detected = found(&PROBER, &disk).expect("a map");
         assert_eq!(
             kinds(&detected),
-            [OddityKind::LimitReached, OddityKind::Damaged]
+            [AnomalyKind::LimitReached, AnomalyKind::Damaged]
         );
         put(&mut disk, 2, &[0, 3]);
         assert!(found(&PROBER, &disk).is_none());

@@ -16,7 +16,7 @@
 
 use straddle_geometry::{Extent, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::big_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -118,7 +118,7 @@ fn chain(
             let detail = format!(
                 "the chain of Atari root sectors returns to sector {record} or has more than {MAX_RECORDS}; it is followed no further"
             );
-            out.odd(window, OddityKind::Chain, detail, link_at + 4, 4);
+            out.odd(window, AnomalyKind::Chain, detail, link_at + 4, 4);
             return Ok(number);
         }
         seen.push(record);
@@ -134,7 +134,7 @@ fn chain(
         let mut used = place.skip_while(|(_, entry)| !entry.is_used());
         let Some((at, entry)) = used.next().filter(|(_, entry)| entry.id != *EXTENDED) else {
             let detail = format!("the Atari root sector at sector {record} has no partition");
-            out.odd(window, OddityKind::Damaged, detail, link_at + 4, 4);
+            out.odd(window, AnomalyKind::Damaged, detail, link_at + 4, 4);
             return Ok(number);
         };
         add(window, entry, at, record, number, out);
@@ -209,7 +209,7 @@ mod tests {
         // A link back to where the chain began.
         entry(&mut disk, 200 * 512 + 478, 1, b"XGM", 0, 100);
         let detected = found(&PROBER, &disk).expect("an Atari table");
-        assert_eq!(kinds(&detected), [OddityKind::Chain]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Chain]);
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         entry(&mut disk, 454, 1, b"XGM", 100, 200);
         let detected = found(&PROBER, &disk).expect("an Atari table");
         assert_eq!(children(&detected), []);
-        assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     }
 
     #[test]

@@ -21,7 +21,7 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, Value};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -85,7 +85,7 @@ fn read(window: &Window<'_>, label: u64) -> Result<Option<Detected>, ReadError> 
     let count = recorded.get().min(MOST);
     if count < recorded.get() {
         let detail = format!("the disklabel records {recorded} partitions; it has room for {MOST}");
-        out.odd(window, OddityKind::Damaged, detail, label + COUNT_AT, 2);
+        out.odd(window, AnomalyKind::Damaged, detail, label + COUNT_AT, 2);
     }
     // At most 148 + 22 × 16 bytes.
     let mut bytes = [0; 500];
@@ -95,7 +95,7 @@ fn read(window: &Window<'_>, label: u64) -> Result<Option<Detected>, ReadError> 
     let sum = super::exclusive_or(bytes);
     if sum != 0 && count == recorded.get() {
         let detail = format!("the words of the disklabel combine to {sum:04x}; expected 0000");
-        out.odd(window, OddityKind::Damaged, detail, label + CHECKSUM_AT, 2);
+        out.odd(window, AnomalyKind::Damaged, detail, label + CHECKSUM_AT, 2);
     }
     let sector = sector_size(window, label, &mut out)?;
     let partitions: Vec<Partition> = (0..u64::from(count))
@@ -128,7 +128,7 @@ fn read(window: &Window<'_>, label: u64) -> Result<Option<Detected>, ReadError> 
                 first.grouped(),
                 origin.grouped()
             );
-            out.odd(window, OddityKind::Overlap, detail, at + 4, 4);
+            out.odd(window, AnomalyKind::Overlap, detail, at + 4, 4);
             continue;
         };
         if extent == Extent::whole(window.size()) {
@@ -164,14 +164,14 @@ fn sector_size(
         let detail = format!(
             "the disklabel records sectors of {recorded} bytes; expected 512 to 4,096, a power of two: it is read with 512"
         );
-        out.odd(window, OddityKind::Damaged, detail, at, 4);
+        out.odd(window, AnomalyKind::Damaged, detail, at, 4);
         return Ok(SectorSize::B512);
     };
     let value = Value::Bytes(size.unit().bytes());
     out.record(window, Key::TableSectorSize, value, at, 4);
     if let Some(device) = window.sector().filter(|device| *device != size) {
         let detail = format!("the disklabel counts in sectors of {size}; the device has {device}");
-        out.odd(window, OddityKind::ForeignSectorSize, detail, at, 4);
+        out.odd(window, AnomalyKind::ForeignSectorSize, detail, at, 4);
     }
     Ok(size)
 }
@@ -246,13 +246,16 @@ mod tests {
         let mut disk = label(512, &[(80, 10, 7), (10, 9, 1), (64, 128, 0)]);
         disk[512 + 4] ^= 1;
         let detected = inside(&disk);
-        assert_eq!(kinds(&detected), [OddityKind::Damaged, OddityKind::Overlap]);
         assert_eq!(
-            detected.oddities[0].detail,
+            kinds(&detected),
+            [AnomalyKind::Damaged, AnomalyKind::Overlap]
+        );
+        assert_eq!(
+            detected.anomalies[0].detail,
             "the words of the disklabel combine to 0001; expected 0000"
         );
         assert_eq!(
-            detected.oddities[1].detail,
+            detected.anomalies[1].detail,
             "partition b starts at byte 5,120 of the disk, before the disklabel's volume at 32,768"
         );
     }
@@ -264,7 +267,7 @@ mod tests {
         put(&mut disk, 512 + 40, &513_u32.to_le_bytes());
         let detected = found(&PROBER, &disk).expect("a disklabel");
         let details: Vec<_> = detected
-            .oddities
+            .anomalies
             .iter()
             .map(|o| o.detail.as_str())
             .collect();

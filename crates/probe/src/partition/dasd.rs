@@ -18,7 +18,7 @@
 
 use straddle_geometry::{Bytes, Extent};
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, Value};
 use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -144,7 +144,7 @@ fn read_vtoc(
     if !is_vtoc {
         let detail =
             "no VTOC where a disk with the tracks of a 3390 has it: its partitions are not read";
-        out.odd(window, OddityKind::Missing, detail, label + 15, 5);
+        out.odd(window, AnomalyKind::Missing, detail, label + 15, 5);
         return Ok(());
     }
     // The VTOC is within its track; the rest of that has at most 48 blocks.
@@ -163,7 +163,7 @@ fn read_vtoc(
         let len = (last + 1).checked_sub(start).map(|count| count * track);
         let Some(len) = len.filter(|len| *len != 0) else {
             let detail = "a partition of the VTOC that ends before it begins";
-            out.odd(window, OddityKind::Damaged, detail, at + EXTENT_AT, 10);
+            out.odd(window, AnomalyKind::Damaged, detail, at + EXTENT_AT, 10);
             continue;
         };
         let fields = [(at + EXTENT_AT + 2, 4), (at + EXTENT_AT + 6, 4)];
@@ -296,16 +296,16 @@ mod tests {
         let mut disk = cdl();
         disk[12 * 4096 + 3 * 4096 + 105 + 5] = 40;
         let detected = found(&PROBER, &disk).expect("a DASD label");
-        assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
         assert_eq!(children(&detected).len(), 1);
         disk[12 * 4096 + 65] = 14;
         let detected = found(&PROBER, &disk).expect("a DASD label");
-        assert_eq!(kinds(&detected), [OddityKind::Missing]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Missing]);
         assert_eq!(children(&detected), []);
         // A place beyond the end is no error.
         put(&mut disk, 8192 + 15, &[0xff; 5]);
         let detected = found(&PROBER, &disk).expect("a DASD label");
-        assert_eq!(kinds(&detected), [OddityKind::Missing]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Missing]);
     }
 
     #[test]

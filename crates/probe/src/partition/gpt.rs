@@ -21,7 +21,7 @@
 use std::ops::RangeInclusive;
 use straddle_geometry::SectorSize;
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Key, Value};
 
 mod copy;
 mod entry;
@@ -78,7 +78,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
             );
             out.odd(
                 window,
-                OddityKind::UnusualPlace,
+                AnomalyKind::UnusualPlace,
                 detail,
                 backup.header.at.get(),
                 8,
@@ -86,14 +86,14 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
             backup
         }
         (Some(mut primary), Some(backup)) if backup.state() > primary.state() => {
-            out.oddities.append(&mut primary.faults());
+            out.anomalies.append(&mut primary.faults());
             let detail = format!(
                 "the primary copy is damaged; the backup at LBA {} is used",
                 backup.header.raw.own_lba
             );
             out.odd(
                 window,
-                OddityKind::CopiesDiffer,
+                AnomalyKind::CopiesDiffer,
                 detail,
                 backup.header.at.get(),
                 8,
@@ -109,7 +109,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
         compare_mbr(window, &table, &chosen, &mut out);
     } else {
         let detail = "the GPT has no protective MBR; expected an entry of type ee in sector 0, without which most systems ignore the GPT";
-        out.odd(window, OddityKind::Damaged, detail, mbr::ENTRIES_AT, 16);
+        out.odd(window, AnomalyKind::Damaged, detail, mbr::ENTRIES_AT, 16);
     }
     report(window, chosen, &mut out);
     Ok(Some(out))
@@ -156,7 +156,7 @@ fn primary(window: &Window<'_>, out: &mut Detected) -> Result<Option<Table>, Rea
                     best.sector
                 );
                 let at = header.at.get();
-                out.odd(window, OddityKind::Ambiguous, detail, at, 8);
+                out.odd(window, AnomalyKind::Ambiguous, detail, at, 8);
             }
             Some(best) if best.faults.is_empty() || !header.faults.is_empty() => {}
             _ => best = Some(header),
@@ -199,8 +199,8 @@ fn is_past_end(error: &ReadError) -> bool {
 
 fn unreadable(out: &mut Detected, what: &str, error: &ReadError) {
     let detail = format!("while looking at the GPT and {what}: {error}");
-    out.oddities
-        .push(Oddity::new(OddityKind::Unreadable, detail));
+    out.anomalies
+        .push(Anomaly::new(AnomalyKind::Unreadable, detail));
 }
 
 /// Compares the header of the backup with that of the primary, which is used.
@@ -213,20 +213,20 @@ fn compare_backup(window: &Window<'_>, primary: &Header, out: &mut Detected) {
         let detail = format!(
             "the GPT records its backup at LBA {lba}; expected the last LBA, {last}: the image is cut short or the table was copied from another disk"
         );
-        odd(OddityKind::CopiesDiffer, detail);
+        odd(AnomalyKind::CopiesDiffer, detail);
         return;
     }
     if lba < last {
         let detail = format!(
             "the GPT records its backup at LBA {lba}, but the last LBA is {last}: the disk has grown since"
         );
-        odd(OddityKind::UnusualPlace, detail);
+        odd(AnomalyKind::UnusualPlace, detail);
     }
     let backup = match Header::read(window, primary.sector, lba) {
         Ok(Some(backup)) => backup,
         Ok(None) => {
             let detail = format!("there is no backup header at LBA {lba}; expected EFI PART");
-            odd(OddityKind::CopiesDiffer, detail);
+            odd(AnomalyKind::CopiesDiffer, detail);
             return;
         }
         Err(error) => {
@@ -235,8 +235,8 @@ fn compare_backup(window: &Window<'_>, primary: &Header, out: &mut Detected) {
         }
     };
     for fault in backup.faults {
-        out.oddities.push(Oddity {
-            kind: OddityKind::CopiesDiffer,
+        out.anomalies.push(Anomaly {
+            kind: AnomalyKind::CopiesDiffer,
             ..fault
         });
     }
@@ -264,7 +264,7 @@ fn compare_backup(window: &Window<'_>, primary: &Header, out: &mut Detected) {
         let detail = format!(
             "the backup at LBA {lba} differs from the primary, which is used, in its {what}"
         );
-        out.odd(window, OddityKind::CopiesDiffer, detail, at + offset, len);
+        out.odd(window, AnomalyKind::CopiesDiffer, detail, at + offset, len);
     }
 }
 
@@ -292,7 +292,7 @@ fn compare_mbr(window: &Window<'_>, table: &[mbr::Entry; 4], chosen: &Table, out
             ),
         };
         let at = mbr::ENTRIES_AT + index * mbr::ENTRY_LEN;
-        out.odd(window, OddityKind::HybridTable, detail, at, 16);
+        out.odd(window, AnomalyKind::HybridTable, detail, at, 16);
     }
 }
 
@@ -300,7 +300,7 @@ fn compare_mbr(window: &Window<'_>, table: &[mbr::Entry; 4], chosen: &Table, out
 fn report(window: &Window<'_>, mut table: Table, out: &mut Detected) {
     // Entries that nothing vouches for would be noise read as positions.
     let lost = table.state() == State::LOST;
-    out.oddities.append(&mut table.faults());
+    out.anomalies.append(&mut table.faults());
     let header = &table.header;
     let (sector, at) = (header.sector, header.at.get());
     let size = Value::Bytes(sector.unit().bytes());
@@ -317,7 +317,7 @@ fn report(window: &Window<'_>, mut table: Table, out: &mut Detected) {
             "the GPT was written for sectors of {sector}, the device has {device}: its header stands at byte {at}, LBA {} of the table",
             header.raw.own_lba
         );
-        out.odd(window, OddityKind::ForeignSectorSize, detail, at, 8);
+        out.odd(window, AnomalyKind::ForeignSectorSize, detail, at, 8);
     }
     if lost {
         return;

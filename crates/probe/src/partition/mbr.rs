@@ -19,7 +19,7 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::{Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Key, Value};
 use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -167,7 +167,7 @@ fn contradicted_by_gpt(window: &Window<'_>, table: &[Entry; 4], out: &mut Detect
                 window.size().grouped()
             );
         }
-        out.odd(window, OddityKind::Damaged, detail, at + KIND_AT, 1);
+        out.odd(window, AnomalyKind::Damaged, detail, at + KIND_AT, 1);
         return;
     }
     for at in [512, 4096] {
@@ -175,7 +175,7 @@ fn contradicted_by_gpt(window: &Window<'_>, table: &[Entry; 4], out: &mut Detect
             let detail = format!(
                 "a GPT header stands at byte {at}, but no entry of the MBR protects it (type ee); systems read the MBR"
             );
-            out.odd(window, OddityKind::Ambiguous, detail, at, 8);
+            out.odd(window, AnomalyKind::Ambiguous, detail, at, 8);
         }
     }
 }
@@ -236,7 +236,7 @@ impl Chains {
         if self.chains == 2 {
             // The kernel makes partitions of all chains, and what it makes can be used.
             let detail = "more than one extended partition; expected one: Linux reads the chain of each, sfdisk only the first";
-            out.odd(window, OddityKind::Chain, detail, entry_at + KIND_AT, 1);
+            out.odd(window, AnomalyKind::Chain, detail, entry_at + KIND_AT, 1);
         }
         let base = extended.start().get();
         let mut at = base;
@@ -245,15 +245,15 @@ impl Chains {
                 let detail = format!(
                     "the chain of extended boot records returns to the one at byte {at}; it is followed once"
                 );
-                out.oddities.push(Oddity::new(OddityKind::Chain, detail));
+                out.anomalies.push(Anomaly::new(AnomalyKind::Chain, detail));
                 return;
             }
             if self.seen.len() == MAX_RECORDS {
                 let detail = format!(
                     "more than {MAX_RECORDS} extended boot records; the rest is not looked at"
                 );
-                out.oddities
-                    .push(Oddity::new(OddityKind::LimitReached, detail));
+                out.anomalies
+                    .push(Anomaly::new(AnomalyKind::LimitReached, detail));
                 return;
             }
             self.seen.push(at);
@@ -277,8 +277,8 @@ impl Chains {
             Ok(record) => record,
             Err(error) => {
                 let detail = format!("extended boot record {}: {error}", self.seen.len());
-                out.oddities
-                    .push(Oddity::new(OddityKind::Unreadable, detail));
+                out.anomalies
+                    .push(Anomaly::new(AnomalyKind::Unreadable, detail));
                 return None;
             }
         };
@@ -287,7 +287,7 @@ impl Chains {
             let detail = format!(
                 "extended boot record at byte {at} lacks its signature: expected 55 aa at its byte 510"
             );
-            out.odd(window, OddityKind::Damaged, detail, signature_at, 2);
+            out.odd(window, AnomalyKind::Damaged, detail, signature_at, 2);
             return None;
         }
         let mut logical = None;
@@ -307,7 +307,7 @@ impl Chains {
                     "entry {} of the extended boot record at byte {at} is one too many and ignored; expected one partition and one link",
                     index + 1
                 );
-                out.odd(window, OddityKind::Chain, detail, entry_at, 16);
+                out.odd(window, AnomalyKind::Chain, detail, entry_at, 16);
             }
         }
         if let Some((entry, entry_at)) = logical
@@ -332,7 +332,7 @@ impl Chains {
             let detail = format!(
                 "the chain of extended boot records runs backwards, from byte {at} to {next}"
             );
-            out.odd(window, OddityKind::Chain, detail, entry_at + FIRST_AT, 4);
+            out.odd(window, AnomalyKind::Chain, detail, entry_at + FIRST_AT, 4);
         }
         Some(next)
     }
@@ -370,7 +370,7 @@ fn sector_size(window: &Window<'_>, table: &[Entry; 4], out: &mut Detected) -> S
     match window.sector() {
         Some(_) => out.odd(
             window,
-            OddityKind::ForeignSectorSize,
+            AnomalyKind::ForeignSectorSize,
             detail,
             ENTRIES_AT,
             16,

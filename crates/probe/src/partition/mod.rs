@@ -71,7 +71,7 @@ impl Slot {
             len: window.source(self.len_at.0, self.len_at.1),
             nesting,
             attributes,
-            oddities: Vec::new(),
+            anomalies: Vec::new(),
         }
     }
 }
@@ -86,7 +86,7 @@ fn exclusive_or(bytes: &[u8]) -> u16 {
 #[cfg(test)]
 mod testing {
     use straddle_io::Reader;
-    use straddle_stack::{Key, OddityKind, Value};
+    use straddle_stack::{AnomalyKind, Key, Value};
 
     use crate::{Detected, Prober, Window};
 
@@ -123,7 +123,7 @@ mod testing {
         detected.children.iter().map(row).collect()
     }
 
-    pub(super) fn kinds(detected: &Detected) -> Vec<OddityKind> {
-        detected.oddities.iter().map(|o| o.kind).collect()
+    pub(super) fn kinds(detected: &Detected) -> Vec<AnomalyKind> {
+        detected.anomalies.iter().map(|o| o.kind).collect()
     }
 }

@@ -14,7 +14,7 @@
 
 use straddle_geometry::{Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::big_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -57,7 +57,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     if sum != 0 {
         let detail =
             format!("the words of the SGI volume header add up to {sum:08x}; expected 00000000");
-        out.odd(window, OddityKind::Damaged, detail, SUM_AT, 4);
+        out.odd(window, AnomalyKind::Damaged, detail, SUM_AT, 4);
     }
     let partitions: [Partition; 16] = window.get(PARTITIONS_AT)?;
     for (index, partition) in (0_u64..).zip(&partitions) {
@@ -137,6 +137,6 @@ mod tests {
         put(&mut disk, 508, &[0, 0, 0, 7]);
         let detected = found(&PROBER, &disk).expect("a volume header");
         assert_eq!(detected.children.len(), 1);
-        assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     }
 }

@@ -15,7 +15,7 @@
 
 use straddle_geometry::{Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -71,7 +71,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
             return Ok(None);
         }
         let detail = format!("the words of the Sun label combine to {sum:04x}; expected 0000");
-        out.odd(window, OddityKind::Damaged, detail, SUM_AT, 2);
+        out.odd(window, AnomalyKind::Damaged, detail, SUM_AT, 2);
     }
     let sanity: U32 = window.get(SANITY_AT)?;
     let tags: [Tag; 8] = window.get(TAGS_AT)?;
@@ -96,7 +96,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
                 "partition {} of the Sun label ends beyond 2^64 bytes",
                 index + 1
             );
-            out.odd(window, OddityKind::Damaged, detail, at, 8);
+            out.odd(window, AnomalyKind::Damaged, detail, at, 8);
             continue;
         };
         let slot = Slot {
@@ -158,7 +158,7 @@ mod tests {
         let detected = found(&PROBER, &disk).expect("a Sun label");
         assert_eq!(detected.children.len(), 1);
         assert_eq!(
-            detected.oddities[0].detail,
+            detected.anomalies[0].detail,
             "the words of the Sun label combine to 0001; expected 0000"
         );
         let mut disk = vec![0; 4096];
@@ -167,10 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_an_oddity() {
+    fn what_cannot_be_is_an_anomaly() {
         let disk = label(u16::MAX, u16::MAX, &[(2, u32::MAX, 1)]);
         let detected = found(&PROBER, &disk).expect("a Sun label");
         assert_eq!(detected.children.len(), 0);
-        assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     }
 }

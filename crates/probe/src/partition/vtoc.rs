@@ -15,7 +15,7 @@
 
 use straddle_geometry::{Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -59,7 +59,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     let version: U32 = window.get(VERSION_AT)?;
     if version.get() != 1 {
         let detail = format!("VTOC version {version}; expected 1: its slices are not read");
-        out.odd(window, OddityKind::Damaged, detail, VERSION_AT, 4);
+        out.odd(window, AnomalyKind::Damaged, detail, VERSION_AT, 4);
         return Ok(Some(out));
     }
     check_sum(window, &mut out)?;
@@ -67,7 +67,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     let count: U16 = window.get(COUNT_AT)?;
     if count.get() > 16 {
         let detail = format!("the VTOC records {count} slices; it has room for 16");
-        out.odd(window, OddityKind::Damaged, detail, COUNT_AT, 2);
+        out.odd(window, AnomalyKind::Damaged, detail, COUNT_AT, 2);
     }
     for (index, slice) in (0_u64..u64::from(count.get())).zip(&slices) {
         let (start, sectors) = (slice.start.get(), slice.sectors.get());
@@ -108,7 +108,7 @@ fn check_sum(window: &Window<'_>, out: &mut Detected) -> Result<(), ReadError> {
     if sum != 0 {
         let detail = format!("the words of the VTOC label combine to {sum:04x}; expected 0000");
         let at = LABEL_AT + 510;
-        out.odd(window, OddityKind::Damaged, detail, at, 2);
+        out.odd(window, AnomalyKind::Damaged, detail, at, 2);
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ mod tests {
         let detected = found(&PROBER, &disk).expect("a VTOC");
         assert_eq!(detected.children.len(), 1);
         let details: Vec<_> = detected
-            .oddities
+            .anomalies
             .iter()
             .map(|o| o.detail.as_str())
             .collect();
@@ -171,7 +171,7 @@ mod tests {
         put(&mut disk, 528, &2_u32.to_le_bytes());
         let detected = found(&PROBER, &disk).expect("a VTOC");
         assert_eq!(
-            detected.oddities[0].detail,
+            detected.anomalies[0].detail,
             "VTOC version 2; expected 1: its slices are not read"
         );
         assert_eq!(detected.children.len(), 0);

@@ -4,7 +4,7 @@
 
 use straddle_geometry::{Bytes, Extent, Map};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerKind, Value};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -161,7 +161,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
                 |sum| format!("{sum:#018x}")
             )
         );
-        say.odd(OddityKind::Damaged, detail, place!(Superblock.checksum));
+        say.odd(AnomalyKind::Damaged, detail, place!(Superblock.checksum));
     }
     let is_of_a_set = read.is_of_a_set();
     Ok(Some(Recognised {
@@ -240,13 +240,13 @@ fn backing(part: &Part<'_>, index: usize, read: &Superblock) -> Node {
                 part.window.size().grouped()
             );
             let source = say.source(place!(Superblock.data_offset));
-            let oddity = Oddity::at(OddityKind::Damaged, detail, source);
-            layer.oddities.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Damaged, detail, source);
+            layer.anomalies.push(anomaly);
         }
     }
     if read.state() == "dirty" {
-        layer.oddities.push(Oddity::at(
-            OddityKind::Missing,
+        layer.anomalies.push(Anomaly::at(
+            AnomalyKind::Missing,
             "what was written and lies only in the cache is not looked at: what is found here may be older",
             say.source(place!(Superblock.flags)),
         ));

@@ -11,7 +11,7 @@
 
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -111,7 +111,7 @@ struct Found {
     metadata: Option<Metadata>,
     /// Its entry for the first sectors of the volume.
     moved: Option<Moved>,
-    oddities: Vec<Oddity>,
+    anomalies: Vec<Anomaly>,
 }
 
 /// Where the first sectors of the volume lie, and where in the metadata that is said.
@@ -208,7 +208,7 @@ fn read(window: &Window<'_>) -> Result<Option<Found>, ReadError> {
         at: 0,
         metadata: None,
         moved: None,
-        oddities: Vec::new(),
+        anomalies: Vec::new(),
     };
     let mut damaged = None;
     let mut sound = None;
@@ -233,8 +233,8 @@ fn read(window: &Window<'_>) -> Result<Option<Found>, ReadError> {
         let place = place!(VolumeHeader.metadata);
         let source = Recorder::new(window, 0).source(place);
         found
-            .oddities
-            .push(Oddity::at(OddityKind::Damaged, detail, source));
+            .anomalies
+            .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
     }
     Ok(Some(found))
 }
@@ -289,7 +289,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         return Ok(None);
     };
     let mut detected = Detected {
-        oddities: found.oddities,
+        anomalies: found.anomalies,
         ..Detected::default()
     };
     let mut say = Recorder::resumed(window, 0, detected);
@@ -345,12 +345,12 @@ fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
             } else {
                 "none of its metadata can be read"
             };
-            let oddity = Oddity::at(
-                OddityKind::Missing,
+            let anomaly = Anomaly::at(
+                AnomalyKind::Missing,
                 format!("{why}: what lies where in it is not known"),
                 say.source(place!(VolumeHeader.guid)),
             );
-            layer.oddities.push(oddity);
+            layer.anomalies.push(anomaly);
         }
     }
     assembly.nodes.push(Node {
@@ -411,8 +411,8 @@ fn volume(part: &Part<'_>, found: &Found, metadata: &Metadata, layer: &mut Layer
                 Bytes::new(start).grouped(),
                 end.grouped()
             );
-            let oddity = Oddity::at(OddityKind::Damaged, detail, say.source(said));
-            layer.oddities.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Damaged, detail, say.source(said));
+            layer.anomalies.push(anomaly);
             layer.map = Map::Segments(Vec::new());
             return;
         };

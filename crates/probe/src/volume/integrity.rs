@@ -13,7 +13,7 @@ use straddle_geometry::{
     TableError, Unit,
 };
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -339,8 +339,8 @@ pub(super) fn behind(part: &Part<'_>, start: Bytes) -> Result<Option<Node>, Read
     };
     let damaged = |node: &mut Node, detail: String, place| {
         let source = own.source(place);
-        let oddity = Oddity::at(OddityKind::Damaged, detail, source);
-        node.layer.oddities.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Damaged, detail, source);
+        node.layer.anomalies.push(anomaly);
         node.layer.map = Map::Segments(Vec::new());
         node.holds = Holds::Nothing;
     };

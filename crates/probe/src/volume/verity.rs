@@ -6,7 +6,7 @@
 
 use straddle_geometry::{Grid, Map, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, GridRole, Key, Layer, LayerKind, Value};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -100,8 +100,8 @@ fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
             layer.add_grid(GridRole::EncryptionSector, fact);
             layer.size = Some(say.fact(size, place!(Superblock.data_blocks)));
         }
-        _ => layer.oddities.push(Oddity::at(
-            OddityKind::Damaged,
+        _ => layer.anomalies.push(Anomaly::at(
+            AnomalyKind::Damaged,
             format!(
                 "{} blocks of {} bytes of data: a block is a power of two from 512 bytes to 512 KiB, and all fit in 64 bits",
                 read.data_blocks.get(),

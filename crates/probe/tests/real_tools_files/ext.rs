@@ -70,13 +70,13 @@ fn oracle(image: &str, path: &str, block: u64, size: u64) -> (Vec<Run>, Vec<(u64
 fn agrees(image: &str, format: &str, path: &str, block: u64) -> FoundFile {
     let mut content = ask(image, &format!("cat \"{path}\""));
     let found = find(image, format, path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    if has(&found, OddityKind::Inline) && content.len() == 60 {
+    if has(&found, AnomalyKind::Inline) && content.len() == 60 {
         // debugfs shows the whole field, whatever the size is.
         content.truncate(usize::try_from(found.size.value.get()).expect("small"));
     }
     check(image, &found, &content);
     assert_eq!(found.path, path);
-    if !has(&found, OddityKind::Inline) {
+    if !has(&found, AnomalyKind::Inline) {
         let (want, unwritten) = oracle(image, path, block, content.len() as u64);
         assert_eq!(runs(&found), want, "{path}");
         let parts = found.unwritten.iter();
@@ -168,7 +168,7 @@ fn trees_with_every_feature_agree() {
             let from = scratch.path(&format!("tree{path}"));
             check(&image, &found, &fs::read(from).expect("it is there"));
             assert_eq!(
-                has(&found, OddityKind::Sparse),
+                has(&found, AnomalyKind::Sparse),
                 path == "/holes",
                 "{args} {path}"
             );
@@ -245,7 +245,7 @@ fn what_was_never_written_agrees() {
     ];
     change(&scratch, &image, &requests);
     let found = agrees(&image, "ext4", "/a", 1024);
-    assert!(has(&found, OddityKind::Unwritten) && has(&found, OddityKind::Sparse));
+    assert!(has(&found, AnomalyKind::Unwritten) && has(&found, AnomalyKind::Sparse));
     assert_eq!(found.unwritten.len(), 2);
     let end = found.segments.last().expect("segments").upper.end();
     assert_eq!(end.get(), 5_000_000, "cut at the file's end");

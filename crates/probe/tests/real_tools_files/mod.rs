@@ -15,7 +15,7 @@ use std::process::Command;
 use straddle_geometry::Bytes;
 use straddle_io::{Reader, Target};
 use straddle_probe::{FindError, FoundFile, Window, find_file};
-use straddle_stack::{OddityKind, Source};
+use straddle_stack::{AnomalyKind, Source};
 
 /// A tool and the Debian package that has it.
 type Tool = (&'static str, &'static str);
@@ -119,8 +119,8 @@ fn runs(found: &FoundFile) -> Vec<Run> {
     found.segments.iter().map(run).collect()
 }
 
-fn has(found: &FoundFile, kind: OddityKind) -> bool {
-    found.oddities.iter().any(|oddity| oddity.kind == kind)
+fn has(found: &FoundFile, kind: AnomalyKind) -> bool {
+    found.anomalies.iter().any(|anomaly| anomaly.kind == kind)
 }
 
 /// The file as it is read from its places in the image: holes and what was never written are zeroes.
@@ -136,7 +136,7 @@ fn assembled(image: &str, found: &FoundFile) -> Vec<u8> {
     for (upper, lower, len) in runs(found) {
         put(upper, lower, len);
     }
-    if let (true, Some(place)) = (has(found, OddityKind::Inline), &found.placement) {
+    if let (true, Some(place)) = (has(found, AnomalyKind::Inline), &found.placement) {
         put(0, place.value.start().get(), place.value.len().get());
     }
     for part in &found.unwritten {
@@ -151,7 +151,7 @@ fn check(image: &str, found: &FoundFile, content: &[u8]) {
     let path = &found.path;
     assert_eq!(found.size.value, Bytes::new(content.len() as u64), "{path}");
     let mut assembled = assembled(image, found);
-    if let (true, Some(place)) = (has(found, OddityKind::Inline), &found.placement) {
+    if let (true, Some(place)) = (has(found, AnomalyKind::Inline), &found.placement) {
         // In NTFS, a check number stands in their place.
         for (n, (byte, want)) in assembled.iter_mut().zip(content).enumerate() {
             if (place.value.start().get() + n as u64) % 512 >= 510 {
@@ -160,7 +160,7 @@ fn check(image: &str, found: &FoundFile, content: &[u8]) {
         }
     }
     let in_place = found.placement.as_ref().map_or(0, |p| p.value.len().get());
-    if has(found, OddityKind::Inline) && in_place < content.len() as u64 {
+    if has(found, AnomalyKind::Inline) && in_place < content.len() as u64 {
         // In ext, what does not fit among the block numbers is an attribute.
         let in_place = usize::try_from(in_place).expect("small");
         assembled[in_place..].copy_from_slice(&content[in_place..]);

@@ -49,7 +49,7 @@ fn agrees(image: &str, path: &str, cluster: u64) -> FoundFile {
     let found = find(image, "ntfs", path).unwrap_or_else(|error| panic!("{path}: {error}"));
     check(image, &found, &content);
     let want = oracle_runs(image, path, cluster, content.len() as u64);
-    assert_eq!(has(&found, OddityKind::Inline), want.is_none(), "{path}");
+    assert_eq!(has(&found, AnomalyKind::Inline), want.is_none(), "{path}");
     assert_eq!(runs(&found), want.unwrap_or_default(), "{path}");
     found
 }
@@ -115,8 +115,8 @@ fn trees_of_every_cluster_size_agree() {
             let found = agrees(&image, &path, cluster);
             assert_eq!(found.path, path);
             assert_eq!(
-                found.oddities.len(),
-                usize::from(has(&found, OddityKind::Inline))
+                found.anomalies.len(),
+                usize::from(has(&found, AnomalyKind::Inline))
             );
         }
         // The volume's own files.
@@ -210,7 +210,7 @@ fn holes_and_what_was_never_written_agree() {
         );
     }
     let sparse = agrees(&image, "/sparse", 4096);
-    assert!(has(&sparse, OddityKind::Sparse) && has(&sparse, OddityKind::Unwritten));
+    assert!(has(&sparse, AnomalyKind::Sparse) && has(&sparse, AnomalyKind::Unwritten));
     assert_eq!(sparse.allocated.value.get(), 303_104);
     assert_eq!(sparse.size.value.get(), 1_300_000);
     let unwritten: Vec<_> = sparse
@@ -220,7 +220,7 @@ fn holes_and_what_was_never_written_agree() {
         .collect();
     assert_eq!(unwritten, [(500, 4096), (245 * 4096, 1_300_000)]);
     let tail = agrees(&image, "/tail", 4096);
-    assert!(!has(&tail, OddityKind::Sparse) && has(&tail, OddityKind::Unwritten));
+    assert!(!has(&tail, AnomalyKind::Sparse) && has(&tail, AnomalyKind::Unwritten));
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn trees_of_every_shape_agree() {
             if n % 37 == 0 || !path.starts_with("/m") {
                 assert_eq!(runs(&found), oracle(&image, path, *len as u64), "{path}");
             }
-            assert_eq!(found.oddities, []);
+            assert_eq!(found.anomalies, []);
         }
         let found = find(&image, "xfs", "/large").expect("there");
         check(&image, &found, &long_file);

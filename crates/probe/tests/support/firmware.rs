@@ -108,7 +108,7 @@ pub fn texts(node: &Node, key: Key) -> Vec<String> {
 
 /// What is odd about a node, as text.
 pub fn odd(node: &Node) -> String {
-    let all = node.layer.oddities.iter();
-    all.map(|oddity| format!("{}: {}\n", oddity.kind.name(), oddity.detail))
+    let all = node.layer.anomalies.iter();
+    all.map(|anomaly| format!("{}: {}\n", anomaly.kind.name(), anomaly.detail))
         .collect()
 }

@@ -484,10 +484,10 @@ impl Node {
             .expect("readable")
             .unwrap_or_else(|| panic!("{what}: not recognised; expected {format}"));
         assert_eq!(found.name, *format, "{what}");
-        let oddities = &container.detected.oddities;
+        let anomalies = &container.detected.anomalies;
         let disk = container
             .disk
-            .unwrap_or_else(|| panic!("{what}: {oddities:?}"));
+            .unwrap_or_else(|| panic!("{what}: {anomalies:?}"));
         for reference in &disk.references {
             node.targets.push(match reference.role {
                 Role::Parent if parents.is_empty() => None,

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use std::fmt::Write;
 use straddle_fix::script::{Tool, Traffic};
-use straddle_fix::{Call, Cost, Cure, How, Plan, Step, Verification, duration, rate};
+use straddle_fix::{Cost, Cure, How, Plan, Recommendation, Step, Verification, duration, rate};
 use straddle_geometry::{Bytes, Ratio, Unit};
 
 use super::verdicts;
@@ -54,11 +54,14 @@ pub fn plan(
     out
 }
 
-pub(super) fn style_of(call: Call) -> Style {
+pub(super) fn style_of(call: Recommendation) -> Style {
     match call {
-        Call::Now => ERROR,
-        Call::NextRebuild | Call::Undecided | Call::FindOut | Call::OutageUnknown => WARNING,
-        Call::NotWorthIt | Call::Nothing => GOOD,
+        Recommendation::Now => ERROR,
+        Recommendation::NextRebuild
+        | Recommendation::Undecided
+        | Recommendation::FindOut
+        | Recommendation::OutageUnknown => WARNING,
+        Recommendation::NotWorthIt | Recommendation::Nothing => GOOD,
     }
 }
 

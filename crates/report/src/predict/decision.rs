@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use straddle_predict::decision::{
-    AWAY_AND_BACK, Call, Decision, LARGE, PAID_BACK_WITHIN, Quantity, SHORTENED, SMALL, SURE, Turn,
+    AWAY_AND_BACK, Decision, LARGE, PAID_BACK_WITHIN, Quantity, Recommendation, SHORTENED, SMALL,
+    SURE, Turn,
 };
 use straddle_predict::prediction::{Mix, Prediction};
 use straddle_predict::sensitivity::tells;
@@ -95,11 +96,13 @@ fn deciding(turns: &[Turn]) -> String {
     list(&paths)
 }
 
-fn style(call: Call) -> Style {
+fn style(call: Recommendation) -> Style {
     match call {
-        Call::FixNow | Call::ItDepends => WARNING,
-        Call::NextRebuild | Call::Undecided | Call::OutageUnknown => STRONG,
-        Call::NotWorthIt => GOOD,
+        Recommendation::FixNow | Recommendation::ItDepends => WARNING,
+        Recommendation::NextRebuild | Recommendation::Undecided | Recommendation::OutageUnknown => {
+            STRONG
+        }
+        Recommendation::NotWorthIt => GOOD,
     }
 }
 
@@ -144,14 +147,14 @@ fn mixes(prediction: &Prediction, width: usize, out: &mut String) {
 }
 
 /// The call in words.
-pub(super) fn word(call: Call) -> &'static str {
+pub(super) fn word(call: Recommendation) -> &'static str {
     match call {
-        Call::FixNow => "fix now",
-        Call::NextRebuild => "at the next rebuild",
-        Call::NotWorthIt => "not worth it",
-        Call::Undecided => "not enough evidence",
-        Call::OutageUnknown => "no verdict: the outage is not known",
-        Call::ItDepends => "it depends",
+        Recommendation::FixNow => "fix now",
+        Recommendation::NextRebuild => "at the next rebuild",
+        Recommendation::NotWorthIt => "not worth it",
+        Recommendation::Undecided => "not enough evidence",
+        Recommendation::OutageUnknown => "no verdict: the outage is not known",
+        Recommendation::ItDepends => "it depends",
     }
 }
 
@@ -178,7 +181,7 @@ fn why(prediction: &Prediction, decision: &Decision) -> String {
         ),
     };
     match decision.call {
-        Call::Undecided => format!(
+        Recommendation::Undecided => format!(
             "Moving to {to} brings {what}: too wide to decide on; simulate more with --requests or a smaller --precision."
         ),
         _ => format!("Moving to {to} brings {what}."),

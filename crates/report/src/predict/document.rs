@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use straddle_geometry::Bytes;
 use straddle_predict::Resource;
-use straddle_predict::decision::{self, Call, Decision, Quantity, Turn};
+use straddle_predict::decision::{self, Decision, Quantity, Recommendation, Turn};
 use straddle_predict::design::Comparison;
 use straddle_predict::experiment::{Case, Trials};
 use straddle_predict::mechanism::{Cause, Mechanism};
@@ -231,9 +231,9 @@ struct EndOut<'a> {
 #[schemars(rename = "Decision")]
 struct DecisionOut {
     /// What to do.
-    call: Call,
+    call: Recommendation,
     /// What it would be if every assumption held.
-    as_assumed: Call,
+    as_assumed: Recommendation,
     /// Where it depends on assumptions: those that decide, each at the value that makes it another call.
     depends: Vec<TurnOut>,
     /// Bytes to move; `null` where nobody says.
@@ -247,9 +247,9 @@ struct DecisionOut {
     /// Time of full load after which the work lost meanwhile is made up.
     paid_back_seconds: Option<f64>,
     /// What it would be with the assumptions at their worst, where that differs.
-    at_worst: Option<Call>,
+    at_worst: Option<Recommendation>,
     /// The same at their best.
-    at_best: Option<Call>,
+    at_best: Option<Recommendation>,
 }
 
 /// Assumptions at values that make it another call.
@@ -261,7 +261,7 @@ struct TurnOut {
     /// The gain there.
     gain: f64,
     /// The call there.
-    call: Call,
+    call: Recommendation,
 }
 
 /// What to do with one mix of reads and writes.
@@ -273,7 +273,7 @@ struct MixOut {
     /// What the requests gain, with its interval.
     gain: Interval,
     /// What to do.
-    call: Call,
+    call: Recommendation,
 }
 
 /// Variants held against each other.

@@ -50,7 +50,7 @@ impl Tree<'_> {
         let repeated = from.is_some_and(|below| layer.below.first() != Some(&below));
         let headline = if repeated {
             self.reference(layer)
-        } else if layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN) {
+        } else if layer.anomalies.iter().any(|odd| odd.detail == NOT_GIVEN) {
             format!(
                 "{}  {}",
                 paint(STRONG, terminal(&layer.name)),

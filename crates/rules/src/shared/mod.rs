@@ -1,11 +1,11 @@
 //! What several rules share: no file here is a rule.
 
+pub(crate) mod anomalies;
 pub(crate) mod candidates;
 pub(crate) mod dealt;
 pub(crate) mod fs_geometry;
 pub(crate) mod guest;
 pub(crate) mod member_start;
-pub(crate) mod oddities;
 pub(crate) mod pieces;
 pub(crate) mod plausible;
 pub(crate) mod said;

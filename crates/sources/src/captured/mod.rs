@@ -39,7 +39,7 @@ pub use text::MAX_BYTES;
 pub use tool::Tool;
 
 use std::sync::Arc;
-use straddle_stack::{Oddity, OddityKind, Source, Stack};
+use straddle_stack::{Anomaly, AnomalyKind, Source, Stack};
 
 use crate::Settings;
 use crate::inventory::Inventory;
@@ -173,7 +173,7 @@ fn has_figures(text: &str) -> bool {
 }
 
 /// The remark about figures of a machine of which nothing was recognised.
-fn not_recognised(file: &str, host: Option<&str>, line: &text::Line<'_>) -> Oddity {
+fn not_recognised(file: &str, host: Option<&str>, line: &text::Line<'_>) -> Anomaly {
     let host = host.unwrap_or("another machine");
     let detail =
         format!("what was printed on {host} was not recognised, and is not in this report");
@@ -182,7 +182,7 @@ fn not_recognised(file: &str, host: Option<&str>, line: &text::Line<'_>) -> Oddi
         line: line.number,
         text: line.text.into(),
     };
-    Oddity::at(OddityKind::Missing, detail, source)
+    Anomaly::at(AnomalyKind::Missing, detail, source)
 }
 
 /// What the lines of one machine say.
@@ -225,11 +225,11 @@ fn remark(text: &Text, capture: &mut Capture) {
             text: "...".into(),
         };
         let detail = "lines were left out here by whoever copied the text; what stood in them is not in this report";
-        remarks.push(Oddity::at(OddityKind::Missing, detail, source));
+        remarks.push(Anomaly::at(AnomalyKind::Missing, detail, source));
     }
     if text.cut {
-        remarks.push(Oddity::new(
-            OddityKind::LimitReached,
+        remarks.push(Anomaly::new(
+            AnomalyKind::LimitReached,
             format!(
                 "{} is longer than {MAX_BYTES} bytes or 200,000 lines; the rest was not read",
                 capture.file

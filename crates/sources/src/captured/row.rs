@@ -2,7 +2,7 @@
 //! to agree; the row that contradicts itself is remarked, whatever tool printed it.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Interval, OddityKind, Trust};
+use straddle_stack::{AnomalyKind, Fact, Interval, Trust};
 
 use super::text::Line;
 use super::tool::Notes;
@@ -106,8 +106,8 @@ impl Row {
         }
         thing.size = sum.length.map(|length| notes.said(line, length));
         if let Some(wrong) = sum.wrong {
-            thing.remarks.push(straddle_stack::Oddity::at(
-                OddityKind::Misprint,
+            thing.remarks.push(straddle_stack::Anomaly::at(
+                AnomalyKind::Misprint,
                 wrong,
                 notes.source(line),
             ));

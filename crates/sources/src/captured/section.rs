@@ -1,6 +1,6 @@
 //! Which lines of a text are whose: prompts, headings, and the outputs between them.
 
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::beginnings::Beginnings;
 use super::heading::{Heading, asked, heading, machine_of_prompt};
@@ -108,12 +108,12 @@ fn read_inside(
     if let (Some(line), false) = (nameless, found.seen.is_empty()) {
         let detail =
             "the names of the columns of a table are missing or cut; its rows were not read";
-        notes.remark(OddityKind::Truncated, detail, &line);
+        notes.remark(AnomalyKind::Truncated, detail, &line);
     }
     if let (Some(line), false) = (orphan, found.seen.is_empty()) {
         let detail = "a stripe unit without its volume: what else the controller's tool printed was left out, so it is not used; \
                       --stripe-unit states it";
-        notes.remark(OddityKind::Missing, detail, &line);
+        notes.remark(AnomalyKind::Missing, detail, &line);
     }
     found.seen
 }
@@ -231,7 +231,7 @@ fn json_at(
     }
     if let (false, Some(last)) = (is_whole, lines.iter().rev().find(|line| !line.is_blank())) {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "the JSON document ends in the middle; what stands before was read",
             last,
         );
@@ -386,7 +386,7 @@ fn records_at(
         if let Some(field) = records::start_of(&record) {
             let detail =
                 "what starts here was lost: neither its disk nor its number stands beside it";
-            notes.remark(OddityKind::Missing, detail, &field.line);
+            notes.remark(AnomalyKind::Missing, detail, &field.line);
         }
         // What looks like a value that goes on may be the beginning of an output that is indented.
         let begins = |at: &usize| {
@@ -438,7 +438,7 @@ fn clixml_at(
         lines.iter().rev().find(|line| !line.is_blank()),
     ) {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "the CLIXML document ends in the middle; what stands before was read",
             last,
         );

@@ -1,7 +1,7 @@
 //! What a tool's output is, and what its readers are given.
 
 use std::sync::Arc;
-use straddle_stack::{Fact, Oddity, OddityKind, Source, Trust};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Source, Trust};
 
 use super::json::{Json, Object};
 use super::records::Record;
@@ -225,15 +225,15 @@ impl Notes<'_> {
         b: &Line<'_>,
     ) {
         let (a, b) = (self.source(a), self.source(b));
-        let oddity = Oddity::between(OddityKind::Contradiction, detail, a, b);
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::between(AnomalyKind::Contradiction, detail, a, b);
+        thing.remarks.push(anomaly);
     }
 
     /// Notes what is odd about the text itself.
-    pub(crate) fn remark(&mut self, kind: OddityKind, detail: impl Into<String>, line: &Line<'_>) {
-        let oddity = Oddity::at(kind, detail, self.source(line)).of_text();
+    pub(crate) fn remark(&mut self, kind: AnomalyKind, detail: impl Into<String>, line: &Line<'_>) {
+        let anomaly = Anomaly::at(kind, detail, self.source(line)).of_text();
         if self.inventory.remarks.len() < MAX_REMARKS {
-            self.inventory.remarks.push(oddity);
+            self.inventory.remarks.push(anomaly);
         }
     }
 }

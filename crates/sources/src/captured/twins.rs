@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use straddle_geometry::Bytes;
-use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, LayerKind};
 
 use crate::inventory::{Name, Space, Thing};
 
@@ -79,8 +79,8 @@ impl Twins {
                  was replaced; what follows is kept apart",
                 thing.title
             );
-            let oddity = Oddity::at(OddityKind::Stale, detail, size.source.clone());
-            thing.remarks.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Stale, detail, size.source.clone());
+            thing.remarks.push(anomaly);
         }
         if self.number.is_empty() {
             return;

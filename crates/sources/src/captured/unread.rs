@@ -1,6 +1,6 @@
 //! Commands whose output is not there, or not in a shape that is known.
 
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::text::Line;
 use super::tool::{Command, Notes};
@@ -18,7 +18,7 @@ impl Unread<'_> {
     pub(super) fn tell(&mut self, notes: &mut Notes<'_>) {
         if let (Some(line), true) = (&self.command, self.lines) {
             notes.remark(
-                OddityKind::Missing,
+                AnomalyKind::Missing,
                 "nothing of what this command printed was recognised: the heading of its output may be lost",
                 line,
             );

@@ -99,7 +99,7 @@ impl Guests<'_> {
         layer.below = vec![filesystem];
         layer.size = Some(found.size.clone());
         layer.placement = found.placement;
-        layer.oddities = found.oddities;
+        layer.anomalies = found.anomalies;
         let count = match &map {
             Map::Segments(segments) => segments.len(),
             _ => 1,

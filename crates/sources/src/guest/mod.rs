@@ -19,7 +19,7 @@ use straddle_probe::container::{
 };
 use straddle_probe::{Limits, Window, inspect};
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+    Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value,
 };
 
 use crate::SourceError;
@@ -164,19 +164,19 @@ impl<'a> Guests<'a> {
                     "{} in {DEEPEST} virtual disks one inside the other: not looked into",
                     format.name
                 );
-                self.odd(contents.layer, OddityKind::LimitReached, detail);
+                self.odd(contents.layer, AnomalyKind::LimitReached, detail);
             }
             Ok(None) => self.inspect_disk(contents, reader, depth),
             Err(error) => {
                 // A footer that cannot be read says nothing about the partition table at the other end.
                 self.inspect_disk(contents, reader, depth);
                 let base = self.stack().layer(contents.layer);
-                let said = |oddity: &Oddity| oddity.kind == OddityKind::Unreadable;
+                let said = |anomaly: &Anomaly| anomaly.kind == AnomalyKind::Unreadable;
                 // What lies on a member that was not given was named there.
                 let is_known = error.kind == ReadErrorKind::NotGiven;
-                if !is_known && !base.oddities.iter().any(said) {
+                if !is_known && !base.anomalies.iter().any(said) {
                     let detail = format!("while looking for a virtual disk: {error}");
-                    self.odd(contents.layer, OddityKind::Unreadable, detail);
+                    self.odd(contents.layer, AnomalyKind::Unreadable, detail);
                 }
             }
         }
@@ -239,7 +239,7 @@ impl<'a> Guests<'a> {
         layer.format = Some(Cow::Borrowed(name));
         layer.attributes = detected.attributes;
         layer.grids = detected.grids;
-        layer.oddities = detected.oddities;
+        layer.anomalies = detected.anomalies;
         layer.size = detected.size;
         layer.below = vec![file.layer];
         let Some(disk) = disk else {
@@ -275,11 +275,11 @@ impl<'a> Guests<'a> {
                     }
                 }
                 Err(missing) => {
-                    if missing.oddity.kind == OddityKind::LimitReached {
+                    if missing.anomaly.kind == AnomalyKind::LimitReached {
                         beyond = Some(place);
                     }
                     layer.below.push(missing.layer);
-                    layer.oddities.push(missing.oddity);
+                    layer.anomalies.push(missing.anomaly);
                     targets.push(None);
                 }
             }
@@ -363,9 +363,9 @@ impl<'a> Guests<'a> {
         layer.add_grid(GridRole::LogicalSector, sector);
     }
 
-    fn odd(&mut self, layer: LayerId, kind: OddityKind, detail: String) {
+    fn odd(&mut self, layer: LayerId, kind: AnomalyKind, detail: String) {
         let layer = self.stack().layer_mut(layer);
-        layer.oddities.push(Oddity::new(kind, detail));
+        layer.anomalies.push(Anomaly::new(kind, detail));
     }
 }
 
@@ -394,8 +394,8 @@ fn place(layer: &mut Layer, disk: &Disk) -> bool {
                     layer.map = Map::Segments(Vec::new());
                     let detail = "its extents together are longer than 2⁶⁴ bytes";
                     layer
-                        .oddities
-                        .push(Oddity::new(OddityKind::Damaged, detail));
+                        .anomalies
+                        .push(Anomaly::new(AnomalyKind::Damaged, detail));
                     return false;
                 }
             }
@@ -422,7 +422,7 @@ fn segments(extents: &[ExtentOf]) -> Option<Map> {
 
 /// Notes on the layer of a disk on which nothing was found that nothing is there, where that can be proven.
 fn note_blank(layer: &mut Layer, bytes: &dyn ReadAt) {
-    if !layer.oddities.is_empty() || layer.attribute(Key::Holds).is_some() {
+    if !layer.anomalies.is_empty() || layer.attribute(Key::Holds).is_some() {
         return;
     }
     // Behind the sector of an empty MBR; a GPT that is whole says for itself that it is empty.

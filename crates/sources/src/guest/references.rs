@@ -5,7 +5,7 @@ use std::sync::Arc;
 use straddle_geometry::Map;
 use straddle_io::{Found, OpenError, ReadAt, Reader, Target};
 use straddle_probe::container::{Container, OpensAs, Reference, Role, recognise};
-use straddle_stack::{Layer, LayerId, LayerKind, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Layer, LayerId, LayerKind};
 
 use super::reach::Place;
 use super::{Contents, Guests, LONGEST_CHAIN, MAX_FILES};
@@ -16,7 +16,7 @@ const MAX_NEIGHBOURS: usize = 256;
 /// A file that could not be had: a layer that stands for it, and why.
 pub(super) struct Lost {
     pub(super) layer: LayerId,
-    pub(super) oddity: Oddity,
+    pub(super) anomaly: Anomaly,
 }
 
 impl Guests<'_> {
@@ -34,7 +34,7 @@ impl Guests<'_> {
             layer.map = Map::Segments(Vec::new());
             Lost {
                 layer: self.stack().push(layer),
-                oddity: Oddity::at(
+                anomaly: Anomaly::at(
                     kind,
                     format!("its {} is not followed: {why}", reference.role.name()),
                     reference.source.clone(),
@@ -48,8 +48,8 @@ impl Guests<'_> {
         from: &Contents,
         reference: &Reference,
         chain: &mut Vec<Place>,
-    ) -> Result<Contents, (OddityKind, String)> {
-        let missing = |why: String| (OddityKind::Unreadable, why);
+    ) -> Result<Contents, (AnomalyKind, String)> {
+        let missing = |why: String| (AnomalyKind::Unreadable, why);
         let Some(here) = &from.file else {
             return Err(missing(
                 "the file that names it lies inside another disk".to_owned(),
@@ -64,13 +64,13 @@ impl Guests<'_> {
         let is_same = |before: &Place| before.real.is_some() && before.real == place.real;
         if chain.iter().any(is_same) {
             return Err((
-                OddityKind::Chain,
+                AnomalyKind::Chain,
                 format!("{} leads back to itself", place.path.display()),
             ));
         }
         if chain.len() >= LONGEST_CHAIN || self.opened >= MAX_FILES {
             return Err((
-                OddityKind::LimitReached,
+                AnomalyKind::LimitReached,
                 format!("more than {LONGEST_CHAIN} files behind each other, or {MAX_FILES} in all"),
             ));
         }
@@ -90,7 +90,7 @@ impl Guests<'_> {
         file: Contents,
         reference: &Reference,
         chain: &mut Vec<Place>,
-    ) -> Result<Contents, (OddityKind, String)> {
+    ) -> Result<Contents, (AnomalyKind, String)> {
         if reference.opens_as == OpensAs::Raw {
             return Ok(file);
         }
@@ -98,18 +98,18 @@ impl Guests<'_> {
         let shown = path.unwrap_or(Path::new("")).display().to_string();
         let reader = Reader::new(&*file.bytes);
         let recognised = recognise(&reader, &file.bytes)
-            .map_err(|error| (OddityKind::Unreadable, format!("{shown}: {error}")))?;
+            .map_err(|error| (AnomalyKind::Unreadable, format!("{shown}: {error}")))?;
         let (format, container) = match (recognised, reference.opens_as) {
             (Some((format, _)), OpensAs::Format(wanted)) if format.name != wanted => {
                 return Err((
-                    OddityKind::Damaged,
+                    AnomalyKind::Damaged,
                     format!("{shown} is {}; expected {wanted}", format.name),
                 ));
             }
             (Some(found), _) => found,
             (None, OpensAs::Format(wanted)) => {
                 return Err((
-                    OddityKind::Damaged,
+                    AnomalyKind::Damaged,
                     format!("{shown} is not recognised; expected {wanted}"),
                 ));
             }
@@ -118,12 +118,12 @@ impl Guests<'_> {
         if let Some(detail) = stranger(&container, reference) {
             self.odd(
                 file.layer,
-                OddityKind::CopiesDiffer,
+                AnomalyKind::CopiesDiffer,
                 format!("{shown} {detail}"),
             );
         }
         self.container(&file, format, container, chain).ok_or((
-            OddityKind::Unreadable,
+            AnomalyKind::Unreadable,
             format!("{shown} holds no disk that can be read"),
         ))
     }

@@ -6,7 +6,7 @@ use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, Reader};
 use straddle_probe::Window;
 use straddle_probe::volume::{Assembly, Below, Holds, Member, Node, Part};
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, NOT_GIVEN, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, NOT_GIVEN};
 
 use super::mapped::Mapped;
 use super::{Contents, DEEPEST, Guests};
@@ -94,7 +94,7 @@ impl Guests<'_> {
                         "{} and this call themselves the same member of one set; this one is left out",
                         name
                     );
-                    self.odd(found.member.layer, OddityKind::SameIdentity, detail);
+                    self.odd(found.member.layer, AnomalyKind::SameIdentity, detail);
                 }
             }
         }
@@ -128,7 +128,7 @@ impl Guests<'_> {
             Err(error) => {
                 let detail = format!("while assembling {}: {error}", first.member.format.name);
                 for part in &parts {
-                    self.odd(part.member.layer, OddityKind::Unreadable, detail.clone());
+                    self.odd(part.member.layer, AnomalyKind::Unreadable, detail.clone());
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Guests<'_> {
                 if let Some(part) = parts.first() {
                     let detail =
                         format!("more than {MAX_LAYERS} layers; the rest is not looked at");
-                    self.odd(part.member.layer, OddityKind::LimitReached, detail);
+                    self.odd(part.member.layer, AnomalyKind::LimitReached, detail);
                 }
                 return;
             }
@@ -202,7 +202,7 @@ impl Guests<'_> {
             if depth > DEEPEST {
                 let detail =
                     format!("{DEEPEST} volumes and disks one on the other: not looked into");
-                self.odd(contents.layer, OddityKind::LimitReached, detail);
+                self.odd(contents.layer, AnomalyKind::LimitReached, detail);
                 continue;
             }
             self.inspect(&contents, depth);
@@ -214,8 +214,8 @@ impl Guests<'_> {
         *missing.entry(name).or_insert_with_key(|name| {
             let mut layer = Layer::new(LayerKind::Device, name.clone());
             layer
-                .oddities
-                .push(Oddity::new(OddityKind::Missing, NOT_GIVEN));
+                .anomalies
+                .push(Anomaly::new(AnomalyKind::Missing, NOT_GIVEN));
             self.stack().push(layer)
         })
     }

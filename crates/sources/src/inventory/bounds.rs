@@ -1,7 +1,7 @@
 //! How much may be said of one thing. A forged text has no say in how long anything takes that goes through these lists once
 //! for each of their entries, as joining by names and finding members do.
 
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 
 use super::{Placing, Thing};
 
@@ -59,7 +59,7 @@ impl Thing {
             let said = left_out.join(", ");
             let detail = format!("too much is said of it; left out: {said}");
             self.remarks
-                .push(Oddity::new(OddityKind::LimitReached, detail));
+                .push(Anomaly::new(AnomalyKind::LimitReached, detail));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, Segment, Striping, Unit};
 use straddle_stack::{
-    Fact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Source, Stack,
+    Anomaly, AnomalyKind, Fact, GridRole, Interval, Key, Layer, LayerId, LayerKind, Source, Stack,
     Value,
 };
 
@@ -112,8 +112,8 @@ impl Builder<'_> {
         if kind != LayerKind::Device {
             layer.map = Map::Segments(Vec::new());
         }
-        layer.oddities.push(Oddity::new(
-            OddityKind::OnlyNamed,
+        layer.anomalies.push(Anomaly::new(
+            AnomalyKind::OnlyNamed,
             "it is only named: no capture describes it",
         ));
         let id = self.push(layer);
@@ -196,7 +196,7 @@ impl Builder<'_> {
         let first = self.stack.roots().next();
         if let Some(first) = first {
             let layer = self.stack.layer_mut(first);
-            layer.oddities.extend(self.joined.remarks);
+            layer.anomalies.extend(self.joined.remarks);
         }
         self.stack
     }
@@ -208,7 +208,7 @@ fn described(thing: Thing) -> Layer {
     layer.format = thing.format.map(|fact| fact.value);
     layer.grids = thing.grids;
     layer.attributes = thing.attributes;
-    layer.oddities = folded(thing.remarks);
+    layer.anomalies = folded(thing.remarks);
     let size = thing.size;
     layer.size = size.as_ref().and_then(known);
     if let Some(shown) = &size
@@ -223,9 +223,9 @@ fn described(thing: Thing) -> Layer {
 const MAX_OF_ONE_KIND: usize = 4;
 
 /// The first remarks of each kind, and how many more there are.
-fn folded(remarks: Vec<Oddity>) -> Vec<Oddity> {
-    let mut told: Vec<Oddity> = Vec::new();
-    let mut more: Vec<(OddityKind, usize)> = Vec::new();
+fn folded(remarks: Vec<Anomaly>) -> Vec<Anomaly> {
+    let mut told: Vec<Anomaly> = Vec::new();
+    let mut more: Vec<(AnomalyKind, usize)> = Vec::new();
     for remark in remarks {
         let kind = remark.kind;
         if told.iter().filter(|other| other.kind == kind).count() < MAX_OF_ONE_KIND {
@@ -241,12 +241,12 @@ fn folded(remarks: Vec<Oddity>) -> Vec<Oddity> {
         let plural = if count == 1 { "" } else { "s" };
         // What rules say of a kind goes on behind the name of the thing, with a colon or without.
         let detail = match kind {
-            OddityKind::SameIdentity => {
+            AnomalyKind::SameIdentity => {
                 format!("shares an identity with {count} more device{plural}")
             }
             _ => format!("{count} more remark{plural} like this ({})", kind.name()),
         };
-        told.push(Oddity::new(kind, detail));
+        told.push(Anomaly::new(kind, detail));
     }
     told
 }
@@ -391,10 +391,10 @@ mod tests {
     #[test]
     fn remarks_that_repeat_are_counted() {
         let of =
-            |kind, count: usize| (0..count).map(move |n| Oddity::new(kind, format!("said {n}")));
-        let remarks = of(OddityKind::SameIdentity, 6)
-            .chain(of(OddityKind::Stale, 5))
-            .chain(of(OddityKind::Missing, 4));
+            |kind, count: usize| (0..count).map(move |n| Anomaly::new(kind, format!("said {n}")));
+        let remarks = of(AnomalyKind::SameIdentity, 6)
+            .chain(of(AnomalyKind::Stale, 5))
+            .chain(of(AnomalyKind::Missing, 4));
         let told = folded(remarks.collect());
         let said = |kind| {
             let of_kind = told.iter().filter(|remark| remark.kind == kind);
@@ -403,7 +403,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            said(OddityKind::SameIdentity),
+            said(AnomalyKind::SameIdentity),
             [
                 "said 0",
                 "said 1",
@@ -413,7 +413,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            said(OddityKind::Stale),
+            said(AnomalyKind::Stale),
             [
                 "said 0",
                 "said 1",
@@ -423,7 +423,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            said(OddityKind::Missing),
+            said(AnomalyKind::Missing),
             ["said 0", "said 1", "said 2", "said 3"]
         );
     }

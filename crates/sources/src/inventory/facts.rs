@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_stack::{
-    Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source,
+    Anomaly, AnomalyKind, Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Source,
     Trust, Value,
 };
 
@@ -19,8 +19,8 @@ pub(super) fn in_bytes(mut thing: Thing) -> Thing {
     for block in blocks {
         let (role, count) = (block.role, block.count.value);
         let Some(sector) = sector else {
-            thing.remarks.push(Oddity::at(
-                OddityKind::UnitUnclear,
+            thing.remarks.push(Anomaly::at(
+                AnomalyKind::UnitUnclear,
                 format!(
                     "{} of {count} blocks: nothing says how long a block is",
                     role.name()
@@ -54,7 +54,7 @@ const fn says(kind: LayerKind) -> u8 {
 }
 
 /// Sets how a thing lies on others, from what two texts say.
-fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Oddity>) {
+fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Anomaly>) {
     // The disk of a volume is any disk, until the volume's partition says which.
     let known = |on: &[Name]| on.iter().any(|name| name.space != Space::WindowsVolumeDisk);
     match (&mut thing.placing, placing) {
@@ -187,7 +187,7 @@ pub(super) fn add_grid(thing: &mut Thing, new: GridFact) {
                 (&new.grid.value.unit().to_string(), &new.grid.source),
             );
             // Each member of an array repeats what it says of the array.
-            let again = |said: &Oddity| said.kind == differ.kind && said.detail == differ.detail;
+            let again = |said: &Anomaly| said.kind == differ.kind && said.detail == differ.detail;
             if !thing.remarks.iter().any(again) {
                 thing.remarks.push(differ);
             }
@@ -226,7 +226,7 @@ fn narrow(
     have: &mut Option<Fact<Interval>>,
     new: Option<Fact<Interval>>,
     what: &str,
-    found: &mut Vec<Oddity>,
+    found: &mut Vec<Anomaly>,
 ) {
     let Some(new) = new else { return };
     let Some(old) = have else {
@@ -243,8 +243,8 @@ fn narrow(
         } else {
             (&new, &*old)
         };
-        found.push(Oddity::between(
-            OddityKind::Misprint,
+        found.push(Anomaly::between(
+            AnomalyKind::Misprint,
             format!(
                 "{what} {} is no whole number of sectors; {} is used",
                 wrong.value, right.value
@@ -304,7 +304,7 @@ const CANNOT_DIFFER: [Key; 8] = [
     Key::Rotational,
 ];
 
-fn attribute(have: &mut Vec<Attribute>, new: Attribute, found: &mut Vec<Oddity>) {
+fn attribute(have: &mut Vec<Attribute>, new: Attribute, found: &mut Vec<Anomaly>) {
     let same = |old: &&Attribute| old.key == new.key;
     let Some(old) = have.iter().find(same) else {
         have.push(new);
@@ -323,7 +323,7 @@ fn attribute(have: &mut Vec<Attribute>, new: Attribute, found: &mut Vec<Oddity>)
     }
 }
 
-fn contradiction(what: &str, a: (&str, &Source), b: (&str, &Source)) -> Oddity {
+fn contradiction(what: &str, a: (&str, &Source), b: (&str, &Source)) -> Anomaly {
     let detail = format!("{what} is {} in one place and {} in another", a.0, b.0);
-    Oddity::between(OddityKind::Contradiction, detail, a.1.clone(), b.1.clone())
+    Anomaly::between(AnomalyKind::Contradiction, detail, a.1.clone(), b.1.clone())
 }

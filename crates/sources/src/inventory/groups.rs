@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, GridFact, LayerKind, Oddity};
+use straddle_stack::{Anomaly, Fact, GridFact, LayerKind};
 
 use super::facts::{add, add_grid, in_bytes};
 use super::relation::{Relation, has_name_in, is_bare_volume, relation, replaced, twin};
@@ -15,7 +15,7 @@ pub(super) struct Joined {
     pub(super) things: Vec<Option<Thing>>,
     /// For each thing, what it lies on; `None` for what nothing else describes.
     pub(super) on: Vec<Vec<Option<usize>>>,
-    pub(super) remarks: Vec<Oddity>,
+    pub(super) remarks: Vec<Anomaly>,
     /// How long an extent is in each LVM volume group.
     pub(super) extents: BTreeMap<String, Fact<Bytes>>,
 }
@@ -212,7 +212,7 @@ impl Groups {
     }
 
     /// Adds grids and remarks to a thing, and holds them against what it has.
-    pub(super) fn tell(&mut self, index: usize, said: (Vec<GridFact>, Vec<Oddity>)) {
+    pub(super) fn tell(&mut self, index: usize, said: (Vec<GridFact>, Vec<Anomaly>)) {
         if let Some(thing) = self.things[index].as_mut() {
             for grid in said.0 {
                 add_grid(thing, grid);
@@ -270,7 +270,11 @@ impl Groups {
         }
     }
 
-    pub(super) fn finish(mut self, platform: Option<&'static str>, remarks: Vec<Oddity>) -> Joined {
+    pub(super) fn finish(
+        mut self,
+        platform: Option<&'static str>,
+        remarks: Vec<Anomaly>,
+    ) -> Joined {
         let mut in_order: Vec<usize> = (0..self.things.len())
             .filter(|index| self.things[*index].is_some())
             .collect();

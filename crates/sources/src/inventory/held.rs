@@ -2,7 +2,9 @@
 //! with what their system says of them.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Source, Value};
+use straddle_stack::{
+    Anomaly, AnomalyKind, Fact, GridRole, Interval, Key, LayerKind, Source, Value,
+};
 
 use super::groups::Groups;
 use super::partitions::by_disk;
@@ -14,7 +16,7 @@ const MAX_OVERLAPS: usize = 64;
 
 /// Remarks what cannot all be true.
 pub(super) fn compare(groups: &mut Groups) {
-    let mut found: Vec<(usize, Oddity)> = Vec::new();
+    let mut found: Vec<(usize, Anomaly)> = Vec::new();
     for ((disk, _), partitions) in by_disk(groups) {
         let disk = disk.and_then(|index| groups.things[index].as_ref());
         let mut placed: Vec<(Interval, usize)> = Vec::new();
@@ -23,8 +25,8 @@ pub(super) fn compare(groups: &mut Groups) {
                 continue;
             };
             if let Some(disk) = disk {
-                found.extend(beyond(thing, disk).map(|oddity| (index, oddity)));
-                found.extend(elsewhere(thing, disk).map(|oddity| (index, oddity)));
+                found.extend(beyond(thing, disk).map(|anomaly| (index, anomaly)));
+                found.extend(elsewhere(thing, disk).map(|anomaly| (index, anomaly)));
             }
             if let Some(start) = &thing.start
                 && is_data(thing)
@@ -36,9 +38,9 @@ pub(super) fn compare(groups: &mut Groups) {
         found.extend(overlaps(groups, &placed));
     }
     found.extend(unlike_sectors(groups));
-    for (index, oddity) in found {
+    for (index, anomaly) in found {
         if let Some(thing) = groups.things[index].as_mut() {
-            thing.remarks.push(oddity);
+            thing.remarks.push(anomaly);
         }
     }
 }
@@ -65,7 +67,7 @@ fn end(thing: &Thing) -> Option<Bytes> {
 }
 
 /// A partition that ends behind its disk, whatever was rounded.
-fn beyond(thing: &Thing, disk: &Thing) -> Option<Oddity> {
+fn beyond(thing: &Thing, disk: &Thing) -> Option<Anomaly> {
     let size = disk.size.as_ref()?;
     let (start, end) = (thing.start.as_ref(), end(thing));
     // Where only its size is known, that alone may be too much.
@@ -81,8 +83,8 @@ fn beyond(thing: &Thing, disk: &Thing) -> Option<Oddity> {
         size.value.to().grouped()
     );
     let line = start.map(source).or(thing.size.as_ref().map(source))?;
-    Some(Oddity::between(
-        OddityKind::Overlap,
+    Some(Anomaly::between(
+        AnomalyKind::Overlap,
         detail,
         line,
         source(size),
@@ -91,7 +93,7 @@ fn beyond(thing: &Thing, disk: &Thing) -> Option<Oddity> {
 
 /// Partitions of which each starts inside the one before it. Two tools may number and cut them differently: those are compared
 /// that one tool numbers.
-fn overlaps(groups: &Groups, placed: &[(Interval, usize)]) -> Vec<(usize, Oddity)> {
+fn overlaps(groups: &Groups, placed: &[(Interval, usize)]) -> Vec<(usize, Anomaly)> {
     let mut found = Vec::new();
     // Of those before, the one that reaches furthest.
     let mut furthest: Option<(Bytes, usize)> = None;
@@ -113,8 +115,8 @@ fn overlaps(groups: &Groups, placed: &[(Interval, usize)]) -> Vec<(usize, Oddity
                 end.grouped()
             );
             if let (Some(a), Some(b)) = (thing.start.as_ref(), other.start.as_ref()) {
-                let oddity = Oddity::between(OddityKind::Overlap, detail, source(a), source(b));
-                found.push((*index, oddity));
+                let anomaly = Anomaly::between(AnomalyKind::Overlap, detail, source(a), source(b));
+                found.push((*index, anomaly));
             }
         }
         if let Some(end) = self::end(thing)
@@ -154,7 +156,7 @@ fn of_one_numbering(a: &Thing, b: &Thing) -> bool {
 }
 
 /// A volume of Windows that starts elsewhere in a physical sector than Windows says.
-fn elsewhere(thing: &Thing, disk: &Thing) -> Option<Oddity> {
+fn elsewhere(thing: &Thing, disk: &Thing) -> Option<Anomaly> {
     if !has_name_in(thing, Space::WindowsVolume) {
         return None;
     }
@@ -179,8 +181,8 @@ fn elsewhere(thing: &Thing, disk: &Thing) -> Option<Oddity> {
         "{} is said to be {said_bytes} bytes before the next physical sector of {unit} bytes; by its start it is {distance}",
         thing.title
     );
-    let kind = OddityKind::Contradiction;
-    Some(Oddity::between(
+    let kind = AnomalyKind::Contradiction;
+    Some(Anomaly::between(
         kind,
         detail,
         source(&said.value),
@@ -189,7 +191,7 @@ fn elsewhere(thing: &Thing, disk: &Thing) -> Option<Oddity> {
 }
 
 /// Devices whose physical sector is smaller than their logical one.
-fn unlike_sectors(groups: &Groups) -> Vec<(usize, Oddity)> {
+fn unlike_sectors(groups: &Groups) -> Vec<(usize, Anomaly)> {
     let things = groups.things.iter().enumerate();
     let devices = things.filter_map(|(index, thing)| Some((index, thing.as_ref()?)));
     let devices = devices.filter(|(_, thing)| thing.kind == LayerKind::Device);
@@ -208,9 +210,9 @@ fn unlike_sectors(groups: &Groups) -> Vec<(usize, Oddity)> {
         }
         let detail =
             format!("a physical sector of {small} cannot be smaller than a logical one of {large}");
-        let kind = OddityKind::Contradiction;
-        let oddity = Oddity::between(kind, detail, physical.source, logical.source);
-        Some((index, oddity))
+        let kind = AnomalyKind::Contradiction;
+        let anomaly = Anomaly::between(kind, detail, physical.source, logical.source);
+        Some((index, anomaly))
     });
     odd.collect()
 }

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Extent, Map, Segment, Striping, Unit};
 use straddle_stack::{
-    Fact, GridRole, Interval, Key, Layer, LayerId, Oddity, OddityKind, Source, Stack, Value,
+    Anomaly, AnomalyKind, Fact, GridRole, Interval, Key, Layer, LayerId, Source, Stack, Value,
 };
 
 use super::{Name, Space};
@@ -176,8 +176,8 @@ pub(super) fn place_raid(
         let twice = second.slot == first.slot;
         if twice {
             rest.push(second.layer);
-            layer.oddities.push(Oddity::between(
-                OddityKind::Contradiction,
+            layer.anomalies.push(Anomaly::between(
+                AnomalyKind::Contradiction,
                 format!("two members are said to be number {}", first.slot),
                 first.said.source.clone(),
                 second.said.source.clone(),
@@ -194,8 +194,8 @@ pub(super) fn place_raid(
         }
     }
     if raid.moving {
-        layer.oddities.push(Oddity::new(
-            OddityKind::Reshaping,
+        layer.anomalies.push(Anomaly::new(
+            AnomalyKind::Reshaping,
             "it is being reshaped: until that is done, part of it has another geometry",
         ));
     }
@@ -204,8 +204,8 @@ pub(super) fn place_raid(
             .iter()
             .map(|id| stack.layer(*id).name.as_str())
             .collect();
-        layer.oddities.push(Oddity::new(
-            OddityKind::Missing,
+        layer.anomalies.push(Anomaly::new(
+            AnomalyKind::Missing,
             format!(
                 "nothing says where the data of {} starts; `mdadm --examine` of the members does",
                 names.join(", ")
@@ -325,8 +325,8 @@ pub(super) fn place_extents(
     }
     layer.below.clone_from(&below);
     let missing = |layer: &mut Layer, detail: String| {
-        layer.oddities.push(Oddity::at(
-            OddityKind::Missing,
+        layer.anomalies.push(Anomaly::at(
+            AnomalyKind::Missing,
             detail,
             extents.source.clone(),
         ));
@@ -439,14 +439,14 @@ mod tests {
         let mut layer = Layer::new(LayerKind::Array, "md0");
         place_raid(&mut layer, &array, &reached, &stack);
         assert_eq!(layer.map, nowhere());
-        assert_eq!(layer.oddities[0].kind, OddityKind::Missing);
+        assert_eq!(layer.anomalies[0].kind, AnomalyKind::Missing);
         let offsets = vec![member("sdb", 1, Some(4096)), member("sda", 0, Some(8192))];
         assert_eq!(array.add(raid("raid0", 2, offsets)), []);
         let mut layer = Layer::new(LayerKind::Array, "md0");
         place_raid(&mut layer, &array, &reached, &stack);
         assert_eq!(target(&layer, 0), Some((0, 8192)));
         assert_eq!(target(&layer, 65_536), Some((1, 4096)));
-        assert!(layer.oddities.is_empty());
+        assert!(layer.anomalies.is_empty());
         // A third one contradicts.
         let other = vec![member("sda", 0, Some(512))];
         assert_eq!(array.add(raid("raid0", 2, other)).len(), 1);
@@ -484,6 +484,6 @@ mod tests {
         assert_eq!(target(&pieces, 8 << 20), Some((0, 196_608)));
         // Nothing says where the first extent of the other lies.
         let silent = placed(vec![piece(0, 0, 3), piece(2, 1, 0)]);
-        assert_eq!((silent.map, silent.oddities.len()), (nowhere(), 1));
+        assert_eq!((silent.map, silent.anomalies.len()), (nowhere(), 1));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{
-    Attribute, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+    Anomaly, AnomalyKind, Attribute, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value,
 };
 
 use super::groups::Groups;
@@ -49,8 +49,8 @@ fn count_in_sectors(groups: &mut Groups) {
             None => {
                 // The usual first start, 1 MiB, in sectors of 4,096 bytes.
                 if first.value == Interval::exact(Bytes::kib(128)) {
-                    thing.remarks.push(Oddity::at(
-                        OddityKind::UnitUnclear,
+                    thing.remarks.push(Anomaly::at(
+                        AnomalyKind::UnitUnclear,
                         "starts are counted in sectors of a size that is not said: 512 bytes are assumed, but the first, 256, is 1 MiB \
                          in sectors of 4,096",
                         first.source,
@@ -267,8 +267,8 @@ fn by_volume_size(groups: &mut Groups) {
     for (partition, volume) in pairs {
         groups.unite(partition, volume);
         if let Some(thing) = groups.things[partition].as_mut() {
-            thing.remarks.push(Oddity::new(
-                OddityKind::Missing,
+            thing.remarks.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "nothing says which volume it is; it is taken for the only one of its size",
             ));
         }
@@ -343,8 +343,8 @@ fn by_filesystem_size(groups: &mut Groups) {
             if volume.is_none() {
                 thing.on = vec![name];
             }
-            thing.remarks.push(Oddity::new(
-                OddityKind::Missing,
+            thing.remarks.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "nothing says on which partition it lies; it is taken for the only one of its size",
             ));
         }
@@ -432,8 +432,8 @@ fn raid_volumes(groups: &mut Groups) {
         if rivals.count() == 1 {
             groups.unite(*disk, *volume);
             if let Some(thing) = groups.things[*disk].as_mut() {
-                thing.remarks.push(Oddity::new(
-                    OddityKind::Missing,
+                thing.remarks.push(Anomaly::new(
+                    AnomalyKind::Missing,
                     "nothing says which volume of the RAID controller it is; it is taken for the only one of its size",
                 ));
             }
@@ -460,7 +460,10 @@ fn raid_volumes(groups: &mut Groups) {
 }
 
 /// What all these volumes have alike, and a remark about which of them it is.
-fn in_common(groups: &Groups, volumes: &[usize]) -> ((Vec<GridFact>, Vec<Oddity>), Vec<Attribute>) {
+fn in_common(
+    groups: &Groups,
+    volumes: &[usize],
+) -> ((Vec<GridFact>, Vec<Anomaly>), Vec<Attribute>) {
     let things = || {
         volumes
             .iter()
@@ -496,7 +499,7 @@ fn in_common(groups: &Groups, volumes: &[usize]) -> ((Vec<GridFact>, Vec<Oddity>
     };
     let keys = [Key::Level, Key::Members, Key::DataMembers, Key::WriteCache];
     let attributes = keys.iter().filter_map(shared).collect();
-    let remarks = vec![Oddity::new(OddityKind::Missing, detail)];
+    let remarks = vec![Anomaly::new(AnomalyKind::Missing, detail)];
     ((grids, remarks), attributes)
 }
 
@@ -555,11 +558,11 @@ mod tests {
         assert_eq!(strips(&alike), [Some(65_536); 4]);
         let others = stack([10, 10, 10, 10], [65_536, 4096]);
         assert_eq!(strips(&others)[..2], [None, None]);
-        let remark = &others.layers()[0].oddities[0];
+        let remark = &others.layers()[0].anomalies[0];
         assert!(remark.detail.contains("c0/v0, c0/v1"), "{}", remark.detail);
         // One of the disks may be none of the controller's.
         let fewer = stack([10, 10, 10, 30], [65_536, 65_536]);
         assert_eq!(strips(&fewer)[..2], [None, None]);
-        assert!(fewer.layers()[0].oddities.is_empty());
+        assert!(fewer.layers()[0].anomalies.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::{Grid, Unit};
-use straddle_stack::{Fact, GridFact, GridRole, LayerKind, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridFact, GridRole, LayerKind};
 
 use super::groups::Groups;
 use super::{Space, Thing};
@@ -62,7 +62,7 @@ fn controller_of(thing: &Thing, space: Space) -> Option<String> {
     Some(name.text.split('/').next()?.to_owned())
 }
 
-type Said = (Vec<GridFact>, Vec<Oddity>);
+type Said = (Vec<GridFact>, Vec<Anomaly>);
 
 /// What all members that say anything say alike, and a remark about what they do not.
 fn sectors_of(groups: &Groups, members: &[usize]) -> Said {
@@ -89,8 +89,8 @@ fn sectors_of(groups: &Groups, members: &[usize]) -> Said {
                     first.value,
                     other.value
                 );
-                remarks.push(Oddity::between(
-                    OddityKind::Missing,
+                remarks.push(Anomaly::between(
+                    AnomalyKind::Missing,
                     detail,
                     first.source,
                     other.source,
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(alike.layers().len(), 2);
         let mixed = stack(disks(512));
         assert_eq!(physical(&mixed).1, Trust::Assumed);
-        assert_eq!(mixed.layers()[0].oddities[0].kind, OddityKind::Missing);
+        assert_eq!(mixed.layers()[0].anomalies[0].kind, AnomalyKind::Missing);
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             thing(Space::RaidDisk, "c0/e8/s0", Some(4096)),
         ]);
         assert_eq!(physical(&stack), (4096, Trust::Reported));
-        let oddities = &stack.layers()[0].oddities;
-        assert_eq!(oddities[0].kind, OddityKind::Contradiction);
+        let anomalies = &stack.layers()[0].anomalies;
+        assert_eq!(anomalies[0].kind, AnomalyKind::Contradiction);
     }
 }

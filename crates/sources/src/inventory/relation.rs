@@ -1,6 +1,6 @@
 //! What two things that share a name are to each other.
 
-use straddle_stack::{Key, LayerKind, Oddity, OddityKind, Source};
+use straddle_stack::{Anomaly, AnomalyKind, Key, LayerKind, Source};
 
 use super::{Space, Thing};
 
@@ -115,11 +115,11 @@ pub(super) fn line_of(thing: &Thing) -> Option<Source> {
         .or_else(|| thing.grids.first().map(|grid| grid.grid.source.clone()))
 }
 
-fn remark(kind: OddityKind, detail: String, thing: &Thing, other: &Thing) -> Oddity {
+fn remark(kind: AnomalyKind, detail: String, thing: &Thing, other: &Thing) -> Anomaly {
     match (line_of(thing), line_of(other)) {
-        (Some(a), Some(b)) => Oddity::between(kind, detail, a, b),
-        (Some(a), None) | (None, Some(a)) => Oddity::at(kind, detail, a),
-        (None, None) => Oddity::new(kind, detail),
+        (Some(a), Some(b)) => Anomaly::between(kind, detail, a, b),
+        (Some(a), None) | (None, Some(a)) => Anomaly::at(kind, detail, a),
+        (None, None) => Anomaly::new(kind, detail),
     }
 }
 
@@ -128,22 +128,22 @@ fn name_in(thing: &Thing, space: Space) -> &str {
     name.map_or("", |name| &name.text)
 }
 
-pub(super) fn replaced(thing: &Thing, other: &Thing, space: Space) -> Oddity {
+pub(super) fn replaced(thing: &Thing, other: &Thing, space: Space) -> Anomaly {
     let detail = format!(
         "{} {} here, {} in another capture: not the same disk, so their facts are kept apart",
         space.word(),
         name_in(thing, space),
         name_in(other, space)
     );
-    remark(OddityKind::Stale, detail, thing, other)
+    remark(AnomalyKind::Stale, detail, thing, other)
 }
 
-pub(super) fn twin(thing: &Thing, other: &Thing, space: Space) -> Oddity {
+pub(super) fn twin(thing: &Thing, other: &Thing, space: Space) -> Anomaly {
     let detail = format!(
         "has the {} {} as {} has",
         space.word(),
         name_in(thing, space),
         other.title
     );
-    remark(OddityKind::SameIdentity, detail, thing, other)
+    remark(AnomalyKind::SameIdentity, detail, thing, other)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
 use super::Thing;
 
@@ -22,7 +22,7 @@ pub struct Inventory {
     /// How long an extent is in each LVM volume group.
     pub(super) extents: BTreeMap<String, Fact<Bytes>>,
     /// What is odd about the texts themselves rather than about one thing.
-    pub remarks: Vec<Oddity>,
+    pub remarks: Vec<Anomaly>,
 }
 
 impl Inventory {
@@ -37,7 +37,7 @@ impl Inventory {
                 "more than {MAX_THINGS} disks, partitions and volumes; the rest was left out"
             );
             self.remarks
-                .push(Oddity::new(OddityKind::LimitReached, detail));
+                .push(Anomaly::new(AnomalyKind::LimitReached, detail));
         }
     }
 

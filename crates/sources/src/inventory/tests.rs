@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{
-    Fact, GridRole, Interval, Layer, LayerKind, OddityKind, Source, Stack, Trust,
+    AnomalyKind, Fact, GridRole, Interval, Layer, LayerKind, Source, Stack, Trust,
 };
 
 use super::{Inventory, Name, Space, Thing};
@@ -65,10 +65,10 @@ fn names(layers: &[&Layer]) -> Vec<String> {
     layers.iter().map(|layer| layer.name.clone()).collect()
 }
 
-fn kinds(stack: &Stack) -> Vec<OddityKind> {
+fn kinds(stack: &Stack) -> Vec<AnomalyKind> {
     let layers = stack.layers().iter();
     layers
-        .flat_map(|layer| layer.oddities.iter().map(|oddity| oddity.kind))
+        .flat_map(|layer| layer.anomalies.iter().map(|anomaly| anomaly.kind))
         .collect()
 }
 
@@ -87,7 +87,7 @@ fn partitions_of_a_disk_that_was_replaced_are_kept_apart() {
     ]);
     assert_eq!(of_kind(&stack, LayerKind::Device).len(), 2);
     assert_eq!(of_kind(&stack, LayerKind::Partition).len(), 2);
-    assert_eq!(kinds(&stack), [OddityKind::Stale]);
+    assert_eq!(kinds(&stack), [AnomalyKind::Stale]);
     let starts: Vec<u64> = of_kind(&stack, LayerKind::Partition)
         .iter()
         .filter_map(|layer| layer.placement.as_ref())
@@ -106,7 +106,7 @@ fn of_two_disks_with_one_signature_each_is_known_again_by_its_number() {
     ]);
     let disks = of_kind(&stack, LayerKind::Device);
     assert_eq!(names(&disks), ["disk 0", "disk 1"]);
-    assert_eq!(kinds(&stack), [OddityKind::SameIdentity]);
+    assert_eq!(kinds(&stack), [AnomalyKind::SameIdentity]);
 }
 
 #[test]
@@ -116,12 +116,12 @@ fn a_table_that_was_cloned_does_not_make_two_serial_numbers_one_disk() {
         disk(0, 0).named(table()).named(serial("A")),
         disk(1, 5).named(table()).named(serial("B")),
     ]);
-    assert_eq!(kinds(&elsewhere), [OddityKind::SameIdentity]);
+    assert_eq!(kinds(&elsewhere), [AnomalyKind::SameIdentity]);
     let in_its_place = stack(vec![
         disk(0, 0).named(table()).named(serial("A")),
         disk(1, 0).named(table()).named(serial("B")),
     ]);
-    assert_eq!(kinds(&in_its_place), [OddityKind::Stale]);
+    assert_eq!(kinds(&in_its_place), [AnomalyKind::Stale]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_volume_is_found_by_its_size_when_there_is_one_of_it() {
     things.push(bare("D:", 1 << 31));
     let found = stack(things);
     assert_eq!(of_kind(&found, LayerKind::Partition).len(), 2);
-    assert_eq!(kinds(&found), [OddityKind::Missing]);
+    assert_eq!(kinds(&found), [AnomalyKind::Missing]);
     // Two volumes of that size: it may be either.
     let mut things = two();
     things.extend([bare("D:", 1 << 31), bare("E:", 1 << 31)]);
@@ -289,7 +289,7 @@ fn two_volumes_of_one_disk_speak_of_one_disk() {
     things.extend(below(2, "D:", 512));
     let stack = stack(things);
     assert_eq!(of_kind(&stack, LayerKind::Device).len(), 1);
-    assert_eq!(kinds(&stack), [OddityKind::Contradiction]);
+    assert_eq!(kinds(&stack), [AnomalyKind::Contradiction]);
 }
 
 #[test]
@@ -334,11 +334,11 @@ fn who_does_not_say_where_sectors_begin_contradicts_nobody() {
         let disks = of_kind(&stack, LayerKind::Device);
         let sector = disks[0].grid(GridRole::PhysicalSector).expect("a sector");
         assert_eq!(sector.value.phase(), Bytes::new(3584));
-        assert!(disks[0].oddities.is_empty(), "{:?}", disks[0].oddities);
+        assert!(disks[0].anomalies.is_empty(), "{:?}", disks[0].anomalies);
     }
     let stack = stack(vec![with(0, 512), with(1, 3584)]);
     let disks = of_kind(&stack, LayerKind::Device);
-    assert_eq!(disks[0].oddities[0].kind, OddityKind::Contradiction);
+    assert_eq!(disks[0].anomalies[0].kind, AnomalyKind::Contradiction);
 }
 
 #[test]

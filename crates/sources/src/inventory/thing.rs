@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{
-    Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, Value,
+    Anomaly, Attribute, Fact, GridFact, GridRole, Interval, Key, LayerKind, Value,
 };
 
 use super::{Extents, MAX_FACTS, MAX_NAMES, Name, Raid};
@@ -35,7 +35,7 @@ pub struct Thing {
     /// What else is said about it.
     pub attributes: Vec<Attribute>,
     /// What is odd about what was said.
-    pub remarks: Vec<Oddity>,
+    pub remarks: Vec<Anomaly>,
     /// File and order in which it was read: what is said twice in one file is not a contradiction between captures.
     pub file: u32,
 }

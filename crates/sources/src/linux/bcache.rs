@@ -1,5 +1,5 @@
 use straddle_geometry::{Bytes, Map};
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerKind, Value};
 
 use super::host::{Device, Host, nowhere};
 
@@ -42,8 +42,8 @@ impl Host<'_> {
         let Some((below, lower_name, lower_size)) = backing else {
             layer.below = caches;
             layer.map = nowhere();
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "its backing device is not listed below it",
             ));
             return layer;

@@ -9,7 +9,7 @@ use straddle_io::{OpenError, ReadAt, Reader, Target};
 use straddle_probe::Limits;
 use straddle_probe::container::recognise;
 use straddle_probe::volume::Member;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack};
 
 use super::answer::Question;
 use super::host::{Host, MAX_LAYERS};
@@ -239,33 +239,33 @@ impl Host<'_> {
                 layer.grids.push(grid.clone());
             }
         }
-        layer.oddities.extend(found.oddities.iter().cloned());
+        layer.anomalies.extend(found.anomalies.iter().cloned());
     }
 }
 
 fn not_opened(layer: &mut Layer, error: &OpenError) {
     let OpenError::Os { source, .. } = error else {
         layer
-            .oddities
-            .push(Oddity::new(OddityKind::Unreadable, error.to_string()));
+            .anomalies
+            .push(Anomaly::new(AnomalyKind::Unreadable, error.to_string()));
         return;
     };
-    layer.oddities.push(match source.raw_os_error() {
-        Some(ACCESS_DENIED) => Oddity::new(
-            OddityKind::Missing,
+    layer.anomalies.push(match source.raw_os_error() {
+        Some(ACCESS_DENIED) => Anomaly::new(
+            AnomalyKind::Missing,
             "its contents (partition table, superblocks) may not be read by this user; run as root to check them",
         ),
         // What a container's device rules say, to root too.
-        Some(NOT_PERMITTED) => Oddity::new(
-            OddityKind::Missing,
+        Some(NOT_PERMITTED) => Anomaly::new(
+            AnomalyKind::Missing,
             "its contents (partition table, superblocks) may not be read in this container or sandbox; run outside it to check them",
         ),
         // A container's /dev shows few of the host's devices; an unplugged one is gone from sysfs soon.
-        _ if source.kind() == ErrorKind::NotFound => Oddity::new(
-            OddityKind::Missing,
+        _ if source.kind() == ErrorKind::NotFound => Anomaly::new(
+            AnomalyKind::Missing,
             format!("its contents (partition table, superblocks) cannot be read: {error}"),
         ),
-        _ => Oddity::new(OddityKind::Unreadable, error.to_string()),
+        _ => Anomaly::new(AnomalyKind::Unreadable, error.to_string()),
     });
 }
 

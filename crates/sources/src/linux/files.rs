@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Unit};
-use straddle_stack::{Fact, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerId, LayerKind, Stack, Value};
 
 use super::Root;
 use super::answer::{NoAnswer, Question};
@@ -68,7 +68,7 @@ pub(super) fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack
 }
 
 impl Host<'_> {
-    /// The layer of a file, on the filesystem it lies on; on nothing, with an oddity, where that is not known.
+    /// The layer of a file, on the filesystem it lies on; on nothing, with an anomaly, where that is not known.
     pub(super) fn file_layer(&mut self, path: &str) -> LayerId {
         let mut layer = Layer::new(LayerKind::File, path);
         layer.map = nowhere();
@@ -100,16 +100,16 @@ impl Host<'_> {
         let real = text.split_once(" path=").map_or(path, |(_, real)| real);
         let device = word(text, "dev").and_then(device_number);
         let Some(filesystem) = device.and_then(|device| self.filesystem_of(device, real)) else {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "it lies on no block device that is known here (a memory, network or layered filesystem), so nothing below it can be checked",
             ));
             return;
         };
         layer.below = vec![filesystem.layer];
         if !filesystem.addresses_are_physical {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 format!(
                     "extents on {} are addresses inside its own pool of devices; where they lie on a disk takes its chunk tree, which is not read",
                     filesystem.format
@@ -128,8 +128,8 @@ impl Host<'_> {
 fn missing(layer: &mut Layer, what: &str, error: &NoAnswer) {
     let detail = format!("{what} is not known: {}", error.why());
     layer
-        .oddities
-        .push(Oddity::new(OddityKind::Missing, detail));
+        .anomalies
+        .push(Anomaly::new(AnomalyKind::Missing, detail));
 }
 
 /// What the flags of the extents that have no place say.
@@ -147,8 +147,8 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
     let mut mapped = Bytes::ZERO;
     for line in text.lines().take(MAX_EXTENTS) {
         if line == "incomplete" {
-            layer.oddities.push(Oddity::new(
-                OddityKind::LimitReached,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::LimitReached,
                 "it has more extents than are read",
             ));
             break;
@@ -195,8 +195,8 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
     ] {
         if bytes > 0 {
             let bytes = Bytes::new(bytes).grouped();
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 format!("{bytes} bytes {what}"),
             ));
         }
@@ -215,8 +215,8 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
     };
     match Map::segments(segments) {
         Some(map) => layer.map = map,
-        None => layer.oddities.push(Oddity::new(
-            OddityKind::Damaged,
+        None => layer.anomalies.push(Anomaly::new(
+            AnomalyKind::Damaged,
             "two of its extents claim the same bytes of the file",
         )),
     }
@@ -304,7 +304,7 @@ mod tests {
             layer.bytes(Key::MappedBytes).map(|f| f.value),
             Some(Bytes::kib(12))
         );
-        let details: Vec<&str> = layer.oddities.iter().map(|o| o.detail.as_str()).collect();
+        let details: Vec<&str> = layer.anomalies.iter().map(|o| o.detail.as_str()).collect();
         assert_eq!(
             details,
             [
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(extent("18446744073709551615 0 4096 0x0"), None);
         assert_eq!(extent("0 18446744073709551615 4096 0x0"), None);
         let layer = file_with("0 4096 8192 0x0\n4096 65536 8192 0x1\n");
-        assert_eq!(layer.oddities[0].kind, OddityKind::Damaged);
+        assert_eq!(layer.anomalies[0].kind, AnomalyKind::Damaged);
         assert_eq!(file_with("").map, nowhere());
     }
 }

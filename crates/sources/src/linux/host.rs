@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use straddle_geometry::{Bytes, Extent, Map, SectorSize, Unit};
 use straddle_stack::{
-    Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Stack, Value,
+    Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack, Value,
 };
 
 use super::Root;
@@ -209,8 +209,8 @@ impl<'a> Host<'a> {
             layer.kind = LayerKind::Volume;
             layer.below = slaves;
             layer.map = nowhere();
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "how its addresses reach the devices below is not known for this kind of device",
             ));
         }
@@ -257,8 +257,8 @@ impl<'a> Host<'a> {
             }
             None => {
                 layer.map = nowhere();
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Missing,
+                layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Missing,
                     format!("{path}/start does not say where it starts"),
                 ));
             }

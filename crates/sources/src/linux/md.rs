@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, SectorSize, Unit};
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerKind, Value};
 
 use super::host::{Device, Host, nowhere};
 use crate::raid::{Member, Said, add_stripes, carry_up, layout_name};
@@ -72,8 +72,8 @@ impl Host<'_> {
             let detail = "it is being reshaped: up to where that has come it has the new geometry, beyond the old one";
             let source = fact.source.clone();
             layer
-                .oddities
-                .push(Oddity::at(OddityKind::Reshaping, detail, source));
+                .anomalies
+                .push(Anomaly::at(AnomalyKind::Reshaping, detail, source));
             if let Some(bytes) = SectorSize::B512.sectors(fact.value).bytes() {
                 layer.set(Key::ReshapePosition, fact.map(|_| Value::Bytes(bytes)));
             }
@@ -107,8 +107,8 @@ impl Host<'_> {
         );
         let source = degraded.source.clone();
         layer
-            .oddities
-            .push(Oddity::at(OddityKind::Degraded, detail, source));
+            .anomalies
+            .push(Anomaly::at(AnomalyKind::Degraded, detail, source));
         layer.set(Key::MissingMembers, degraded.map(Value::Count));
         let count = usize::try_from(said.count).unwrap_or(0);
         let Some(usual) = members.first().map(|first| first.offset) else {
@@ -148,8 +148,8 @@ impl Host<'_> {
                 continue;
             };
             let Some(said) = self.sectors(&format!("{path}/offset")) else {
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Missing,
+                layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Missing,
                     format!("{path}/offset does not say where the data of {name} starts"),
                 ));
                 continue;

@@ -34,7 +34,7 @@ use host::Host;
 /// Everything below and on the mounted filesystems of a host.
 ///
 /// Facts are recorded as the kernel reports them, its lies included; judging them is the rules' business. What is
-/// missing or contradictory becomes an oddity of the layer it belongs to.
+/// missing or contradictory becomes an anomaly of the layer it belongs to.
 ///
 /// # Errors
 /// [`SourceError::NotAHost`] when the root holds no block devices' directory.

@@ -26,7 +26,7 @@ impl Stack {
     /// requests that will be priced.
     ///
     /// What is wrong with a table (entries beyond the end of the file, blocks that overlap, parts that cannot be read)
-    /// becomes an oddity of its layer.
+    /// becomes an anomaly of its layer.
     pub fn survey(&mut self, steps: &[Unit]) {
         let containers: Vec<LayerId> = self
             .iter()
@@ -34,10 +34,10 @@ impl Stack {
             .map(|(id, _)| id)
             .collect();
         for id in containers {
-            let (survey, oddities) = Tally::of(self, id, steps);
+            let (survey, anomalies) = Tally::of(self, id, steps);
             let layer = self.layer_mut(id);
             layer.survey = survey.map(Arc::new);
-            layer.oddities.extend(oddities);
+            layer.anomalies.extend(anomalies);
         }
     }
 }

@@ -3,7 +3,7 @@
 use straddle_geometry::{BlockTable, Bytes, Extent, Gap, Row, Segment, Sink, entry};
 
 use super::places::{GRAIN, Places};
-use crate::{Oddity, OddityKind};
+use crate::{Anomaly, AnomalyKind};
 
 /// Notes, entry by entry, what may be wrong. Blocks in ascending order cannot overlap; from the first that is not behind
 /// all before it, places are remembered.
@@ -112,7 +112,7 @@ impl<'a> Overlap<'a> {
     }
 
     /// What was found.
-    pub(super) fn findings(&self) -> Vec<Oddity> {
+    pub(super) fn findings(&self) -> Vec<Anomaly> {
         let mut out = Vec::new();
         if let Some((upper, start)) = self.first_beyond {
             let detail = format!(
@@ -122,7 +122,7 @@ impl<'a> Overlap<'a> {
                 Bytes::new(upper).grouped(),
                 Bytes::new(start).grouped()
             );
-            out.push(Oddity::new(OddityKind::Damaged, detail));
+            out.push(Anomaly::new(AnomalyKind::Damaged, detail));
         }
         out.extend(self.places.as_ref().and_then(Places::finding));
         out

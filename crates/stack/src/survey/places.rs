@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, entry};
 
-use crate::{Oddity, OddityKind};
+use crate::{Anomaly, AnomalyKind};
 
 /// Finest place of blocks that are counted in an array.
 pub(super) const GRAIN: u64 = 512;
@@ -231,7 +231,7 @@ impl Places {
     }
 
     /// What was found.
-    pub(super) fn finding(&self) -> Option<Oddity> {
+    pub(super) fn finding(&self) -> Option<Anomaly> {
         if let Some((upper, start)) = self.first {
             let detail = format!(
                 "{} of its blocks share bytes of the file with another block; the first found, at byte {} of the disk, starts at byte {}",
@@ -239,14 +239,14 @@ impl Places {
                 Bytes::new(upper).grouped(),
                 Bytes::new(start).grouped()
             );
-            return Some(Oddity::new(OddityKind::Damaged, detail));
+            return Some(Anomaly::new(AnomalyKind::Damaged, detail));
         }
         (self.unchecked > 0).then(|| {
             let detail = format!(
                 "whether {} of its blocks overlap others was not checked: the file is too large",
                 Bytes::new(self.unchecked).grouped()
             );
-            Oddity::new(OddityKind::LimitReached, detail)
+            Anomaly::new(AnomalyKind::LimitReached, detail)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Why a script should not move partitions: tables that contradict themselves, and contents that cannot be made shorter.
 
 use straddle_geometry::{Bytes, both_ways};
-use straddle_stack::{Key, Layer, LayerId, OddityKind};
+use straddle_stack::{AnomalyKind, Key, Layer, LayerId};
 
 use super::{Entry, Partitions};
 use crate::Situation;
@@ -21,13 +21,13 @@ pub(super) fn of_table(
             plan.table
         ));
     }
-    let odd = |kind| base.oddities.iter().any(|oddity| oddity.kind == kind);
-    if odd(OddityKind::HybridTable) {
+    let odd = |kind| base.anomalies.iter().any(|anomaly| anomaly.kind == kind);
+    if odd(AnomalyKind::HybridTable) {
         out.push(
             "the MBR beside the GPT describes partitions too (hybrid): remove one of the two descriptions first".to_owned(),
         );
     }
-    if odd(OddityKind::Damaged) || odd(OddityKind::Chain) {
+    if odd(AnomalyKind::Damaged) || odd(AnomalyKind::Chain) {
         out.push("the table is damaged: repair it first; `straddle check` says where".to_owned());
     }
     let mut containers = 0;

@@ -21,7 +21,7 @@
 //! disk against a grid of up to a cluster is that of the file itself.
 //!
 //! Of an encrypted image the map is given like that of any other: encryption keeps offsets. What its clusters hold is not
-//! what the guest wrote, which [`Key::Encryption`] and an oddity say.
+//! what the guest wrote, which [`Key::Encryption`] and an anomaly say.
 //!
 //! Source: QEMU `docs/interop/qcow2.txt`; limits as in `block/qcow2.c` (facts only).
 
@@ -34,7 +34,7 @@ mod used;
 use std::sync::Arc;
 use straddle_geometry::{Bytes, Extent, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::big_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -129,7 +129,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         let detail = format!(
             "qcow version {version}, which is not followed; expected 2 or 3. qemu-img convert -O qcow2 makes one"
         );
-        record.odd(OddityKind::Unreadable, detail, place!(Header.version));
+        record.odd(AnomalyKind::Unreadable, detail, place!(Header.version));
         return Ok(Some(Container::unusable(record.finish())));
     }
     if version == 3 {
@@ -147,7 +147,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
     if !(9..=21).contains(&cluster_bits) {
         let detail =
             format!("clusters of 2^{cluster_bits} bytes; expected 2^9 (512 bytes) to 2^21 (2 MiB)");
-        record.odd(OddityKind::Damaged, detail, place!(Header.cluster_bits));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.cluster_bits));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let cluster = 1_u64 << cluster_bits;
@@ -159,7 +159,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             header.header_len,
             Bytes::new(cluster).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.header_len));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.header_len));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let extensions = Extensions::read(window, &header, cluster)?;
@@ -172,7 +172,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
     );
     let references = references(window, &mut record, &header, &extensions)?;
     if let Some((detail, place)) = extensions.damage {
-        record.odd(OddityKind::Damaged, detail, place);
+        record.odd(AnomalyKind::Damaged, detail, place);
     }
     if header.snapshots.get() > 0 {
         let count = header.snapshots.get().into();
@@ -184,7 +184,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             "clusters of {} bytes with subclusters; expected 16 KiB or more",
             Bytes::new(cluster).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.cluster_bits));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.cluster_bits));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let l1_len = u64::from(header.l1_entries.get()) * 8;
@@ -194,7 +194,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             Bytes::new(header.l1_entries.get().into()).grouped(),
             Bytes::new(MAX_L1 / 8).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.l1_entries));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.l1_entries));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let (Some(block), true) = (Unit::new(cluster), usable) else {
@@ -235,14 +235,14 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             Bytes::new(header.l1_offset.get()).grouped(),
             window.size().grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.l1_offset));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.l1_offset));
     } else if header.l1_offset.get() % cluster != 0 {
         let detail = format!(
             "the L1 table lies at byte {}; expected a multiple of {}",
             Bytes::new(header.l1_offset.get()).grouped(),
             Bytes::new(cluster).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.l1_offset));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.l1_offset));
     }
     if table.l1_needed() > table.l1_entries {
         let detail = format!(
@@ -251,7 +251,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
             table.size.grouped(),
             Bytes::new(table.l1_needed()).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.l1_entries));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.l1_entries));
     }
     if extended {
         let detail = place!(Header.incompatible);
@@ -280,11 +280,11 @@ fn features(
     let incompatible = header.incompatible.get();
     if incompatible & DIRTY != 0 {
         let detail = "marked dirty: its reference counts may be stale. qemu-img check -r leaks mends that; the map does not depend on them";
-        record.odd(OddityKind::Damaged, detail, at);
+        record.odd(AnomalyKind::Damaged, detail, at);
     }
     if incompatible & CORRUPT != 0 {
         let detail = "marked corrupt: QEMU found clusters with two owners and writes to it no more. qemu-img check says which";
-        record.odd(OddityKind::Damaged, detail, at);
+        record.odd(AnomalyKind::Damaged, detail, at);
     }
     let unknown = incompatible & !KNOWN;
     if unknown != 0 {
@@ -292,7 +292,7 @@ fn features(
         let detail = format!(
             "needs features that are not known here: {names}. qemu-img convert -O qcow2 of the QEMU that made it leaves them out"
         );
-        record.odd(OddityKind::Unreadable, detail, at);
+        record.odd(AnomalyKind::Unreadable, detail, at);
     }
     if header.version.get() == 3 {
         let lazy = header.compatible.get() & LAZY_REFCOUNTS != 0;
@@ -309,7 +309,7 @@ fn features(
                 "compression type {}; expected 0 (deflate) or 1 (zstd). Its compressed clusters cannot be read",
                 header.compression
             );
-            record.odd(OddityKind::Unreadable, detail, place);
+            record.odd(AnomalyKind::Unreadable, detail, place);
         } else if (header.compression != 0) != (incompatible & COMPRESSION_TYPE != 0) {
             let detail = format!(
                 "compression type {} and the feature bit for it {}",
@@ -320,7 +320,7 @@ fn features(
                     "not set"
                 }
             );
-            record.odd(OddityKind::Damaged, detail, place);
+            record.odd(AnomalyKind::Damaged, detail, place);
         }
         if header.autoclear.get() & BITMAPS != 0 {
             record.flag(Key::DirtyBitmaps, true, place!(Header.autoclear));
@@ -338,7 +338,7 @@ fn features(
         "encrypted ({encryption}): where its clusters lie is known, what the guest has in them is not. Inspect the guest through qemu-nbd with its secret"
     );
     record.text(Key::Encryption, encryption, place!(Header.encryption));
-    record.odd(OddityKind::Missing, detail, place!(Header.encryption));
+    record.odd(AnomalyKind::Missing, detail, place!(Header.encryption));
     Ok(unknown == 0)
 }
 
@@ -389,7 +389,7 @@ fn references(
         let place = place.unwrap_or(place!(Header.incompatible));
         if name.is_empty() {
             let detail = "its data lies in another file, which it does not name; QEMU takes the name from its option data-file";
-            record.odd(OddityKind::Missing, detail, place);
+            record.odd(AnomalyKind::Missing, detail, place);
         } else {
             record.text(Key::DataFile, printable(name.as_bytes()), place);
         }
@@ -415,7 +415,7 @@ fn references(
     if len > MAX_NAME {
         place = place!(Header.backing_len);
         let detail = format!("a backing file name of {len} bytes; expected at most {MAX_NAME}");
-        record.odd(OddityKind::Damaged, detail, place);
+        record.odd(AnomalyKind::Damaged, detail, place);
     } else if field.is_none_or(|field| field.end() > window.size()) {
         place = place!(Header.backing_offset);
         let detail = format!(
@@ -423,7 +423,7 @@ fn references(
             Bytes::new(header.backing_offset.get()).grouped(),
             window.size().grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place);
+        record.odd(AnomalyKind::Damaged, detail, place);
     } else {
         name = text(window, place)?;
         record.text(Key::Parent, printable(name.as_bytes()), place);
@@ -455,7 +455,7 @@ fn references(
     Ok(references)
 }
 
-/// The names under which a file is to be looked for: none, with an oddity, when `name` is no path. QEMU takes what
+/// The names under which a file is to be looked for: none, with an anomaly, when `name` is no path. QEMU takes what
 /// stands before the first `:` for a protocol unless a `/` comes before it.
 fn followed(record: &mut Recorder<'_>, role: Role, name: &str, place: Place) -> Vec<String> {
     let path = name.strip_prefix("file:").unwrap_or(name);
@@ -472,7 +472,7 @@ fn followed(record: &mut Recorder<'_>, role: Role, name: &str, place: Place) -> 
                 printable(name.as_bytes()),
                 printable(protocol.as_bytes())
             );
-            record.odd(OddityKind::Missing, detail, place);
+            record.odd(AnomalyKind::Missing, detail, place);
             Vec::new()
         }
         None if path.is_empty() => Vec::new(),

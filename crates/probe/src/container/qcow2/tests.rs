@@ -44,7 +44,7 @@ fn both_levels_are_followed() {
         )
         .with(0x600, words(&[0, 0xa00, 0xc00]));
     let container = open(&FORMAT, &image);
-    assert_eq!(container.detected.oddities(), []);
+    assert_eq!(container.detected.anomalies(), []);
     assert_eq!(
         container.detected.grid(GridRole::ContainerBlock),
         Some((512, 0))
@@ -269,12 +269,17 @@ fn only_paths_are_followed() {
             .map(String::as_str)
             .collect();
         assert_eq!(names, want.into_iter().collect::<Vec<_>>(), "{name}");
-        let odd: &[OddityKind] = if want.is_some() {
+        let odd: &[AnomalyKind] = if want.is_some() {
             &[]
         } else {
-            &[OddityKind::Missing]
+            &[AnomalyKind::Missing]
         };
-        let found: Vec<_> = container.detected.oddities.iter().map(|o| o.kind).collect();
+        let found: Vec<_> = container
+            .detected
+            .anomalies
+            .iter()
+            .map(|o| o.kind)
+            .collect();
         assert_eq!(found, odd, "{name}");
     }
 }
@@ -312,10 +317,10 @@ fn features_that_are_not_known_refuse_with_their_names() {
     let container = open(&FORMAT, &image);
     assert!(container.disk.is_none());
     assert_eq!(
-        container.detected.oddities(),
-        [OddityKind::Damaged, OddityKind::Unreadable]
+        container.detected.anomalies(),
+        [AnomalyKind::Damaged, AnomalyKind::Unreadable]
     );
-    let detail = &container.detected.oddities[1].detail;
+    let detail = &container.detected.anomalies[1].detail;
     assert!(
         detail
             .contains("known here: moon phase\u{fffd}[2J (bit 63), bit 7, which it does not name."),
@@ -341,7 +346,7 @@ fn facts_of_the_features() {
     assert_eq!(text(Key::LazyRefcounts), "yes");
     assert_eq!(text(Key::DirtyBitmaps), "yes");
     assert_eq!(text(Key::Encryption), "LUKS");
-    assert_eq!(found.oddities(), [OddityKind::Missing]);
+    assert_eq!(found.anomalies(), [AnomalyKind::Missing]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -59,7 +59,7 @@ pub(super) fn reference(
                         "beyond the end of the file"
                     }
                 );
-                record.odd(OddityKind::Damaged, detail, field);
+                record.odd(AnomalyKind::Damaged, detail, field);
                 continue;
             }
             let mut raw = vec![0; usize::try_from(len).unwrap_or(0)];

@@ -74,9 +74,9 @@ fn absent(start: u64, len: u64) -> Listed {
 fn details(container: &Container) -> Vec<&str> {
     container
         .detected
-        .oddities
+        .anomalies
         .iter()
-        .map(|oddity| oddity.detail.as_str())
+        .map(|anomaly| anomaly.detail.as_str())
         .collect()
 }
 
@@ -85,7 +85,7 @@ fn a_fixed_disk_is_the_file_before_its_footer() {
     let image = Volume::new(8192 + 512).with(8192, footer(2, 8192, u64::MAX));
     let container = open(&FORMAT, &image);
     let found = &container.detected;
-    assert_eq!(found.oddities(), []);
+    assert_eq!(found.anomalies(), []);
     assert_eq!(found.text(Key::Subformat).as_deref(), Some("fixed"));
     assert_eq!(found.text(Key::CreatedBy).as_deref(), Some("win"));
     assert_eq!(found.bytes(Key::OriginalSize), Some(7_000_000));
@@ -102,7 +102,7 @@ fn a_footer_of_511_bytes_is_one_too() {
     let footer = footer(2, 8192, u64::MAX);
     let image = Volume::new(8192 + 511).with(8192, &footer[..511]);
     let container = open(&FORMAT, &image);
-    assert_eq!(container.detected.oddities(), []);
+    assert_eq!(container.detected.anomalies(), []);
     assert_eq!(container.disk.expect("a disk").size.value, Bytes::new(8192));
 }
 
@@ -118,7 +118,7 @@ fn a_fixed_disk_of_another_size_than_its_footer_says_is_cut() {
     let alone = Volume::new(512).with(0, footer(2, 1 << 20, u64::MAX));
     let container = open(&FORMAT, &alone);
     assert!(container.disk.is_none());
-    assert_eq!(container.detected.oddities(), [OddityKind::Unreadable]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn blocks_of_a_dynamic_disk_drift_by_their_bitmaps() {
     let image = sparse(3, 3 * 4096 + 1024, 4096, &table, 3, header(4, 4096));
     let container = open(&FORMAT, &image);
     let found = &container.detected;
-    assert_eq!(found.oddities(), []);
+    assert_eq!(found.anomalies(), []);
     assert_eq!(found.text(Key::Subformat).as_deref(), Some("dynamic"));
     assert_eq!(found.grid(GridRole::ContainerBlock), Some((4096, 0)));
     assert_eq!(found.bytes(Key::BlockStride), Some(4608));

@@ -8,7 +8,7 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Key};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -79,7 +79,7 @@ struct Items {
     parent: Option<Lies>,
 }
 
-/// Reads the metadata; `None` when the disk cannot be followed, an oddity then says why.
+/// Reads the metadata; `None` when the disk cannot be followed, an anomaly then says why.
 pub(super) fn read(
     window: &Window<'_>,
     record: &mut Recorder<'_>,
@@ -91,7 +91,7 @@ pub(super) fn read(
     };
     let mut fail = |at: u64, len: usize, detail: String| {
         record.at_base(at, |record| {
-            record.odd(OddityKind::Unreadable, detail, Place::new(0, len));
+            record.odd(AnomalyKind::Unreadable, detail, Place::new(0, len));
         });
         Ok(None)
     };
@@ -148,7 +148,7 @@ pub(super) fn read(
             record.bytes(Key::GuestPhysicalSector, sector, Place::new(0, 4));
             if sector != 512 && sector != 4096 {
                 let detail = format!("physical sectors of {sector} bytes; expected 512 or 4,096");
-                record.odd(OddityKind::Damaged, detail, Place::new(0, 4));
+                record.odd(AnomalyKind::Damaged, detail, Place::new(0, 4));
             }
         });
     }
@@ -166,7 +166,7 @@ pub(super) fn read(
             sector.get()
         );
         record.at_base(size.at, |record| {
-            record.odd(OddityKind::Damaged, detail, Place::new(0, 8))
+            record.odd(AnomalyKind::Damaged, detail, Place::new(0, 8))
         });
     }
     let parent = match (differencing, items.parent) {
@@ -175,7 +175,7 @@ pub(super) fn read(
         (true, None) => {
             let detail = "the file has a parent, and no parent locator that names it";
             record.at_base(parameters.at, |record| {
-                record.odd(OddityKind::Damaged, detail, Place::new(4, 4));
+                record.odd(AnomalyKind::Damaged, detail, Place::new(4, 4));
             });
             None
         }
@@ -214,7 +214,7 @@ fn items(
             region.len().grouped(),
             grouped(file)
         );
-        record.odd(OddityKind::Unreadable, detail, Place::new(0, 4));
+        record.odd(AnomalyKind::Unreadable, detail, Place::new(0, 4));
         return Ok(None);
     }
     let mut raw = vec![0; usize::try_from(TABLE_LEN).unwrap_or(0)];
@@ -226,7 +226,7 @@ fn items(
             raw[..8].escape_ascii()
         );
         record.at_base(base, |record| {
-            record.odd(OddityKind::Unreadable, detail, Place::new(0, 12))
+            record.odd(AnomalyKind::Unreadable, detail, Place::new(0, 12))
         });
         return Ok(None);
     }
@@ -259,7 +259,7 @@ fn items(
                     "the metadata item {id} is required to understand the file, and unknown here"
                 );
                 record.at_base(base, |record| {
-                    record.odd(OddityKind::Unreadable, detail, Place::new(field, 16));
+                    record.odd(AnomalyKind::Unreadable, detail, Place::new(field, 16));
                 });
                 return Ok(None);
             }
@@ -282,7 +282,7 @@ fn items(
             continue;
         };
         record.at_base(base, |record| {
-            record.odd(OddityKind::Damaged, detail, Place::new(field + 16, 8));
+            record.odd(AnomalyKind::Damaged, detail, Place::new(field + 16, 8));
         });
     }
     Ok(Some(found))
@@ -296,7 +296,7 @@ fn parent(
 ) -> Result<Option<Reference>, ReadError> {
     let odd = |record: &mut Recorder<'_>, detail: String, place: Place| {
         record.at_base(locator.at, |record| {
-            record.odd(OddityKind::Damaged, detail, place)
+            record.odd(AnomalyKind::Damaged, detail, place)
         });
     };
     let mut raw = vec![0; usize::try_from(locator.len.min(LONGEST)).unwrap_or(0)];

@@ -7,7 +7,7 @@
 
 use straddle_geometry::{Bytes, Extent};
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -73,7 +73,7 @@ fn copy(window: &Window<'_>, at: u64) -> Result<Result<Vec<u8>, String>, ReadErr
     })
 }
 
-/// Reads the regions; `None` when the disk cannot be followed, an oddity then says why.
+/// Reads the regions; `None` when the disk cannot be followed, an anomaly then says why.
 pub(super) fn read(
     window: &Window<'_>,
     record: &mut Recorder<'_>,
@@ -86,10 +86,10 @@ pub(super) fn read(
     for (index, copy) in copies.iter().enumerate() {
         let (kind, used) = match usable {
             Some(used) => (
-                OddityKind::CopiesDiffer,
+                AnomalyKind::CopiesDiffer,
                 format!("; the one at byte {} is used", grouped(places[used])),
             ),
-            None => (OddityKind::Unreadable, String::new()),
+            None => (AnomalyKind::Unreadable, String::new()),
         };
         if let Err(what) = copy {
             let detail = format!(
@@ -110,7 +110,7 @@ pub(super) fn read(
             grouped(places[1])
         );
         record.at_base(places[0], |record| {
-            record.odd(OddityKind::CopiesDiffer, detail, Place::new(at, 1));
+            record.odd(AnomalyKind::CopiesDiffer, detail, Place::new(at, 1));
         });
     }
     let Some((base, raw)) = usable.and_then(|at| Some((places[at], copies[at].as_ref().ok()?)))
@@ -155,12 +155,12 @@ fn entries(
         if slot.is_none() && entry.required.get() & 1 == 1 {
             let detail =
                 format!("the region {id} is required to understand the file, and unknown here");
-            record.odd(OddityKind::Unreadable, detail, Place::new(field, 16));
+            record.odd(AnomalyKind::Unreadable, detail, Place::new(field, 16));
             return None;
         }
         let Some(extent) = Extent::new(Bytes::new(at), Bytes::new(len)) else {
             let detail = format!("the region {id} lies beyond 2⁶⁴ bytes");
-            record.odd(OddityKind::Unreadable, detail, place);
+            record.odd(AnomalyKind::Unreadable, detail, place);
             return None;
         };
         let end = extent.end().get();
@@ -170,7 +170,7 @@ fn entries(
                 grouped(len),
                 grouped(at)
             );
-            record.odd(OddityKind::Damaged, detail, place);
+            record.odd(AnomalyKind::Damaged, detail, place);
         }
         if end > window.size().get() {
             let detail = format!(
@@ -179,16 +179,16 @@ fn entries(
                 grouped(end),
                 window.size().grouped()
             );
-            record.odd(OddityKind::Damaged, detail, place);
+            record.odd(AnomalyKind::Damaged, detail, place);
         }
         if let Some((other, ..)) = taken.iter().find(|(_, from, to)| at < *to && end > *from) {
             let detail = format!("{name} at byte {} lies over {other}", grouped(at));
-            record.odd(OddityKind::Damaged, detail, place);
+            record.odd(AnomalyKind::Damaged, detail, place);
         }
         if let Some(slot) = slot {
             if slot.is_some() {
                 let detail = format!("{name} is listed twice; the first is used");
-                record.odd(OddityKind::Damaged, detail, place);
+                record.odd(AnomalyKind::Damaged, detail, place);
             } else {
                 *slot = Some(extent);
             }
@@ -205,7 +205,7 @@ fn entries(
             "the metadata"
         };
         let detail = format!("no region holds {missing}");
-        record.odd(OddityKind::Unreadable, detail, Place::new(8, 4));
+        record.odd(AnomalyKind::Unreadable, detail, Place::new(8, 4));
         return None;
     };
     Some(Regions {

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use straddle_geometry::{BlockTable, Bytes, Extent, Place as Lies, Sink, TableError, Unit, entry};
 use straddle_io::{ReadAt, ReadError};
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::metadata::Metadata;
 use super::regions::Regions;
@@ -93,7 +93,7 @@ impl Shape {
                 Bytes::new(needed).grouped()
             );
             record.at_base(self.start.min(file), |record| {
-                record.odd(OddityKind::Damaged, detail, Place::new(0, 8));
+                record.odd(AnomalyKind::Damaged, detail, Place::new(0, 8));
             });
         }
         let head = needed.min(self.entries).saturating_mul(8).min(LOOKED_AT);

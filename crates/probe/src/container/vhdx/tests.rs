@@ -168,9 +168,9 @@ fn gap(start: u64, len: u64, gap: Gap) -> Listed {
 fn details(container: &Container) -> Vec<&str> {
     container
         .detected
-        .oddities
+        .anomalies
         .iter()
-        .map(|oddity| oddity.detail.as_str())
+        .map(|anomaly| anomaly.detail.as_str())
         .collect()
 }
 
@@ -377,7 +377,7 @@ fn the_valid_header_with_the_greater_number_counts() {
         details(&container)[0].starts_with("the header at byte 65,536 records the checksum 0x")
     );
     assert!(details(&container)[0].ends_with("; the one at byte 131,072 is used"));
-    assert_eq!(container.detected.oddities(), [OddityKind::CopiesDiffer]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::CopiesDiffer]);
     assert_eq!(
         container.disk.expect("a disk").identities,
         ["11223344-5566-7788-090a-0b0c0d0e0f10"]
@@ -396,13 +396,13 @@ fn the_valid_header_with_the_greater_number_counts() {
     );
     let container = open(&FORMAT, &Volume(small().0[..600].to_vec()));
     assert!(container.disk.is_none());
-    assert_eq!(container.detected.oddities(), [OddityKind::Unreadable; 2]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable; 2]);
 }
 
 #[test]
 fn regions_have_a_copy_and_must_be_known() {
     let container = open(&FORMAT, &small().with(0x3_0010, [0]));
-    assert_eq!(container.detected.oddities(), [OddityKind::CopiesDiffer]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::CopiesDiffer]);
     assert!(container.disk.is_some());
 
     let with = |list: &[(&str, u64, u32, u32)]| {
@@ -467,7 +467,7 @@ fn metadata_that_make_no_disk_are_refused() {
         let container = open(&FORMAT, &image(6, metadata(list), &[at(4), at(5)]));
         assert!(container.disk.is_none(), "{want}");
         assert_eq!(details(&container), [want]);
-        assert_eq!(container.detected.oddities(), [OddityKind::Unreadable]);
+        assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable]);
     };
     for block in [0, 3 << 20, 512 << 10, 512 << 20, 1 << 31] {
         let want = format!(
@@ -717,7 +717,7 @@ fn a_log_that_cannot_be_replayed_is_refused_with_the_reason() {
     let refused = |image: &Volume, want: &str| {
         let container = open(&FORMAT, image);
         assert!(container.disk.is_none(), "{want}");
-        assert_eq!(container.detected.oddities(), [OddityKind::Unreadable]);
+        assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable]);
         let detail = details(&container)[0];
         assert!(detail.contains(want), "{detail}");
         assert!(detail.ends_with("or run `qemu-img check -r all` on a copy"));

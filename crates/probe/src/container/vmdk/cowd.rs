@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -53,25 +53,25 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
     );
     if header.version.get() != 1 {
         let detail = format!("version {}; expected 1", header.version.get());
-        record.odd(OddityKind::Damaged, detail, place!(Header.version));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.version));
         return Ok(Some(Container::unusable(record.finish())));
     }
     // An extent that holds nothing yet may end before this field.
     let unclean = Place::new(UNCLEAN, 4);
     if window.size() > Bytes::new(2048) && !window.matches(UNCLEAN as u64, &[0; 4])? {
         let detail = "marked as not closed cleanly: its tables may lack the last writes";
-        record.odd(OddityKind::Damaged, detail, unclean);
+        record.odd(AnomalyKind::Damaged, detail, unclean);
     }
     let grain = header.grain.get();
     let unit = Unit::new(u64::from(grain) * SECTOR).filter(|_| grain <= LARGEST_GRAIN);
     let (Some(unit), Some(per_table)) = (unit, Unit::new(PER_TABLE)) else {
         let detail = format!("a grain of {grain} sectors; expected a power of two, usually 1");
-        record.odd(OddityKind::Damaged, detail, place!(Header.grain));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.grain));
         return Ok(Some(Container::unusable(record.finish())));
     };
     if !grain.is_power_of_two() {
         let detail = format!("a grain of {grain} sectors; expected a power of two, usually 1");
-        record.odd(OddityKind::Damaged, detail, place!(Header.grain));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.grain));
     }
     record.grid(
         GridRole::ContainerBlock,
@@ -88,7 +88,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
             Bytes::new(count).grouped(),
             Bytes::new(needed).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, place!(Header.directory_len));
+        record.odd(AnomalyKind::Damaged, detail, place!(Header.directory_len));
     }
     let layout = survey::Layout {
         count: count.min(needed),

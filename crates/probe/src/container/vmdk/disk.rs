@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, OddityKind};
+use straddle_stack::{AnomalyKind, Fact, Key};
 
 use super::descriptor::{Descriptor, Field, Kind, Line, MAX_BYTES};
 use super::grains::SECTOR;
@@ -23,7 +23,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
             Bytes::new(size).grouped(),
             Bytes::new(MAX_BYTES / 2).grouped()
         );
-        record.odd(OddityKind::LimitReached, detail, Place::new(0, 16));
+        record.odd(AnomalyKind::LimitReached, detail, Place::new(0, 16));
         return Ok(Some(Container::unusable(record.finish())));
     }
     let text = read(window, 0, size)?;
@@ -130,7 +130,7 @@ pub(super) fn parts(mut record: Recorder<'_>, text: &Descriptor, base: u64) -> C
     }
 }
 
-type Refusal = (OddityKind, String, Place);
+type Refusal = (AnomalyKind, String, Place);
 
 fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk, Refusal> {
     let of = |line: &Line| moved(Place::new(line.at, line.len), base);
@@ -141,19 +141,19 @@ fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk
              VMFS. Without it the disk has a hole of unknown size",
             bad.text.escape_debug()
         );
-        return Err((OddityKind::Damaged, detail, place(bad, base)));
+        return Err((AnomalyKind::Damaged, detail, place(bad, base)));
     }
     if text.left_out {
         let detail = format!(
             "more than {} parts; a disk of 62 TB has 31,744",
             Bytes::new(u64::try_from(text.lines.len()).unwrap_or(u64::MAX)).grouped()
         );
-        return Err((OddityKind::LimitReached, detail, whole));
+        return Err((AnomalyKind::LimitReached, detail, whole));
     }
     let (Some(first), Some(last)) = (text.lines.first(), text.lines.last()) else {
         let detail =
             "a descriptor without a line `RW SECTORS TYPE \"FILE\"`; it was probably cut short";
-        return Err((OddityKind::Damaged, detail.to_owned(), whole));
+        return Err((AnomalyKind::Damaged, detail.to_owned(), whole));
     };
     let mut references: Vec<Reference> = parent(record, text, base).into_iter().collect();
     let mut extents = Vec::new();
@@ -166,7 +166,7 @@ fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk
                 Bytes::new(line.start).grouped(),
                 size.grouped()
             );
-            (OddityKind::Damaged, detail, of(line))
+            (AnomalyKind::Damaged, detail, of(line))
         };
         let len = Bytes::new(SECTOR)
             .checked_mul(line.sectors)
@@ -184,7 +184,7 @@ fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk
                     "the disk lies on the device {name}, which is not opened because a text names it; check the device \
                      itself"
                 );
-                return Err((OddityKind::Unreadable, detail, of(line)));
+                return Err((AnomalyKind::Unreadable, detail, of(line)));
             }
             Kind::Flat => Some((OpensAs::Raw, start)),
             // Where a sparse part starts is its own affair.
@@ -194,7 +194,7 @@ fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk
                     "{name} is a seSparse extent, whose layout VMware has not published; it is not followed. \
                      `vmkfstools -i DISK.vmdk -d thin COPY.vmdk` on the ESXi host makes one that can be"
                 );
-                return Err((OddityKind::Unreadable, detail, of(line)));
+                return Err((AnomalyKind::Unreadable, detail, of(line)));
             }
             Kind::RawDevice => {
                 let detail = format!(
@@ -202,7 +202,7 @@ fn assembled(record: &Recorder<'_>, text: &Descriptor, base: u64) -> Result<Disk
                      whose offsets are the guest's own",
                     line.word
                 );
-                return Err((OddityKind::Unreadable, detail, of(line)));
+                return Err((AnomalyKind::Unreadable, detail, of(line)));
             }
         };
         let lies = opens_as.map(|(opens_as, start)| {
@@ -256,7 +256,7 @@ pub(super) fn embedded(
             Bytes::new(at).grouped(),
             window.size().grouped()
         );
-        found.odd(OddityKind::Damaged, detail, field);
+        found.odd(AnomalyKind::Damaged, detail, field);
         return Ok(None);
     }
     let text = read(window, at, len)?;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -92,7 +92,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
     if header.unclean != 0 {
         let detail = "marked as not closed cleanly: its tables may lack the last writes. VMware repairs it when it \
                       opens the disk, as does `vmware-vdiskmanager -R`";
-        record.odd(OddityKind::Damaged, detail, at(place!(Header.unclean)));
+        record.odd(AnomalyKind::Damaged, detail, at(place!(Header.unclean)));
     }
     let mut text = None;
     // A footer may leave it to the header.
@@ -153,7 +153,7 @@ pub(super) fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError
     };
     if !grain.is_power_of_two() {
         let detail = format!("a grain of {grain} sectors; expected a power of two, usually 128");
-        record.odd(OddityKind::Damaged, detail, at(place!(Header.grain)));
+        record.odd(AnomalyKind::Damaged, detail, at(place!(Header.grain)));
     }
     let size = Bytes::new(SECTOR).checked_mul(header.capacity.get());
     let Some(size) = size else {
@@ -236,6 +236,6 @@ fn refused(
     detail: impl Into<String>,
     place: Place,
 ) -> Result<Option<Container>, ReadError> {
-    record.odd(OddityKind::Damaged, detail, place);
+    record.odd(AnomalyKind::Damaged, detail, place);
     Ok(Some(Container::unusable(record.finish())))
 }

@@ -23,7 +23,7 @@ mod survey;
 mod tests;
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 
 use super::{Container, Format, Opening};
 use crate::Magic;
@@ -73,7 +73,7 @@ fn open(opening: &Opening<'_>) -> Result<Option<Container>, ReadError> {
         record.text(Key::Subformat, "seSparse", magic);
         let detail = "a seSparse extent, whose layout VMware has not published; it is not followed. \
                       `vmkfstools -i DISK.vmdk -d thin COPY.vmdk` on the ESXi host makes one that can be";
-        record.odd(OddityKind::Unreadable, detail, magic);
+        record.odd(AnomalyKind::Unreadable, detail, magic);
         return Ok(Some(Container::unusable(record.finish())));
     }
     disk::open(opening)

@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::grains::SECTOR;
 use crate::Window;
@@ -77,7 +77,7 @@ pub(super) fn directory(
     let size = window.size();
     if layout.count == 0 {
         let detail = "a capacity of 0 sectors: a disk without anything in it";
-        record.odd(OddityKind::Damaged, detail, layout.first.field);
+        record.odd(AnomalyKind::Damaged, detail, layout.first.field);
         return Ok(None);
     }
     let first = layout.start(layout.first, window);
@@ -91,7 +91,7 @@ pub(super) fn directory(
                 "the grain directory is said to start at sector {} of a file of {size}; the second one is used",
                 Bytes::new(layout.first.sector).grouped()
             );
-            record.odd(OddityKind::CopiesDiffer, detail, layout.first.field);
+            record.odd(AnomalyKind::CopiesDiffer, detail, layout.first.field);
             (
                 second,
                 layout
@@ -105,7 +105,7 @@ pub(super) fn directory(
                  The file was cut short, or its header is damaged",
                 Bytes::new(layout.first.sector).grouped()
             );
-            record.odd(OddityKind::Damaged, detail, layout.first.field);
+            record.odd(AnomalyKind::Damaged, detail, layout.first.field);
             return Ok(None);
         }
     };
@@ -117,7 +117,7 @@ pub(super) fn directory(
             Bytes::new(len).grouped(),
             Bytes::new(start).grouped()
         );
-        record.odd(OddityKind::Damaged, detail, field);
+        record.odd(AnomalyKind::Damaged, detail, field);
     }
     let entries = layout.entries(window, start)?;
     tables(window, record, layout, (start, field), &entries);
@@ -132,7 +132,7 @@ pub(super) fn directory(
                     "the second grain directory is said to start at sector {} of a file of {size}; the first one is used",
                     Bytes::new(other.sector).grouped()
                 );
-                record.odd(OddityKind::CopiesDiffer, detail, other.field);
+                record.odd(AnomalyKind::CopiesDiffer, detail, other.field);
             }
         }
     }
@@ -176,11 +176,11 @@ fn tables(
     }
     let who = "grain table";
     let what = "lies beyond the end of the file";
-    outside.say(record, OddityKind::Damaged, field, who, what);
+    outside.say(record, AnomalyKind::Damaged, field, who, what);
     let what = "lies in the grain directory itself";
-    inside.say(record, OddityKind::Overlap, field, who, what);
+    inside.say(record, AnomalyKind::Overlap, field, who, what);
     let what = "lies over another grain table";
-    shared.say(record, OddityKind::Overlap, field, who, what);
+    shared.say(record, AnomalyKind::Overlap, field, who, what);
 }
 
 /// Grains must lie in the file, outside the directory and the tables; looked at in the first tables only, because there
@@ -221,9 +221,9 @@ fn grains(
         }
     }
     let what = "lies beyond the end of the file";
-    outside.say(record, OddityKind::Damaged, field, "grain", what);
+    outside.say(record, AnomalyKind::Damaged, field, "grain", what);
     let what = "lies where the grain directory or a grain table is";
-    over.say(record, OddityKind::Overlap, field, "grain", what);
+    over.say(record, AnomalyKind::Overlap, field, "grain", what);
     Ok(())
 }
 
@@ -257,7 +257,7 @@ fn copies(
                 "grain table {index} differs from its copy by the second directory (sectors {a} and {b}); the first one \
                  is used, as VMware and QEMU do"
             );
-            record.odd(OddityKind::CopiesDiffer, detail, other.field);
+            record.odd(AnomalyKind::CopiesDiffer, detail, other.field);
             return Ok(());
         }
     }
@@ -280,7 +280,7 @@ impl Told {
     fn say(
         &self,
         record: &mut Recorder<'_>,
-        kind: OddityKind,
+        kind: AnomalyKind,
         field: Place,
         who: &str,
         what: &str,

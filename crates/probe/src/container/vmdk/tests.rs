@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use straddle_geometry::{Bytes, Gap, Listed, Place, Segment};
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 
 use super::FORMAT;
 use crate::container::testing::{extent, listed, open, table, work};
@@ -53,9 +53,9 @@ fn image(flags: u32, text: &str) -> Volume {
 fn details(container: &Container) -> String {
     let details: Vec<&str> = container
         .detected
-        .oddities
+        .anomalies
         .iter()
-        .map(|oddity| oddity.detail.as_str())
+        .map(|anomaly| anomaly.detail.as_str())
         .collect();
     details.join("; ")
 }
@@ -229,7 +229,7 @@ fn what_cannot_be_followed_is_named() {
         &FORMAT,
         &Volume::new(4096).with(0, 0xcafe_babe_u64.to_le_bytes()),
     );
-    assert_eq!(container.detected.oddities(), [OddityKind::Unreadable]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::Unreadable]);
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn a_stream_without_its_end_says_so() {
     let (image, _) = stream();
     let container = open(&FORMAT, &image.with(24 * 512 + 56, [0xff; 8]));
     assert!(container.disk.is_none());
-    assert_eq!(container.detected.oddities(), [OddityKind::Damaged]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::Damaged]);
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn a_descriptor_of_megabytes_is_not_read() {
     let image = Volume::new(3 << 20).with(0, TEXT);
     let container = open(&FORMAT, &image);
     assert!(container.disk.is_none());
-    assert_eq!(container.detected.oddities(), [OddityKind::LimitReached]);
+    assert_eq!(container.detected.anomalies(), [AnomalyKind::LimitReached]);
     // 62 TB in parts of 2 GB.
     let mut text = TEXT.to_owned();
     for n in 0..31_744 {

@@ -1,7 +1,7 @@
 //! Finds a file on an ext2, ext3 or ext4 filesystem.
 
 use straddle_geometry::{Bytes, Extent};
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 
 use super::NEEDS_RECOVERY;
 use super::volume::{
@@ -72,29 +72,29 @@ impl Volume<'_> {
     fn describe(&self, inode: &Inode, path: String) -> Result<FoundFile, FindError> {
         let window = self.window;
         let field = |at: usize| inode.at.saturating_add(at as u64);
-        let mut oddities = Vec::new();
+        let mut anomalies = Vec::new();
         let mut odd = |kind, detail: String, at: u64| {
-            oddities.push(Oddity::at(kind, detail, window.source(at, 4)));
+            anomalies.push(Anomaly::at(kind, detail, window.source(at, 4)));
         };
         if self.superblock.incompatible.get() & NEEDS_RECOVERY != 0 {
             let detail = "its filesystem has a journal that waits to be replayed: \
                  what is said here may be what was before the last changes";
             let at = super::SUPERBLOCK_AT
                 + core::mem::offset_of!(super::Superblock, incompatible) as u64;
-            odd(OddityKind::Pending, detail.to_owned(), at);
+            odd(AnomalyKind::Pending, detail.to_owned(), at);
         }
         if inode.has(ENCRYPTED) {
             let detail = "it is encrypted: what lies at its places is not what a program reads";
-            odd(OddityKind::Encrypted, detail.to_owned(), field(FLAGS));
+            odd(AnomalyKind::Encrypted, detail.to_owned(), field(FLAGS));
         }
         let size = self.size_fact(inode);
         let allocated = window.fact(Bytes::new(inode.allocated), field(COUNT), 4);
         if !inode.has(INLINE_DATA) {
             let layout = self.layout(inode)?;
-            return Ok(layout.found(window, path, size, allocated, oddities));
+            return Ok(layout.found(window, path, size, allocated, anomalies));
         }
         let detail = format!("its {} bytes lie in its inode", size.value.grouped());
-        odd(OddityKind::Inline, detail, field(FLAGS));
+        odd(AnomalyKind::Inline, detail, field(FLAGS));
         let len = inode.size.min(inode.blocks().len() as u64);
         let place = Extent::new(Bytes::new(field(BLOCKS)), Bytes::new(len));
         let place = place.filter(|place| !place.is_empty());
@@ -105,7 +105,7 @@ impl Volume<'_> {
             segments: Vec::new(),
             placement: place.map(|place| window.fact(place, field(BLOCKS), 16)),
             unwritten: Vec::new(),
-            oddities,
+            anomalies,
         })
     }
 }

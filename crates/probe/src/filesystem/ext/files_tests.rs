@@ -1,7 +1,7 @@
 //! Structures that the tools do not make: trees that go backwards, blocks used twice, encrypted names.
 
 use straddle_io::Reader;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::fixture::Volume;
 use crate::{FindError, FoundFile, Window, find_file};
@@ -74,8 +74,8 @@ fn unwritten_extents_have_32768_added() {
         (part.start().get(), part.len().get()),
         (10 * 1024, 5 * 1024)
     );
-    let kinds: Vec<_> = found.oddities.iter().map(|o| o.kind).collect();
-    assert_eq!(kinds, [OddityKind::Sparse, OddityKind::Unwritten]);
+    let kinds: Vec<_> = found.anomalies.iter().map(|o| o.kind).collect();
+    assert_eq!(kinds, [AnomalyKind::Sparse, AnomalyKind::Unwritten]);
 }
 
 #[test]
@@ -138,13 +138,13 @@ fn a_block_of_numbers_is_used_once() {
 #[test]
 fn what_is_encrypted_or_not_replayed_is_said() {
     let found = find(&volume(0x800).with(1024 + 96, [4])).expect("there");
-    let kinds: Vec<_> = found.oddities.iter().map(|o| o.kind).collect();
+    let kinds: Vec<_> = found.anomalies.iter().map(|o| o.kind).collect();
     assert_eq!(
         kinds,
         [
-            OddityKind::Pending,
-            OddityKind::Encrypted,
-            OddityKind::Sparse
+            AnomalyKind::Pending,
+            AnomalyKind::Encrypted,
+            AnomalyKind::Sparse
         ]
     );
     let names = volume(0).with(INODES + 128 + 33, [8]);

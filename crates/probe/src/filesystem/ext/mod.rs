@@ -24,7 +24,7 @@ mod files_tests;
 mod volume;
 
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -200,7 +200,7 @@ fn read(window: &Window<'_>, at: u64) -> Result<Option<Detected>, ReadError> {
                 rec.bytes(Key::ClusterSize, unit.0, unit.1);
             }
             exponent => rec.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 format!("a cluster of 2^({exponent} + 10) bytes; expected one block to 1 GiB"),
                 place!(Superblock.log_cluster_size),
             ),
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(found.bytes(Key::ClaimedSize), Some(1 << 20));
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((4096, 0)));
         assert_eq!(found.bytes(Key::ClusterSize), None);
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -283,13 +283,13 @@ mod tests {
         let volume = with_checksums(0);
         let right = !crc32c::of(&volume.0[1024..2044]);
         let found = with_checksums(right).probe(&PROBER).expect("ext");
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
         let found = volume.probe(&PROBER).expect("ext");
         assert_eq!(found.bytes(Key::BlockSize), Some(4096));
         let detail = format!(
             "the checksum of the superblock is 00000000; its bytes give {right:08x}: it is read all the same"
         );
-        assert_eq!(found.oddities[0].detail, detail);
+        assert_eq!(found.anomalies[0].detail, detail);
     }
 
     #[test]
@@ -319,20 +319,20 @@ mod tests {
         assert_eq!(found.bytes(Key::ClusterSize), Some(65_536));
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((65_536, 0)));
         let broken = volume().with(1024 + 28, [0xff; 4]).probe(&PROBER);
-        assert_eq!(broken.expect("ext").oddities(), [OddityKind::Damaged]);
+        assert_eq!(broken.expect("ext").anomalies(), [AnomalyKind::Damaged]);
     }
 
     #[test]
     fn sizes_that_do_not_fit_the_volume_are_odd() {
         let small = ext(1 << 20, 1024, 2, 128).probe(&PROBER).expect("ext");
-        assert_eq!(small.oddities(), [OddityKind::SizeDiffers]);
+        assert_eq!(small.anomalies(), [AnomalyKind::SizeDiffers]);
         assert_eq!(small.size.expect("known").value.get(), 1 << 19);
         let high = ext(1 << 20, 1024, 2, 0x100)
             .with(1024 + 336, 1_u32.to_le_bytes())
             .probe(&PROBER)
             .expect("ext");
         assert_eq!(high.bytes(Key::ClaimedSize), Some((1 << 44) + (1 << 20)));
-        assert_eq!(high.oddities(), [OddityKind::SizeDiffers]);
+        assert_eq!(high.anomalies(), [AnomalyKind::SizeDiffers]);
     }
 
     #[test]
@@ -360,9 +360,9 @@ mod tests {
             .probe(&BACKUP)
             .expect("the copy");
         assert_eq!(found.bytes(Key::BlockSize), Some(1024));
-        assert_eq!(found.oddities(), [OddityKind::UnusualPlace]);
+        assert_eq!(found.anomalies(), [AnomalyKind::UnusualPlace]);
         assert_eq!(
-            found.oddities[0].detail,
+            found.anomalies[0].detail,
             "a copy of the superblock at byte 8,389,632 is used; the one at byte 1,024 was not recognised"
         );
         let elsewhere = volume()

@@ -1,7 +1,7 @@
 //! Finds a file on an NTFS volume.
 
 use straddle_geometry::{Bytes, Extent, Segment};
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 
 use super::record::Record;
 use super::u32_at;
@@ -28,16 +28,16 @@ pub(super) fn find(window: &Window<'_>, path: &str) -> Result<FoundFile, FindErr
         let what = "a record without data";
         return Err(FindError::NotAFile { path, what });
     };
-    let mut oddities = Vec::new();
+    let mut anomalies = Vec::new();
     let reparse = volume.reparse_tag(&record)?;
     if let Some((at, tag)) = reparse {
         let known = KEPT_ELSEWHERE.iter().find(|(known, _)| *known == tag);
         let keeper = known.map_or("a filter driver", |(_, keeper)| keeper);
         let detail = format!("its data is kept by {keeper} (reparse tag {tag:#010x})");
         let source = window.source(at, 4);
-        oddities.push(Oddity::at(OddityKind::Elsewhere, detail, source));
+        anomalies.push(Anomaly::at(AnomalyKind::Elsewhere, detail, source));
     }
-    Ok(describe(window, data, path, oddities))
+    Ok(describe(window, data, path, anomalies))
 }
 
 impl Tree for Volume<'_> {
@@ -96,11 +96,11 @@ fn describe(
     window: &Window<'_>,
     data: Stream,
     path: String,
-    mut oddities: Vec<Oddity>,
+    mut anomalies: Vec<Anomaly>,
 ) -> FoundFile {
     let fact = |value, (at, len): (u64, usize)| window.fact(Bytes::new(value), at, len);
     let mut odd = |kind, detail: String, (at, len): (u64, usize)| {
-        oddities.push(Oddity::at(kind, detail, window.source(at, len)));
+        anomalies.push(Anomaly::at(kind, detail, window.source(at, len)));
     };
     let count = |n: u64| Bytes::new(n).grouped();
     let size = fact(data.size, data.size_field());
@@ -113,18 +113,18 @@ fn describe(
         } else {
             format!("{} are in compressed units", of(data.compressed))
         };
-        odd(OddityKind::Compressed, detail, flags);
+        odd(AnomalyKind::Compressed, detail, flags);
     }
     if data.holes > 0 {
         odd(
-            OddityKind::Sparse,
+            AnomalyKind::Sparse,
             format!("{} are holes", of(data.holes)),
             flags,
         );
     }
     if data.flags & ENCRYPTED != 0 {
         let detail = "it is encrypted: what lies at its places is not what a program reads";
-        odd(OddityKind::Encrypted, detail.to_owned(), flags);
+        odd(AnomalyKind::Encrypted, detail.to_owned(), flags);
     }
     let mut placement = None;
     if let Some((at, _)) = data.resident {
@@ -132,7 +132,7 @@ fn describe(
             "its {} bytes lie in its record of the MFT",
             count(data.size)
         );
-        odd(OddityKind::Inline, detail, data.flags_field());
+        odd(AnomalyKind::Inline, detail, data.flags_field());
         let place = Extent::new(Bytes::new(at), Bytes::new(data.size));
         placement = place
             .filter(|place| !place.is_empty())
@@ -148,7 +148,7 @@ fn describe(
             count(initialized),
             count(whole)
         );
-        odd(OddityKind::Unwritten, detail, initialized_field);
+        odd(AnomalyKind::Unwritten, detail, initialized_field);
     }
     if let (Some(first), Some((at, len))) = (segments.first(), first_run) {
         let place = Extent::new(first.lower, first.upper.len());
@@ -161,7 +161,7 @@ fn describe(
         segments,
         placement,
         unwritten,
-        oddities,
+        anomalies,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Volumes built by hand: what the tools do not make, and damaged structures.
 
 use straddle_io::Reader;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::fixture;
 use crate::{FindError, FoundFile, Window, find_file};
@@ -193,7 +193,7 @@ fn a_file_is_found_in_any_case_and_its_run_is_the_evidence() {
         format!("{:?}", place.source),
         format!("Image({run:#x}: 110478)")
     );
-    assert_eq!(found.oddities, []);
+    assert_eq!(found.anomalies, []);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn attribute_lists_are_followed_and_checked() {
 fn what_is_odd_about_a_file_is_said() {
     let kinds = |attributes: &[Vec<u8>]| {
         let found = find(&simple(attributes), "/file").expect("there");
-        let kinds = found.oddities.iter().map(|o| o.kind);
+        let kinds = found.anomalies.iter().map(|o| o.kind);
         (kinds.collect::<Vec<_>>(), found)
     };
     let flagged = |mut attribute: Vec<u8>, flags: u16, unit: u8| {
@@ -308,20 +308,20 @@ fn what_is_odd_about_a_file_is_said() {
     let units = [0x11, 16, 120, 0x11, 3, 20, 0x01, 13];
     let squeezed = flagged(outside(0x80, "", &units, (0, 31), 16_000), 1, 4);
     let (odd, found) = kinds(&[squeezed]);
-    assert_eq!(odd, [OddityKind::Compressed]);
+    assert_eq!(odd, [AnomalyKind::Compressed]);
     assert_eq!(found.segments.len(), 1);
     assert_eq!(
-        found.oddities[0].detail,
+        found.anomalies[0].detail,
         "7,808 of 16,000 bytes are in compressed units"
     );
     let (odd, _) = kinds(&[flagged(data(), 0x4000, 0)]);
-    assert_eq!(odd, [OddityKind::Encrypted]);
+    assert_eq!(odd, [AnomalyKind::Encrypted]);
     let (odd, found) = kinds(&[resident(0x80, "", b"hello")]);
-    assert_eq!(odd, [OddityKind::Inline]);
+    assert_eq!(odd, [AnomalyKind::Inline]);
     assert_eq!(found.placement.expect("known").value.len().get(), 5);
     let overlay = resident(0xc0, "", &0x8000_0017_u32.to_le_bytes());
     let (odd, _) = kinds(&[data(), overlay]);
-    assert_eq!(odd, [OddityKind::Elsewhere]);
+    assert_eq!(odd, [AnomalyKind::Elsewhere]);
     let junction = resident(0xc0, "", &0xa000_0003_u32.to_le_bytes());
     let text = error(&simple(&[data(), junction]));
     assert!(

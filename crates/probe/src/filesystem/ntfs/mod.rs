@@ -24,7 +24,7 @@ mod volume;
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -222,7 +222,7 @@ fn version(window: &Window<'_>, geometry: &Geometry, found: &mut Detected) {
     };
     if let Err(error) = window.fill(at, head) {
         let detail = format!("the version is not known: {error}");
-        found.odd(window, OddityKind::Missing, detail, at, 4);
+        found.odd(window, AnomalyKind::Missing, detail, at, 4);
         return;
     }
     match record::undo_fixups(head, b"FILE")
@@ -243,7 +243,7 @@ fn version(window: &Window<'_>, geometry: &Geometry, found: &mut Detected) {
                 "the version is not known: no $Volume record at byte {}, where the MFT should have it",
                 Bytes::new(at).grouped()
             );
-            found.odd(window, OddityKind::Damaged, detail, at, 4);
+            found.odd(window, AnomalyKind::Damaged, detail, at, 4);
         }
     }
 }
@@ -362,7 +362,7 @@ mod tests {
             Some((16_384 + 3 * 1024 + 56 + 32, vec![3, 1]))
         );
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((4096, 0)));
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -391,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_mft_is_an_oddity_and_not_the_end() {
+    fn a_missing_mft_is_an_anomaly_and_not_the_end() {
         let found = boot(0, 8, 2047).probe(&PROBER).expect("ntfs");
-        assert_eq!(found.oddities(), [OddityKind::Damaged]);
+        assert_eq!(found.anomalies(), [AnomalyKind::Damaged]);
         let far = boot(0, 8, 1 << 30).with(48, (1_u64 << 20).to_le_bytes());
         let found = far.probe(&PROBER).expect("ntfs");
         assert_eq!(
-            found.oddities(),
-            [OddityKind::SizeDiffers, OddityKind::Missing]
+            found.anomalies(),
+            [AnomalyKind::SizeDiffers, AnomalyKind::Missing]
         );
     }
 
@@ -410,7 +410,7 @@ mod tests {
             found.evidence(Key::BlockSize),
             Some((1_048_576 - 512 + 13, vec![8]))
         );
-        assert!(found.oddities().contains(&OddityKind::UnusualPlace));
+        assert!(found.anomalies().contains(&AnomalyKind::UnusualPlace));
         // A copy that a smaller, older volume left there counts other sectors.
         assert!(boot(SIZE - 512, 8, 1000).probe(&BACKUP).is_none());
         assert!(boot(SIZE - 512, 8, 5000).probe(&BACKUP).is_none());

@@ -1,7 +1,7 @@
 //! Finds a file on an XFS filesystem.
 
 use straddle_geometry::{Bytes, Extent};
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 
 use super::volume::{BLOCKS, Format, Inode, SIZE, Volume};
 use crate::find::{Entry, Nearby, NodeKind, PathStyle, Tree, walk};
@@ -72,20 +72,20 @@ impl Volume<'_> {
         let size = window.fact(Bytes::new(inode.size), field(SIZE), 8);
         let allocated = Bytes::new(inode.blocks.saturating_mul(self.block));
         let allocated = window.fact(allocated, field(BLOCKS), 8);
-        let mut oddities = Vec::new();
+        let mut anomalies = Vec::new();
         if inode.format != Format::Local && !inode.is_realtime {
             let layout = self.layout(inode)?;
-            return Ok(layout.found(window, path, size, allocated, oddities));
+            return Ok(layout.found(window, path, size, allocated, anomalies));
         }
         let mut placement = None;
         if inode.is_realtime {
             let detail = "its data is on the realtime device";
             let source = window.source(field(90), 2);
-            oddities.push(Oddity::at(OddityKind::Elsewhere, detail, source));
+            anomalies.push(Anomaly::at(AnomalyKind::Elsewhere, detail, source));
         } else {
             let detail = format!("its {} bytes lie in its inode", size.value.grouped());
             let source = window.source(field(5), 1);
-            oddities.push(Oddity::at(OddityKind::Inline, detail, source));
+            anomalies.push(Anomaly::at(AnomalyKind::Inline, detail, source));
             let len = inode.size.min(inode.fork.len() as u64);
             let place = Extent::new(Bytes::new(field(inode.fork_at)), Bytes::new(len));
             placement = place
@@ -99,7 +99,7 @@ impl Volume<'_> {
             segments: Vec::new(),
             placement,
             unwritten: Vec::new(),
-            oddities,
+            anomalies,
         })
     }
 }

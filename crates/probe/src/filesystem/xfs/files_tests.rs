@@ -1,7 +1,7 @@
 //! Trees of extents, which need more fragments than mkfs makes, and damaged structures.
 
 use straddle_io::Reader;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::fixture::Volume;
 use crate::{FindError, FoundFile, Window, find_file};
@@ -113,8 +113,8 @@ fn a_tree_of_extents_is_followed_into_both_groups() {
     assert_eq!(found.unwritten.len(), 1);
     assert_eq!(found.unwritten[0].start().get(), 30 * 512);
     assert_eq!(found.unwritten[0].end().get(), 50 * 512);
-    let kinds: Vec<_> = found.oddities.iter().map(|o| o.kind).collect();
-    assert_eq!(kinds, [OddityKind::Sparse, OddityKind::Unwritten]);
+    let kinds: Vec<_> = found.anomalies.iter().map(|o| o.kind).collect();
+    assert_eq!(kinds, [AnomalyKind::Sparse, AnomalyKind::Unwritten]);
     assert_eq!(found.allocated.value.get(), 60 * 512);
     let place = found.placement.expect("known");
     assert_eq!(place.value.start().get(), 200 * 512);
@@ -173,10 +173,10 @@ fn extents_must_be_inside_one_group_and_in_order() {
 #[test]
 fn data_on_another_device_or_in_the_inode_has_no_segments() {
     let realtime = find(&volume(2).with(FILE + 90, [0, 1])).expect("there");
-    assert_eq!(realtime.oddities[0].kind, OddityKind::Elsewhere);
+    assert_eq!(realtime.anomalies[0].kind, AnomalyKind::Elsewhere);
     assert!(realtime.segments.is_empty() && realtime.placement.is_none());
     let inline = find(&volume(1).with(FILE + 56, 9_u64.to_be_bytes())).expect("there");
-    assert_eq!(inline.oddities[0].kind, OddityKind::Inline);
+    assert_eq!(inline.anomalies[0].kind, AnomalyKind::Inline);
     let place = inline.placement.expect("known").value;
     assert_eq!(
         (place.start().get(), place.len().get()),

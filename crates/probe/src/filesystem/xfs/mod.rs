@@ -21,7 +21,7 @@ mod files_tests;
 mod volume;
 
 use straddle_io::ReadError;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::byteorder::little_endian;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -127,7 +127,11 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     if (unit == 0) != (width == 0) || (unit != 0 && !width.is_multiple_of(unit)) {
         let detail =
             format!("swidth of {width} blocks; expected a multiple of sunit, {unit} blocks");
-        rec.odd(OddityKind::Damaged, detail, place!(Superblock.stripe_width));
+        rec.odd(
+            AnomalyKind::Damaged,
+            detail,
+            place!(Superblock.stripe_width),
+        );
     }
     rec.bytes_if_set(
         Key::FsStripeUnit,
@@ -214,7 +218,7 @@ mod tests {
         assert_eq!(found.bytes(Key::AllocationGroupSize), Some(64 * 4096));
         assert_eq!(found.bytes(Key::ClaimedSize), Some(1 << 20));
         assert_eq!(found.grid(GridRole::AllocationUnit), Some((4096, 0)));
-        assert_eq!(found.oddities(), []);
+        assert_eq!(found.anomalies(), []);
     }
 
     #[test]
@@ -256,15 +260,15 @@ mod tests {
             .with(184, 16_u32.to_be_bytes())
             .with(188, 40_u32.to_be_bytes());
         let found = sealed(odd).probe(&PROBER).expect("xfs");
-        assert_eq!(found.oddities(), [OddityKind::Damaged]);
+        assert_eq!(found.anomalies(), [AnomalyKind::Damaged]);
     }
 
     #[test]
     fn a_wrong_checksum_is_named_from_version_5_on() {
         let found = sealed(xfs()).with(108, b"S").probe(&PROBER).expect("xfs");
-        assert_eq!(found.oddities(), [OddityKind::Damaged]);
-        assert!(found.oddities[0].detail.contains("checksum"));
+        assert_eq!(found.anomalies(), [AnomalyKind::Damaged]);
+        assert!(found.anomalies[0].detail.contains("checksum"));
         let old = xfs().with(100, 0xb4a4_u16.to_be_bytes()).probe(&PROBER);
-        assert_eq!(old.expect("xfs").oddities(), []);
+        assert_eq!(old.expect("xfs").anomalies(), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    pub(super) fn faults(&mut self) -> Vec<Oddity> {
+    pub(super) fn faults(&mut self) -> Vec<Anomaly> {
         let mut faults = std::mem::take(&mut self.header.faults);
         faults.append(&mut self.array.faults);
         faults
@@ -97,7 +97,7 @@ pub(super) struct Header {
     pub(super) at: Bytes,
     pub(super) raw: RawHeader,
     /// What is wrong with it.
-    pub(super) faults: Vec<Oddity>,
+    pub(super) faults: Vec<Anomaly>,
 }
 
 impl Header {
@@ -163,7 +163,7 @@ impl Header {
     fn fault(&mut self, window: &Window<'_>, detail: String, at: u64, len: usize) {
         let source = window.source(at, len);
         self.faults
-            .push(Oddity::at(OddityKind::Damaged, detail, source));
+            .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) struct Array {
     pub(super) bytes: Vec<u8>,
     /// Its checksum is right, or it is too long for one to be computed.
     pub(super) usable: bool,
-    pub(super) faults: Vec<Oddity>,
+    pub(super) faults: Vec<Anomaly>,
 }
 
 impl Array {
@@ -190,7 +190,7 @@ impl Array {
             return array;
         };
         let source = window.source(header.at.get() + field, len);
-        array.faults.push(Oddity::at(kind, detail, source));
+        array.faults.push(Anomaly::at(kind, detail, source));
         array
     }
 
@@ -199,10 +199,10 @@ impl Array {
         &mut self,
         window: &Window<'_>,
         header: &Header,
-    ) -> Result<(), (OddityKind, String, u64, usize)> {
+    ) -> Result<(), (AnomalyKind, String, u64, usize)> {
         let raw = &header.raw;
         let (count, size) = (raw.entry_count.get(), raw.entry_size.get());
-        let damaged = |detail, field, len| Err((OddityKind::Damaged, detail, field, len));
+        let damaged = |detail, field, len| Err((AnomalyKind::Damaged, detail, field, len));
         if !(ENTRY_LEN..=MAX_ENTRY).contains(&size) || !size.is_power_of_two() {
             let detail = format!(
                 "the GPT records entries of {size} bytes; expected 128, 256, 512 or another 128 × 2^n up to {MAX_ENTRY}"
@@ -235,7 +235,7 @@ impl Array {
         if let Err(error) = window.fill(at.get(), &mut self.bytes) {
             self.bytes.clear();
             let detail = format!("the entries of the GPT: {error}");
-            return Err((OddityKind::Unreadable, detail, ENTRIES_AT, 8));
+            return Err((AnomalyKind::Unreadable, detail, ENTRIES_AT, 8));
         }
         let entries = take / u64::from(size);
         if whole > room {
@@ -251,7 +251,7 @@ impl Array {
             let detail = format!(
                 "the GPT has {count} entries of {size} bytes; the first {entries} are read, and their checksum is not verified"
             );
-            return Err((OddityKind::LimitReached, detail, COUNT_AT, 4));
+            return Err((AnomalyKind::LimitReached, detail, COUNT_AT, 4));
         }
         let crc = crc32fast::hash(&self.bytes);
         if crc != raw.entries_crc.get() {

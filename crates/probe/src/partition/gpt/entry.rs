@@ -1,7 +1,7 @@
 //! One entry of a GPT.
 
 use straddle_geometry::Extent;
-use straddle_stack::{Attribute, Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Attribute, Key, Value};
 use uuid::Uuid;
 use zerocopy::byteorder::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -41,7 +41,7 @@ pub(super) fn partition(
         let detail = format!(
             "partition {number} is recorded from LBA {first} to {last}; expected a start not after the end and an end below 2^64 bytes"
         );
-        out.odd(window, OddityKind::Damaged, detail, at + 32, 16);
+        out.odd(window, AnomalyKind::Damaged, detail, at + 32, 16);
         return;
     };
     let slot = Slot {
@@ -72,8 +72,8 @@ pub(super) fn partition(
         );
         let source = window.source(at + 32, 16);
         child
-            .oddities
-            .push(Oddity::at(OddityKind::Damaged, detail, source));
+            .anomalies
+            .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
     }
     out.children.push(child);
 }

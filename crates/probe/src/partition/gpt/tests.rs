@@ -103,7 +103,7 @@ fn seal(disk: &mut [u8], at: usize) {
 
 fn details(detected: &Detected) -> Vec<&str> {
     detected
-        .oddities
+        .anomalies
         .iter()
         .map(|o| o.detail.as_str())
         .collect()
@@ -161,7 +161,7 @@ fn a_table_for_the_other_sector_size_is_read_and_named() {
             "the GPT was written for sectors of 512 B, the device has 4,096 B: its header stands at byte 512, LBA 1 of the table"
         ]
     );
-    assert_eq!(kinds(&detected), [OddityKind::ForeignSectorSize]);
+    assert_eq!(kinds(&detected), [AnomalyKind::ForeignSectorSize]);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn illegal_entry_sizes_are_named_and_nothing_is_read() {
         };
         let detected = found(&PROBER, &disk.make()).expect("a GPT");
         assert_eq!(detected.children.len(), 0, "{size}");
-        assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+        assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
         let want = format!(
             "the GPT records entries of {size} bytes; expected 128, 256, 512 or another 128 × 2^n up to 4096"
         );
@@ -233,7 +233,7 @@ fn a_long_array_is_read_in_part() {
     let detected = PROBER.run(&Window::whole(&reader, None)).expect("readable");
     let detected = detected.expect("a GPT");
     assert_eq!(detected.children.len(), 1);
-    assert_eq!(kinds(&detected), [OddityKind::LimitReached]);
+    assert_eq!(kinds(&detected), [AnomalyKind::LimitReached]);
     assert_eq!(
         details(&detected),
         [
@@ -268,9 +268,9 @@ fn partitions_that_run_backwards_or_to_the_end_of_the_world_are_named() {
     let detected = found(&PROBER, &disk.make()).expect("a GPT");
     let numbers: Vec<_> = children(&detected).iter().map(|c| c.0).collect();
     assert_eq!(numbers, [3, 4]);
-    assert_eq!(kinds(&detected), [OddityKind::Damaged; 2]);
+    assert_eq!(kinds(&detected), [AnomalyKind::Damaged; 2]);
     assert_eq!(
-        detected.children[1].oddities[0].detail,
+        detected.children[1].anomalies[0].detail,
         "partition 4 is recorded from LBA 2 to 3; the GPT gives LBA 34 to 94 to partitions"
     );
 }
@@ -288,9 +288,9 @@ fn the_backup_stands_in_for_a_primary_that_is_gone() {
             disk[from..sector * 34].fill(0);
             let detected = found(&PROBER, &disk).expect("a GPT");
             assert_eq!(children(&detected), two(sector as u64));
-            let mut want = vec![OddityKind::UnusualPlace];
+            let mut want = vec![AnomalyKind::UnusualPlace];
             if !keep_mbr {
-                want.push(OddityKind::Damaged);
+                want.push(AnomalyKind::Damaged);
             }
             assert_eq!(kinds(&detected), want);
         }
@@ -307,9 +307,9 @@ fn the_better_copy_is_used() {
         assert_eq!(children(&detected), two(512));
         assert_eq!(
             kinds(&detected),
-            [OddityKind::Damaged, OddityKind::CopiesDiffer]
+            [AnomalyKind::Damaged, AnomalyKind::CopiesDiffer]
         );
-        assert!(detected.oddities[0].detail.starts_with(fault));
+        assert!(detected.anomalies[0].detail.starts_with(fault));
     }
 }
 
@@ -332,7 +332,7 @@ fn copies_that_differ_are_named() {
         details(&detected),
         ["there is no backup header at LBA 127; expected EFI PART"]
     );
-    assert_eq!(kinds(&detected), [OddityKind::CopiesDiffer]);
+    assert_eq!(kinds(&detected), [AnomalyKind::CopiesDiffer]);
 }
 
 #[test]
@@ -340,10 +340,10 @@ fn a_disk_that_grew_and_one_cut_short_are_named() {
     let mut disk = Disk::default().make();
     disk.resize(200 * 512, 0);
     let detected = found(&PROBER, &disk).expect("a GPT");
-    assert_eq!(kinds(&detected), [OddityKind::UnusualPlace]);
+    assert_eq!(kinds(&detected), [AnomalyKind::UnusualPlace]);
     disk.truncate(100 * 512);
     let detected = found(&PROBER, &disk).expect("a GPT");
-    assert_eq!(kinds(&detected), [OddityKind::CopiesDiffer]);
+    assert_eq!(kinds(&detected), [AnomalyKind::CopiesDiffer]);
     assert_eq!(children(&detected), two(512));
 }
 
@@ -355,7 +355,7 @@ fn damage_to_both_copies_leaves_no_positions_to_believe() {
     }
     let detected = found(&PROBER, &disk).expect("a GPT");
     assert_eq!(detected.children.len(), 0);
-    assert!(kinds(&detected).contains(&OddityKind::Damaged));
+    assert!(kinds(&detected).contains(&AnomalyKind::Damaged));
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn a_hybrid_mbr_is_compared() {
     put(&mut disk, 462, &entry(34, 7));
     put(&mut disk, 478, &entry(41, 53));
     let detected = found(&PROBER, &disk).expect("a GPT");
-    assert_eq!(kinds(&detected), [OddityKind::HybridTable; 2]);
+    assert_eq!(kinds(&detected), [AnomalyKind::HybridTable; 2]);
     assert_eq!(
         details(&detected),
         [
@@ -387,7 +387,7 @@ fn an_mbr_with_partitions_and_no_protection_is_left_to_its_own_prober() {
     disk[450] = 0x83;
     assert!(found(&PROBER, &disk).is_none());
     let mbr = found(&mbr::PROBER, &disk).expect("an MBR");
-    assert_eq!(kinds(&mbr), [OddityKind::Ambiguous]);
+    assert_eq!(kinds(&mbr), [AnomalyKind::Ambiguous]);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn two_tables_of_different_sector_sizes_are_ambiguous() {
     // The header only: at byte 4096 the array of the small table would lie over the other's header.
     both[512..1024].copy_from_slice(&small[512..1024]);
     let detected = found(&PROBER, &both).expect("a GPT");
-    assert!(kinds(&detected).contains(&OddityKind::Ambiguous));
+    assert!(kinds(&detected).contains(&AnomalyKind::Ambiguous));
 }
 
 #[test]

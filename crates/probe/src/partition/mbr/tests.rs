@@ -28,7 +28,7 @@ fn chained() -> Vec<u8> {
 
 fn details(detected: &Detected) -> Vec<&str> {
     detected
-        .oddities
+        .anomalies
         .iter()
         .map(|o| o.detail.as_str())
         .collect()
@@ -105,7 +105,7 @@ fn a_long_chain_is_followed_for_256_records() {
     }
     let detected = found(&PROBER, &disk).expect("an MBR");
     assert_eq!(detected.children.len(), 257);
-    assert_eq!(kinds(&detected), [OddityKind::LimitReached]);
+    assert_eq!(kinds(&detected), [AnomalyKind::LimitReached]);
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn broken_records_are_named() {
     let mut disk = chained();
     disk[300 * 512 + 511] = 0;
     let detected = found(&PROBER, &disk).expect("an MBR");
-    assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+    assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     disk.truncate(300 * 512);
     let detected = found(&PROBER, &disk).expect("an MBR");
-    assert_eq!(kinds(&detected), [OddityKind::Unreadable]);
+    assert_eq!(kinds(&detected), [AnomalyKind::Unreadable]);
     assert_eq!(detected.children.len(), 3);
 }
 
@@ -156,9 +156,9 @@ fn protection_without_a_gpt_is_named() {
     let mut disk = vec![0; 64 << 10];
     entry(&mut disk, 0, 0, 0xee, 1, 127);
     let detected = found(&PROBER, &disk).expect("an MBR");
-    assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+    assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     assert_eq!(
-        detected.oddities[0].detail,
+        detected.anomalies[0].detail,
         "the MBR protects a GPT (type ee), but neither of its copies is found; expected EFI PART at LBA 1 and at the last LBA"
     );
     assert_eq!(children(&detected), []);
@@ -166,7 +166,7 @@ fn protection_without_a_gpt_is_named() {
     entry(&mut disk, 0, 0, 0xee, 1, 0);
     entry(&mut disk, 0, 1, 0x83, 8, 16);
     let detected = found(&PROBER, &disk).expect("an MBR");
-    assert_eq!(kinds(&detected), [OddityKind::Damaged]);
+    assert_eq!(kinds(&detected), [AnomalyKind::Damaged]);
     assert_eq!(children(&detected), [(2, 4096, 8192, "83".into())]);
 }
 

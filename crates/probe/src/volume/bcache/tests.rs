@@ -62,7 +62,7 @@ fn the_checksum_is_that_of_make_bcache() {
         .with(184, 24_u64.to_le_bytes())
         .with(192, [1, 0, 0, 4]);
     with_parts(&[device(&made.0)], |found, nodes| {
-        assert!(found[0].detected.oddities().is_empty());
+        assert!(found[0].detected.anomalies().is_empty());
         assert_eq!(
             found[0].detected.text(Key::WriteCache).as_deref(),
             Some("write-back")
@@ -93,9 +93,9 @@ fn the_checksum_is_that_of_make_bcache() {
         .with(192, [8, 0, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
     with_parts(&[device(&cache.0)], |found, nodes| {
         assert!(
-            found[0].detected.oddities().is_empty(),
+            found[0].detected.anomalies().is_empty(),
             "{:?}",
-            found[0].detected.oddities
+            found[0].detected.anomalies
         );
         assert_eq!(found[0].detected.bytes(Key::BucketSize), Some(16_384));
         assert!(nodes.is_empty());
@@ -107,7 +107,7 @@ fn a_wrong_checksum_is_said_and_the_rest_read() {
     let mut bytes = superblock(4, 0, 16);
     bytes[104] ^= 1;
     with_parts(&[device(&bytes)], |found, nodes| {
-        assert_eq!(found[0].detected.oddities(), [OddityKind::Damaged]);
+        assert_eq!(found[0].detected.anomalies(), [AnomalyKind::Damaged]);
         assert_eq!(
             nodes[0].layer.map,
             Map::Linear {
@@ -117,7 +117,7 @@ fn a_wrong_checksum_is_said_and_the_rest_read() {
     });
     bytes[206..208].copy_from_slice(&[0xff; 2]);
     with_parts(&[device(&bytes)], |found, _| {
-        assert_eq!(found[0].detected.oddities(), [OddityKind::Damaged]);
+        assert_eq!(found[0].detected.anomalies(), [AnomalyKind::Damaged]);
     });
 }
 
@@ -152,7 +152,7 @@ fn a_cache_that_is_not_there_is_named() {
         let name = "cache of bcache set 55555555-5555-5555-5555-555555555555";
         let missing = Below::Missing(name.to_owned());
         assert_eq!(nodes[0].below, [Below::Part(0), missing]);
-        assert_eq!(nodes[0].layer.oddities[0].kind, OddityKind::Missing);
+        assert_eq!(nodes[0].layer.anomalies[0].kind, AnomalyKind::Missing);
         assert_eq!(nodes[0].holds, Holds::Volume);
     });
 }
@@ -161,7 +161,7 @@ fn a_cache_that_is_not_there_is_named() {
 fn data_beyond_the_device_are_damage() {
     for data in [1 << 20, u64::MAX] {
         with_parts(&[device(&superblock(4, 0, data))], |_, nodes| {
-            assert_eq!(nodes[0].layer.oddities[0].kind, OddityKind::Damaged);
+            assert_eq!(nodes[0].layer.anomalies[0].kind, AnomalyKind::Damaged);
             assert_eq!(nodes[0].holds, Holds::Nothing);
         });
     }

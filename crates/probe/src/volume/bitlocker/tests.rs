@@ -56,7 +56,7 @@ fn variants_are_told_apart() {
         let (found, node) = read_image(&Volume::new(maker).bytes());
         assert_eq!(found.detected.text(Key::Version).as_deref(), Some(name));
         assert_eq!(place(&node, 0), Some(first), "{name}");
-        assert!(found.detected.oddities().is_empty(), "{name}");
+        assert!(found.detected.anomalies().is_empty(), "{name}");
     }
 }
 
@@ -65,9 +65,9 @@ fn a_sound_copy_is_used_and_the_damaged_one_said() {
     let mut image = Volume::new(Maker::Seven).bytes();
     image[0x10_0000 + 200] ^= 1;
     let (found, node) = read_image(&image);
-    assert_eq!(found.detected.oddities(), [OddityKind::Damaged]);
+    assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged]);
     assert!(
-        found.detected.oddities[0]
+        found.detected.anomalies[0]
             .detail
             .contains("at byte 1048576: CRC-32")
     );
@@ -86,14 +86,14 @@ fn without_metadata_nothing_is_known_of_the_places() {
     let mut image = Volume::new(Maker::Seven).bytes();
     image[176..200].fill(0xff);
     let (found, node) = read_image(&image);
-    assert_eq!(found.detected.oddities(), [OddityKind::Damaged]);
-    assert_eq!(node.layer.oddities[0].kind, OddityKind::Missing);
+    assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged]);
+    assert_eq!(node.layer.anomalies[0].kind, AnomalyKind::Missing);
     assert_eq!(place(&node, 0), None);
     image[160..176].copy_from_slice(&ON_WRITE_GUID);
     let (found, node) = read_image(&image);
-    assert!(found.detected.oddities().is_empty());
+    assert!(found.detected.anomalies().is_empty());
     assert!(
-        node.layer.oddities[0]
+        node.layer.anomalies[0]
             .detail
             .starts_with("it is encrypted as it is written")
     );
@@ -132,7 +132,7 @@ fn moved_sectors_beyond_the_end_are_damage() {
             ..Volume::new(Maker::Seven)
         };
         let (_, node) = read_image(&volume.bytes());
-        assert_eq!(node.layer.oddities[0].kind, OddityKind::Damaged);
+        assert_eq!(node.layer.anomalies[0].kind, AnomalyKind::Damaged);
         assert_eq!(place(&node, 0), None);
     }
 }

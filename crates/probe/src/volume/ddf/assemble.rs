@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Copies, FarCopies, FarSets, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
 use super::layout::{self, At, Ddf, DiskEntry, Header, Record, RecordOf, VolumeEntry};
 use super::levels::{data_members, level};
@@ -64,7 +64,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     for (_, ddf) in &mut all {
         records.push(ddf.records()?);
     }
-    let mut oddities = disagreements(parts, &all, chosen);
+    let mut anomalies = disagreements(parts, &all, chosen);
     let mut set = Set {
         parts,
         members: BTreeMap::new(),
@@ -113,8 +113,8 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
                 "the set has more than {MAX_VOLUMES} virtual disks, or more than {MAX_COLUMNS} members of them: the rest is not looked at"
             );
             if let Some(node) = assembly.nodes.last_mut() {
-                let odd = Oddity::new(OddityKind::LimitReached, detail);
-                node.layer.oddities.push(odd);
+                let odd = Anomaly::new(AnomalyKind::LimitReached, detail);
+                node.layer.anomalies.push(odd);
             }
             break;
         }
@@ -124,7 +124,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
             name: name(entry.map(|(entry, _)| entry), assembly.nodes.len()),
             states: states.unwrap_or_default(),
             // What concerns the set is said once, of its first virtual disk.
-            oddities: std::mem::take(&mut oddities),
+            anomalies: std::mem::take(&mut anomalies),
         };
         set.add(whole, basic, &mut assembly);
     }
@@ -135,7 +135,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
 struct Whole {
     name: String,
     states: Vec<Fact<String>>,
-    oddities: Vec<Oddity>,
+    anomalies: Vec<Anomaly>,
 }
 
 impl Set<'_, '_> {
@@ -149,7 +149,7 @@ impl Set<'_, '_> {
         if count == 1 {
             let mut described = self.basic(first, &whole.name, true);
             described.states = whole.states;
-            described.oddities.extend(whole.oddities);
+            described.anomalies.extend(whole.anomalies);
             assembly.nodes.push(described.node());
             return;
         }
@@ -168,7 +168,7 @@ impl Set<'_, '_> {
             states: whole.states,
             ..described
         };
-        described.oddities.extend(whole.oddities);
+        described.anomalies.extend(whole.anomalies);
         assembly.nodes.push(described.node());
     }
 
@@ -235,7 +235,7 @@ impl Set<'_, '_> {
             used,
             size,
             states: Vec::new(),
-            oddities: Vec::new(),
+            anomalies: Vec::new(),
             is_whole,
         }
     }
@@ -332,7 +332,7 @@ fn striped_mirrors(first: &Said<'_, '_>, parts: &[Result<Described, String>]) ->
         used,
         size: size.map(|size| Fact::derived(size, "blocks of each member × mirrors")),
         states: Vec::new(),
-        oddities: Vec::new(),
+        anomalies: Vec::new(),
         is_whole: true,
     })
 }
@@ -420,7 +420,7 @@ fn secondary(
         used: None,
         size: size.map(|size| Fact::derived(Bytes::new(size), "its basic virtual disks")),
         states: Vec::new(),
-        oddities: Vec::new(),
+        anomalies: Vec::new(),
         is_whole: true,
     }
 }
@@ -433,7 +433,7 @@ fn block_of(ddf: &Ddf<'_>, record: &Record) -> u64 {
 }
 
 /// Members whose headers are older than the one whose lists are used.
-fn disagreements(parts: &[Part<'_>], all: &[(usize, Ddf<'_>)], chosen: usize) -> Vec<Oddity> {
+fn disagreements(parts: &[Part<'_>], all: &[(usize, Ddf<'_>)], chosen: usize) -> Vec<Anomaly> {
     let name = |index: usize| parts.get(index).map_or("", |part| part.name);
     let Some((_, used)) = all.iter().find(|(index, _)| *index == chosen) else {
         return Vec::new();
@@ -455,7 +455,7 @@ fn disagreements(parts: &[Part<'_>], all: &[(usize, Ddf<'_>)], chosen: usize) ->
                 newest.value,
                 name(index)
             );
-            Oddity::between(OddityKind::MembersDiffer, detail, own.source, newest.source.clone())
+            Anomaly::between(AnomalyKind::MembersDiffer, detail, own.source, newest.source.clone())
         })
         .collect()
 }

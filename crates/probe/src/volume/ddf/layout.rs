@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Fact, OddityKind, Source};
+use straddle_stack::{AnomalyKind, Fact, Source};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -205,7 +205,7 @@ pub(super) struct Ddf<'a> {
     pub(super) header: At<Header>,
     /// Who the disk is: its GUID and reference.
     pub(super) own: Option<([u8; 24], u32)>,
-    pub(super) damage: Vec<(OddityKind, String, Source)>,
+    pub(super) damage: Vec<(AnomalyKind, String, Source)>,
 }
 
 /// Where the anchor stands and how long blocks are; `None` when there is none.
@@ -291,7 +291,7 @@ impl<'a> Ddf<'a> {
 
     fn odd(&mut self, detail: String, at: u64, len: usize) {
         let source = self.window.source(at, len);
-        self.damage.push((OddityKind::Damaged, detail, source));
+        self.damage.push((AnomalyKind::Damaged, detail, source));
     }
 
     /// `value`, with a field of the structure at `at` as its provenance.
@@ -464,7 +464,8 @@ impl<'a> Ddf<'a> {
             let source = self
                 .window
                 .source(self.header.at.saturating_add(offset), place.len);
-            self.damage.push((OddityKind::LimitReached, detail, source));
+            self.damage
+                .push((AnomalyKind::LimitReached, detail, source));
         }
         let mut records = Vec::new();
         for index in 0..count.min(MAX_RECORDS) {

@@ -13,7 +13,7 @@ mod layout;
 mod levels;
 
 use straddle_io::ReadError;
-use straddle_stack::{Attribute, Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Attribute, Key, Value};
 
 use super::firmware::is_whole_disk;
 use super::{Beside, Recognised, VolumeFormat};
@@ -57,7 +57,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
     let Some(mut ddf) = Ddf::read(window, anchor)? else {
         let header: Header = window.get(anchor.0)?;
         let detail = "neither the primary nor the secondary DDF header is where the anchor says: what is on this disk is not known";
-        detected.odd(window, OddityKind::Damaged, detail, anchor.0, 8);
+        detected.odd(window, AnomalyKind::Damaged, detail, anchor.0, 8);
         return Ok(Some(Recognised {
             detected,
             set: guid(&header.guid),
@@ -123,7 +123,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
     }
     let set = guid(&ddf.header.read.guid);
     for (kind, detail, source) in ddf.damage {
-        detected.oddities.push(Oddity::at(kind, detail, source));
+        detected.anomalies.push(Anomaly::at(kind, detail, source));
     }
     Ok(Some(Recognised {
         detected,

@@ -9,7 +9,7 @@ use straddle_geometry::{
     Rotation, Segment, Striping, Unit,
 };
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use super::{Below, Holds, Node, Part};
 use crate::Window;
@@ -104,7 +104,7 @@ pub(super) struct Described {
     pub(super) size: Option<Fact<Bytes>>,
     /// In what state it is: `optimal`, or everything that is not.
     pub(super) states: Vec<Fact<String>>,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
     /// False for a part of another volume: nothing is looked for on it.
     pub(super) is_whole: bool,
 }
@@ -124,7 +124,7 @@ impl Described {
             let value = state.clone().map(|text| Value::Text(text.into()));
             layer.set(Key::State, value);
         }
-        layer.oddities.clone_from(&self.oddities);
+        layer.anomalies.clone_from(&self.anomalies);
         self.check_room(&mut layer);
         layer.size.clone_from(&self.size);
         layer.map = match self.map() {
@@ -133,11 +133,11 @@ impl Described {
                 map
             }
             Err((kind, why)) => {
-                layer.oddities.push(match &self.unit {
-                    Some(unit) if kind == OddityKind::Damaged => {
-                        Oddity::at(kind, why, unit.source.clone())
+                layer.anomalies.push(match &self.unit {
+                    Some(unit) if kind == AnomalyKind::Damaged => {
+                        Anomaly::at(kind, why, unit.source.clone())
                     }
-                    _ => Oddity::new(kind, why),
+                    _ => Anomaly::new(kind, why),
                 });
                 self.add_grids(&mut layer, &nowhere());
                 nowhere()
@@ -160,14 +160,14 @@ impl Described {
     }
 
     /// The map, or what is odd about it.
-    fn map(&self) -> Result<Map, (OddityKind, String)> {
+    fn map(&self) -> Result<Map, (AnomalyKind, String)> {
         let starts: Vec<Bytes> = self.columns.iter().map(|c| c.start.value).collect();
-        let damaged = |why: &str| Err((OddityKind::Damaged, why.to_owned()));
+        let damaged = |why: &str| Err((AnomalyKind::Damaged, why.to_owned()));
         if starts.is_empty() {
             return damaged("a volume without members: where its data lie is not known");
         }
         if let Shape::Unmapped(why) = &self.shape {
-            return Err((OddityKind::Missing, why.clone().into_owned()));
+            return Err((AnomalyKind::Missing, why.clone().into_owned()));
         }
         if let Shape::Concatenated(lens) = &self.shape {
             return match concatenated(&starts, lens) {
@@ -253,8 +253,8 @@ impl Described {
             );
             let source = column.start.source.clone();
             layer
-                .oddities
-                .push(Oddity::at(OddityKind::Damaged, detail, source));
+                .anomalies
+                .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
             return;
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Rotation};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
 use super::layout::{self, Disk, FAILED, Header, Map, MapOf, Mpb, Slot, Volume, VolumeOf, wide};
 use crate::record::{place, printable};
@@ -31,15 +31,15 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let Some((chosen, mpb)) = newest else {
         return Ok(assembly);
     };
-    let mut oddities = disagreements(parts, &all, (*chosen, mpb));
+    let mut anomalies = disagreements(parts, &all, (*chosen, mpb));
     let (disks, mut guess) = disks_of(mpb, parts);
     for of in &mpb.volumes {
         let mut described = describe(mpb, of, &disks, parts);
         // What concerns the set is said once, of its first volume.
-        described.oddities.append(&mut oddities);
+        described.anomalies.append(&mut anomalies);
         // Which copy is which does not matter.
         if described.shape != Shape::Mirror {
-            described.oddities.extend(guess.take());
+            described.anomalies.extend(guess.take());
         }
         assembly.nodes.push(described.node());
     }
@@ -51,7 +51,7 @@ fn disagreements(
     parts: &[Part<'_>],
     all: &[(usize, Mpb<'_>)],
     (chosen, mpb): (usize, &Mpb<'_>),
-) -> Vec<Oddity> {
+) -> Vec<Anomaly> {
     let name = |index: usize| parts.get(index).map_or("", |part| part.name);
     let differs = |other: &Mpb<'_>| {
         other.header.generation != mpb.header.generation || other.header.family != mpb.header.family
@@ -72,8 +72,8 @@ fn disagreements(
                 name(chosen),
                 name(*index)
             );
-            Oddity::between(
-                OddityKind::MembersDiffer,
+            Anomaly::between(
+                AnomalyKind::MembersDiffer,
                 detail,
                 other.source(0, place!(Header.generation)),
                 mpb.source(0, place!(Header.generation)),
@@ -83,7 +83,7 @@ fn disagreements(
 }
 
 /// For each entry of the table of disks the member that it is, and a word where that is a guess.
-fn disks_of(mpb: &Mpb<'_>, parts: &[Part<'_>]) -> (Vec<Option<usize>>, Option<Oddity>) {
+fn disks_of(mpb: &Mpb<'_>, parts: &[Part<'_>]) -> (Vec<Option<usize>>, Option<Anomaly>) {
     let serials: Vec<String> = mpb.disks.iter().map(|disk| serial(&disk.read)).collect();
     let mut disks = vec![None; mpb.disks.len()];
     let mut free: Vec<usize> = (0..parts.len()).collect();
@@ -115,12 +115,12 @@ fn disks_of(mpb: &Mpb<'_>, parts: &[Part<'_>]) -> (Vec<Option<usize>>, Option<Od
         );
         let first = mpb.disks.first().map(|disk| disk.at);
         match first {
-            Some(at) => Oddity::at(
-                OddityKind::Missing,
+            Some(at) => Anomaly::at(
+                AnomalyKind::Missing,
                 detail,
                 mpb.source(at, place!(Disk.serial)),
             ),
-            None => Oddity::new(OddityKind::Missing, detail),
+            None => Anomaly::new(AnomalyKind::Missing, detail),
         }
     });
     (disks, odd)
@@ -192,7 +192,7 @@ fn describe(
             .and_then(|sectors| mpb.sectors(sectors)),
         size: size.map(|size| mpb.fact(size, volume.at, place!(Volume.size))),
         states: states(mpb, of),
-        oddities: Vec::new(),
+        anomalies: Vec::new(),
         is_whole: true,
         shape,
     }

@@ -11,7 +11,7 @@ mod assemble;
 mod layout;
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, Value};
 
 use super::firmware::is_whole_disk;
 use super::{Beside, Recognised, VolumeFormat};
@@ -74,8 +74,8 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         }
     }
     for (detail, source) in &mpb.damage {
-        detected.oddities.push(straddle_stack::Oddity::at(
-            OddityKind::Damaged,
+        detected.anomalies.push(straddle_stack::Anomaly::at(
+            AnomalyKind::Damaged,
             detail.clone(),
             source.clone(),
         ));

@@ -42,7 +42,7 @@ fn the_journal_is_as_long_as_the_kernel_s_table_says() {
     // 32 MiB − 4 KiB − 352 sectors, two runs of tags: 64,664 sectors of data, and as many as fit.
     let node = node_at(&superblock(), 0, 32 << 20);
     let layer = &node.layer;
-    assert!(layer.oddities.is_empty(), "{:?}", layer.oddities);
+    assert!(layer.anomalies.is_empty(), "{:?}", layer.anomalies);
     let start = 4096 + 352 * 512 + 32_768 * 4;
     let first = layer.map.locate(Bytes::ZERO).expect("a place");
     assert_eq!((first.offset.get(), first.run.get()), (start, 16 << 20));
@@ -83,12 +83,12 @@ fn what_cannot_be_is_damage() {
         let mut spoilt = superblock();
         spoil(&mut spoilt);
         let node = node_at(&spoilt, 0, 32 << 20);
-        let [oddity] = node.layer.oddities.as_slice() else {
-            panic!("{what}: {:?}", node.layer.oddities)
+        let [anomaly] = node.layer.anomalies.as_slice() else {
+            panic!("{what}: {:?}", node.layer.anomalies)
         };
         assert_eq!(
-            (oddity.kind, node.holds),
-            (OddityKind::Damaged, Holds::Nothing)
+            (anomaly.kind, node.holds),
+            (AnomalyKind::Damaged, Holds::Nothing)
         );
     }
 }

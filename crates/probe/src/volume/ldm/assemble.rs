@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Extent, SectorSize};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Oddity, OddityKind, Source, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Source, Value};
 
 use super::database::{Catalogue, Database};
 use super::head::Head;
@@ -52,8 +52,8 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
             .or_default()
             .push(partition);
     }
-    let mut oddities = group.database.oddities.clone();
-    oddities.extend(group.overlaps());
+    let mut anomalies = group.database.anomalies.clone();
+    anomalies.extend(group.overlaps());
     for volume in group.database.volumes.values() {
         let components = components.get(&volume.id).map_or(&[][..], Vec::as_slice);
         let needed = components.iter().map(|component| {
@@ -63,7 +63,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
         if assembly.nodes.len().saturating_add(needed.sum()) >= MAX_NODES {
             let detail =
                 format!("more than {MAX_NODES} layers; the rest of the group is not looked at");
-            oddities.push(Oddity::new(OddityKind::LimitReached, detail));
+            anomalies.push(Anomaly::new(AnomalyKind::LimitReached, detail));
             break;
         }
         let building = Building::new(&group, volume, &mut assembly.nodes);
@@ -72,7 +72,7 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     }
     // What concerns the whole group has no layer of its own: it is said once.
     if let Some(first) = assembly.nodes.first_mut() {
-        first.layer.oddities.splice(0..0, oddities);
+        first.layer.anomalies.splice(0..0, anomalies);
     }
     Ok(assembly)
 }
@@ -100,7 +100,7 @@ impl<'a> Group<'a> {
                          disks: the later one is used",
                         part.name
                     );
-                    differ.push(Oddity::new(OddityKind::CopiesDiffer, detail));
+                    differ.push(Anomaly::new(AnomalyKind::CopiesDiffer, detail));
                 }
                 if a >= b {
                     continue;
@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
             return Ok(None);
         };
         let mut database = catalogue.records(&reader.window)?;
-        database.oddities.append(&mut differ);
+        database.anomalies.append(&mut differ);
         Ok(Some(Group {
             reader,
             catalogue,
@@ -170,7 +170,7 @@ impl<'a> Group<'a> {
     }
 
     /// Partitions that share sectors.
-    fn overlaps(&self) -> Vec<Oddity> {
+    fn overlaps(&self) -> Vec<Anomaly> {
         const MOST: usize = 16;
         let mut order: Vec<&Partition> = self.database.partitions.iter().collect();
         order.sort_by_key(|partition| (partition.disk, partition.start.value));
@@ -188,7 +188,7 @@ impl<'a> Group<'a> {
                     partition.name.value, partition.start.value, other.name.value
                 );
                 let source = self.source(&partition.start);
-                found.push(Oddity::at(OddityKind::Overlap, detail, source));
+                found.push(Anomaly::at(AnomalyKind::Overlap, detail, source));
             }
             if other.is_none_or(|(_, other_end)| other_end < end) {
                 furthest = Some((partition, end));

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, Extent};
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -90,7 +90,7 @@ pub(super) struct Catalogue {
     /// Bytes that it and the records may take.
     room: u64,
     /// What is odd about it.
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
 }
 
 /// What the records say.
@@ -101,7 +101,7 @@ pub(super) struct Database {
     pub(super) partitions: Vec<Partition>,
     pub(super) disks: BTreeMap<u64, Disk>,
     /// What is odd about them.
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
 }
 
 /// Reads a structure; `None` past the end.
@@ -118,7 +118,7 @@ impl Catalogue {
     pub(super) fn read(
         window: &Window<'_>,
         head: &Head,
-    ) -> Result<Result<Catalogue, Oddity>, ReadError> {
+    ) -> Result<Result<Catalogue, Anomaly>, ReadError> {
         let database = head.database().filter(|area| {
             let whole = Extent::whole(window.size());
             !area.is_empty() && whole.contains(*area)
@@ -132,8 +132,8 @@ impl Catalogue {
             );
             return Ok(Err(head.odd(window, detail)));
         };
-        let mut oddities = Vec::new();
-        let Some(region) = region(window, head, database, &mut oddities)? else {
+        let mut anomalies = Vec::new();
+        let Some(region) = region(window, head, database, &mut anomalies)? else {
             let detail = format!(
                 "there is no table of contents in the database at byte {}; expected TOCBLOCK and a region `config` in its sector 1 or 2",
                 database.start().grouped()
@@ -152,7 +152,7 @@ impl Catalogue {
             vmdb,
             at,
             room: region.len().get(),
-            oddities,
+            anomalies,
         };
         found.check(window, head);
         Ok(Ok(found))
@@ -162,7 +162,7 @@ impl Catalogue {
         let vmdb = &self.vmdb;
         let mut odd = |kind, detail: String, place: Place| {
             let source = field(window, self.at, place);
-            self.oddities.push(Oddity::at(kind, detail, source));
+            self.anomalies.push(Anomaly::at(kind, detail, source));
         };
         let version = (vmdb.major.get(), vmdb.minor.get());
         if version != (4, 10) {
@@ -170,7 +170,7 @@ impl Catalogue {
                 "the database has version {}.{}; expected 4.10: it is read as that",
                 version.0, version.1
             );
-            odd(OddityKind::Damaged, detail, place!(Vmdb.minor));
+            odd(AnomalyKind::Damaged, detail, place!(Vmdb.minor));
         }
         if vmdb.status.get() != 1 || vmdb.committed != vmdb.pending {
             let detail = format!(
@@ -180,7 +180,7 @@ impl Catalogue {
                 vmdb.committed.get(),
                 vmdb.pending.get()
             );
-            odd(OddityKind::Pending, detail, place!(Vmdb.status));
+            odd(AnomalyKind::Pending, detail, place!(Vmdb.status));
         }
         let group = printable(&vmdb.group).to_lowercase();
         if group != head.group() {
@@ -188,7 +188,7 @@ impl Catalogue {
                 "the database is that of group {group}, the private header of the disk names {}",
                 head.group()
             );
-            odd(OddityKind::Damaged, detail, place!(Vmdb.group));
+            odd(AnomalyKind::Damaged, detail, place!(Vmdb.group));
         }
     }
 
@@ -225,8 +225,8 @@ impl Catalogue {
                 Bytes::new(room).grouped()
             );
             let source = field(window, self.at, place!(Vmdb.block));
-            let damaged = Oddity::at(OddityKind::Damaged, detail, source);
-            out.oddities.push(damaged);
+            let damaged = Anomaly::at(AnomalyKind::Damaged, detail, source);
+            out.anomalies.push(damaged);
             return Ok(out);
         }
         let said = u64::from(self.vmdb.last.get()).saturating_mul(u64::from(block));
@@ -328,9 +328,9 @@ struct Pieces {
 impl Database {
     /// Something wrong with the records: the first few are kept.
     fn damaged(&mut self, source: straddle_stack::Source, detail: String) {
-        if self.oddities.len() < MAX_ODDITIES {
-            let oddity = Oddity::at(OddityKind::Damaged, detail, source);
-            self.oddities.push(oddity);
+        if self.anomalies.len() < MAX_ODDITIES {
+            let anomaly = Anomaly::at(AnomalyKind::Damaged, detail, source);
+            self.anomalies.push(anomaly);
         }
     }
 
@@ -389,7 +389,7 @@ fn region(
     window: &Window<'_>,
     head: &Head,
     database: Extent,
-    oddities: &mut Vec<Oddity>,
+    anomalies: &mut Vec<Anomaly>,
 ) -> Result<Option<Extent>, ReadError> {
     let sectors = head.raw_config().1;
     // The last two of a database; a disk need not have all four.
@@ -416,7 +416,7 @@ fn region(
                         Bytes::new(*used).grouped()
                     );
                     let source = field(window, at.get(), place!(Toc.regions));
-                    oddities.push(Oddity::at(OddityKind::CopiesDiffer, detail, source));
+                    anomalies.push(Anomaly::at(AnomalyKind::CopiesDiffer, detail, source));
                 }
             }
             None => {
@@ -438,7 +438,7 @@ fn region(
                             at.grouped()
                         );
                         let source = field(window, at.get(), place!(Toc.regions));
-                        oddities.push(Oddity::at(OddityKind::Damaged, detail, source));
+                        anomalies.push(Anomaly::at(AnomalyKind::Damaged, detail, source));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize};
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Key, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Key};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -52,7 +52,7 @@ pub(super) struct Head {
     /// Sector that it counts in.
     pub(super) sector: SectorSize,
     /// What is odd about it and its copies.
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
 }
 
 impl Head {
@@ -78,7 +78,7 @@ impl Head {
             raw,
             at,
             sector,
-            oddities: Vec::new(),
+            anomalies: Vec::new(),
         }))
     }
 
@@ -115,11 +115,11 @@ impl Head {
     }
 
     /// Something wrong with what the header leads to.
-    pub(super) fn odd(&self, window: &Window<'_>, detail: String) -> Oddity {
+    pub(super) fn odd(&self, window: &Window<'_>, detail: String) -> Anomaly {
         let place = place!(Raw.config_start);
         let at = u64::try_from(place.offset).unwrap_or(0);
         let source = window.source(self.at.saturating_add(at), place.len);
-        Oddity::at(OddityKind::Damaged, detail, source)
+        Anomaly::at(AnomalyKind::Damaged, detail, source)
     }
 
     /// Says on the disk's layer what the header says.
@@ -142,7 +142,7 @@ impl Head {
         if let Some(size) = self.raw.data_size.get().checked_mul(sector) {
             say.bytes(Key::DataSize, size, place!(Raw.data_size));
         }
-        let mut damaged = |detail: String, place| say.odd(OddityKind::Damaged, detail, place);
+        let mut damaged = |detail: String, place| say.odd(AnomalyKind::Damaged, detail, place);
         if !(self.raw.major.get() == 2 && matches!(self.raw.minor.get(), 11 | 12)) {
             let detail = format!(
                 "the private header has version {}.{}; expected 2.11 or 2.12: it is read as these are",
@@ -212,8 +212,8 @@ impl Head {
                         at.grouped(),
                         Bytes::new(self.at).grouped()
                     );
-                    let oddity = Oddity::at(OddityKind::CopiesDiffer, detail, source(8));
-                    self.oddities.push(oddity);
+                    let anomaly = Anomaly::at(AnomalyKind::CopiesDiffer, detail, source(8));
+                    self.anomalies.push(anomaly);
                 }
                 // The last may be missing on disks of odd sizes.
                 None if sector == COPIES[0] => {
@@ -221,8 +221,8 @@ impl Head {
                         "there is no copy of the private header at byte {}; expected PRIVHEAD",
                         at.grouped()
                     );
-                    let oddity = Oddity::at(OddityKind::CopiesDiffer, detail, source(8));
-                    self.oddities.push(oddity);
+                    let anomaly = Anomaly::at(AnomalyKind::CopiesDiffer, detail, source(8));
+                    self.anomalies.push(anomaly);
                 }
                 None => {}
             }
@@ -254,8 +254,8 @@ fn on_mbr(window: &Window<'_>) -> Result<Option<Head>, ReadError> {
                     Bytes::new(head.at).grouped()
                 );
                 let source = window.source(head.at, 8);
-                head.oddities
-                    .push(Oddity::at(OddityKind::UnusualPlace, detail, source));
+                head.anomalies
+                    .push(Anomaly::at(AnomalyKind::UnusualPlace, detail, source));
                 return Ok(Some(head));
             }
         }
@@ -285,8 +285,8 @@ fn on_gpt(window: &Window<'_>) -> Result<Option<Head>, ReadError> {
             Bytes::new(copy).grouped()
         );
         let source = window.source(copy, 8);
-        head.oddities
-            .push(Oddity::at(OddityKind::UnusualPlace, detail, source));
+        head.anomalies
+            .push(Anomaly::at(AnomalyKind::UnusualPlace, detail, source));
     }
     Ok(head)
 }

@@ -57,14 +57,14 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
     };
     let catalogue = Catalogue::read(window, &head)?;
     let mut detected = head.say(window).finish();
-    detected.oddities.append(&mut head.oddities);
+    detected.anomalies.append(&mut head.anomalies);
     let of = match catalogue {
         Ok(mut catalogue) => {
-            detected.oddities.append(&mut catalogue.oddities);
+            detected.anomalies.append(&mut catalogue.anomalies);
             Some(catalogue.disks())
         }
-        Err(oddity) => {
-            detected.oddities.push(oddity);
+        Err(anomaly) => {
+            detected.anomalies.push(anomaly);
             None
         }
     };

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Map, RaidLayout, SectorSize};
 use straddle_io::Reader;
-use straddle_stack::{Key, LayerKind, OddityKind, Stack, Value};
+use straddle_stack::{AnomalyKind, Key, LayerKind, Stack, Value};
 use straddle_testkit::ldm;
 
 use super::FORMAT;
@@ -40,10 +40,10 @@ fn assembled(disks: &[Vec<u8>]) -> Assembly {
     (FORMAT.assemble)(&parts).expect("readable")
 }
 
-fn kinds(assembly: &Assembly) -> Vec<OddityKind> {
+fn kinds(assembly: &Assembly) -> Vec<AnomalyKind> {
     let nodes = assembly.nodes.iter();
     nodes
-        .flat_map(|node| node.layer.oddities.iter().map(|oddity| oddity.kind))
+        .flat_map(|node| node.layer.anomalies.iter().map(|anomaly| anomaly.kind))
         .collect()
 }
 
@@ -52,11 +52,11 @@ fn put(disk: &mut [u8], at: usize, bytes: &[u8]) {
 }
 
 /// What is odd about the member and its volumes when `bytes` stand at `at` of the simple disk.
-fn changed(at: usize, bytes: &[u8]) -> (Vec<OddityKind>, Vec<OddityKind>) {
+fn changed(at: usize, bytes: &[u8]) -> (Vec<AnomalyKind>, Vec<AnomalyKind>) {
     let mut disks = disks(SIMPLE);
     put(&mut disks[0], at, bytes);
     let found = recognised(&disks[0]).expect("still one");
-    let own = found.detected.oddities.iter().map(|o| o.kind).collect();
+    let own = found.detected.anomalies.iter().map(|o| o.kind).collect();
     (own, kinds(&assembled(&disks)))
 }
 
@@ -93,17 +93,17 @@ fn copies_stand_in_for_a_lost_header() {
     let (own, volumes) = changed(PRIVHEAD, b"lost");
     assert_eq!(
         (own.as_slice(), volumes.as_slice()),
-        (&[OddityKind::UnusualPlace][..], &[][..])
+        (&[AnomalyKind::UnusualPlace][..], &[][..])
     );
     let (own, _) = changed(DATABASE + 1856 * 512 + 0x11b, &[9]);
-    assert_eq!(own, [OddityKind::CopiesDiffer]);
+    assert_eq!(own, [AnomalyKind::CopiesDiffer]);
     let (own, _) = changed(DATABASE + 1856 * 512, b"lost");
-    assert_eq!(own, [OddityKind::CopiesDiffer]);
+    assert_eq!(own, [AnomalyKind::CopiesDiffer]);
     // Tables of contents: one is enough, and those that are there agree.
     let (own, volumes) = changed(DATABASE + 512, b"lost");
     assert_eq!((own.len(), volumes.len()), (0, 0));
     let (own, _) = changed(DATABASE + 2045 * 512 + 0x36, &[1]);
-    assert_eq!(own, [OddityKind::CopiesDiffer]);
+    assert_eq!(own, [AnomalyKind::CopiesDiffer]);
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn a_database_that_cannot_be_found_leaves_a_member_without_volumes() {
         let mut disks = disks(SIMPLE);
         put(&mut disks[0], at, bytes);
         let found = recognised(&disks[0]).expect("still a member");
-        let damaged = found.detected.oddities.iter();
-        assert!(damaged.clone().any(|o| o.kind == OddityKind::Damaged));
+        let damaged = found.detected.anomalies.iter();
+        assert!(damaged.clone().any(|o| o.kind == AnomalyKind::Damaged));
         assert_eq!(found.of, None);
         assert!(assembled(&disks).nodes.is_empty());
     }
@@ -126,11 +126,11 @@ fn a_database_that_cannot_be_found_leaves_a_member_without_volumes() {
 #[test]
 fn an_unfinished_change_is_told() {
     let (own, _) = changed(VMDB + 0x10, &[0, 2]);
-    assert_eq!(own, [OddityKind::Pending]);
+    assert_eq!(own, [AnomalyKind::Pending]);
     let (own, _) = changed(VMDB + 0x7d, &[0, 0, 0, 0, 0, 0, 0, 8]);
-    assert_eq!(own, [OddityKind::Pending]);
+    assert_eq!(own, [AnomalyKind::Pending]);
     let (own, _) = changed(VMDB + 0x12, &[0, 5]);
-    assert_eq!(own, [OddityKind::Damaged]);
+    assert_eq!(own, [AnomalyKind::Damaged]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn the_latest_of_several_databases_counts() {
         [new[0].clone(), old[1].clone()],
     ] {
         let assembly = assembled(&disks);
-        assert_eq!(kinds(&assembly), [OddityKind::CopiesDiffer]);
+        assert_eq!(kinds(&assembly), [AnomalyKind::CopiesDiffer]);
         let size = assembly.nodes[0].layer.size.as_ref().expect("known");
         assert_eq!(size.value, Bytes::new(2000 * 512));
     }
@@ -171,7 +171,7 @@ fn counts_and_sizes_of_records_that_cannot_be_are_bounded() {
         let assembly = assembled(&disks);
         assert_eq!(assembly.nodes.len() == 1, is_readable, "{offset:#x}");
         if is_readable {
-            assert!(kinds(&assembly).contains(&OddityKind::Damaged));
+            assert!(kinds(&assembly).contains(&AnomalyKind::Damaged));
         }
     }
     let mut disks = disks(SIMPLE);
@@ -184,11 +184,11 @@ fn pieces_of_records_that_never_come_leave_the_rest_readable() {
     // The first block is the group's; it becomes a piece of something long, or of something endless.
     for pieces in [[0, 2], [0xff, 0xff]] {
         let (own, volumes) = changed(VMDB + 512 + 14, &pieces);
-        assert_eq!((own.len(), volumes), (0, vec![OddityKind::Damaged]));
+        assert_eq!((own.len(), volumes), (0, vec![AnomalyKind::Damaged]));
     }
     // The component's record, cut to one byte: it, the number of components, and the volume that has none.
     let (_, volumes) = changed(VMDB + 512 + 3 * 128 + 16 + 7, &[1]);
-    assert_eq!(volumes, [OddityKind::Damaged; 3]);
+    assert_eq!(volumes, [AnomalyKind::Damaged; 3]);
 }
 
 #[test]
@@ -201,16 +201,16 @@ fn impossible_sizes_are_told_and_nothing_is_looked_for() {
     let huge = of("18446744073709551615", "start=0 size=4096");
     assert_eq!(
         (kinds(&huge), huge.nodes[0].holds),
-        (vec![OddityKind::Damaged], Holds::Nothing)
+        (vec![AnomalyKind::Damaged], Holds::Nothing)
     );
     let larger = of("5000", "start=0 size=4096");
-    assert_eq!(kinds(&larger), [OddityKind::Damaged]);
+    assert_eq!(kinds(&larger), [AnomalyKind::Damaged]);
     for part in [
         "start=18446744073709551615 size=4096",
         "start=0 size=18446744073709551615",
     ] {
         let assembly = of("4096", part);
-        assert_eq!(kinds(&assembly), [OddityKind::Damaged]);
+        assert_eq!(kinds(&assembly), [AnomalyKind::Damaged]);
         assert_eq!(assembly.nodes[0].holds, Holds::Nothing);
         assert_eq!(assembly.nodes[0].layer.map, Map::Segments(Vec::new()));
     }
@@ -222,7 +222,7 @@ fn partitions_that_share_sectors_are_told() {
         "disk Disk1 size=8192\nvolume Volume1 size=1000\ncomponent kind=spanned\npart disk=Disk1 start=0 size=1000\n\
          volume Volume2 size=1000\ncomponent kind=spanned\npart disk=Disk1 start=999 size=1000\n",
     ));
-    assert_eq!(kinds(&assembly), [OddityKind::Overlap]);
+    assert_eq!(kinds(&assembly), [AnomalyKind::Overlap]);
     assert_eq!(assembly.nodes.len(), 2);
 }
 
@@ -237,7 +237,7 @@ fn what_does_not_fit_together_has_no_place() {
         assert_eq!(assembly.nodes[0].holds, Holds::Nothing);
         kinds(&assembly)
     };
-    let damaged = [OddityKind::Damaged];
+    let damaged = [AnomalyKind::Damaged];
     let part = "\npart disk=Disk1 start=0 size=1024 index=0";
     // No component, a shape that is none, one column, columns that are not there, no stripe unit, a unit of nothing.
     assert_eq!(volume("children=3"), damaged);

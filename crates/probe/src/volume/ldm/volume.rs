@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use straddle_geometry::{
     Bytes, Extent, Grid, Map, Raid, RaidLayout, Rotation, Segment, Striping, Unit,
 };
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Source, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Source, Value};
 
 use super::assemble::{Group, Run};
 use super::record::{Component, Partition, RAID, SPANNED, STRIPED, Volume};
@@ -18,7 +18,7 @@ pub(super) struct Building<'a, 'b> {
     group: &'b Group<'a>,
     volume: &'b Volume,
     /// What has been found wrong with it.
-    wrong: Vec<Oddity>,
+    wrong: Vec<Anomaly>,
     nodes: &'b mut Vec<Node>,
 }
 
@@ -94,9 +94,9 @@ impl<'a, 'b> Building<'a, 'b> {
             let detail = format!(
                 "{first} is not there: where on it {name} starts counts from the beginning of its data area, which only that disk knows"
             );
-            self.wrong.push(Oddity::new(OddityKind::Missing, detail));
+            self.wrong.push(Anomaly::new(AnomalyKind::Missing, detail));
         }
-        layer.oddities.append(&mut self.wrong);
+        layer.anomalies.append(&mut self.wrong);
         Node {
             layer,
             below: shape.below,
@@ -106,7 +106,7 @@ impl<'a, 'b> Building<'a, 'b> {
 
     fn damaged(&mut self, source: Source, detail: String) {
         self.wrong
-            .push(Oddity::at(OddityKind::Damaged, detail, source));
+            .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
     }
 
     /// What is known besides where it lies.

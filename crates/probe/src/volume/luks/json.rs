@@ -5,7 +5,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
-use straddle_stack::{Fact, OddityKind};
+use straddle_stack::{AnomalyKind, Fact};
 
 use super::Piece;
 use crate::record::{Place, Recorder};
@@ -202,7 +202,7 @@ impl Metadata<'_> {
             let detail = format!(
                 "more than {MAX_SEGMENTS} segments in a LUKS2 header; where its data lie is not followed"
             );
-            say.odd(OddityKind::LimitReached, detail, Place::new(0, 1));
+            say.odd(AnomalyKind::LimitReached, detail, Place::new(0, 1));
             return Vec::new();
         }
         let pieces: Option<Vec<Piece>> = in_force
@@ -214,7 +214,7 @@ impl Metadata<'_> {
             .unwrap_or_else(|| {
                 if in_force.is_empty() {
                     let detail = "a LUKS2 header has no data segment";
-                    say.odd(OddityKind::Damaged, detail, Place::new(0, 1));
+                    say.odd(AnomalyKind::Damaged, detail, Place::new(0, 1));
                 }
                 Vec::new()
             })
@@ -223,7 +223,7 @@ impl Metadata<'_> {
     fn piece(&self, segment: &Segment<'_>, say: &mut Recorder<'_>) -> Option<Piece> {
         let Some(offset) = number(segment.offset) else {
             let detail = "a segment of a LUKS2 header does not say where it begins";
-            say.odd(OddityKind::Damaged, detail, self.place(segment.kind));
+            say.odd(AnomalyKind::Damaged, detail, self.place(segment.kind));
             return None;
         };
         let dynamic = text(segment.size).is_some_and(|size| size == "dynamic");
@@ -231,7 +231,7 @@ impl Metadata<'_> {
         if len.is_none() && !dynamic {
             let detail =
                 "the length of a segment of a LUKS2 header is neither a number nor `dynamic`";
-            say.odd(OddityKind::Damaged, detail, self.place(segment.size));
+            say.odd(AnomalyKind::Damaged, detail, self.place(segment.size));
             return None;
         }
         let kind = text(segment.kind).unwrap_or_default();
@@ -241,7 +241,11 @@ impl Metadata<'_> {
         if sector.is_some_and(|n| !matches!(n, 512 | 1024 | 2048 | 4096)) {
             let detail =
                 "an encryption sector of a LUKS2 header is not 512, 1024, 2048 or 4096 bytes";
-            say.odd(OddityKind::Damaged, detail, self.place(segment.sector_size));
+            say.odd(
+                AnomalyKind::Damaged,
+                detail,
+                self.place(segment.sector_size),
+            );
             return None;
         }
         let integrity = segment.integrity.as_ref().map(|integrity| integrity.kind);

@@ -1,7 +1,7 @@
 //! LUKS1: one header of 592 bytes, eight key slots, sectors of 512 bytes.
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -71,7 +71,7 @@ pub(super) fn read(window: &Window<'_>) -> Result<Header, ReadError> {
         .any(|slot| !matches!(slot.active.get(), IN_USE | FREE))
     {
         say.odd(
-            OddityKind::Damaged,
+            AnomalyKind::Damaged,
             "a key slot of its LUKS1 header is neither in use (0x00ac71f3) nor free (0x0000dead); \
              `cryptsetup repair` mends it",
             place!(Phdr.slots),

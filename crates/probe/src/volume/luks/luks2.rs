@@ -1,7 +1,7 @@
 //! LUKS2: two copies of a binary header of 4,096 bytes, each with its metadata in JSON behind it.
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -173,12 +173,12 @@ fn chosen(window: &Window<'_>, say: &mut Recorder<'_>) -> Result<Option<HeaderCo
         match fault {
             Some((detail, place)) => {
                 let detail = format!("{detail}; the second, at byte {at}, is used");
-                say.odd(OddityKind::Damaged, detail, place);
+                say.odd(AnomalyKind::Damaged, detail, place);
             }
             None => {
                 let detail =
                     format!("the first LUKS2 header is gone; the second, at byte {at}, is used");
-                say.odd(OddityKind::UnusualPlace, detail, place!(Binary.magic));
+                say.odd(AnomalyKind::UnusualPlace, detail, place!(Binary.magic));
             }
         }
         return Ok(Some(second));
@@ -186,7 +186,7 @@ fn chosen(window: &Window<'_>, say: &mut Recorder<'_>) -> Result<Option<HeaderCo
     // Better a damaged header than none: its magic is there.
     if let Some((detail, place)) = fault {
         let detail = format!("{detail}; no second one is sound either");
-        say.odd(OddityKind::Damaged, detail, place);
+        say.odd(AnomalyKind::Damaged, detail, place);
     }
     Ok(first)
 }
@@ -202,7 +202,7 @@ fn compare(
         let detail = format!(
             "the second LUKS2 header, expected at byte {at}, is not there; `cryptsetup repair` restores it"
         );
-        say.odd(OddityKind::CopiesDiffer, detail, place!(Binary.hdr_size));
+        say.odd(AnomalyKind::CopiesDiffer, detail, place!(Binary.hdr_size));
         return Ok(());
     }
     let second: Binary = window.get(at)?;
@@ -212,7 +212,7 @@ fn compare(
             first.binary.seqid.get(),
             second.seqid.get()
         );
-        say.odd(OddityKind::CopiesDiffer, detail, place!(Binary.seqid));
+        say.odd(AnomalyKind::CopiesDiffer, detail, place!(Binary.seqid));
     }
     Ok(())
 }
@@ -244,7 +244,7 @@ pub(super) fn read(window: &Window<'_>) -> Result<Option<Header>, ReadError> {
         }
         Err(detail) => {
             let detail = format!("the metadata of a LUKS2 header cannot be read: {detail}");
-            say.odd(OddityKind::Damaged, detail, Place::new(0, 16));
+            say.odd(AnomalyKind::Damaged, detail, Place::new(0, 16));
         }
     }
     header.detected = say.finish();

@@ -11,7 +11,7 @@ mod tests;
 
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use super::{Assembly, Below, Beside, Holds, Node, Part, Recognised, VolumeFormat, integrity};
 use crate::record::printable;
@@ -229,8 +229,8 @@ fn payload(part: &Part<'_>, name: &str, header: &Header) -> Node {
             .map_or("all that follows".to_owned(), |len| {
                 format!("{} bytes", Bytes::new(len.value).grouped())
             });
-        layer.oddities.push(Oddity::at(
-            OddityKind::Damaged,
+        layer.anomalies.push(Anomaly::at(
+            AnomalyKind::Damaged,
             format!(
                 "its header has {size} from byte {} on, but the device has {} bytes",
                 lower.grouped(),

@@ -52,8 +52,8 @@ fn segments(text: &str) -> String {
 
 const CRYPT: &str = r#""0":{"type":"crypt","offset":"1048576","size":"dynamic","iv_tweak":"0","encryption":"aes-xts-plain64","sector_size":4096}"#;
 
-fn details(oddities: &[Oddity]) -> Vec<&str> {
-    oddities.iter().map(|odd| odd.detail.as_str()).collect()
+fn details(anomalies: &[Anomaly]) -> Vec<&str> {
+    anomalies.iter().map(|odd| odd.detail.as_str()).collect()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn luks1_has_its_payload_behind_the_key_material() {
     }
     let (found, nodes) = read_image(&image.0).expect("LUKS1");
     assert_eq!(found.detected.text(Key::KeySlots).as_deref(), Some("2"));
-    assert!(found.detected.oddities().is_empty());
+    assert!(found.detected.anomalies().is_empty());
     let layer = &nodes[0].layer;
     assert_eq!(
         layer.map,
@@ -94,7 +94,7 @@ fn luks1_has_its_payload_behind_the_key_material() {
     // A slot that is neither in use nor free; a header that an offline re-encryption made unusable.
     let odd = Image(image.0.clone()).with(208, 7_u32.to_be_bytes());
     let (found, _) = read_image(&odd.0).expect("LUKS1");
-    assert_eq!(found.detected.oddities(), [OddityKind::Damaged]);
+    assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged]);
     let busy = Image(image.0).with(4, b"\xde\xad");
     let (_, nodes) = read_image(&busy.0).expect("LUKS1");
     assert_eq!(nodes[0].layer.text(Key::Reencryption), Some("reencrypt"));
@@ -129,8 +129,8 @@ fn the_second_header_is_used_when_the_first_is_damaged() {
         let whole = luks2_of(12 * MIB, size, &json);
         let damaged = Image(whole.clone()).with(600, [1]);
         let (found, nodes) = read_image(&damaged.0).expect("LUKS2");
-        assert_eq!(found.detected.oddities(), [OddityKind::Damaged]);
-        let detail = &found.detected.oddities[0].detail;
+        assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged]);
+        let detail = &found.detected.anomalies[0].detail;
         assert!(
             detail.ends_with(&format!("at byte {size}, is used")),
             "{detail}"
@@ -143,7 +143,7 @@ fn the_second_header_is_used_when_the_first_is_damaged() {
         );
         let gone = Image(whole).with(0, vec![0; 4096]);
         let (found, _) = read_image(&gone.0).expect("LUKS2");
-        assert_eq!(found.detected.oddities(), [OddityKind::UnusualPlace]);
+        assert_eq!(found.detected.anomalies(), [AnomalyKind::UnusualPlace]);
     }
 }
 
@@ -164,9 +164,9 @@ fn both_headers_damaged_is_said_and_still_read() {
     let image = luks2_of(4 * MIB, 16 << 10, &segments(CRYPT));
     let image = Image(image).with(600, [1]).with(16_384 + 600, [1]);
     let (found, nodes) = read_image(&image.0).expect("LUKS2");
-    assert_eq!(found.detected.oddities(), [OddityKind::Damaged]);
+    assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged]);
     assert!(
-        found.detected.oddities[0]
+        found.detected.anomalies[0]
             .detail
             .ends_with("no second one is sound either")
     );
@@ -185,12 +185,12 @@ fn headers_of_two_versions_are_told_apart() {
     let image = Image(image).with(16_384 + 23, [9]);
     let (found, _) = read_image(&image.0).expect("LUKS2");
     assert_eq!(
-        details(&found.detected.oddities),
+        details(&found.detected.anomalies),
         ["the two LUKS2 headers are of different versions, 3 and 9; the first is used"]
     );
     let image = Image(image.0).with(16_384, vec![0; 512]);
     let (found, _) = read_image(&image.0).expect("LUKS2");
-    assert_eq!(found.detected.oddities(), [OddityKind::CopiesDiffer]);
+    assert_eq!(found.detected.anomalies(), [AnomalyKind::CopiesDiffer]);
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn hostile_metadata_are_refused_with_what_is_wrong() {
         ),
     ] {
         let (found, nodes) = read_image(&luks2_of(4 * MIB, 1 << 20, &json)).expect("LUKS2");
-        let mut said: Vec<&str> = details(&found.detected.oddities);
-        said.extend(nodes.iter().flat_map(|node| details(&node.layer.oddities)));
+        let mut said: Vec<&str> = details(&found.detected.anomalies);
+        said.extend(nodes.iter().flat_map(|node| details(&node.layer.anomalies)));
         let [said] = said.as_slice() else {
             panic!("{said:?}, not one with {expected}")
         };
@@ -273,7 +273,7 @@ fn a_size_that_no_header_has_is_not_read() {
         let image = luks2_of(4 * MIB, 16 << 10, &json);
         let image = Image(image).with(8, u64::to_be_bytes(size));
         let (found, _) = read_image(&image.0).expect("LUKS2");
-        let detail = &found.detected.oddities[0].detail;
+        let detail = &found.detected.anomalies[0].detail;
         assert!(detail.contains("it can be 16 KiB to 4 MiB"), "{detail}");
         assert!(detail.ends_with("at byte 16384, is used"), "{detail}");
     }

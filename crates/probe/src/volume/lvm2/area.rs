@@ -2,7 +2,7 @@
 //! go on behind the header.
 
 use straddle_io::ReadError;
-use straddle_stack::{OddityKind, Source};
+use straddle_stack::{AnomalyKind, Source};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -77,7 +77,7 @@ pub(super) fn find(
             window.size().grouped()
         );
         say.at_base(area.at, |say| {
-            say.odd(OddityKind::Damaged, detail, Place::new(0, 16));
+            say.odd(AnomalyKind::Damaged, detail, Place::new(0, 16));
         });
         return Ok(Found::Broken);
     }
@@ -93,7 +93,7 @@ pub(super) fn find(
                 "no metadata area at byte {}: its signature is missing",
                 area.offset
             );
-            say.odd(OddityKind::Damaged, detail, place!(Header.magic));
+            say.odd(AnomalyKind::Damaged, detail, place!(Header.magic));
             return;
         }
         let sum = raw.get(SUMMED_FROM..).map_or(0, crc::of);
@@ -103,14 +103,14 @@ pub(super) fn find(
                 area.offset,
                 header.checksum.get()
             );
-            say.odd(OddityKind::Damaged, detail, place!(Header.checksum));
+            say.odd(AnomalyKind::Damaged, detail, place!(Header.checksum));
         }
         if header.version.get() != 1 {
             let detail = format!(
                 "a metadata area of version {}; version 1 is known",
                 header.version.get()
             );
-            say.odd(OddityKind::Damaged, detail, place!(Header.version));
+            say.odd(AnomalyKind::Damaged, detail, place!(Header.version));
             return;
         }
         if header.start.get() != area.offset || header.size.get() != area.size {
@@ -120,7 +120,7 @@ pub(super) fn find(
                 header.size.get(),
                 header.start.get()
             );
-            say.odd(OddityKind::Damaged, detail, place!(Header.start));
+            say.odd(AnomalyKind::Damaged, detail, place!(Header.start));
         }
         found = header.location(area, say);
     });
@@ -139,14 +139,14 @@ impl Header {
                 "a text of {len} bytes at byte {offset} of a metadata area of {}",
                 area.size
             );
-            say.odd(OddityKind::Damaged, detail, place!(Header.text_offset));
+            say.odd(AnomalyKind::Damaged, detail, place!(Header.text_offset));
             return Found::Broken;
         }
         if len > MAX_TEXT {
             let detail = format!(
                 "metadata of {len} bytes; at most {MAX_TEXT} are read, so this volume group is not known"
             );
-            say.odd(OddityKind::LimitReached, detail, place!(Header.text_size));
+            say.odd(AnomalyKind::LimitReached, detail, place!(Header.text_size));
             return Found::Broken;
         }
         Found::Text(Location {

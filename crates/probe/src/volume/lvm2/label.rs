@@ -3,7 +3,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -201,7 +201,7 @@ impl Header {
                     "the checksum of the LVM2 label is {:#010x}, computed {sum:#010x}; it is read all the same",
                     label.checksum.get()
                 );
-                say.odd(OddityKind::Damaged, detail, place!(Label.checksum));
+                say.odd(AnomalyKind::Damaged, detail, place!(Label.checksum));
             }
             if label.sector.get() != self.base / SECTOR {
                 let detail = format!(
@@ -209,12 +209,12 @@ impl Header {
                     label.sector.get(),
                     self.base / SECTOR
                 );
-                say.odd(OddityKind::Damaged, detail, place!(Label.sector));
+                say.odd(AnomalyKind::Damaged, detail, place!(Label.sector));
             }
         }
         if let Some(at) = self.cut {
             say.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "a list of areas in the header of the LVM2 physical volume does not end in its sector",
                 Place::new(at.saturating_sub(AREA), AREA),
             );
@@ -226,7 +226,7 @@ impl Header {
                 claimed.grouped(),
                 have.grouped()
             );
-            say.odd(OddityKind::SizeDiffers, detail, self.device_size_place());
+            say.odd(AnomalyKind::SizeDiffers, detail, self.device_size_place());
         }
     }
 }

@@ -16,7 +16,7 @@ mod superblock;
 mod text;
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Key};
 
 use super::{Assembly, Beside, Part, Recognised, VolumeFormat};
 use crate::record::{Place, Recorder};
@@ -72,7 +72,7 @@ fn newest(
                 header.metadata.len()
             );
             at(say, area.at, |say| {
-                say.odd(OddityKind::LimitReached, detail, Place::new(0, 16));
+                say.odd(AnomalyKind::LimitReached, detail, Place::new(0, 16));
             });
             break;
         }
@@ -88,7 +88,7 @@ fn newest(
         let Some(rest) = left.checked_sub(location.len()) else {
             let detail =
                 format!("more than {MAX_TEXT} bytes of metadata that differ: the rest is not read");
-            say.odd(OddityKind::LimitReached, detail, header.id_place());
+            say.odd(AnomalyKind::LimitReached, detail, header.id_place());
             break;
         };
         left = rest;
@@ -112,7 +112,7 @@ fn newest(
                 "a metadata area is of revision {older}, another of revision {newer}, which is used"
             )
         };
-        say.odd(OddityKind::CopiesDiffer, detail, header.id_place());
+        say.odd(AnomalyKind::CopiesDiffer, detail, header.id_place());
         if group.revision > other.group.revision {
             best = Some(Newest { location, group });
         }
@@ -138,15 +138,15 @@ fn read_text(
             crc::of(&text)
         );
         at(say, place, |say| {
-            say.odd(OddityKind::Damaged, detail, Place::new(0, 4));
+            say.odd(AnomalyKind::Damaged, detail, Place::new(0, 4));
         });
     }
     let (tree, trouble) = Tree::parse(text);
     if let Some(trouble) = trouble {
         let kind = if trouble.is_limit {
-            OddityKind::LimitReached
+            AnomalyKind::LimitReached
         } else {
-            OddityKind::Damaged
+            AnomalyKind::Damaged
         };
         let detail = format!(
             "byte {} of the metadata text: expected {}; what comes before is used",
@@ -160,7 +160,7 @@ fn read_text(
     if group.is_none() {
         at(say, location.place_of(0), |say| {
             say.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "the metadata text describes no volume group",
                 Place::new(0, 16),
             );
@@ -202,7 +202,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         }
         if header.in_use {
             say.odd(
-                OddityKind::Missing,
+                AnomalyKind::Missing,
                 "it belongs to a volume group, which its own metadata do not name; another physical volume of that group does",
                 header.extension_place(),
             );
@@ -255,7 +255,7 @@ fn describe(header: &Header, location: &Location, group: &Group, say: &mut Recor
         other => {
             tell(other.unwrap_or(group.section), &mut |say, place| {
                 say.odd(
-                    OddityKind::Damaged,
+                    AnomalyKind::Damaged,
                     "the size of an extent is missing, nothing or too large: no volume has a place",
                     place,
                 );
@@ -265,7 +265,7 @@ fn describe(header: &Header, location: &Location, group: &Group, say: &mut Recor
     let Some(own) = group.physical_of(&header.id) else {
         tell(group.section, &mut |say, place| {
             say.odd(
-                OddityKind::MembersDiffer,
+                AnomalyKind::MembersDiffer,
                 "the metadata do not know this physical volume as one of their group",
                 place,
             );
@@ -278,7 +278,7 @@ fn describe(header: &Header, location: &Location, group: &Group, say: &mut Recor
     let Some(start) = own.start.checked_mul(SECTOR) else {
         tell(node, &mut |say, place| {
             say.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "the first extent lies beyond any device",
                 place,
             );
@@ -295,7 +295,7 @@ fn describe(header: &Header, location: &Location, group: &Group, say: &mut Recor
                  volume; the former is used",
                 data.offset
             );
-            say.odd(OddityKind::CopiesDiffer, detail, place);
+            say.odd(AnomalyKind::CopiesDiffer, detail, place);
         }
     });
 }
@@ -336,8 +336,8 @@ fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
         .collect();
     if let (Some(first), false) = (assembly.nodes.first_mut(), older.is_empty()) {
         let name = parts.get(index).map_or("", |part| part.name);
-        first.layer.oddities.push(Oddity::new(
-            OddityKind::MembersDiffer,
+        first.layer.anomalies.push(Anomaly::new(
+            AnomalyKind::MembersDiffer,
             format!(
                 "the metadata of the volume group are of revision {revision} on {name}, which is used; older: {}",
                 older.join(", ")

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Extent, Map, Segment as Run};
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Source, Trust, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerKind, Source, Trust, Value};
 
 use super::area::Location;
 use super::group::{Group, Logical, Lower, SECTOR, Segment};
@@ -237,8 +237,8 @@ impl<'a> Builder<'a> {
             None => {
                 let mut layer = Layer::new(LayerKind::Volume, name.clone());
                 layer.map = nowhere();
-                layer.oddities.push(Oddity::at(
-                    OddityKind::Damaged,
+                layer.anomalies.push(Anomaly::at(
+                    AnomalyKind::Damaged,
                     "a logical volume without segments",
                     self.evidence(logical.section),
                 ));
@@ -285,7 +285,7 @@ impl<'a> Builder<'a> {
         layer.map = piece.map;
         layer.grids = piece.grids;
         layer.attributes.extend(piece.attributes);
-        layer.oddities = piece.oddities;
+        layer.anomalies = piece.anomalies;
         let holds = if piece.is_readable {
             Holds::Volume
         } else {
@@ -330,14 +330,14 @@ impl<'a> Builder<'a> {
                 .zip(piece.size)
                 .and_then(|(start, size)| Extent::new(start, size));
             let Some(upper) = upper else {
-                layer.oddities.push(Oddity::at(
-                    OddityKind::Damaged,
+                layer.anomalies.push(Anomaly::at(
+                    AnomalyKind::Damaged,
                     format!("extents {} to {end} lie beyond any volume", segment.start),
                     piece.evidence,
                 ));
                 continue;
             };
-            layer.oddities.append(&mut piece.oddities);
+            layer.anomalies.append(&mut piece.anomalies);
             let (target, lower, source) = match (&piece.map, piece.below.first()) {
                 (Map::Linear { start }, Some(first)) => {
                     (Some(first.clone()), *start, piece.evidence.clone())
@@ -389,15 +389,15 @@ impl<'a> Builder<'a> {
             _ => {
                 layer.map = nowhere();
                 is_readable = false;
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Damaged,
+                layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Damaged,
                     "two of its segments claim the same extents: where it lies is not known",
                 ));
             }
         }
         if gap {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Damaged,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Damaged,
                 "its segments do not follow each other: some of its extents lie nowhere",
             ));
         }
@@ -483,8 +483,8 @@ impl<'a> Builder<'a> {
             layer.add_grid(straddle_stack::GridRole::ThinChunk, grid);
         }
         if origin.is_none() {
-            layer.oddities.push(Oddity::at(
-                OddityKind::Damaged,
+            layer.anomalies.push(Anomaly::at(
+                AnomalyKind::Damaged,
                 "a snapshot without its origin",
                 self.evidence(volume.section),
             ));
@@ -513,8 +513,8 @@ impl<'a> Builder<'a> {
             );
             first
                 .layer
-                .oddities
-                .push(Oddity::new(OddityKind::LimitReached, detail));
+                .anomalies
+                .push(Anomaly::new(AnomalyKind::LimitReached, detail));
         }
     }
 }

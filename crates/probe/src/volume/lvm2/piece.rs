@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Grid, Map, Raid, RaidLayout, Striping, Unit};
 use straddle_stack::{
-    Attribute, Fact, GridFact, GridRole, Key, LayerKind, Oddity, OddityKind, Source, Value,
+    Anomaly, AnomalyKind, Attribute, Fact, GridFact, GridRole, Key, LayerKind, Source, Value,
 };
 
 use super::group::{SECTOR, Segment};
@@ -26,7 +26,7 @@ pub(super) struct Piece {
     pub(super) size: Option<Bytes>,
     pub(super) grids: Vec<GridFact>,
     pub(super) attributes: Vec<Attribute>,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
     /// What is there can be read through the map.
     pub(super) is_readable: bool,
     /// Where it says where a linear piece starts below.
@@ -34,9 +34,9 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    fn odd(&mut self, kind: OddityKind, detail: impl Into<String>) {
+    fn odd(&mut self, kind: AnomalyKind, detail: impl Into<String>) {
         let source = self.evidence.clone();
-        self.oddities.push(Oddity::at(kind, detail, source));
+        self.anomalies.push(Anomaly::at(kind, detail, source));
     }
 
     fn grid(&mut self, role: GridRole, grid: Fact<Grid>) {
@@ -74,7 +74,7 @@ impl Builder<'_> {
             size: self.group.length(segment.count),
             grids: Vec::new(),
             attributes: Vec::new(),
-            oddities: Vec::new(),
+            anomalies: Vec::new(),
             is_readable: false,
             evidence: self.evidence(segment.section),
         };
@@ -117,7 +117,7 @@ impl Builder<'_> {
                 let names = ["origin", "writecache"];
                 piece.is_identity(names.map(|key| self.under(segment, key)).to_vec());
                 piece.odd(
-                    OddityKind::Pending,
+                    AnomalyKind::Pending,
                     "what the write cache holds has not reached the volume",
                 );
             }
@@ -147,7 +147,7 @@ impl Builder<'_> {
                 piece.format = format;
                 piece.below = self.under(segment, key).into_iter().collect();
                 piece.odd(
-                    OddityKind::Missing,
+                    AnomalyKind::Missing,
                     "VDO compresses and deduplicates: its addresses have no regular place below",
                 );
             }
@@ -161,7 +161,7 @@ impl Builder<'_> {
                     let detail = format!(
                         "how a segment of type `{other}` reaches the volumes below is not known here"
                     );
-                    piece.odd(OddityKind::Missing, detail);
+                    piece.odd(AnomalyKind::Missing, detail);
                 }
             },
         }
@@ -205,7 +205,7 @@ impl Builder<'_> {
         let mode = self.group.tree.text(settings.section, "cache_mode");
         if mode.as_deref() == Some("writeback") {
             piece.odd(
-                OddityKind::Pending,
+                AnomalyKind::Pending,
                 "what the write-back cache holds may not have reached the volume",
             );
         }
@@ -223,7 +223,7 @@ impl Builder<'_> {
             let Some(first) = elements.next() else { break };
             if out.len() >= MAX_COLUMNS {
                 piece.odd(
-                    OddityKind::LimitReached,
+                    AnomalyKind::LimitReached,
                     format!("more than {MAX_COLUMNS} columns"),
                 );
                 return Vec::new();
@@ -249,7 +249,7 @@ impl Builder<'_> {
         let claimed = tree.number(segment.section, "stripe_count").unwrap_or(1);
         if columns == 0 || claimed != columns {
             piece.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 format!(
                     "a segment of {claimed} stripes lists {columns}: where it lies is not known"
                 ),
@@ -258,7 +258,7 @@ impl Builder<'_> {
         }
         if !segment.count.is_multiple_of(columns) {
             piece.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 format!(
                     "{} extents do not divide into {columns} stripes",
                     segment.count
@@ -297,7 +297,7 @@ impl Builder<'_> {
         let unit = node.and_then(|node| Unit::new(tree.value(node)?.checked_mul(SECTOR)?));
         if unit.is_none() {
             piece.odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 "a striped segment without the size of its stripes",
             );
         }
@@ -351,7 +351,7 @@ impl Builder<'_> {
             piece.set(Key::Members, self.said(Value::Count(count), node));
         }
         if images.is_empty() {
-            piece.odd(OddityKind::Damaged, "an array without images");
+            piece.odd(AnomalyKind::Damaged, "an array without images");
             return;
         }
         let unit = match dealt {
@@ -392,7 +392,7 @@ impl Builder<'_> {
             _ => None,
         };
         let Some(per_image) = per_image else {
-            piece.odd(OddityKind::Damaged, format!("{name} of {count} images"));
+            piece.odd(AnomalyKind::Damaged, format!("{name} of {count} images"));
             return;
         };
         let spare = self
@@ -467,7 +467,7 @@ impl Builder<'_> {
         while let Some(first) = elements.next() {
             if out.len() >= MAX_COLUMNS {
                 piece.odd(
-                    OddityKind::LimitReached,
+                    AnomalyKind::LimitReached,
                     format!("more than {MAX_COLUMNS} images"),
                 );
                 return Vec::new();
@@ -505,7 +505,7 @@ impl Builder<'_> {
             .find_map(|(_, meta)| self.superblock((*meta)?));
         let Some(known) = known else {
             piece.odd(
-                OddityKind::Missing,
+                AnomalyKind::Missing,
                 "its images have room for reshaping, and whether data start before or behind it is said only by metadata images that were not given or cannot be read",
             );
             return false;
@@ -515,8 +515,8 @@ impl Builder<'_> {
                 "it is being reshaped, and has come to byte {}: until that is done, part of it has another geometry",
                 reshaped.value.grouped()
             );
-            piece.oddities.push(Oddity::at(
-                OddityKind::Reshaping,
+            piece.anomalies.push(Anomaly::at(
+                AnomalyKind::Reshaping,
                 detail,
                 reshaped.source.clone(),
             ));
@@ -530,8 +530,8 @@ impl Builder<'_> {
         let room = self.group.tree.number(segment.section, "reshape_count");
         let room = room.and_then(|extents| self.group.length(extents));
         if room.is_none_or(|room| offset.value > room) {
-            piece.oddities.push(Oddity::at(
-                OddityKind::Damaged,
+            piece.anomalies.push(Anomaly::at(
+                AnomalyKind::Damaged,
                 format!(
                     "data at byte {} of images that leave less room",
                     offset.value.grouped()

@@ -1,7 +1,7 @@
 //! Where the parts of segments lie: on a physical volume or on a logical one, inside of it, and not on each other.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind};
 
 use super::group::{Lower, SECTOR};
 use super::nodes::{Builder, State};
@@ -9,7 +9,7 @@ use super::piece::Piece;
 use super::superblock::{self, Known};
 use crate::volume::Below;
 
-/// Volumes that are named in one oddity, and oddities of one kind.
+/// Volumes that are named in one anomaly, and anomalies of one kind.
 const MAX_NAMED: usize = 16;
 
 /// Part of a segment: extents of something below, from `first` on.
@@ -41,13 +41,13 @@ impl Builder<'_> {
     ) -> Option<(Below, Bytes)> {
         let mut odd = |kind, detail: String| {
             let source = piece.evidence.clone();
-            piece.oddities.push(Oddity::at(kind, detail, source));
+            piece.anomalies.push(Anomaly::at(kind, detail, source));
         };
         let from = self.group.length(area.first);
         let end = area.first.checked_add(extents);
         let (Some(from), Some(end), Some(len)) = (from, end, self.group.length(extents)) else {
             odd(
-                OddityKind::Damaged,
+                AnomalyKind::Damaged,
                 format!(
                     "{extents} extents of {} from extent {} on: no device is so large",
                     area.name, area.first
@@ -58,7 +58,7 @@ impl Builder<'_> {
         match area.lower {
             None => {
                 odd(
-                    OddityKind::Damaged,
+                    AnomalyKind::Damaged,
                     format!(
                         "it lies on `{}`, and nothing in the volume group is called so",
                         area.name
@@ -71,7 +71,7 @@ impl Builder<'_> {
                 let start = Bytes::new(SECTOR).checked_mul(physical.start);
                 let Some(start) = start.and_then(|start| start.checked_add(from)) else {
                     odd(
-                        OddityKind::Damaged,
+                        AnomalyKind::Damaged,
                         format!(
                             "extent {} of {} lies beyond any device",
                             area.first, area.name
@@ -85,7 +85,7 @@ impl Builder<'_> {
                     size.is_some_and(|size| start.checked_add(len).is_none_or(|end| end > size));
                 if end > physical.count || is_beyond {
                     odd(
-                        OddityKind::Overlap,
+                        AnomalyKind::Overlap,
                         format!(
                             "extents {} to {end} of {}, which has {} of them and {} bytes",
                             area.first,
@@ -113,8 +113,8 @@ impl Builder<'_> {
             Some(Lower::Logical(index)) => {
                 let Some(node) = self.built(index) else {
                     let (kind, why) = match self.states.get(index) {
-                        Some(State::Open) => (OddityKind::Chain, "which itself lies on it"),
-                        _ => (OddityKind::LimitReached, "which is one volume too many"),
+                        Some(State::Open) => (AnomalyKind::Chain, "which itself lies on it"),
+                        _ => (AnomalyKind::LimitReached, "which is one volume too many"),
                     };
                     odd(kind, format!("it lies on {}, {why}", area.name));
                     return None;
@@ -128,7 +128,7 @@ impl Builder<'_> {
                     && reach.is_none_or(|reach| reach > size.value)
                 {
                     odd(
-                        OddityKind::Overlap,
+                        AnomalyKind::Overlap,
                         format!(
                             "extents {} to {end} of {}, which has {} bytes",
                             area.first,
@@ -184,8 +184,8 @@ impl Builder<'_> {
                     other.name
                 );
                 node.layer
-                    .oddities
-                    .push(Oddity::new(OddityKind::Overlap, detail));
+                    .anomalies
+                    .push(Anomaly::new(AnomalyKind::Overlap, detail));
             }
             if furthest
                 .is_none_or(|before| before.physical != claim.physical || before.end < claim.end)

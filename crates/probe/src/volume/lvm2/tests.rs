@@ -126,8 +126,8 @@ fn node<'n>(nodes: &'n [Node], name: &str) -> &'n Node {
     found.unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn oddities(node: &Node) -> Vec<(OddityKind, &str)> {
-    let all = node.layer.oddities.iter();
+fn anomalies(node: &Node) -> Vec<(AnomalyKind, &str)> {
+    let all = node.layer.anomalies.iter();
     all.map(|odd| (odd.kind, odd.detail.as_str())).collect()
 }
 
@@ -152,7 +152,7 @@ fn a_physical_volume_says_what_it_is_a_member_of() {
         Bytes::new(EXTENT).to_string()
     );
     assert_eq!(value(&found, Key::Events), "7");
-    assert_eq!(found.detected.oddities, []);
+    assert_eq!(found.detected.anomalies, []);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn every_fact_of_the_text_points_at_its_bytes_also_behind_the_end_of_the_area() 
     let wraps = text.find("extent_size").expect("there") + 4;
     let disk = volume(0, &text, 2048 - wraps, 2048);
     let found = recognised(&disk);
-    assert_eq!(found.detected.oddities, []);
+    assert_eq!(found.detected.anomalies, []);
     let shown = |key| {
         let found = found.detected.attributes.iter().find(|a| a.key == key);
         let straddle_stack::Source::Image(bytes) = &found.expect("a fact").value.source else {
@@ -178,9 +178,9 @@ fn every_fact_of_the_text_points_at_its_bytes_also_behind_the_end_of_the_area() 
 fn without_a_group_it_is_a_set_of_its_own() {
     let found = recognised(&volume(3, "", 512, LENGTH));
     assert_eq!((found.set, found.of), (id(3), Some(1)));
-    assert_eq!(found.detected.oddities.len(), 1);
+    assert_eq!(found.detected.anomalies.len(), 1);
     assert!(
-        found.detected.oddities[0]
+        found.detected.anomalies[0]
             .detail
             .starts_with("it belongs to a volume group")
     );
@@ -206,7 +206,7 @@ fn checksums_are_verified_and_what_is_sane_is_read_all_the_same() {
         let found = recognised(&disk);
         let details: Vec<&str> = found
             .detected
-            .oddities
+            .anomalies
             .iter()
             .map(|o| o.detail.as_str())
             .collect();
@@ -229,9 +229,9 @@ fn a_text_longer_than_the_limit_is_not_read() {
     assert!(
         found
             .detected
-            .oddities
+            .anomalies
             .iter()
-            .any(|o| o.kind == OddityKind::Damaged)
+            .any(|o| o.kind == AnomalyKind::Damaged)
     );
     // An area that would hold it.
     let mut disk = volume(0, &text(1, 1, ""), 512, LENGTH);
@@ -242,9 +242,9 @@ fn a_text_longer_than_the_limit_is_not_read() {
     let found = recognised(&disk);
     let limit = found
         .detected
-        .oddities
+        .anomalies
         .iter()
-        .find(|o| o.kind == OddityKind::LimitReached);
+        .find(|o| o.kind == AnomalyKind::LimitReached);
     let detail = &limit.expect("a limit").detail;
     assert!(
         detail.starts_with("metadata of 5242880 bytes; at most 4194304 are read"),
@@ -384,19 +384,19 @@ fn only_metadata_images_tell_where_data_start_after_reshaping() {
         (
             start,
             node.layer.size.clone().map(|s| s.value.get()),
-            oddities(node).first().map(|odd| odd.0),
+            anomalies(node).first().map(|odd| odd.0),
         )
     };
     let size = Some(8 * EXTENT);
-    assert_eq!(read(&disks), (None, size, Some(OddityKind::Missing)));
+    assert_eq!(read(&disks), (None, size, Some(AnomalyKind::Missing)));
     let at = usize::try_from(START).expect("fits");
     put(&mut disks[1], at, b"DmRd\x01\0\0\0");
     put(&mut disks[1], at + 96, &le(128));
     assert_eq!(read(&disks), (Some(EXTENT), size, None));
     put(&mut disks[1], at + 96, &le(256));
-    assert_eq!(read(&disks), (None, size, Some(OddityKind::Damaged)));
+    assert_eq!(read(&disks), (None, size, Some(AnomalyKind::Damaged)));
     put(&mut disks[1], at + 60, &[1]);
-    assert_eq!(read(&disks), (None, size, Some(OddityKind::Reshaping)));
+    assert_eq!(read(&disks), (None, size, Some(AnomalyKind::Reshaping)));
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn pools_caches_and_snapshots_lie_on_their_parts() {
     assert_eq!(node(&nodes, "vg/thin").below, [Below::Node(2)]);
     assert_eq!(node(&nodes, "vg/thin").holds, Holds::Nothing);
     assert_eq!(node(&nodes, "vg/c").below, [5, 6, 7].map(Below::Node));
-    assert_eq!(oddities(node(&nodes, "vg/c"))[0].0, OddityKind::Pending);
+    assert_eq!(anomalies(node(&nodes, "vg/c"))[0].0, AnomalyKind::Pending);
     assert_eq!(node(&nodes, "vg/s").below, [Below::Node(4), Below::Node(9)]);
 }
 
@@ -509,8 +509,8 @@ fn the_newest_text_of_all_members_is_used() {
     );
     let nodes = assembled(&[&old, &new]);
     assert_eq!(nodes.len(), 1);
-    let (kind, detail) = oddities(node(&nodes, "vg/new"))[0];
-    assert_eq!(kind, OddityKind::MembersDiffer);
+    let (kind, detail) = anomalies(node(&nodes, "vg/new"))[0];
+    assert_eq!(kind, AnomalyKind::MembersDiffer);
     assert!(
         detail.contains("of revision 4") && detail.ends_with("older: disk 3"),
         "{detail}"
@@ -533,20 +533,20 @@ fn what_cannot_be_is_named_and_lies_nowhere() {
             + &lv("strange", &[(0, 4, "type = \"hologram\"")])),
     );
     let kinds = |name| {
-        oddities(node(&nodes, name))
+        anomalies(node(&nodes, name))
             .iter()
             .map(|odd| odd.0)
             .collect::<Vec<_>>()
     };
-    assert_eq!(kinds("vg/b"), [OddityKind::Chain]);
-    assert_eq!(kinds("vg/huge"), [OddityKind::Damaged]);
-    assert_eq!(kinds("vg/beyond"), [OddityKind::Overlap]);
+    assert_eq!(kinds("vg/b"), [AnomalyKind::Chain]);
+    assert_eq!(kinds("vg/huge"), [AnomalyKind::Damaged]);
+    assert_eq!(kinds("vg/beyond"), [AnomalyKind::Overlap]);
     assert_eq!(
         kinds("vg/twice"),
-        [OddityKind::Damaged, OddityKind::Damaged]
+        [AnomalyKind::Damaged, AnomalyKind::Damaged]
     );
-    assert_eq!(kinds("vg/gone"), [OddityKind::Damaged]);
-    assert_eq!(kinds("vg/strange"), [OddityKind::Missing]);
+    assert_eq!(kinds("vg/gone"), [AnomalyKind::Damaged]);
+    assert_eq!(kinds("vg/strange"), [AnomalyKind::Missing]);
     for name in ["vg/b", "vg/huge", "vg/twice", "vg/gone", "vg/strange"] {
         let node = node(&nodes, name);
         assert_eq!(
@@ -564,8 +564,8 @@ fn extents_that_two_volumes_claim_are_named() {
         &(lv("one", &[(0, 4, &linear("pv0", 0))]) + &lv("two", &[(0, 4, &linear("pv0", 3))])),
     );
     assert_eq!(
-        oddities(node(&nodes, "vg/two")),
-        [(OddityKind::Overlap, "extent 3 of pv0 belongs to one too")]
+        anomalies(node(&nodes, "vg/two")),
+        [(AnomalyKind::Overlap, "extent 3 of pv0 belongs to one too")]
     );
 }
 
@@ -574,5 +574,5 @@ fn at_most_4096_layers_come_out() {
     let volumes: String = (0..5000).map(|n| format!("l{n}{{status=[\"VISIBLE\"]\ns{{start_extent=0\nextent_count=1\ntype=\"error\"}}}}\n")).collect();
     let nodes = group(1, &volumes);
     assert_eq!(nodes.len(), 4096);
-    assert_eq!(oddities(&nodes[0])[0].0, OddityKind::LimitReached);
+    assert_eq!(anomalies(&nodes[0])[0].0, AnomalyKind::LimitReached);
 }

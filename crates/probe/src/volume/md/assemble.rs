@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use straddle_geometry::{Bytes, Map, Raid, RaidLayout, Segment, Striping, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerKind, Value};
 
 use super::seats::{Given, MAX_REMARKS, Table, seat};
 use super::superblock::{self, MAX_MEMBERS, Role, Superblock};
@@ -75,9 +75,9 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.layer.set(key, fact);
     }
 
-    pub(super) fn odd(&mut self, kind: OddityKind, detail: String, place: Place) {
+    pub(super) fn odd(&mut self, kind: AnomalyKind, detail: String, place: Place) {
         let source = self.newest.source(place);
-        self.layer.oddities.push(Oddity::at(kind, detail, source));
+        self.layer.anomalies.push(Anomaly::at(kind, detail, source));
     }
 
     fn build(mut self) -> Assembly {
@@ -106,8 +106,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         if let Some(resync) = sb.resync.filter(|_| sb.level > 0) {
             self.say(Key::ResyncOffset, Value::Bytes(resync), places.resync);
         }
-        let oddities = std::mem::take(&mut self.table.oddities);
-        self.layer.oddities.extend(oddities);
+        let anomalies = std::mem::take(&mut self.table.anomalies);
+        self.layer.anomalies.extend(anomalies);
         self.who_is_missing();
         let disks = usize::try_from(sb.disks).unwrap_or(usize::MAX);
         let here = Geometry {
@@ -121,7 +121,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 "an array of {} members; expected 1 to {MAX_MEMBERS}",
                 sb.disks
             );
-            self.odd(OddityKind::Damaged, detail, places.disks);
+            self.odd(AnomalyKind::Damaged, detail, places.disks);
             self.layer.map = Map::Segments(Vec::new());
             return self.done(Vec::new());
         }
@@ -178,7 +178,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 Key::MissingMembers,
                 Fact::derived(Value::Count(count), "roles in the newest superblock"),
             );
-            self.odd(OddityKind::Degraded, detail, places.disks);
+            self.odd(AnomalyKind::Degraded, detail, places.disks);
         }
         if !absent.is_empty() {
             let detail = format!(
@@ -187,12 +187,12 @@ impl<'g, 'a> Builder<'g, 'a> {
                 listed(&absent),
                 if absent.len() == 1 { "was" } else { "were" }
             );
-            self.odd(OddityKind::PartlyGiven, detail, places.disks);
+            self.odd(AnomalyKind::PartlyGiven, detail, places.disks);
         }
         if self.sb().journal && !self.given.iter().any(|one| one.sb.role == Role::Journal) {
             let detail =
                 "its journal was not given: what was written last may be there only".to_owned();
-            self.odd(OddityKind::PartlyGiven, detail, places.disks);
+            self.odd(AnomalyKind::PartlyGiven, detail, places.disks);
         }
     }
 
@@ -255,7 +255,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             Ok(unit) => Some(self.newest.say.fact(unit, place)),
             Err(_) => {
                 let detail = "a chunk of 0 bytes; expected one".to_owned();
-                self.odd(OddityKind::Damaged, detail, place);
+                self.odd(AnomalyKind::Damaged, detail, place);
                 None
             }
         }
@@ -266,8 +266,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         let (segments, cut) = zones::linear(&columns, Unit::try_from(here.chunk).ok());
         let end = segments.last().map(|segment| segment.upper.end());
         if cut {
-            self.layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            self.layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "it goes on behind a member that was not given; how long that is, is not known",
             ));
         }
@@ -292,8 +292,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         let (mut all, cut) = zones::striped(&columns, unit, here.layout);
         if unknown {
             all.truncate(1);
-            self.layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            self.layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 "of its members only some are known: where the smallest ends, and with it the stripes over all, is taken from those",
             ));
         }
@@ -301,7 +301,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             let detail = "its members are not of one size, and no layout says how it goes on where the smallest has ended; \
                           Linux starts it with raid0.default_layout=1 or 2 only"
                 .to_owned();
-            self.odd(OddityKind::Missing, detail, self.sb().places.layout);
+            self.odd(AnomalyKind::Missing, detail, self.sb().places.layout);
         }
         let (Some(first), Some(last)) = (all.first(), all.last()) else {
             return self.done(below);
@@ -406,7 +406,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             let detail = format!(
                 "how {name} deals its addresses is not known here; known are linear, raid0, 1, 4, 5, 6 and 10"
             );
-            self.odd(OddityKind::Missing, detail, places.level);
+            self.odd(AnomalyKind::Missing, detail, places.level);
             return None;
         }
         let layout = RaidLayout::from_md(level, number, geometry.disks, unit, used);
@@ -416,7 +416,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 Superblock::level_name(geometry.level),
                 geometry.disks
             );
-            self.odd(OddityKind::Damaged, detail, places.layout);
+            self.odd(AnomalyKind::Damaged, detail, places.layout);
             return None;
         };
         let size = layout.capacity(geometry.disks, unit, used);
@@ -426,7 +426,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 used.grouped(),
                 geometry.disks
             );
-            self.odd(OddityKind::Damaged, detail, places.used);
+            self.odd(AnomalyKind::Damaged, detail, places.used);
             return None;
         };
         let map = Map::Raid(Raid {

@@ -16,7 +16,7 @@ mod tests;
 
 use straddle_geometry::{Bytes, Extent};
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 
 use super::{Beside, Recognised, VolumeFormat};
 use crate::Window;
@@ -83,7 +83,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
             window.size().grouped()
         );
         let place = places.data_size.unwrap_or(places.used);
-        say.odd(OddityKind::Damaged, detail, place);
+        say.odd(AnomalyKind::Damaged, detail, place);
     }
     for other in found {
         let detail = format!(
@@ -95,12 +95,12 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
             first.version.name(),
             other.version.name(),
         );
-        say.odd(OddityKind::Ambiguous, detail, places.magic);
+        say.odd(AnomalyKind::Ambiguous, detail, places.magic);
     }
     if is_unclear(window, &first) {
         let detail = "the superblock of version 0.90 at the end is in the right place for the whole disk too, and no size in it \
                       says for which; it is read as the partition's";
-        say.odd(OddityKind::UnclearOwner, detail, places.magic);
+        say.odd(AnomalyKind::UnclearOwner, detail, places.magic);
     }
     Ok(Some(Recognised {
         detected: say.finish(),

@@ -4,7 +4,7 @@
 //! old one when it goes from the end to the start; `new_offset` of a superblock belongs to the new geometry.
 
 use straddle_geometry::{Bytes, Extent, Map, Segment};
-use straddle_stack::{Fact, Key, Layer, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Fact, Key, Layer, LayerKind, Value};
 
 use super::assemble::{Builder, Geometry};
 use super::superblock::{MAX_MEMBERS, Superblock};
@@ -34,7 +34,7 @@ impl Builder<'_, '_> {
                 "{} members, {:+} by the reshape: there were none before",
                 here.disks, reshape.delta
             );
-            self.odd(OddityKind::Damaged, detail, places.disks);
+            self.odd(AnomalyKind::Damaged, detail, places.disks);
             self.layer.map = Map::Segments(Vec::new());
             return self.done(Vec::new());
         };
@@ -58,7 +58,7 @@ impl Builder<'_, '_> {
             new.chunk.grouped(),
             reshape.position.grouped(),
         );
-        self.odd(OddityKind::Reshaping, detail, places.reshape);
+        self.odd(AnomalyKind::Reshaping, detail, places.reshape);
         self.say_offsets();
         self.layer.map = Map::Segments(Vec::new());
         let old_columns = self.columns(old.disks, |sb| sb.data_offset);

@@ -1,7 +1,7 @@
 //! Who sits where by the superblocks, and what in them does not fit together.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Oddity, OddityKind, Source};
+use straddle_stack::{Anomaly, AnomalyKind, Source};
 
 use super::superblock::{self, Role, Superblock};
 use crate::record::{Place, Recorder};
@@ -27,7 +27,7 @@ impl Given<'_> {
 pub(super) struct Table {
     /// For each place, an index into the members given.
     pub(super) slots: Vec<Option<usize>>,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
 }
 
 /// Who sits where by the superblocks, and what does not fit together.
@@ -36,11 +36,11 @@ pub(super) fn seat(given: &[Given<'_>], newest: &Given<'_>) -> Table {
     let disks = newest.sb.disks;
     let delta = newest.sb.reshape.map_or(0, |reshape| reshape.delta);
     let mut slots: Vec<Option<usize>> = vec![None; superblock::seats(disks, delta)];
-    let mut oddities = Vec::new();
+    let mut anomalies = Vec::new();
     let mut differ = |one: &Given<'_>, detail: String, own: Place, other: Place| {
-        if oddities.len() < MAX_REMARKS {
-            oddities.push(Oddity::between(
-                OddityKind::MembersDiffer,
+        if anomalies.len() < MAX_REMARKS {
+            anomalies.push(Anomaly::between(
+                AnomalyKind::MembersDiffer,
                 detail,
                 one.source(own),
                 newest.source(other),
@@ -143,7 +143,7 @@ pub(super) fn seat(given: &[Given<'_>], newest: &Given<'_>) -> Table {
             place.get_or_insert(index);
         }
     }
-    Table { slots, oddities }
+    Table { slots, anomalies }
 }
 
 /// For a comparison and its words.

@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::{version0, version1};
 use crate::Window;
@@ -96,7 +96,7 @@ pub(super) struct Places {
 /// A remark about a superblock.
 #[derive(Clone, Debug)]
 pub(super) struct Remark {
-    pub(super) kind: OddityKind,
+    pub(super) kind: AnomalyKind,
     pub(super) detail: String,
     pub(super) place: Place,
 }
@@ -140,7 +140,7 @@ pub(super) struct Superblock {
 /// Names of what is damaged for the remark about a checksum.
 pub(super) fn checksum_differs(found: u32, expected: u32, place: Place) -> Remark {
     Remark {
-        kind: OddityKind::Damaged,
+        kind: AnomalyKind::Damaged,
         detail: format!(
             "checksum {found:08x}, its bytes give {expected:08x}: md refuses this superblock; `mdadm --examine` shows it all the same"
         ),

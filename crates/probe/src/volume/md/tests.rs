@@ -1,6 +1,6 @@
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 
 use super::*;
 use crate::volume::{Assembly, Below, Holds, Part};
@@ -99,13 +99,13 @@ fn assembled(images: &[Vec<u8>]) -> Assembly {
     (FORMAT.assemble)(&parts).expect("readable")
 }
 
-fn kinds(assembly: &Assembly) -> Vec<OddityKind> {
+fn kinds(assembly: &Assembly) -> Vec<AnomalyKind> {
     let array = assembly.nodes.last().expect("an array");
     array
         .layer
-        .oddities
+        .anomalies
         .iter()
-        .map(|oddity| oddity.kind)
+        .map(|anomaly| anomaly.kind)
         .collect()
 }
 
@@ -133,9 +133,9 @@ fn members_of_version_1_say_where_they_belong() {
         assert_eq!(value(Key::Level), "raid5");
         assert_eq!(value(Key::DataOffset), Bytes::new(data).to_string());
         assert!(
-            found.detected.oddities.is_empty(),
+            found.detected.anomalies.is_empty(),
             "{:?}",
-            found.detected.oddities
+            found.detected.anomalies
         );
     }
     // One at the end that was made for another end is not this device's.
@@ -150,17 +150,17 @@ fn what_is_damaged_is_told_and_read_all_the_same() {
     let mut wrong = member(2, 5, 2, 0);
     wrong[4096 + 201] ^= 1;
     let found = recognised(&wrong).expect("a member");
-    assert_eq!(found.detected.oddities[0].kind, OddityKind::Damaged);
+    assert_eq!(found.detected.anomalies[0].kind, AnomalyKind::Damaged);
     let devices = with(member(2, 5, 2, 0), 220, &[0xff; 4]);
     let found = recognised(&devices).expect("a member");
     assert!(
-        found.detected.oddities[0]
+        found.detected.anomalies[0]
             .detail
             .contains("4294967295 devices")
     );
     let beyond = with(member(2, 5, 2, 0), 136, &u64::MAX.to_le_bytes());
     let found = recognised(&beyond).expect("a member");
-    assert!(found.detected.oddities[0].detail.contains("md refuses it"));
+    assert!(found.detected.anomalies[0].detail.contains("md refuses it"));
     for (field, bytes) in [
         (92, vec![0xff; 4]),
         (88, vec![0; 4]),
@@ -176,7 +176,7 @@ fn what_is_damaged_is_told_and_read_all_the_same() {
         );
         let found = kinds(&assembly);
         assert!(
-            found.contains(&OddityKind::Damaged) || found.contains(&OddityKind::Missing),
+            found.contains(&AnomalyKind::Damaged) || found.contains(&AnomalyKind::Missing),
             "{field}: {found:?}"
         );
     }
@@ -198,7 +198,7 @@ fn an_array_with_parity_has_its_map_sizes_and_grids() {
     assert_eq!(array.grids.len(), 2);
     assert_eq!(place(&assembly, 0), Some((0, 16_384)));
     assert_eq!(place(&assembly, 3 * 4096 + 5), Some((3, 16_384 + 4096 + 5)));
-    assert!(array.oddities.is_empty());
+    assert!(array.anomalies.is_empty());
     assert_eq!(
         assembly.nodes[0].below,
         (0..4).map(Below::Part).collect::<Vec<_>>()
@@ -214,7 +214,7 @@ fn an_array_with_parity_has_its_map_sizes_and_grids() {
 fn missing_stale_and_rebuilt_members_are_told_apart() {
     let all = four(5, 2);
     let assembly = assembled(&all[1..]);
-    assert_eq!(kinds(&assembly), [OddityKind::PartlyGiven]);
+    assert_eq!(kinds(&assembly), [AnomalyKind::PartlyGiven]);
     assert_eq!(
         assembly.nodes[0].below[0],
         Below::Missing("member 0 of md0".into())
@@ -225,7 +225,7 @@ fn missing_stale_and_rebuilt_members_are_told_apart() {
         .map(|m| with(m.clone(), 256, &[0xfe, 0xff]))
         .collect();
     let assembly = assembled(&without);
-    assert_eq!(kinds(&assembly), [OddityKind::Degraded]);
+    assert_eq!(kinds(&assembly), [AnomalyKind::Degraded]);
     let missing = assembly.nodes[0]
         .layer
         .attribute(Key::MissingMembers)
@@ -239,7 +239,7 @@ fn missing_stale_and_rebuilt_members_are_told_apart() {
     let assembly = assembled(&stale);
     assert_eq!(
         kinds(&assembly),
-        [OddityKind::MembersDiffer, OddityKind::Degraded]
+        [AnomalyKind::MembersDiffer, AnomalyKind::Degraded]
     );
     assert!(matches!(assembly.nodes[0].below[2], Below::Missing(_)));
     // One write apart is what a crash leaves.
@@ -247,18 +247,18 @@ fn missing_stale_and_rebuilt_members_are_told_apart() {
     assert_eq!(kinds(&assembled(&stale)), []);
     let mut rebuilt = all.clone();
     rebuilt[1] = with(with(rebuilt[1].clone(), 8, &[2]), 152, &[8]);
-    assert_eq!(kinds(&assembled(&rebuilt)), [OddityKind::Degraded]);
+    assert_eq!(kinds(&assembled(&rebuilt)), [AnomalyKind::Degraded]);
     let mut chunk = all.clone();
     chunk[3] = with(chunk[3].clone(), 88, &[16]);
     let assembly = assembled(&chunk);
     assert!(
-        assembly.nodes[0].layer.oddities[0]
+        assembly.nodes[0].layer.anomalies[0]
             .detail
             .contains("chunk 8192 on d, 4096 on a")
     );
     let mut twice = all;
     twice.push(with(twice[0].clone(), 183, &[9]));
-    assert_eq!(kinds(&assembled(&twice)), [OddityKind::MembersDiffer]);
+    assert_eq!(kinds(&assembled(&twice)), [AnomalyKind::MembersDiffer]);
 }
 
 #[test]
@@ -291,8 +291,8 @@ fn raid_0_over_members_of_several_sizes_is_zones() {
     let unknown: Vec<_> = members.into_iter().map(|m| with(m, 8, &[0; 4])).collect();
     let assembly = assembled(&unknown);
     assert_eq!(
-        assembly.nodes.last().expect("an array").layer.oddities[0].kind,
-        OddityKind::Missing
+        assembly.nodes.last().expect("an array").layer.anomalies[0].kind,
+        AnomalyKind::Missing
     );
 }
 
@@ -310,7 +310,7 @@ fn during_a_reshape_both_geometries_hold_up_to_where_it_has_come() {
         })
         .collect();
     let assembly = assembled(&members);
-    assert_eq!(kinds(&assembly), [OddityKind::Reshaping]);
+    assert_eq!(kinds(&assembly), [AnomalyKind::Reshaping]);
     let array = &assembly.nodes[2];
     assert_eq!(
         array.layer.size.as_ref().map(|size| size.value),
@@ -374,14 +374,14 @@ fn version_0_90_is_read_in_both_byte_orders() {
         let image = old(big, 64);
         let found = recognised(&image).expect("a member");
         assert!(
-            found.detected.oddities.is_empty(),
+            found.detected.anomalies.is_empty(),
             "{:?}",
-            found.detected.oddities
+            found.detected.anomalies
         );
         assert_eq!((found.member.as_str(), found.of), ("device 1", Some(2)));
         assert_eq!(found.set, "11111111:00000000:00000000:00000000");
         let assembly = assembled(&[image]);
-        assert_eq!(kinds(&assembly), [OddityKind::PartlyGiven]);
+        assert_eq!(kinds(&assembly), [AnomalyKind::PartlyGiven]);
         assert_eq!(assembly.nodes[0].layer.name, "md7");
         assert_eq!(
             assembly.nodes[0].layer.size.as_ref().map(|s| s.value),
@@ -417,7 +417,7 @@ fn the_size_tells_whether_the_disk_or_its_last_partition_is_the_member() {
             .expect("readable")
             .expect("a member")
             .detected
-            .oddities
+            .anomalies
             .is_empty()
     );
     // A level without a size is the partition's, and it is said that it need not be.
@@ -427,5 +427,5 @@ fn the_size_tells_whether_the_disk_or_its_last_partition_is_the_member() {
         .part(partition)
         .expect("inside");
     let found = FORMAT.run(&window).expect("readable").expect("a member");
-    assert_eq!(found.detected.oddities[0].kind, OddityKind::UnclearOwner);
+    assert_eq!(found.detected.anomalies[0].kind, AnomalyKind::UnclearOwner);
 }

@@ -16,7 +16,7 @@
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadError;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -158,7 +158,7 @@ fn understood(head: &Head, roles: &[u8], at: u64, minor: u8, raw: &[u8; LEN]) ->
     let mut remarks = Vec::new();
     if head.super_offset.get() != at / 512 {
         remarks.push(Remark {
-            kind: OddityKind::Damaged,
+            kind: AnomalyKind::Damaged,
             detail: format!(
                 "it says that it stands at sector {}, and is found at sector {}: md refuses it",
                 head.super_offset.get(),
@@ -184,7 +184,7 @@ fn understood(head: &Head, roles: &[u8], at: u64, minor: u8, raw: &[u8; LEN]) ->
             }
         }
         None => remarks.push(Remark {
-            kind: OddityKind::Damaged,
+            kind: AnomalyKind::Damaged,
             detail: format!("roles of {devices} devices; no more than {MAX_MEMBERS} have room"),
             place: place!(Head.devices),
         }),

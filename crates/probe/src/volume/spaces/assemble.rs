@@ -5,7 +5,7 @@ use straddle_geometry::{
     Bytes, Extent, Grid, Map, Raid, RaidLayout, Rotation, Segment, Striping, Unit,
 };
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use super::Header;
 use super::database::{Database, Slabs, Space};
@@ -102,7 +102,7 @@ impl Pool<'_, '_> {
         }
         let odd = |detail: &str| {
             let source = self.reader.window.source(space.at, 64);
-            Oddity::at(OddityKind::Missing, detail.to_owned(), source)
+            Anomaly::at(AnomalyKind::Missing, detail.to_owned(), source)
         };
         let unit = 1_u64
             .checked_shl(u32::from(space.interleave))
@@ -113,7 +113,7 @@ impl Pool<'_, '_> {
             data.filter(|_| space.columns <= MAX_COLUMNS && space.copies <= MAX_COPIES),
         ) else {
             layer.map = Map::Segments(Vec::new());
-            layer.oddities.push(odd(
+            layer.anomalies.push(odd(
                 "interleave or columns of the space are not what any has: `Get-VirtualDisk` prints them",
             ));
             return nowhere(layer);
@@ -137,7 +137,7 @@ impl Pool<'_, '_> {
         }
         if self.database.parents.contains(&space.id) {
             layer.map = Map::Segments(Vec::new());
-            layer.oddities.push(odd(
+            layer.anomalies.push(odd(
                 "the space has tiers: where its data lie is not followed",
             ));
             return nowhere(layer);
@@ -146,14 +146,14 @@ impl Pool<'_, '_> {
         let runs = slabs.iter().filter(|slabs| slabs.column == 0).count();
         if parity > 1 || (parity == 1 && runs > 1) {
             layer.map = Map::Segments(Vec::new());
-            layer.oddities.push(odd(
+            layer.anomalies.push(odd(
                 "the space has two parities, or parity in several runs of slabs: where its data lie is not followed",
             ));
             return nowhere(layer);
         }
         let Some((below, starts)) = self.columns(space, slabs, data) else {
             layer.map = Map::Segments(Vec::new());
-            layer.oddities.push(odd(
+            layer.anomalies.push(odd(
                 "the extents of the space do not cover its columns: where its data lie is not known",
             ));
             return nowhere(layer);

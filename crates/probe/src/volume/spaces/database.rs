@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_io::{ReadError, ReadErrorKind};
-use straddle_stack::{Fact, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Value};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -104,7 +104,7 @@ pub(super) struct Database {
     pub(super) slabs: Vec<Slabs>,
     /// Spaces that have a part of another kind: a tier or a write-back cache.
     pub(super) parents: Vec<u64>,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) anomalies: Vec<Anomaly>,
 }
 
 /// The fragments of a record by number, each with its place.
@@ -142,8 +142,8 @@ impl Database {
                 "the pool's database has {used} slots in use; {MAX_SLOTS} are looked at, so that extents may be missing"
             );
             let source = window.source(AT + 40, 4);
-            let limit = Oddity::at(OddityKind::LimitReached, detail, source);
-            out.oddities.push(limit);
+            let limit = Anomaly::at(AnomalyKind::LimitReached, detail, source);
+            out.anomalies.push(limit);
         }
         let mut records: BTreeMap<u32, (u16, Fragments)> = BTreeMap::new();
         for number in HEADER_SLOTS..used.min(MAX_SLOTS) {
@@ -193,10 +193,10 @@ impl Database {
 
     fn damaged(&mut self, window: &Window<'_>, at: u64, len: usize, detail: String) {
         const MOST: usize = 16;
-        if self.oddities.len() < MOST {
+        if self.anomalies.len() < MOST {
             let source = window.source(at, len);
-            self.oddities
-                .push(Oddity::at(OddityKind::Damaged, detail, source));
+            self.anomalies
+                .push(Anomaly::at(AnomalyKind::Damaged, detail, source));
         }
     }
 

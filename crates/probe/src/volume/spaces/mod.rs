@@ -17,7 +17,7 @@ mod assemble;
 mod database;
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -87,12 +87,14 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         let detail = format!(
             "the header's checksum is {found:08x}; expected {expected:08x}: it is read all the same"
         );
-        say.odd(OddityKind::Damaged, detail, place!(Header.crc));
+        say.odd(AnomalyKind::Damaged, detail, place!(Header.crc));
     }
     let mut detected = say.finish();
     let database = Database::read(window)?;
     let of = database.as_ref().map(|database| {
-        detected.oddities.extend(database.oddities.iter().cloned());
+        detected
+            .anomalies
+            .extend(database.anomalies.iter().cloned());
         if let Some(name) = &database.pool {
             detected.attributes.push(straddle_stack::Attribute {
                 key: Key::VolumeGroup,

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Map, RaidLayout};
 use straddle_io::Reader;
-use straddle_stack::{GridRole, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Value};
 use straddle_testkit::ldm;
 
 use super::FORMAT;
@@ -38,10 +38,10 @@ fn assembled(disks: &[Vec<u8>]) -> Assembly {
     (FORMAT.assemble)(&parts).expect("readable")
 }
 
-fn odd(assembly: &Assembly) -> Vec<OddityKind> {
+fn odd(assembly: &Assembly) -> Vec<AnomalyKind> {
     let nodes = assembly.nodes.iter();
     nodes
-        .flat_map(|node| node.layer.oddities.iter().map(|oddity| oddity.kind))
+        .flat_map(|node| node.layer.anomalies.iter().map(|anomaly| anomaly.kind))
         .collect()
 }
 
@@ -54,7 +54,7 @@ fn a_disk_says_what_pool_it_is_of() {
     assert_eq!(found.set, "9001c0de-0000-4000-8000-000000000001");
     assert_eq!(found.member, "d15c0000-0000-4000-8000-000000000002");
     assert_eq!(found.of, Some(2));
-    assert!(found.detected.oddities.is_empty(), "{:?}", found.detected);
+    assert!(found.detected.anomalies.is_empty(), "{:?}", found.detected);
     let name = found
         .detected
         .attributes
@@ -68,7 +68,7 @@ fn a_disk_says_what_pool_it_is_of() {
 fn a_disk_without_a_database_is_still_one() {
     let disks = disks("disk Disk1 database=0\nspace Data\nslabs disk=Disk1\n");
     let found = recognised(&disks[0]);
-    assert_eq!((found.of, found.detected.oddities.len()), (None, 0));
+    assert_eq!((found.of, found.detected.anomalies.len()), (None, 0));
     assert!(assembled(&disks).nodes.is_empty());
 }
 
@@ -154,7 +154,7 @@ fn what_is_not_followed_is_described_without_a_place() {
         assert_eq!(node.holds, Holds::Nothing);
         assert_eq!(node.layer.map, Map::Segments(Vec::new()));
         assert!(node.below.is_empty());
-        assert_eq!(odd(&assembly), [OddityKind::Missing]);
+        assert_eq!(odd(&assembly), [AnomalyKind::Missing]);
         node.layer.grid(GridRole::StripeUnit).is_some()
     };
     // Two parities, tiers, extents that are not there, out of date, columns beyond all bounds, an interleave of 2^200.
@@ -180,8 +180,8 @@ fn older_records_are_read_and_unknown_ones_told() {
     assert_eq!(assembly.nodes.len(), 4);
     let unknown = disks(&format!("pool Pool1 record=9\n{MIRROR}"));
     let found = recognised(&unknown[0]);
-    let kinds: Vec<OddityKind> = found.detected.oddities.iter().map(|o| o.kind).collect();
-    assert_eq!(kinds, [OddityKind::Damaged]);
+    let kinds: Vec<AnomalyKind> = found.detected.anomalies.iter().map(|o| o.kind).collect();
+    assert_eq!(kinds, [AnomalyKind::Damaged]);
     assert!(assembled(&unknown).nodes.is_empty());
 }
 
@@ -202,7 +202,7 @@ fn the_latest_database_counts_and_damage_is_told() {
         disk[at..at + bytes.len()].copy_from_slice(bytes);
         let found = recognised(&disk);
         let _ = assembled(&[disk]);
-        found.detected.oddities.len()
+        found.detected.anomalies.len()
     };
     // Checksums of both, size of a slot, slots in use, a slot's number, fragments of a record.
     assert_eq!(damaged(100, &[1]), 1);

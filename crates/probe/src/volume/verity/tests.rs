@@ -43,6 +43,6 @@ fn impossible_sizes_are_said() {
     for (block, blocks) in [(0, 1), (768, 1), (1 << 20, 1), (4096, u64::MAX)] {
         let (_, node) = layer(&superblock(block, blocks));
         assert!(node.layer.size.is_none());
-        assert_eq!(node.layer.oddities[0].kind, OddityKind::Damaged);
+        assert_eq!(node.layer.anomalies[0].kind, AnomalyKind::Damaged);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use straddle_geometry::{Bytes, Extent, Grid, Map, Segment, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -73,8 +73,8 @@ pub(super) fn assemble(parts: &[Part<'_>]) -> Result<Assembly, ReadError> {
     let (segments, end) = segments(&read, &mut layer);
     let placed = Map::segments(segments);
     if placed.is_none() {
-        layer.oddities.push(Oddity::at(
-            OddityKind::Damaged,
+        layer.anomalies.push(Anomaly::at(
+            AnomalyKind::Damaged,
             "two of its devices claim the same extent",
             say.source(place!(Volume.first)),
         ));
@@ -132,8 +132,8 @@ fn segments(read: &[(usize, Window<'_>, Parts)], layer: &mut Layer) -> (Vec<Segm
             }
             None => {
                 let say = Recorder::new(window, this.volume_at);
-                layer.oddities.push(Oddity::at(
-                    OddityKind::Damaged,
+                layer.anomalies.push(Anomaly::at(
+                    AnomalyKind::Damaged,
                     format!("{count} extents from number {first}: they end beyond 2^64 bytes"),
                     say.source(place!(Volume.first)),
                 ));
@@ -205,11 +205,11 @@ fn datastore(window: &Window<'_>, parts: &Parts) -> Result<Option<Layer>, ReadEr
         grid = unit.map(|unit| say.fact(Grid::new(unit), place!(Header.block)));
     } else {
         let detail = format!("blocks of {block} bytes; expected 64 KiB to 8 MiB");
-        say.odd(OddityKind::Damaged, detail, place!(Header.block));
+        say.odd(AnomalyKind::Damaged, detail, place!(Header.block));
     }
     let Detected {
         attributes,
-        oddities,
+        anomalies,
         ..
     } = say.finish();
     let name = match label.as_str() {
@@ -225,7 +225,7 @@ fn datastore(window: &Window<'_>, parts: &Parts) -> Result<Option<Layer>, ReadEr
     };
     layer.format = Some(format.into());
     layer.attributes = attributes;
-    layer.oddities = oddities;
+    layer.anomalies = anomalies;
     if let Some(grid) = grid {
         layer.add_grid(GridRole::AllocationUnit, grid);
     }

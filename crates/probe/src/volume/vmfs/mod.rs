@@ -22,7 +22,7 @@ mod assemble;
 pub(super) mod tests;
 
 use straddle_io::ReadError;
-use straddle_stack::{Key, OddityKind};
+use straddle_stack::{AnomalyKind, Key};
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -186,12 +186,12 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
     if start < HEADER || start >= size {
         let detail =
             format!("data start at byte {start}; expected 2 MiB or more, within {size} bytes");
-        say.odd(OddityKind::Damaged, detail, place!(Device.data_start));
+        say.odd(AnomalyKind::Damaged, detail, place!(Device.data_start));
     }
     let claimed = device.size.get();
     if claimed > size {
         let detail = format!("it is made for {claimed} bytes on a device of {size}");
-        say.odd(OddityKind::SizeDiffers, detail, place!(Device.size));
+        say.odd(AnomalyKind::SizeDiffers, detail, place!(Device.size));
     }
     say.at_base(parts.volume_at, |say| {
         say.text(Key::SetUuid, volume.uuid.to_string(), place!(Volume.uuid));
@@ -201,7 +201,7 @@ fn recognise(window: &Window<'_>) -> Result<Option<Recognised>, ReadError> {
         let last = volume.last.get();
         if count == 0 || first.checked_add(count) != last.checked_add(1) {
             let detail = format!("{count} extents from number {first} to {last}");
-            say.odd(OddityKind::Damaged, detail, place!(Volume.extents));
+            say.odd(AnomalyKind::Damaged, detail, place!(Volume.extents));
         }
     });
     Ok(Some(Recognised {

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Map};
 use straddle_io::Reader;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 use straddle_testkit::vmfs::Vmfs;
 
 use super::FORMAT;
@@ -52,7 +52,7 @@ fn versions_3_5_and_6_have_their_figures_where_they_are_recorded() {
             found.detected.evidence(Key::DataOffset),
             Some(((1 << 20) + 0x7a, 0x110_0000_u64.to_le_bytes().to_vec()))
         );
-        assert_eq!(found.detected.oddities(), []);
+        assert_eq!(found.detected.anomalies(), []);
         let assembly = assembled(&[vmfs]);
         let [volume, datastore] = assembly.nodes.as_slice() else {
             panic!("{assembly:#?}")
@@ -117,10 +117,10 @@ fn a_volume_on_several_devices_names_those_that_are_missing() {
 
 #[test]
 fn hostile_figures_make_statements() {
-    let kinds = |assembly: &Assembly| -> Vec<OddityKind> {
+    let kinds = |assembly: &Assembly| -> Vec<AnomalyKind> {
         let layers = assembly.nodes.iter();
         layers
-            .flat_map(|node| &node.layer.oddities)
+            .flat_map(|node| &node.layer.anomalies)
             .map(|odd| odd.kind)
             .collect()
     };
@@ -130,14 +130,14 @@ fn hostile_figures_make_statements() {
         ..Vmfs::default()
     };
     let found = recognised(&far).expect("vmfs");
-    assert!(found.detected.oddities().contains(&OddityKind::Damaged));
+    assert!(found.detected.anomalies().contains(&AnomalyKind::Damaged));
     let assembly = assembled(std::slice::from_ref(&far));
-    assert_eq!(kinds(&assembly), [OddityKind::Damaged]);
+    assert_eq!(kinds(&assembly), [AnomalyKind::Damaged]);
     let twice = [1, 2].map(|n| Vmfs {
         device: (n, 2),
         ..Vmfs::default()
     });
-    assert_eq!(kinds(&assembled(&twice)), [OddityKind::Damaged]);
+    assert_eq!(kinds(&assembled(&twice)), [AnomalyKind::Damaged]);
     assert_eq!(
         assembled(&twice).nodes[0].layer.map,
         Map::Segments(Vec::new())
@@ -147,14 +147,14 @@ fn hostile_figures_make_statements() {
         data: 0x110_0000,
         ..Vmfs::default()
     };
-    assert_eq!(kinds(&assembled(&[odd])), [OddityKind::Damaged]);
+    assert_eq!(kinds(&assembled(&[odd])), [AnomalyKind::Damaged]);
     for data in [0, 1 << 20, u64::MAX] {
         let found = recognised(&Vmfs {
             data,
             ..Vmfs::default()
         })
         .expect("vmfs");
-        assert_eq!(found.detected.oddities(), [OddityKind::Damaged], "{data}");
+        assert_eq!(found.detected.anomalies(), [AnomalyKind::Damaged], "{data}");
     }
     assert!(
         recognised(&Vmfs {

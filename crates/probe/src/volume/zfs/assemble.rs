@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::{Bytes, Extent, Grid, Map, Raid, RaidLayout, Striping, Unit};
 use straddle_io::ReadError;
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use super::config::{CACHE, Config, DESTROYED, SPARE, Vdev};
 use super::label::{self, Label};
@@ -169,8 +169,8 @@ impl Pool {
         if vdev.children.len() > MAX_CHILDREN {
             let detail = format!("{count} devices in one group; at most {MAX_CHILDREN} are read");
             layer
-                .oddities
-                .push(Oddity::new(OddityKind::LimitReached, detail));
+                .anomalies
+                .push(Anomaly::new(AnomalyKind::LimitReached, detail));
         }
         let children = vdev.children.iter().take(MAX_CHILDREN);
         let below: Vec<Below> = children
@@ -191,8 +191,8 @@ impl Pool {
             "raidz" if vdev.is_expanding => {
                 let detail = "it is being given another device: what was moved already and what was not lie differently";
                 layer
-                    .oddities
-                    .push(Oddity::new(OddityKind::Pending, detail));
+                    .anomalies
+                    .push(Anomaly::new(AnomalyKind::Pending, detail));
                 nowhere
             }
             "raidz" => match unit {
@@ -299,8 +299,8 @@ impl Pool {
                         Key::Txg,
                         told.fact(Value::Count(newest.txg), (newest.txg_at, 8)),
                     ),
-                    None => layer.oddities.push(Oddity::new(
-                        OddityKind::Damaged,
+                    None => layer.anomalies.push(Anomaly::new(
+                        AnomalyKind::Damaged,
                         format!(
                             "no uberblock with a right checksum in label {}: the pool cannot be opened by it",
                             told.label.number
@@ -310,8 +310,8 @@ impl Pool {
             }
             (None, Some(ashift)) => {
                 let (at, len) = ashift.at;
-                layer.oddities.push(Oddity::at(
-                    OddityKind::Damaged,
+                layer.anomalies.push(Anomaly::at(
+                    AnomalyKind::Damaged,
                     format!("ashift {}; expected 9 to 30", ashift.value),
                     told.window.source(at, len),
                 ));
@@ -323,8 +323,8 @@ impl Pool {
             .as_ref()
             .is_some_and(|state| state.value == DESTROYED)
         {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Pending,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Pending,
                 "the pool was destroyed: its labels are left over until something is written over them (`zpool import -D` \
                  would bring it back, `zpool labelclear` removes them)",
             ));
@@ -360,8 +360,8 @@ impl Pool {
         let last = self.assembly.nodes.iter_mut().rev();
         let mut filesystems = last.filter(|node| node.layer.kind != LayerKind::Array);
         if let Some(node) = filesystems.next() {
-            let oddity = Oddity::at(OddityKind::Missing, detail, source);
-            node.layer.oddities.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Missing, detail, source);
+            node.layer.anomalies.push(anomaly);
         }
     }
 
@@ -372,8 +372,8 @@ impl Pool {
                 && let Some(node) = nodes.last_mut()
             {
                 self.full = true;
-                node.layer.oddities.push(Oddity::new(
-                    OddityKind::LimitReached,
+                node.layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::LimitReached,
                     format!("more than {MAX_NODES} vdevs; the rest is not looked at"),
                 ));
             }

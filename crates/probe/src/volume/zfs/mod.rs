@@ -19,7 +19,7 @@ mod nvlist;
 mod tests;
 
 use straddle_io::ReadError;
-use straddle_stack::{Attribute, Fact, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Attribute, Fact, Key, Value};
 
 use self::config::{CACHE, Config, SPARE};
 use self::label::{Label, Labels};
@@ -137,10 +137,10 @@ fn say_labels(
 ) -> Result<(), ReadError> {
     for (number, at, why) in &labels.broken {
         let detail = format!("label {number} cannot be read: {why}");
-        found.odd(window, OddityKind::Damaged, detail, at + (16 << 10), 16);
+        found.odd(window, AnomalyKind::Damaged, detail, at + (16 << 10), 16);
     }
     if let Some((at, detail)) = label::wrong_seal(window, newest)? {
-        found.odd(window, OddityKind::Damaged, detail, at, 16);
+        found.odd(window, AnomalyKind::Damaged, detail, at, 16);
     }
     let number = |label: &Label, name| label.lists.number(0, name).map(|found| found.0);
     for label in &labels.sound {
@@ -159,7 +159,7 @@ fn say_labels(
             );
             let pair = label.lists.get(0, name);
             let (at, len) = pair.map_or((label.config_at(), 16), |pair| label.place(pair));
-            found.odd(window, OddityKind::CopiesDiffer, detail, at, len);
+            found.odd(window, AnomalyKind::CopiesDiffer, detail, at, len);
             break;
         }
     }
@@ -178,7 +178,7 @@ fn say_labels(
             newest.number
         );
         let at = newest.config_at();
-        found.odd(window, OddityKind::CopiesDiffer, detail, at, 16);
+        found.odd(window, AnomalyKind::CopiesDiffer, detail, at, 16);
     }
     Ok(())
 }

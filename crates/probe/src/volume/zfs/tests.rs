@@ -2,7 +2,7 @@
 
 use straddle_geometry::Map;
 use straddle_io::Reader;
-use straddle_stack::{GridRole, Key, Layer, LayerKind, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerKind};
 
 use super::nvlist::tests::{encoded, list, number, pair, text};
 use super::*;
@@ -107,7 +107,7 @@ fn a_member_says_what_it_belongs_to_and_shows_where() {
         bytes
     );
     // These labels have no checksum.
-    assert_eq!(detected.oddities(), [OddityKind::Damaged]);
+    assert_eq!(detected.anomalies(), [AnomalyKind::Damaged]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn draid_and_what_is_being_expanded_are_placed_nowhere() {
     let assembly = assembled(&[device(&config(10, tree, &[]))]);
     let array = &assembly.nodes[0].layer;
     assert_eq!(array.map, Map::Segments(Vec::new()));
-    assert_eq!(array.oddities[0].kind, OddityKind::Pending);
+    assert_eq!(array.anomalies[0].kind, AnomalyKind::Pending);
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn a_disk_by_itself_a_log_and_a_vdev_of_which_nothing_is_there() {
     );
     let missing: Vec<&str> = [data, log]
         .iter()
-        .flat_map(|node| &node.layer.oddities)
-        .filter(|odd| odd.kind == OddityKind::Missing)
+        .flat_map(|node| &node.layer.anomalies)
+        .filter(|odd| odd.kind == AnomalyKind::Missing)
         .map(|odd| odd.detail.as_str())
         .collect();
     assert_eq!(missing.len(), 1);
@@ -228,7 +228,7 @@ fn labels_that_disagree_or_are_not_there_are_said() {
     let found = recognised(&volume).expect("zfs");
     let said: Vec<&str> = found
         .detected
-        .oddities
+        .anomalies
         .iter()
         .map(|odd| odd.detail.as_str())
         .collect();
@@ -245,7 +245,7 @@ fn labels_that_disagree_or_are_not_there_are_said() {
     let cut = device(&config(7, tree(), &[])).with(16_384 + 12, [0, 0, 0xff, 0xff]);
     let found = recognised(&cut).expect("zfs by another label");
     assert!(
-        found.detected.oddities[0]
+        found.detected.anomalies[0]
             .detail
             .starts_with("label 0 cannot be read")
     );
@@ -280,13 +280,13 @@ fn hostile_figures_make_statements_and_nothing_large() {
     let mut pairs = config(7, tree, &[]);
     pairs[6] = number("vdev_children", u64::MAX);
     let assembly = assembled(&[device(&pairs)]);
-    let kinds: Vec<OddityKind> = assembly
+    let kinds: Vec<AnomalyKind> = assembly
         .nodes
         .iter()
-        .flat_map(|node| &node.layer.oddities)
+        .flat_map(|node| &node.layer.anomalies)
         .map(|odd| odd.kind)
         .collect();
-    assert!(kinds.contains(&OddityKind::Damaged) && kinds.contains(&OddityKind::Missing));
+    assert!(kinds.contains(&AnomalyKind::Damaged) && kinds.contains(&AnomalyKind::Missing));
     let children: Vec<Vec<u8>> = (0..1100)
         .map(|guid| list(&[number("guid", guid)]))
         .collect();
@@ -296,7 +296,7 @@ fn hostile_figures_make_statements_and_nothing_large() {
     let assembly = assembled(&[many]);
     assert_eq!(assembly.nodes[0].below.len(), 1024);
     assert_eq!(
-        assembly.nodes[0].layer.oddities[0].kind,
-        OddityKind::LimitReached
+        assembly.nodes[0].layer.anomalies[0].kind,
+        AnomalyKind::LimitReached
     );
 }

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::STATE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Degraded, Severity::Warning)],
+        &[(AnomalyKind::Degraded, Severity::Warning)],
         "what is measured now is not what the whole array does; where bytes lie has not changed",
         "mdadm --detail shows which members are there; after a rebuild, check again",
     );
@@ -46,7 +46,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn a_member_that_is_gone_is_a_warning() {
@@ -55,7 +55,7 @@ mod tests {
         let array = lab.array(&disks, 65_536, &[0, 0]);
         lab.odd(
             array,
-            OddityKind::Degraded,
+            AnomalyKind::Degraded,
             "degraded: 1 of its 2 members is not there",
         );
         let findings = lab.findings(&RULE);
@@ -77,7 +77,7 @@ mod tests {
         let array = lab.array(&disks, 65_536, &[0, 0]);
         lab.odd(
             array,
-            OddityKind::PartlyGiven,
+            AnomalyKind::PartlyGiven,
             "1 of its members was not given",
         );
         lab.none(&RULE);

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::STATE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::MembersDiffer, Severity::Warning)],
+        &[(AnomalyKind::MembersDiffer, Severity::Warning)],
         "the newest metadata are believed",
         "compare them: mdadm --examine of every member",
     );
@@ -44,7 +44,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn what_differs_is_a_warning() {
@@ -54,7 +54,7 @@ mod tests {
         lab.none(&RULE);
         lab.odd(
             array,
-            OddityKind::MembersDiffer,
+            AnomalyKind::MembersDiffer,
             "chunk 65536 on sda, 32768 on sdb",
         );
         assert_eq!(lab.findings(&RULE)[0].severity, Severity::Warning);

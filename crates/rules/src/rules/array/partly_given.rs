@@ -1,7 +1,7 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::PartlyGiven, Severity::Note)],
+        &[(AnomalyKind::PartlyGiven, Severity::Note)],
         "findings about the members that are missing, and what can only be read from them, are not here",
         "name all members in one command, or the folder that holds their images",
     );
@@ -41,7 +41,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::UnclearOwner, Severity::Note)],
+        &[(AnomalyKind::UnclearOwner, Severity::Note)],
         "",
         "mdadm --examine of the disk and of the partition shows what each would make",
     );
@@ -51,7 +51,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 mod tests {
     use super::RULE;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn both_are_notes() {
@@ -60,12 +60,12 @@ mod tests {
         lab.none(&RULE);
         lab.odd(
             disk,
-            OddityKind::PartlyGiven,
+            AnomalyKind::PartlyGiven,
             "1 of its 2 members was not given",
         );
         lab.odd(
             disk,
-            OddityKind::UnclearOwner,
+            AnomalyKind::UnclearOwner,
             "of the disk or of its partition",
         );
         assert_eq!(lab.findings(&RULE).len(), 2);

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::STATE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Reshaping, Severity::Note)],
+        &[(AnomalyKind::Reshaping, Severity::Note)],
         "findings about full stripes hold for one of the two geometries at most",
         "wait until /proc/mdstat shows no reshape, then check again",
     );
@@ -45,18 +45,18 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
 mod tests {
     use super::RULE;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn a_reshape_is_told_and_nothing_else() {
         let mut lab = Lab::new();
         let disks = [lab.disk(512), lab.disk(512)];
         let array = lab.array(&disks, 65_536, &[0, 0]);
-        lab.odd(array, OddityKind::Degraded, "degraded");
+        lab.odd(array, AnomalyKind::Degraded, "degraded");
         lab.none(&RULE);
         lab.odd(
             array,
-            OddityKind::Reshaping,
+            AnomalyKind::Reshaping,
             "reshaping: it has come to byte 7",
         );
         assert!(

@@ -1,5 +1,5 @@
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Trust};
+use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, Trust};
 
 use crate::context::Findings;
 use crate::repair::FOREIGN_TABLE;
@@ -48,15 +48,15 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let foreign = layer
-            .oddities
+            .anomalies
             .iter()
-            .find(|oddity| oddity.kind == OddityKind::ForeignSectorSize);
+            .find(|anomaly| anomaly.kind == AnomalyKind::ForeignSectorSize);
         let file = file_name(context.stack, id);
-        if let Some(oddity) = foreign {
-            let title = format!("{file}: {}", oddity.detail);
+        if let Some(anomaly) = foreign {
+            let title = format!("{file}: {}", anomaly.detail);
             let mut finding = Finding::new(RULE.code, Severity::Error, id, title);
-            if let Some(source) = &oddity.source {
-                finding = finding.evidence(source, oddity.kind.name());
+            if let Some(source) = &anomaly.source {
+                finding = finding.evidence(source, anomaly.kind.name());
             }
             if let Some(shown) = layer.grid(GridRole::LogicalSector) {
                 let label = format!("logical sector = {}", shown.value.unit());
@@ -127,7 +127,7 @@ mod tests {
     use crate::Severity;
     use crate::testing::Lab;
     use straddle_geometry::{Grid, Unit};
-    use straddle_stack::{Fact, GridRole, Key, LayerId, LayerKind, OddityKind};
+    use straddle_stack::{AnomalyKind, Fact, GridRole, Key, LayerId, LayerKind};
 
     fn guest(format: &'static str) -> (Lab, LayerId) {
         let mut lab = Lab::new();
@@ -141,7 +141,7 @@ mod tests {
     fn a_foreign_table_in_a_guest_is_an_error_here_and_not_for_the_disk() {
         let (mut lab, id) = guest("vhdx");
         lab.grid(id, GridRole::LogicalSector, 512);
-        lab.odd(id, OddityKind::ForeignSectorSize, "GPT for 4,096");
+        lab.odd(id, AnomalyKind::ForeignSectorSize, "GPT for 4,096");
         let found = lab.findings(&RULE);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(found[0].title.ends_with(": GPT for 4,096"), "{found:#?}");
@@ -169,7 +169,7 @@ mod tests {
         lab.grid(id, GridRole::LogicalSector, 4096);
         lab.bytes(id, Key::TableSectorSize, 4096);
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::ForeignSectorSize, "bare");
+        lab.odd(disk, AnomalyKind::ForeignSectorSize, "bare");
         lab.none(&RULE);
     }
 }

@@ -1,5 +1,5 @@
 use straddle_geometry::{Bytes, Grid, Unit, both_ways};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Source};
 
 use crate::context::Findings;
 use crate::repair::CONVERTED;
@@ -135,13 +135,13 @@ fn end_of_file(context: &Context<'_>, id: LayerId, layer: &Layer, file: &str) ->
 
 /// A disk whose recorded size is not what lies before the footer.
 fn cut_short(id: LayerId, layer: &Layer, file: &str) -> Option<Finding> {
-    let oddity = layer
-        .oddities
+    let anomaly = layer
+        .anomalies
         .iter()
-        .find(|oddity| oddity.kind == OddityKind::SizeDiffers)?;
-    let title = format!("{file}: {}", oddity.detail);
+        .find(|anomaly| anomaly.kind == AnomalyKind::SizeDiffers)?;
+    let title = format!("{file}: {}", anomaly.detail);
     let mut finding = Finding::new(RULE.code, Severity::Warning, id, title);
-    if let Some(source) = &oddity.source {
+    if let Some(source) = &anomaly.source {
         finding = finding.evidence_in(layer.below.first().copied(), source, "current size");
     }
     Some(
@@ -253,7 +253,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, Key, LayerId, LayerKind, OddityKind};
+    use straddle_stack::{AnomalyKind, GridRole, Key, LayerId, LayerKind};
 
     fn vhd(subformat: &'static str, size: u64, footer: u64) -> (Lab, LayerId) {
         let mut lab = Lab::new();
@@ -308,7 +308,7 @@ mod tests {
         let (lab, _) = vhd("fixed", 3 << 20, 511);
         lab.one(&RULE, Severity::Note, "3,146,239 − 3,145,728 = 511");
         let (mut lab, id) = vhd("fixed", 3 << 20, 512);
-        lab.odd(id, OddityKind::SizeDiffers, "the footer records more");
+        lab.odd(id, AnomalyKind::SizeDiffers, "the footer records more");
         lab.bytes(id, Key::GeometrySize, 5 << 20);
         let found = lab.findings(&RULE);
         assert_eq!(found.len(), 1, "{found:#?}");

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::DAMAGE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Ambiguous, Severity::Warning)],
+        &[(AnomalyKind::Ambiguous, Severity::Warning)],
         "other tools may choose the other one",
         "when it is clear which one is stale: wipefs --backup --types … erases its signature only",
     );
@@ -46,13 +46,13 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn two_formats_are_a_warning() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Ambiguous, "both ext and xfs match");
+        lab.odd(disk, AnomalyKind::Ambiguous, "both ext and xfs match");
         let findings = lab.findings(&RULE);
         assert_eq!(findings[0].severity, Severity::Warning);
         assert_eq!(findings[0].title, "sda: both ext and xfs match");

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::FACTS;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Contradiction, Severity::Warning)],
+        &[(AnomalyKind::Contradiction, Severity::Warning)],
         "the exact one is used where the other is rounded; of two exact ones, the one that was read first",
         "run both commands again on the same machine, at the same time, and replace the older file",
     );
@@ -42,14 +42,14 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::{Lab, captured};
-    use straddle_stack::{Oddity, OddityKind};
+    use straddle_stack::{Anomaly, AnomalyKind};
 
     #[test]
     fn both_sides_are_shown() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.stack.layer_mut(disk).oddities.push(Oddity::between(
-            OddityKind::Contradiction,
+        lab.stack.layer_mut(disk).anomalies.push(Anomaly::between(
+            AnomalyKind::Contradiction,
             "start is 31.5 KiB in one place and 1 MiB in another",
             captured("diskpar.txt", 10, "StatringOffset = 32256"),
             captured("wmic.txt", 4, "StartingOffset=1048576"),

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::DAMAGE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -38,10 +38,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         context,
         findings,
         &[
-            (OddityKind::Damaged, Severity::Warning),
-            (OddityKind::CopiesDiffer, Severity::Warning),
-            (OddityKind::Chain, Severity::Warning),
-            (OddityKind::UnusualPlace, Severity::Note),
+            (AnomalyKind::Damaged, Severity::Warning),
+            (AnomalyKind::CopiesDiffer, Severity::Warning),
+            (AnomalyKind::Chain, Severity::Warning),
+            (AnomalyKind::UnusualPlace, Severity::Note),
         ],
         "findings that rest on this structure are less certain",
         "",
@@ -53,14 +53,14 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn damage_is_a_warning_and_an_odd_place_a_note() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::CopiesDiffer, "the two GPTs differ");
-        lab.odd(disk, OddityKind::UnusualPlace, "backup superblock");
+        lab.odd(disk, AnomalyKind::CopiesDiffer, "the two GPTs differ");
+        lab.odd(disk, AnomalyKind::UnusualPlace, "backup superblock");
         let severities: Vec<Severity> = lab
             .findings(&RULE)
             .iter()
@@ -73,7 +73,7 @@ mod tests {
     fn sound_structures_are_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Missing, "x");
+        lab.odd(disk, AnomalyKind::Missing, "x");
         lab.none(&RULE);
     }
 }

@@ -1,11 +1,11 @@
 use straddle_geometry::{Bytes, SectorSize, Unit, both_ways};
-use straddle_stack::{Fact, Interval, Key, Layer, LayerId, OddityKind, Source, Trust, Value};
+use straddle_stack::{AnomalyKind, Fact, Interval, Key, Layer, LayerId, Source, Trust, Value};
 
 use crate::commands::{self, Lack};
 use crate::context::{Findings, platform_of};
 use crate::repair::FACTS;
+use crate::shared::anomalies::report;
 use crate::shared::candidates::logical_sector;
-use crate::shared::oddities::report;
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Misprint, Severity::Warning)],
+        &[(AnomalyKind::Misprint, Severity::Warning)],
         "",
         "run the command again and send what it prints",
     );
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::testing::{Lab, captured};
     use straddle_geometry::{Extent, Map};
-    use straddle_stack::{LayerKind, OddityKind};
+    use straddle_stack::{AnomalyKind, LayerKind};
 
     fn doubtful(lab: &mut Lab, disk: LayerId, start: u64) -> LayerId {
         let id = lab.over(LayerKind::Partition, &[disk], Map::Segments(Vec::new()));
@@ -291,9 +291,9 @@ mod tests {
     fn what_readers_found_is_passed_on() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Misprint, "65 sectors per track");
+        lab.odd(disk, AnomalyKind::Misprint, "65 sectors per track");
         let detail = "32,265 cannot be the start of a partition";
-        lab.odd(disk, OddityKind::Misprint, detail);
+        lab.odd(disk, AnomalyKind::Misprint, detail);
         let findings = lab.findings(&RULE);
         assert_eq!(findings[0].severity, Severity::Warning);
         assert!(findings[0].notes.is_empty());

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, OddityKind, Source, Trust};
+use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, Source, Trust};
 
 use crate::commands::{Lack, Supply, is_array, suitable};
 use crate::context::{Findings, is_extended, is_idle};
@@ -103,8 +103,8 @@ fn first_root(context: &Context<'_>, id: LayerId) -> LayerId {
 }
 
 fn is_only_named(layer: &Layer) -> bool {
-    let mut oddities = layer.oddities.iter();
-    oddities.any(|oddity| oddity.kind == OddityKind::OnlyNamed)
+    let mut anomalies = layer.anomalies.iter();
+    anomalies.any(|anomaly| anomaly.kind == AnomalyKind::OnlyNamed)
 }
 
 /// What is missing about the disk at the bottom itself.
@@ -333,7 +333,7 @@ mod tests {
     use crate::testing::{Lab, captured};
     use crate::{Finding, Severity};
     use straddle_geometry::{Bytes, Grid, Map, Unit};
-    use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, OddityKind, Source, Trust};
+    use straddle_stack::{AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Source, Trust};
 
     fn only(lab: &Lab) -> Finding {
         let mut findings = lab.findings(&RULE);
@@ -438,7 +438,7 @@ mod tests {
             Fact::derived(straddle_stack::Value::Text("windows".into()), ""),
         );
         let volume = lab.stack.push(layer);
-        lab.odd(volume, OddityKind::OnlyNamed, "it is only named");
+        lab.odd(volume, AnomalyKind::OnlyNamed, "it is only named");
         lab.filesystem("ntfs", volume, 4096);
         let finding = only(&lab);
         assert_eq!(

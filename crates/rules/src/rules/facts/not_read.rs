@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
-use straddle_stack::{LayerId, NOT_GIVEN, OddityKind};
+use straddle_stack::{AnomalyKind, LayerId, NOT_GIVEN};
 
 use crate::context::Findings;
 use crate::repair::FACTS;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -36,17 +36,17 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         context,
         findings,
         &[
-            (OddityKind::Unreadable, Severity::Warning),
-            (OddityKind::LimitReached, Severity::Note),
-            (OddityKind::Missing, Severity::Note),
+            (AnomalyKind::Unreadable, Severity::Warning),
+            (AnomalyKind::LimitReached, Severity::Note),
+            (AnomalyKind::Missing, Severity::Note),
             // Parts of a file that have no place of their own, or none that says what a program reads there.
-            (OddityKind::Inline, Severity::Note),
-            (OddityKind::Sparse, Severity::Note),
-            (OddityKind::Compressed, Severity::Note),
-            (OddityKind::Encrypted, Severity::Note),
-            (OddityKind::Unwritten, Severity::Note),
-            (OddityKind::Pending, Severity::Note),
-            (OddityKind::Elsewhere, Severity::Note),
+            (AnomalyKind::Inline, Severity::Note),
+            (AnomalyKind::Sparse, Severity::Note),
+            (AnomalyKind::Compressed, Severity::Note),
+            (AnomalyKind::Encrypted, Severity::Note),
+            (AnomalyKind::Unwritten, Severity::Note),
+            (AnomalyKind::Pending, Severity::Note),
+            (AnomalyKind::Elsewhere, Severity::Note),
         ],
         "",
         "",
@@ -64,9 +64,9 @@ fn report_members(context: &Context<'_>, findings: &mut Findings) {
     // An array that knows how many members it should have says so itself (STR208 and others).
     let mut told: BTreeSet<LayerId> = BTreeSet::new();
     for (whole, layer) in stack.iter().rev() {
-        let mut oddities = layer.oddities.iter();
-        let tells =
-            oddities.any(|odd| matches!(odd.kind, OddityKind::PartlyGiven | OddityKind::Degraded));
+        let mut anomalies = layer.anomalies.iter();
+        let tells = anomalies
+            .any(|odd| matches!(odd.kind, AnomalyKind::PartlyGiven | AnomalyKind::Degraded));
         // What it rests on comes behind it.
         if tells || told.contains(&whole) {
             told.insert(whole);
@@ -74,7 +74,7 @@ fn report_members(context: &Context<'_>, findings: &mut Findings) {
         }
     }
     for (id, layer) in stack.iter() {
-        let is_absent = layer.oddities.iter().any(|odd| odd.detail == NOT_GIVEN);
+        let is_absent = layer.anomalies.iter().any(|odd| odd.detail == NOT_GIVEN);
         if is_absent && !told.contains(&id) {
             let whole = stack.above(id).next().unwrap_or(id);
             sets.entry(whole).or_default().push(&layer.name);
@@ -110,14 +110,18 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{NOT_GIVEN, OddityKind};
+    use straddle_stack::{AnomalyKind, NOT_GIVEN};
 
     #[test]
     fn errors_weigh_more_than_limits() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Unreadable, "input/output error at byte 0");
-        lab.odd(disk, OddityKind::LimitReached, "more than 256 entries");
+        lab.odd(
+            disk,
+            AnomalyKind::Unreadable,
+            "input/output error at byte 0",
+        );
+        lab.odd(disk, AnomalyKind::LimitReached, "more than 256 entries");
         let severities: Vec<Severity> = lab
             .findings(&RULE)
             .iter()
@@ -132,7 +136,7 @@ mod tests {
         let disks = [(); 3].map(|()| lab.disk(512));
         lab.array(&disks, 65_536, &[0, 0, 0]);
         for disk in &disks[1..] {
-            lab.odd(*disk, OddityKind::Missing, NOT_GIVEN);
+            lab.odd(*disk, AnomalyKind::Missing, NOT_GIVEN);
         }
         let findings = lab.findings(&RULE);
         assert_eq!(findings.len(), 1, "{findings:#?}");
@@ -147,7 +151,7 @@ mod tests {
     fn what_was_read_is_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Damaged, "x");
+        lab.odd(disk, AnomalyKind::Damaged, "x");
         lab.none(&RULE);
     }
 }

@@ -1,4 +1,4 @@
-use straddle_stack::{Key, Layer, LayerId, OddityKind};
+use straddle_stack::{AnomalyKind, Key, Layer, LayerId};
 
 use crate::context::{Findings, platform_of};
 use crate::repair::FACTS;
@@ -53,13 +53,13 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         if is_joined(context, id) {
             continue;
         }
-        let twins = layer.oddities.iter();
-        for oddity in twins.filter(|oddity| oddity.kind == OddityKind::SameIdentity) {
-            let title = format!("{} {}", layer.name, oddity.detail);
+        let twins = layer.anomalies.iter();
+        for anomaly in twins.filter(|anomaly| anomaly.kind == AnomalyKind::SameIdentity) {
+            let title = format!("{} {}", layer.name, anomaly.detail);
             let mut finding = Finding::new(RULE.code, Severity::Note, id, title);
             let sources = [
-                (oddity.source.as_ref(), "this"),
-                (oddity.against.as_deref(), "and this"),
+                (anomaly.source.as_ref(), "this"),
+                (anomaly.against.as_deref(), "and this"),
             ];
             for (source, label) in sources {
                 if let Some(source) = source {
@@ -93,7 +93,7 @@ mod tests {
     use super::RULE;
     use crate::testing::Lab;
     use straddle_geometry::Map;
-    use straddle_stack::{Key, LayerKind, OddityKind};
+    use straddle_stack::{AnomalyKind, Key, LayerKind};
 
     #[test]
     fn twins_are_told_with_what_tells_them_apart() {
@@ -102,7 +102,7 @@ mod tests {
         lab.text(disk, Key::Platform, "linux");
         lab.odd(
             disk,
-            OddityKind::SameIdentity,
+            AnomalyKind::SameIdentity,
             "has the serial number A as sdb has",
         );
         let findings = lab.findings(&RULE);
@@ -114,7 +114,7 @@ mod tests {
     fn paths_that_were_joined_are_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::SameIdentity, "as sdb");
+        lab.odd(disk, AnomalyKind::SameIdentity, "as sdb");
         let paths = lab.over(LayerKind::Volume, &[disk], Map::IDENTITY);
         lab.stack.layer_mut(paths).format = Some("multipath".into());
         lab.none(&RULE);

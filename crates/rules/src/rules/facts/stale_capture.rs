@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::FACTS;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Stale, Severity::Warning)],
+        &[(AnomalyKind::Stale, Severity::Warning)],
         "both are in the report; at least one of them is not what the machine has now",
         "take away the captures from before the change; files of two servers belong in two folders",
     );
@@ -42,21 +42,21 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn a_replaced_disk_is_a_warning() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Stale, "serial number A here, B there");
+        lab.odd(disk, AnomalyKind::Stale, "serial number A here, B there");
         assert_eq!(lab.findings(&RULE)[0].severity, Severity::Warning);
     }
 
     #[test]
-    fn other_oddities_are_silent() {
+    fn other_anomalies_are_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::SameIdentity, "x");
+        lab.odd(disk, AnomalyKind::SameIdentity, "x");
         lab.none(&RULE);
     }
 }

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::FACTS;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -29,7 +29,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Truncated, Severity::Warning)],
+        &[(AnomalyKind::Truncated, Severity::Warning)],
         "what stands before the cut was read",
         "capture it again into a file: command > file.txt",
     );
@@ -40,14 +40,14 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::{Lab, captured};
-    use straddle_stack::{Oddity, OddityKind};
+    use straddle_stack::{Anomaly, AnomalyKind};
 
     #[test]
     fn the_file_is_named_not_the_disk() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.stack.layer_mut(disk).oddities.push(Oddity::at(
-            OddityKind::Truncated,
+        lab.stack.layer_mut(disk).anomalies.push(Anomaly::at(
+            AnomalyKind::Truncated,
             "the JSON document ends in the middle",
             captured("lsblk.json", 30, "\"name\": \"sd"),
         ));
@@ -57,10 +57,10 @@ mod tests {
     }
 
     #[test]
-    fn other_oddities_are_silent() {
+    fn other_anomalies_are_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::LimitReached, "x");
+        lab.odd(disk, AnomalyKind::LimitReached, "x");
         lab.none(&RULE);
     }
 }

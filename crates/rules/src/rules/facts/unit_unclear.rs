@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::FACTS;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::UnitUnclear, Severity::Note)],
+        &[(AnomalyKind::UnitUnclear, Severity::Note)],
         "",
         "print it in bytes, or state it: --stripe-unit 64K, --physical-sector 4K",
     );
@@ -42,21 +42,21 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn a_number_without_a_unit_is_a_note() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::UnitUnclear, "stripe size 64 of what?");
+        lab.odd(disk, AnomalyKind::UnitUnclear, "stripe size 64 of what?");
         assert_eq!(lab.findings(&RULE)[0].severity, Severity::Note);
     }
 
     #[test]
-    fn other_oddities_are_silent() {
+    fn other_anomalies_are_silent() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::Misprint, "x");
+        lab.odd(disk, AnomalyKind::Misprint, "x");
         lab.none(&RULE);
     }
 }

@@ -1,8 +1,8 @@
-use straddle_stack::{LayerKind, OddityKind};
+use straddle_stack::{AnomalyKind, LayerKind};
 
 use crate::context::Findings;
 use crate::repair::FOREIGN_TABLE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -40,7 +40,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         &mut found,
-        &[(OddityKind::ForeignSectorSize, Severity::Error)],
+        &[(AnomalyKind::ForeignSectorSize, Severity::Error)],
         "the operating system reads the table with the device's sectors, and finds other partitions or none",
         "attach it with the table's sector size (losetup --sector-size), or rewrite the table with the same positions in bytes",
     );
@@ -54,7 +54,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn a_foreign_table_is_an_error() {
@@ -62,7 +62,7 @@ mod tests {
         let disk = lab.disk(4096);
         lab.odd(
             disk,
-            OddityKind::ForeignSectorSize,
+            AnomalyKind::ForeignSectorSize,
             "gpt for 4,096-byte sectors",
         );
         let findings = lab.findings(&RULE);
@@ -71,10 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn other_oddities_are_not_its_business() {
+    fn other_anomalies_are_not_its_business() {
         let mut lab = Lab::new();
         let disk = lab.disk(4096);
-        lab.odd(disk, OddityKind::Damaged, "x");
+        lab.odd(disk, AnomalyKind::Damaged, "x");
         lab.none(&RULE);
     }
 }

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::DAMAGE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -36,7 +36,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::HybridTable, Severity::Note)],
+        &[(AnomalyKind::HybridTable, Severity::Note)],
         "what follows is judged by the GPT",
         "change both tables together, or make the MBR a protective one (gdisk, expert menu, n) when nothing boots through it",
     );
@@ -47,13 +47,13 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn two_tables_are_a_note() {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
-        lab.odd(disk, OddityKind::HybridTable, "mbr and gpt");
+        lab.odd(disk, AnomalyKind::HybridTable, "mbr and gpt");
         assert_eq!(lab.findings(&RULE)[0].severity, Severity::Note);
     }
 

@@ -1,8 +1,8 @@
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::context::Findings;
 use crate::repair::DAMAGE;
-use crate::shared::oddities::report;
+use crate::shared::anomalies::report;
 use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 
 pub(crate) static RULE: Rule = Rule {
@@ -37,7 +37,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         RULE.code,
         context,
         findings,
-        &[(OddityKind::Overlap, Severity::Error)],
+        &[(AnomalyKind::Overlap, Severity::Error)],
         "this endangers data, whatever it does to speed",
         "write to none of these partitions before it is clear which entry is right; save the table with sfdisk --dump",
     );
@@ -48,7 +48,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::OddityKind;
+    use straddle_stack::AnomalyKind;
 
     #[test]
     fn an_overlap_is_an_error() {
@@ -56,7 +56,7 @@ mod tests {
         let disk = lab.disk(512);
         lab.odd(
             disk,
-            OddityKind::Overlap,
+            AnomalyKind::Overlap,
             "partition 2 starts inside partition 1",
         );
         let findings = lab.findings(&RULE);

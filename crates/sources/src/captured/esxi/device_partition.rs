@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{Interval, Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Value};
 
 use super::{device, guid, is_device, partition, table};
 use crate::captured::records::{Field, Record};
@@ -113,7 +113,7 @@ fn cut_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
     let listed = section.lines.iter().any(|line| is_bare_row(line.text));
     for line in section.lines.iter().filter(is_cut).filter(|_| listed) {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "the row of a partition ends before its size",
             line,
         );
@@ -170,8 +170,8 @@ fn add_all(records: &[Record<'_>], notes: &mut Notes<'_>) {
                     let detail = format!(
                         "sectors {first} to {end} do not have {bytes} bytes, of whatever size they are"
                     );
-                    let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(&line));
-                    thing.remarks.push(oddity);
+                    let anomaly = Anomaly::at(AnomalyKind::Misprint, detail, notes.source(&line));
+                    thing.remarks.push(anomaly);
                 }
                 sector
             }

@@ -4,7 +4,7 @@
 //! Sectors have 512 bytes: ESXi emulates them for disks that have larger ones. The output does not name the device.
 
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{Interval, Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Value};
 
 use super::{device, device_in, guid, is_device, partition};
 use crate::captured::number;
@@ -182,7 +182,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             in_rows = true;
         } else if below && is_cut(line) {
             let detail = "the row of a partition ends before its type";
-            notes.remark(OddityKind::Truncated, detail, line);
+            notes.remark(AnomalyKind::Truncated, detail, line);
             // Figures before the last one are whole.
             table
                 .entries
@@ -206,7 +206,7 @@ impl Table<'_> {
             (Some(said), _) => said,
             (None, Some(kind)) => {
                 let detail = "the line of the geometry of a table is lost, so how long its device is is not known";
-                notes.remark(OddityKind::Truncated, detail, &kind);
+                notes.remark(AnomalyKind::Truncated, detail, &kind);
                 (0, kind)
             }
             (None, None) => return,
@@ -229,8 +229,8 @@ impl Table<'_> {
             thing.set_text(Key::PartitionTable, notes.said(&line, kind.to_owned()));
         }
         if known.is_none() {
-            thing.remarks.push(Oddity::at(
-                OddityKind::Missing,
+            thing.remarks.push(Anomaly::at(
+                AnomalyKind::Missing,
                 "nothing says which device it is: neither the command nor the name of the file",
                 notes.source(&geometry),
             ));

@@ -1,7 +1,7 @@
 //! `vmkfstools -P`, with `-v 10` or without, `-h` or without: a VMFS volume, its file block, and the partitions it spans.
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{GridRole, Interval, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key};
 
 use super::partition_in;
 use super::vmfs_extent::{format, volume};
@@ -87,7 +87,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     if let (true, Some(last)) = (thing.on.is_empty(), rest.last()) {
         let detail = "the output of vmkfstools ends before the partitions that it spans";
-        notes.remark(OddityKind::Truncated, detail, last);
+        notes.remark(AnomalyKind::Truncated, detail, last);
     }
     notes.add(thing);
 }

@@ -10,7 +10,7 @@
 //! Source: ansible `lib/ansible/module_utils/facts/hardware/linux.py`, `get_device_facts`.
 
 use straddle_geometry::SectorSize;
-use straddle_stack::{GridRole, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Value};
 
 use super::device;
 use crate::captured::json::{Json, Object};
@@ -99,12 +99,12 @@ fn partition(mut thing: Thing, node: &str, object: &Object<'_>, notes: &mut Note
             }
             _ => {
                 let detail = format!("where {node} starts is not a number");
-                notes.remark(OddityKind::Missing, detail, &value.line());
+                notes.remark(AnomalyKind::Missing, detail, &value.line());
             }
         },
         None => {
             let detail = format!("what is said of {node} ends before where it starts");
-            notes.remark(OddityKind::Truncated, detail, &object.line);
+            notes.remark(AnomalyKind::Truncated, detail, &object.line);
         }
     }
     // The table counts in the disk's own sectors, which may be larger.

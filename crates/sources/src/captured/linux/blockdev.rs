@@ -9,7 +9,7 @@
 //!
 //! Source: util-linux `disk-utils/blockdev.c`.
 
-use straddle_stack::{GridRole, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole};
 
 use super::{device, fdisk};
 use crate::captured::row;
@@ -78,7 +78,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             Some(row) => add(&row, in_bytes, line, notes),
             None if line.text.starts_with("rw ") || line.text.starts_with("ro ") => {
                 let detail = "the row of a device is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             None => break,
         }

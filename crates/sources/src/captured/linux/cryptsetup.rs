@@ -4,7 +4,7 @@
 //! `status` counts sectors of 512 bytes whatever its `sector size` says.
 
 use straddle_geometry::{Bytes, SectorSize, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Interval, Key, LayerKind, Value};
 
 use super::about;
 use crate::captured::json::{Json, Object};
@@ -147,7 +147,7 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     if segments.is_empty() {
         let detail = "where its data begin was not captured, or is cut";
-        notes.remark(OddityKind::Missing, detail, first);
+        notes.remark(AnomalyKind::Missing, detail, first);
     }
     note(device, Vec::new(), &header, segments, notes);
 }
@@ -323,8 +323,8 @@ fn note(
         );
     }
     let remark = |detail: &str| match &source {
-        Some(source) => Oddity::at(OddityKind::Missing, detail, source.clone()),
-        None => Oddity::new(OddityKind::Missing, detail),
+        Some(source) => Anomaly::at(AnomalyKind::Missing, detail, source.clone()),
+        None => Anomaly::new(AnomalyKind::Missing, detail),
     };
     if many {
         thing.remarks.push(remark(

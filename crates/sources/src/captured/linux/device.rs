@@ -5,7 +5,7 @@
 
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+    Anomaly, AnomalyKind, Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value,
 };
 
 use crate::captured::text::Line;
@@ -290,8 +290,8 @@ pub(super) fn grid(
 ) {
     if bytes > 0 && !exists(role, bytes) {
         let detail = format!("{} of {bytes} bytes: no disk has that", role.name());
-        let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Misprint, detail, notes.source(line));
+        thing.remarks.push(anomaly);
         return;
     }
     if let Some(unit) = Unit::new(bytes) {

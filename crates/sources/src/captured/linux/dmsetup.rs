@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use straddle_geometry::{Bytes, SectorSize, Unit};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, LayerKind};
 
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
@@ -123,13 +123,13 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let Some(row) = row(line.text) else {
             if is_cut(line.text) {
                 let detail = "a piece of a mapped device is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             continue;
         };
         let Some(name) = row.name.or(typed) else {
             let detail = "what this table maps is not named, and was not read";
-            notes.remark(OddityKind::Missing, detail, line);
+            notes.remark(AnomalyKind::Missing, detail, line);
             continue;
         };
         let pieces = devices.entry(name).or_default();

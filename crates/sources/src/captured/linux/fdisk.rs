@@ -22,7 +22,7 @@ mod units;
 
 use std::collections::HashSet;
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, GridRole, Interval, Key, Value};
 
 use super::device;
 use crate::captured::number::{self, Prefix, Rounding};
@@ -274,19 +274,19 @@ fn lone(line: &Line<'_>, table: &Table<'_>, is_among: bool, notes: &mut Notes<'_
     let is_row = is_among && text.split_whitespace().filter(is_figure).count() >= 3;
     if cut {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             format!("the row of {node} is cut off: where it starts or ends is not known"),
             line,
         );
     } else if nameless {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "a row of the table has lost the name of its partition: it was not read",
             line,
         );
     } else if is_row {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "a row of the table begins with no partition: it was not read",
             line,
         );
@@ -325,8 +325,8 @@ fn note(table: Table<'_>, notes: &mut Notes<'_>) {
                 "nothing says what starts are counted in: blocks ÷ (end − start + 1) fits cylinders of {} bytes, which is taken",
                 found.units.bytes
             );
-            let oddity = Oddity::at(OddityKind::UnitUnclear, detail, notes.source(&row.line));
-            thing.remarks.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::UnitUnclear, detail, notes.source(&row.line));
+            thing.remarks.push(anomaly);
             limits.geometry = Some(geometry);
         }
         limits.unit = Some(found.units);
@@ -383,8 +383,8 @@ fn describe_size(
         let detail = format!(
             "its line contradicts itself: {sectors} sectors of {sector} bytes are not {bytes} bytes"
         );
-        let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Misprint, detail, notes.source(line));
+        thing.remarks.push(anomaly);
     }
 }
 
@@ -466,7 +466,7 @@ fn add(mut thing: Thing, row: &Row<'_>, limits: &Limits<'_>, notes: &mut Notes<'
             "the row of {} is cut off: where it starts and ends is not known",
             row.node
         );
-        notes.remark(OddityKind::Truncated, detail, line);
+        notes.remark(AnomalyKind::Truncated, detail, line);
         figures.start = None;
     }
     figures.set(&mut thing, line, notes);

@@ -6,7 +6,7 @@
 //!
 //! Source: file `magic/Magdir/filesystems`; before 5.14 it says `x86 boot sector`, and `starthead` in place of the two CHS.
 
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::device;
 use crate::captured::row;
@@ -63,7 +63,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         }
         let Some((number, kind, start, sectors)) = entry(text) else {
             let detail = "an entry of the MBR is cut off, and was not read";
-            notes.remark(OddityKind::Truncated, detail, line);
+            notes.remark(AnomalyKind::Truncated, detail, line);
             continue;
         };
         if device::is_protective(kind) {

@@ -1,7 +1,7 @@
 //! `hdparm -I`: what an ATA disk says of itself.
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridFact, GridRole, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridFact, GridRole, Key, Value};
 
 use super::about;
 use super::disk::Disk;
@@ -121,7 +121,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     if !disk.is_named() {
         let detail = "what these lines say of a disk was not read: nothing says which one it is";
-        notes.remark(OddityKind::Missing, detail, first);
+        notes.remark(AnomalyKind::Missing, detail, first);
     }
     disk.note(notes);
 }

@@ -14,7 +14,7 @@
 //! Source: Linux `drivers/scsi/sd.c`, `drivers/md/dm-table.c`; e2fsprogs `misc/mke2fs.c`.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, Value};
 
 use super::{device, fdisk};
 use crate::captured::text::Line;
@@ -252,7 +252,7 @@ fn add(said: Said<'_>, line: &Line<'_>, notes: &mut Notes<'_>) {
                 let detail = format!(
                     "the kernel says that dm-{minor} and {node} do not fit together; it does not say where {node} starts, which decides"
                 );
-                notes.remark(OddityKind::Missing, detail, line);
+                notes.remark(AnomalyKind::Missing, detail, line);
             }
         }
     }
@@ -261,7 +261,7 @@ fn add(said: Said<'_>, line: &Line<'_>, notes: &mut Notes<'_>) {
 fn misaligned(node: &str, line: &Line<'_>, notes: &mut Notes<'_>) {
     let node = node.trim_start_matches("/dev/");
     let detail = format!("{node} is called misaligned here, and nothing says where it starts");
-    notes.remark(OddityKind::Missing, detail, line);
+    notes.remark(AnomalyKind::Missing, detail, line);
 }
 
 /// Partitions whose places are not said.

@@ -13,7 +13,7 @@
 //! Source: libguestfs `align/scan.c`; virt-alignment-scan(1), guestfs(3).
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Interval, LayerKind, OddityKind};
+use straddle_stack::{AnomalyKind, Interval, LayerKind};
 
 use super::{about, device, fdisk};
 use crate::captured::row;
@@ -101,7 +101,7 @@ fn list(section: &Section<'_>, notes: &mut Notes<'_>) {
     };
     let Some((start, line)) = value("part_start:") else {
         let detail = "the entry of a partition is cut off, and was not read";
-        notes.remark(OddityKind::Truncated, detail, &first);
+        notes.remark(AnomalyKind::Truncated, detail, &first);
         return;
     };
     let typed = section.before.iter().rev().find_map(|line| {

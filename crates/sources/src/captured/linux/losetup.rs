@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, LayerKind, Value};
 
 use super::device;
 use crate::captured::json::Json;
@@ -149,7 +149,7 @@ impl<'t> Columns<'t> {
 
 fn cut(line: &Line<'_>, notes: &mut Notes<'_>) {
     let detail = "the line of a loop device ends before the file behind it";
-    notes.remark(OddityKind::Truncated, detail, line);
+    notes.remark(AnomalyKind::Truncated, detail, line);
 }
 
 fn table(section: &Section<'_>, notes: &mut Notes<'_>) {

@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::{HashMap, HashSet};
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, LayerKind, Value};
 
 use super::device;
 use crate::captured::json::Json;
@@ -53,7 +53,7 @@ pub(crate) static TOOL: Tool = Tool {
                 let (rows, unread) = table::rows(section.lines);
                 if let Some(line) = unread {
                     let detail = "the row of a device could not be read, nor what stands below it";
-                    notes.remark(OddityKind::Truncated, detail, &line);
+                    notes.remark(AnomalyKind::Truncated, detail, &line);
                 }
                 let asked = section.lines[0].text.split_whitespace();
                 if asked.into_iter().any(|name| name == "START") {
@@ -86,7 +86,7 @@ fn startless(rows: &[Row<'_>], notes: &mut Notes<'_>) {
         let start = row.get("start").and_then(|cell| number::whole(&cell.text));
         if row.kind_below(parent) == Some(Kind::Partition) && start.is_none() {
             let detail = "the row of a partition has no number in the column of its start: the columns have slipped";
-            notes.remark(OddityKind::Truncated, detail, &row.line);
+            notes.remark(AnomalyKind::Truncated, detail, &row.line);
         }
     }
 }

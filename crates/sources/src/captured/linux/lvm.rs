@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Interval, Key, LayerKind, Value};
 
 use super::lvm_volume::volumes;
 use super::{lvm_table, lvm_text};
@@ -152,7 +152,7 @@ fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
     let rows = lvm_table::rows(section.lines);
     if let ([], Some(heading)) = (rows.as_slice(), section.lines.first()) {
         let detail = "no row stands below this heading: what it names was lost";
-        notes.remark(OddityKind::Missing, detail, heading);
+        notes.remark(AnomalyKind::Missing, detail, heading);
     }
     // Where its data begin is known of every physical volume.
     let asked = section
@@ -162,7 +162,7 @@ fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
     for row in rows.iter().filter(|row| row.get("pe_start").is_none()) {
         if let (Some(_), Some(field)) = (asked, row.fields.last()) {
             let detail = "the row is cut off: where its data begin is not known";
-            notes.remark(OddityKind::Truncated, detail, &field.line);
+            notes.remark(AnomalyKind::Truncated, detail, &field.line);
         }
     }
     let units = Units::of(&section.context);
@@ -276,7 +276,7 @@ impl Units {
         let figure = field.value.trim().trim_start_matches(['<', '>']);
         if found.is_none() && !figure.contains(|c: char| !c.is_ascii_digit() && c != '.') {
             let detail = format!("{key} is {} without a unit", field.value.trim());
-            notes.remark(OddityKind::UnitUnclear, detail, &field.line);
+            notes.remark(AnomalyKind::UnitUnclear, detail, &field.line);
         }
         found.map(|interval| notes.said(&field.line, interval))
     }

@@ -13,7 +13,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
@@ -136,7 +136,7 @@ pub(super) fn backup<'t>(lines: &[Line<'t>], notes: &mut Notes<'_>) -> Rows<'t> 
             "the description of a volume group ends inside `{}`",
             section.name
         );
-        notes.remark(OddityKind::Truncated, detail, last);
+        notes.remark(AnomalyKind::Truncated, detail, last);
     }
     // What was open says what it said so far.
     while let Some(section) = open.pop() {

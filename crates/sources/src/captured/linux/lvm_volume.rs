@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerKind, Value};
 
 use super::lvm::{Units, extent_size, grid, named_group};
 use crate::captured::number;
@@ -254,8 +254,8 @@ impl Volume<'_, '_> {
                 }
                 set_extents(thing, None, pieces, notes.source(&line));
             }
-            "linear" | "striped" => thing.remarks.push(Oddity::at(
-                OddityKind::Missing,
+            "linear" | "striped" => thing.remarks.push(Anomaly::at(
+                AnomalyKind::Missing,
                 "where its striped parts lie below is not known",
                 notes.source(&line),
             )),

@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Interval, Key, Layer, LayerKind, Oddity, OddityKind, Value,
+    Anomaly, AnomalyKind, Fact, GridFact, GridRole, Interval, Key, Layer, LayerKind, Value,
 };
 
 use crate::captured::text::Line;
@@ -119,13 +119,13 @@ impl<'t> Array<'t> {
             thing.set(Key::Level, notes.said(line, text));
         }
         if let Some((wrong, line)) = self.wrong {
-            let oddity = Oddity::at(OddityKind::Misprint, wrong, notes.source(&line));
-            thing.remarks.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Misprint, wrong, notes.source(&line));
+            thing.remarks.push(anomaly);
         }
         if let Some((working, line)) = self.working.filter(|(working, _)| *working < count) {
             let detail = format!("runs with {working} of {count} members");
-            let oddity = Oddity::at(OddityKind::Degraded, detail, notes.source(&line));
-            thing.remarks.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Degraded, detail, notes.source(&line));
+            thing.remarks.push(anomaly);
         }
         for (key, value) in attributes {
             thing.set(key, value);
@@ -135,9 +135,11 @@ impl<'t> Array<'t> {
         if let (Some(chunk), Some((_, line)), true) = (&chunk, self.chunk, level.is_empty()) {
             // Only levels with stripes have chunks.
             let detail = "its level was not captured, or is cut";
-            thing
-                .remarks
-                .push(Oddity::at(OddityKind::Missing, detail, notes.source(&line)));
+            thing.remarks.push(Anomaly::at(
+                AnomalyKind::Missing,
+                detail,
+                notes.source(&line),
+            ));
             let grid = chunk.clone().map(Grid::new);
             thing.grids.push(GridFact {
                 role: GridRole::StripeUnit,

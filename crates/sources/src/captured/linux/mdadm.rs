@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Interval, Key, LayerKind, Value};
 
 use super::about;
 use super::md_array::{self, Array};
@@ -307,7 +307,7 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
                     format!("what {device} is a member of has lost its UUID: it was not read")
                 }
             };
-            notes.remark(OddityKind::Truncated, detail, line);
+            notes.remark(AnomalyKind::Truncated, detail, line);
         }
         // That holds whatever array it is a member of.
         if let Some(start) = start.filter(|_| said) {
@@ -349,7 +349,7 @@ fn examine(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     }
     if let (false, Some(last)) = (says_role, lines.iter().rev().find(|line| !line.is_blank())) {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             format!(
                 "nothing says which member of its array {device} is: the output has lost its end"
             ),

@@ -8,7 +8,7 @@
 //!
 //! Source: sleuthkit `tools/vstools/mmls.cpp`. Before version 3, numbers of slots have two digits.
 
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::{about, device};
 use crate::captured::row;
@@ -78,7 +78,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let Some(found) = row(line.text) else {
             if is_cut(line) {
                 let detail = "the row of a slot is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             continue;
         };

@@ -17,7 +17,7 @@ mod figures;
 mod minor;
 mod table;
 
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Trust, Value};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, LayerKind, Trust, Value};
 
 use super::{device, fdisk};
 use crate::captured::json::{Json, Object};
@@ -345,7 +345,7 @@ fn machine(section: &Section<'_>, notes: &mut Notes<'_>) {
     let head = fields(first);
     let [path, size, transport, logical, physical, label, rest @ ..] = head.as_slice() else {
         notes.remark(
-            OddityKind::Truncated,
+            AnomalyKind::Truncated,
             "the line of the disk is cut off: its partitions were not read",
             first,
         );
@@ -455,7 +455,7 @@ fn people(section: &Section<'_>, notes: &mut Notes<'_>) {
     let (path, size) = heading(lines).unzip();
     if path.is_none() {
         let detail = "the line that names the disk was lost";
-        notes.remark(OddityKind::Missing, detail, &lines[0]);
+        notes.remark(AnomalyKind::Missing, detail, &lines[0]);
     }
     let mut disk = Disk {
         path: path.unwrap_or("disk ?").to_owned(),

@@ -9,7 +9,7 @@
 //!
 //! Source: util-linux `disk-utils/partx.c`.
 
-use straddle_stack::{Interval, Key, OddityKind};
+use straddle_stack::{AnomalyKind, Interval, Key};
 
 use super::{about, device, fdisk};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -193,7 +193,7 @@ fn table(section: &Section<'_>, notes: &mut Notes<'_>) {
                 .starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 let detail = "the row of a partition is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             None => break,
         }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::Unit;
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 
 use super::device;
 use super::fdisk::disk_of;
@@ -93,7 +93,7 @@ fn json(json: &Json<'_>, _: &Context<'_>, notes: &mut Notes<'_>) {
 fn add_object(object: &Object<'_>, path: &str, sector: Option<u64>, notes: &mut Notes<'_>) {
     let Some(node) = object.get("node") else {
         let detail = "an entry of the table has lost the name of its partition: it was not read";
-        notes.remark(OddityKind::Truncated, detail, &object.line);
+        notes.remark(AnomalyKind::Truncated, detail, &object.line);
         return;
     };
     let Some(text) = node.text() else { return };
@@ -222,7 +222,7 @@ fn dump(section: &Section<'_>, notes: &mut Notes<'_>) {
         add_row(row, of, sector, cut, notes);
         if cut {
             notes.remark(
-                OddityKind::Truncated,
+                AnomalyKind::Truncated,
                 "the table ends in the middle of a line; what stands before was read",
                 &row.line,
             );

@@ -7,7 +7,7 @@
 mod info;
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Interval, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, Value};
 
 use super::{about, device, fdisk};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -207,7 +207,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let Some(row) = row(line) else {
             if is_cut(line) {
                 let detail = "the row of a partition is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             continue;
         };

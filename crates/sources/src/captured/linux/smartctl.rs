@@ -1,7 +1,7 @@
 //! `smartctl -i`, and what else begins like it, as text or JSON.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{GridRole, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Value};
 
 use super::about;
 use super::disk::Disk;
@@ -215,7 +215,7 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
         disk.note(notes);
     } else if let (Some(line), false) = (sectors, behind) {
         let detail = "what these lines say of a disk was not read: nothing says which one it is";
-        notes.remark(OddityKind::Missing, detail, &line);
+        notes.remark(AnomalyKind::Missing, detail, &line);
     }
 }
 

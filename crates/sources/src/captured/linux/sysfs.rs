@@ -1,7 +1,7 @@
 //! `grep . /sys/block/*/queue/*`: files of sysfs with their names before them.
 
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, OddityKind, Value, disk_of};
+use straddle_stack::{AnomalyKind, GridRole, Interval, Key, LayerKind, Value, disk_of};
 
 use super::about::is_disk;
 use super::device;
@@ -73,13 +73,13 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         .find(|line| line.text.trim().parse::<u64>().is_ok());
     if let Some(line) = lone {
         let detail = "a number stands here without the name of its file: it was not read";
-        notes.remark(OddityKind::Missing, detail, line);
+        notes.remark(AnomalyKind::Missing, detail, line);
     }
     let Some((disk, file, value)) = file(line) else {
         let name = line.text.trim().split(':').next().unwrap_or_default();
         let detail =
             format!("{name} is no file that is known here: what stands behind it was not read");
-        notes.remark(OddityKind::Missing, detail, line);
+        notes.remark(AnomalyKind::Missing, detail, line);
         return;
     };
     // Below `class`, partitions stand beside their disks.

@@ -8,7 +8,7 @@
 //! Places: every disk begins with two labels and a boot region, 4 MiB together (`VDEV_LABEL_START_SIZE`).
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
@@ -402,11 +402,11 @@ fn top(
             // Who asked for its ashift alone has cut nothing off.
             let (kind, detail) = match vdev.kind.as_str() {
                 NAMELESS => (
-                    OddityKind::Missing,
+                    AnomalyKind::Missing,
                     format!("nothing says what the vdev{of} lies on"),
                 ),
                 _ => (
-                    OddityKind::Truncated,
+                    AnomalyKind::Truncated,
                     format!("a vdev{of} has lost its path: what it lies on is not known"),
                 ),
             };

@@ -4,7 +4,7 @@
 //! dynamic VHD has a bitmap in front of each block: 512 bytes for blocks of 2 MiB when they are not aligned.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, GridRole, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, LayerKind, Value};
 
 use super::{coded, first_number, set_grid, set_size, set_text};
 use crate::captured::records::Record;
@@ -121,9 +121,11 @@ fn alignment(
     if flag == 0 && in_blocks {
         let detail = "Alignment 0: its blocks lie on 512 bytes, not on 4 KiB; which of them are off is in its table: check \
                       the file itself on its host";
-        thing
-            .remarks
-            .push(Oddity::at(OddityKind::Missing, detail, notes.source(&line)));
+        thing.remarks.push(Anomaly::at(
+            AnomalyKind::Missing,
+            detail,
+            notes.source(&line),
+        ));
     }
     let Some((block, _)) = record.number("BlockSize").filter(|(n, _)| *n > 0) else {
         return;

@@ -3,7 +3,7 @@
 //!
 //! `Number Of Drives` counts the drives of one span.
 
-use straddle_stack::{GridRole, Key, OddityKind};
+use straddle_stack::{AnomalyKind, GridRole, Key};
 
 use super::level::Level;
 use super::volume::{Volume, disk, field, megaraid_size, sector, set_sector};
@@ -81,7 +81,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         && listed < said
     {
         let detail = format!("ends after {listed} of the {said} disks of a span");
-        notes.remark(OddityKind::Truncated, detail, last);
+        notes.remark(AnomalyKind::Truncated, detail, last);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Sizes of logical drives are binary, those of physical drives decimal. Old versions call the strip `Stripe Size`.
 
-use straddle_stack::{GridRole, Key, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, GridRole, Key};
 
 use super::level::Level;
 use super::volume::{Volume, disk, field, rounded_size, sector, set_sector};
@@ -264,7 +264,8 @@ impl<'t> Controller<'t> {
                     None => volume.drives = Some((count, line)),
                     Some(last) => {
                         let detail = format!("ends after {count} drives of an array that has more");
-                        let remark = Oddity::at(OddityKind::Truncated, detail, notes.source(&last));
+                        let remark =
+                            Anomaly::at(AnomalyKind::Truncated, detail, notes.source(&last));
                         volume.thing.remarks.push(remark);
                     }
                 }

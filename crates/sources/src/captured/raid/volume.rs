@@ -2,7 +2,7 @@
 
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{
-    Fact, GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Trust, Value,
+    Anomaly, AnomalyKind, Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value,
 };
 
 use super::level::Level;
@@ -102,13 +102,13 @@ impl<'t> Volume<'t> {
             Err(odd) => odd?,
         };
         let detail = match odd {
-            OddityKind::UnitUnclear => format!(
+            AnomalyKind::UnitUnclear => format!(
                 "`{}` without its unit: sectors, KiB and, on some interfaces, units of 512 bytes are all printed so; it is not used",
                 text.trim()
             ),
             _ => format!("no controller has strips of {}", text.trim()),
         };
-        let remark = Oddity::at(odd, detail, notes.source(line));
+        let remark = Anomaly::at(odd, detail, notes.source(line));
         self.thing.remarks.push(remark);
         None
     }
@@ -226,13 +226,13 @@ impl<'t> Volume<'t> {
         };
         let detail = format!("{blocks} blocks are not {}", shown.value);
         let (a, b) = (notes.source(line), shown.source.clone());
-        let remark = Oddity::between(OddityKind::Contradiction, detail, a, b);
+        let remark = Anomaly::between(AnomalyKind::Contradiction, detail, a, b);
         self.thing.remarks.push(remark);
     }
 
     fn contradiction(&mut self, detail: String, a: &Line<'t>, b: &Line<'t>, notes: &Notes<'_>) {
-        let remark = Oddity::between(
-            OddityKind::Contradiction,
+        let remark = Anomaly::between(
+            AnomalyKind::Contradiction,
             detail,
             notes.source(a),
             notes.source(b),
@@ -326,16 +326,16 @@ fn width(in_span: u64, spans: u64, strip: Unit) -> String {
 }
 
 /// `64 KB`, `64kB`, `1.0 MB`. `Err` with a kind for what is to be remarked, without one for words like `N/A`.
-pub(super) fn stripe_unit(text: &str) -> Result<Unit, Option<OddityKind>> {
+pub(super) fn stripe_unit(text: &str) -> Result<Unit, Option<AnomalyKind>> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Some(OddityKind::UnitUnclear));
+        return Err(Some(AnomalyKind::UnitUnclear));
     }
     let shown = number::shown(text, Prefix::Binary, Rounding::Down).ok_or(None)?;
-    let unit = Unit::try_from(shown.from()).map_err(|_| Some(OddityKind::Misprint))?;
+    let unit = Unit::try_from(shown.from()).map_err(|_| Some(AnomalyKind::Misprint))?;
     // 3 × 64 KiB is a full stripe; nothing smaller than a sector or larger than 1 GiB is either.
     let possible = unit.get().is_multiple_of(512) && unit.get() <= 1 << 30;
-    possible.then_some(unit).ok_or(Some(OddityKind::Misprint))
+    possible.then_some(unit).ok_or(Some(AnomalyKind::Misprint))
 }
 
 /// A size of which nobody knows whether it is rounded or cut, in binary units: `838.33 GB`.
@@ -429,9 +429,9 @@ mod tests {
             assert_eq!(stripe_unit(text).map(Unit::get), Ok(65_536), "{text}");
         }
         assert_eq!(stripe_unit("1.0 MB").map(Unit::get), Ok(1 << 20));
-        assert_eq!(stripe_unit("256"), Err(Some(OddityKind::UnitUnclear)));
-        assert_eq!(stripe_unit("0 KB"), Err(Some(OddityKind::Misprint)));
-        assert_eq!(stripe_unit("100 B"), Err(Some(OddityKind::Misprint)));
+        assert_eq!(stripe_unit("256"), Err(Some(AnomalyKind::UnitUnclear)));
+        assert_eq!(stripe_unit("0 KB"), Err(Some(AnomalyKind::Misprint)));
+        assert_eq!(stripe_unit("100 B"), Err(Some(AnomalyKind::Misprint)));
         assert_eq!(stripe_unit("N/A"), Err(None));
     }
 

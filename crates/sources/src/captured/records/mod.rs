@@ -21,7 +21,7 @@ pub(crate) use shape::{by_shape, from_shapes, is_shifted};
 pub(crate) use table::{from_table, lacks_names};
 
 use std::collections::BTreeSet;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::tool::Notes;
 
@@ -75,7 +75,7 @@ pub(crate) fn tell_cut(records: &[Record<'_>], notes: &mut Notes<'_>) {
     let cut = records.iter().filter(|r| !starts(r) && is_alike(r));
     for field in cut.filter_map(|record| record.fields.iter().find(is_figure)) {
         let detail = "the row does not say where it starts, as others do: it may be cut off";
-        notes.remark(OddityKind::Truncated, detail, &field.line);
+        notes.remark(AnomalyKind::Truncated, detail, &field.line);
     }
 }
 

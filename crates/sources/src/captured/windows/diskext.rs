@@ -1,7 +1,7 @@
 //! `diskext` of Sysinternals: where volumes lie on disks, in bytes, also those of dynamic disks and those without a letter.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Interval, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, LayerKind, Value};
 
 use crate::captured::number;
 use crate::captured::text::Line;
@@ -74,7 +74,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             if pair[0] == "Offset:" && has_place && room {
                 // The line that names its disk is missing.
                 let detail = "nothing says on which disk this extent lies";
-                notes.remark(OddityKind::Missing, detail, line);
+                notes.remark(AnomalyKind::Missing, detail, line);
                 extents.push(new(windows::unknown_disk(line, notes)));
             }
             let last = extents.last_mut();
@@ -126,8 +126,8 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         thing.set(Key::Extents, notes.said(first, Value::Count(count)));
         let detail = "a dynamic volume of several extents: nothing here says whether they are striped, mirrored or one after the \
                       other; `detail volume` of diskpart does";
-        let oddity = Oddity::at(OddityKind::Missing, detail, notes.source(&extent.line));
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Missing, detail, notes.source(&extent.line));
+        thing.remarks.push(anomaly);
     }
     for name in names {
         thing = thing.named(name);

@@ -3,7 +3,7 @@
 //! dashes, and the disk with each partition.
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Fact, GridRole, Interval, Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Fact, GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::number;
 use crate::captured::records::{Record, pair};
@@ -129,7 +129,7 @@ fn partition(section: &Section<'_>, index: u64, notes: &mut Notes<'_>) {
     let numbered = value(lines, &["PartitionNumber"]);
     if numbered.is_none() || start.is_none() {
         let detail = "the description of a partition ends before its start and its number";
-        notes.remark(OddityKind::Truncated, detail, first);
+        notes.remark(AnomalyKind::Truncated, detail, first);
     }
     let (number, line) = numbered.unwrap_or((index.saturating_add(1), *first));
     let disk = disk_of(section, notes).map(Name::windows_disk);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{GridFact, GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, GridFact, GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::number;
 use crate::captured::text::Line;
@@ -156,8 +156,8 @@ impl Volume {
         if !self.known {
             let detail = "nothing says which volume this is; include the command in the capture, or name the file for it: \
                           ntfsinfo-C.txt";
-            let oddity = Oddity::at(OddityKind::Missing, detail, notes.source(line));
-            thing.remarks.push(oddity);
+            let anomaly = Anomaly::at(AnomalyKind::Missing, detail, notes.source(line));
+            thing.remarks.push(anomaly);
         }
     }
 }
@@ -323,8 +323,8 @@ fn filesystem(section: &Section<'_>, format: &'static str, notes: &mut Notes<'_>
     if sizes.cluster.is_none() {
         let detail = "the output ends before it says how long a cluster is";
         let last = fields.last().map_or(*first, |field| field.line);
-        thing.remarks.push(Oddity::at(
-            OddityKind::Truncated,
+        thing.remarks.push(Anomaly::at(
+            AnomalyKind::Truncated,
             detail,
             notes.source(&last),
         ));

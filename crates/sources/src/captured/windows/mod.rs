@@ -9,7 +9,7 @@ pub(super) mod wmi_script;
 pub(super) mod wmic;
 
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{Interval, LayerKind, Oddity, OddityKind};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, LayerKind};
 
 use super::text::Line;
 use super::tool::{Context, Notes};
@@ -59,18 +59,18 @@ pub(super) fn put_at(
         below.grouped(),
         above.grouped()
     );
-    let oddity = Oddity::at(OddityKind::Misprint, detail, notes.source(line));
-    thing.remarks.push(oddity);
+    let anomaly = Anomaly::at(AnomalyKind::Misprint, detail, notes.source(line));
+    thing.remarks.push(anomaly);
 }
 
 /// Remarks that a dynamic disk's partitions say nothing about its volumes: those are cut out of one large partition.
 fn remark_dynamic(thing: &mut Thing, line: &Line<'_>, notes: &Notes<'_>) {
     const DETAIL: &str = "a dynamic disk: the offsets of its partitions are not those of its volumes; `diskext` lists where \
                           those lie, `dmdiag -v` on older systems";
-    let said = thing.remarks.iter().any(|oddity| oddity.detail == DETAIL);
+    let said = thing.remarks.iter().any(|anomaly| anomaly.detail == DETAIL);
     if !said {
-        let oddity = Oddity::at(OddityKind::Missing, DETAIL, notes.source(line));
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Missing, DETAIL, notes.source(line));
+        thing.remarks.push(anomaly);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Partitions of disks that nothing names.
 
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
@@ -32,7 +32,7 @@ impl Unknown {
             Some(name) => name,
             None => {
                 let detail = "nothing says on which disk these partitions lie; include its number in the capture";
-                notes.remark(OddityKind::Missing, detail, line);
+                notes.remark(AnomalyKind::Missing, detail, line);
                 self.numbers.clear();
                 unknown_disk(line, notes)
             }

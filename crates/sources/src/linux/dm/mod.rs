@@ -12,7 +12,7 @@ pub(super) use table::redacted;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use straddle_geometry::{Bytes, Extent, Grid, Map, SectorSize, Segment, Striping, Unit};
-use straddle_stack::{Fact, GridRole, Key, Layer, LayerId, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Value};
 
 use super::answer::Question;
 use super::host::{Device, Host, nowhere};
@@ -42,16 +42,16 @@ impl Host<'_> {
             Ok(text) => {
                 let targets = table::parse(&text);
                 if targets.is_empty() {
-                    layer.oddities.push(Oddity::new(
-                        OddityKind::Missing,
+                    layer.anomalies.push(Anomaly::new(
+                        AnomalyKind::Missing,
                         "its device-mapper table is empty or cannot be read",
                     ));
                 }
                 self.add_targets(&mut layer, &targets, &question);
             }
             Err(error) => {
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Missing,
+                layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Missing,
                     format!(
                         "its device-mapper table, which says where it lies below, is not known: {}; a capture or a check by root has it",
                         error.why()
@@ -109,8 +109,8 @@ impl Host<'_> {
         let mut dark: Vec<&str> = dark.into_iter().collect();
         dark.sort_unstable();
         if !dark.is_empty() {
-            layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 format!(
                     "where its {} parts lie below is not known",
                     dark.join(" and ")
@@ -126,8 +126,8 @@ impl Host<'_> {
             }
             _ => match Map::segments(segments) {
                 Some(map) => layer.map = map,
-                None => layer.oddities.push(Oddity::new(
-                    OddityKind::Damaged,
+                None => layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Damaged,
                     "two targets of its table claim the same sectors",
                 )),
             },
@@ -259,8 +259,8 @@ impl Host<'_> {
                 if let Some(mode) = mode {
                     layer.set(Key::IntegrityMode, said(Value::Text(mode.into())));
                 }
-                layer.oddities.push(Oddity::new(
-                    OddityKind::Missing,
+                layer.anomalies.push(Anomaly::new(
+                    AnomalyKind::Missing,
                     "checksums lie between its data, so its addresses have no regular place below",
                 ));
             }
@@ -276,8 +276,8 @@ impl Host<'_> {
             "mirror" | "snapshot-origin" | "delay" | "flakey" | "log-writes" | "dust" | "era" => {
                 linear(layer);
             }
-            _ => layer.oddities.push(Oddity::new(
-                OddityKind::Missing,
+            _ => layer.anomalies.push(Anomaly::new(
+                AnomalyKind::Missing,
                 format!(
                     "how a `{}` target reaches the devices below is not known here",
                     target.kind
@@ -352,8 +352,8 @@ impl Host<'_> {
             let detail = format!("degraded: {failed} of its {count} members are not there");
             let source = said(Value::Count(count)).source;
             layer
-                .oddities
-                .push(Oddity::at(OddityKind::Degraded, detail, source));
+                .anomalies
+                .push(Anomaly::at(AnomalyKind::Degraded, detail, source));
             let failed = Value::Count(u64::try_from(failed).unwrap_or(u64::MAX));
             layer.set(Key::MissingMembers, said(failed));
         }

@@ -13,7 +13,7 @@ use crate::survey::overlap::Overlap;
 use crate::survey::places::GRAIN;
 use crate::survey::segments::clipped;
 use crate::survey::{Base, Class, Run, Survey, Window};
-use crate::{Key, LayerId, Oddity, OddityKind, Stack};
+use crate::{Anomaly, AnomalyKind, Key, LayerId, Stack};
 
 /// Largest modulus of a base: grids with larger units are left out of a survey.
 const LARGEST_MODULUS: u64 = 1 << 26;
@@ -110,7 +110,7 @@ impl<'a> Tally<'a> {
         stack: &'a Stack,
         id: LayerId,
         steps: &[Unit],
-    ) -> (Option<Survey>, Vec<Oddity>) {
+    ) -> (Option<Survey>, Vec<Anomaly>) {
         let layer = stack.layer(id);
         let Map::Blocks(Blocks(table)) = &layer.map else {
             return (None, Vec::new());
@@ -124,7 +124,7 @@ impl<'a> Tally<'a> {
                 Bytes::new(count).grouped(),
                 Bytes::new(MAX_BLOCKS).grouped()
             );
-            return (None, vec![Oddity::new(OddityKind::LimitReached, detail)]);
+            return (None, vec![Anomaly::new(AnomalyKind::LimitReached, detail)]);
         }
         let mut bases: Vec<Base> = Vec::new();
         let mut ways = Vec::new();
@@ -199,13 +199,13 @@ impl<'a> Tally<'a> {
             failed: None,
         };
         let streamed = table.stream(Extent::whole(size), &mut tally);
-        let mut oddities = Vec::new();
+        let mut anomalies = Vec::new();
         if let Some(error) = streamed.err().or(tally.failed.take()) {
             let detail = format!("its block table cannot be read to the end: {error}");
-            oddities.push(Oddity::new(OddityKind::Unreadable, detail));
+            anomalies.push(Anomaly::new(AnomalyKind::Unreadable, detail));
         }
-        oddities.extend(tally.overlap.findings());
-        (Some(tally.finish()), oddities)
+        anomalies.extend(tally.overlap.findings());
+        (Some(tally.finish()), anomalies)
     }
 
     fn finish(mut self) -> Survey {

@@ -13,7 +13,7 @@
 //!
 //! In the second, a partition begins at its first sector plus the offset; the track in front of it counts in the length.
 
-use straddle_stack::{Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, Value};
 
 use super::super::device;
 use crate::captured::row;
@@ -95,7 +95,7 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let Some(entry) = entry(line) else {
             if is_row(line) {
                 let detail = "the row of a partition is cut off, and was not read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             continue;
         };

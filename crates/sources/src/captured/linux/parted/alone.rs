@@ -1,6 +1,6 @@
 //! What is left of parted's output when only some of its lines are shown, and its answers about alignment.
 
-use straddle_stack::{Interval, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Interval, Key, Value};
 
 use super::columns::columns_of;
 use super::figures::figure;
@@ -48,7 +48,7 @@ fn disk(context: &Context<'_>, line: &Line<'_>, notes: &mut Notes<'_>) -> String
         return format!("/dev/{}", name.text.trim_start_matches("/dev/"));
     }
     let detail = "the line that names the disk was lost";
-    notes.remark(OddityKind::Missing, detail, line);
+    notes.remark(AnomalyKind::Missing, detail, line);
     "disk ?".to_owned()
 }
 
@@ -63,7 +63,7 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let partitions = rows(section.lines, typed, notes);
     if partitions.is_empty() {
         let detail = "no row below these names could be read";
-        notes.remark(OddityKind::Truncated, detail, first);
+        notes.remark(AnomalyKind::Truncated, detail, first);
         return;
     }
     let disk = Disk {
@@ -105,7 +105,7 @@ pub(super) fn read_alignment(section: &Section<'_>, notes: &mut Notes<'_>) {
             let detail = format!(
                 "parted calls partition {number} not aligned, and does not say where it starts"
             );
-            notes.remark(OddityKind::Missing, detail, line);
+            notes.remark(AnomalyKind::Missing, detail, line);
         }
         return;
     };

@@ -7,7 +7,7 @@
 //! 1          0.031   9538.593  primary   ntfs        boot
 //! ```
 
-use straddle_stack::{Interval, OddityKind};
+use straddle_stack::{AnomalyKind, Interval};
 
 use crate::captured::linux::{about, device};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -93,7 +93,7 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         else {
             if is_like_a_row(line.text) {
                 let detail = "the row of a partition could not be read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             }
             continue;
         };

@@ -1,7 +1,7 @@
 //! The table that parted prints for people.
 
 use std::collections::BTreeSet;
-use straddle_stack::OddityKind;
+use straddle_stack::AnomalyKind;
 
 use super::columns::{columns_of, part};
 use super::figures::{figure, triple};
@@ -57,7 +57,7 @@ pub(super) fn rows<'t>(
             let is_marked = !begins_with_figure(line) && figures.count() > 1;
             if is_marked || number.is_some_and(|word| word.parse::<u64>().is_ok()) {
                 let detail = "the row of a partition could not be read";
-                notes.remark(OddityKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, detail, line);
             } else if !begins_with_figure(line) {
                 between += 1;
             }
@@ -65,7 +65,7 @@ pub(super) fn rows<'t>(
         };
         if between > MAX_BETWEEN || between > 0 && numbers.contains(words[0]) {
             let detail = "rows of another table, without the lines above them, were not read";
-            notes.remark(OddityKind::Missing, detail, line);
+            notes.remark(AnomalyKind::Missing, detail, line);
             break;
         }
         between = 0;

@@ -11,7 +11,7 @@
 //!
 //! Source: gptfdisk `gpt.cc`, `ShowPartDetails`, and `gptpart.cc`, `ShowDetails`.
 
-use straddle_stack::{GridRole, Key, OddityKind, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Value};
 
 use super::{device, named};
 use crate::captured::number::{self, Prefix, Rounding};
@@ -65,7 +65,7 @@ pub(super) fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((start, line)) = value(lines, "First sector: ") else {
         if let Some(line) = lines.first() {
             let detail = "what sgdisk says of a partition ends before where that starts";
-            notes.remark(OddityKind::Truncated, detail, line);
+            notes.remark(AnomalyKind::Truncated, detail, line);
         }
         return;
     };

@@ -1,7 +1,7 @@
 //! `detail partition` and `detail disk`: lines of `label: value` under a heading without one. Labels are translated, and
 //! are recognised by what stands behind them and by their order.
 
-use straddle_stack::{Key, LayerKind, OddityKind, Value};
+use straddle_stack::{AnomalyKind, Key, LayerKind, Value};
 use uuid::Uuid;
 
 use crate::captured::number;
@@ -236,7 +236,7 @@ pub(super) fn disk(section: &Section<'_>, notes: &mut Notes<'_>) {
         Some(number) => windows::disk(number),
         None => {
             let detail = "nothing says which disk this is; include `select disk` in the capture";
-            notes.remark(OddityKind::Missing, detail, model);
+            notes.remark(AnomalyKind::Missing, detail, model);
             let title: String = model.text.trim().chars().take(60).collect();
             Thing::new(
                 LayerKind::Device,

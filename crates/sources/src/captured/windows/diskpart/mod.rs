@@ -5,7 +5,7 @@ mod detail;
 mod row;
 mod table;
 
-use straddle_stack::{LayerKind, OddityKind};
+use straddle_stack::{AnomalyKind, LayerKind};
 
 use crate::captured::number::Rounding;
 use crate::captured::text::Line;
@@ -309,7 +309,7 @@ fn disk_or_unknown(
         Some((first, listed)) if !(list && listed) => first,
         _ => {
             let detail = "nothing says on which disk these partitions lie; include `select disk` and `detail disk` in the capture";
-            notes.remark(OddityKind::Missing, detail, line);
+            notes.remark(AnomalyKind::Missing, detail, line);
             line.number
         }
     };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use straddle_geometry::Bytes;
-use straddle_stack::{Fact, Interval, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Interval, Key, LayerKind, Value};
 
 use super::row::Row;
 use crate::captured::number::Rounding;
@@ -210,7 +210,7 @@ fn read_rows<'t>(
             && !is_sentence(line.text)
         {
             let detail = "the row ends before its figures";
-            notes.remark(OddityKind::Truncated, detail, line);
+            notes.remark(AnomalyKind::Truncated, detail, line);
         } else if !(is_missing_disk(line.text) || rows.is_empty() && is_dashes(line)) {
             break;
         }
@@ -478,8 +478,8 @@ fn volume(
         thing.kind = LayerKind::Volume;
         thing.on = Vec::new();
         let detail = "a volume of dynamic disks: nothing here says where on them it lies; `diskext` lists its extents";
-        let oddity = Oddity::at(OddityKind::Missing, detail, notes.source(line));
-        thing.remarks.push(oddity);
+        let anomaly = Anomaly::at(AnomalyKind::Missing, detail, notes.source(line));
+        thing.remarks.push(anomaly);
     }
     for path in letter
         .iter()

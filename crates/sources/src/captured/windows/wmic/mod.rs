@@ -6,7 +6,7 @@ mod output;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{GridRole, Interval, Key, LayerKind, Oddity, OddityKind, Value};
+use straddle_stack::{Anomaly, AnomalyKind, GridRole, Interval, Key, LayerKind, Value};
 
 use crate::captured::powershell::{shown_size, shown_start};
 use crate::captured::records::{self, Field, Record};
@@ -115,13 +115,13 @@ fn bare_rows(section: &Section<'_>, notes: &mut Notes<'_>) {
     let cut = |line: &&Line<'_>| first(line) == word && !output::is_bare_row(line.text.trim());
     if let Some(line) = section.lines.iter().find(cut) {
         let detail = "the row of a partition ends before its figures";
-        notes.remark(OddityKind::Truncated, detail, line);
+        notes.remark(AnomalyKind::Truncated, detail, line);
     }
     match output::bare_rows(section.lines, section.context.command.as_ref()) {
         Some(records) => read(&records, &section.context, notes),
         None => {
             let detail = "rows of wmic without the line of names above them, and without the command: nothing says which figure is a start";
-            notes.remark(OddityKind::UnitUnclear, detail, &section.lines[0]);
+            notes.remark(AnomalyKind::UnitUnclear, detail, &section.lines[0]);
         }
     }
 }
@@ -196,7 +196,7 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
             None => {
                 if let Some(field) = record.get("StartingOffset").filter(|f| f.value.is_empty()) {
                     let detail = "the row of a partition ends before its start";
-                    notes.remark(OddityKind::Truncated, detail, &field.line);
+                    notes.remark(AnomalyKind::Truncated, detail, &field.line);
                 }
                 return;
             }
@@ -225,11 +225,11 @@ pub(super) fn partition(record: &Record<'_>, unknown: &mut Unknown, notes: &mut 
             "the column StartingOffset is cut off: `{}` is the beginning of a longer figure",
             field.value
         );
-        let cut = Oddity::at(OddityKind::Misprint, detail, notes.source(&field.line));
+        let cut = Anomaly::at(AnomalyKind::Misprint, detail, notes.source(&field.line));
         thing.remarks.push(cut);
     } else if let Some(field) = record.get("StartingOffset") {
         let detail = "the row ends before the start of its partition";
-        let cut = Oddity::at(OddityKind::Truncated, detail, notes.source(&field.line));
+        let cut = Anomaly::at(AnomalyKind::Truncated, detail, notes.source(&field.line));
         thing.remarks.push(cut);
     }
     if let Some(size) = record

@@ -5,9 +5,9 @@ use crate::Source;
 
 /// Something found while reading that is not a fact about alignment but bears on how far the facts can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Oddity {
+pub struct Anomaly {
     /// What kind of thing it is; a rule answers for each kind.
-    pub kind: OddityKind,
+    pub kind: AnomalyKind,
     /// What was found and what was expected, as a sentence without its period.
     pub detail: String,
     /// Where, when there is a place to show.
@@ -20,11 +20,11 @@ pub struct Oddity {
     pub of_text: bool,
 }
 
-impl Oddity {
-    /// An oddity with nothing to show.
+impl Anomaly {
+    /// An anomaly with nothing to show.
     #[must_use]
-    pub fn new(kind: OddityKind, detail: impl Into<String>) -> Oddity {
-        Oddity {
+    pub fn new(kind: AnomalyKind, detail: impl Into<String>) -> Anomaly {
+        Anomaly {
             kind,
             detail: detail.into(),
             source: None,
@@ -33,10 +33,10 @@ impl Oddity {
         }
     }
 
-    /// An oddity that can be pointed at.
+    /// An anomaly that can be pointed at.
     #[must_use]
-    pub fn at(kind: OddityKind, detail: impl Into<String>, source: Source) -> Oddity {
-        Oddity {
+    pub fn at(kind: AnomalyKind, detail: impl Into<String>, source: Source) -> Anomaly {
+        Anomaly {
             kind,
             detail: detail.into(),
             source: Some(source),
@@ -47,24 +47,24 @@ impl Oddity {
 
     /// The same about the text in which it stands.
     #[must_use]
-    pub fn of_text(self) -> Oddity {
-        Oddity {
+    pub fn of_text(self) -> Anomaly {
+        Anomaly {
             of_text: true,
             ..self
         }
     }
 
-    /// An oddity that takes two places to show.
+    /// An anomaly that takes two places to show.
     #[must_use]
     pub fn between(
-        kind: OddityKind,
+        kind: AnomalyKind,
         detail: impl Into<String>,
         source: Source,
         against: Source,
-    ) -> Oddity {
-        Oddity {
+    ) -> Anomaly {
+        Anomaly {
             against: Some(Box::new(against)),
-            ..Oddity::at(kind, detail, source)
+            ..Anomaly::at(kind, detail, source)
         }
     }
 }
@@ -72,7 +72,7 @@ impl Oddity {
 /// What kind of thing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum OddityKind {
+pub enum AnomalyKind {
     /// A structure contradicts its own checksum, magic or limits; what could be read is used.
     Damaged,
     /// Two copies of a structure differ, or one is missing.
@@ -137,46 +137,46 @@ pub enum OddityKind {
     UnclearOwner,
 }
 
-/// Said of the layer that stands for a member which was not given, by [`OddityKind::Missing`].
+/// Said of the layer that stands for a member which was not given, by [`AnomalyKind::Missing`].
 pub const NOT_GIVEN: &str =
     "this member was not given: what lies on it, and its sectors, are not known";
 
-impl OddityKind {
+impl AnomalyKind {
     /// The word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            OddityKind::Damaged => "damaged",
-            OddityKind::CopiesDiffer => "copies differ",
-            OddityKind::Overlap => "overlap",
-            OddityKind::ForeignSectorSize => "foreign sector size",
-            OddityKind::Ambiguous => "ambiguous",
-            OddityKind::Chain => "chain",
-            OddityKind::LimitReached => "limit reached",
-            OddityKind::Unreadable => "unreadable",
-            OddityKind::HybridTable => "hybrid table",
-            OddityKind::UnusualPlace => "unusual place",
-            OddityKind::SizeDiffers => "size differs",
-            OddityKind::Missing => "missing",
-            OddityKind::Inline => "inline",
-            OddityKind::Sparse => "sparse",
-            OddityKind::Compressed => "compressed",
-            OddityKind::Encrypted => "encrypted",
-            OddityKind::Unwritten => "unwritten",
-            OddityKind::Pending => "pending",
-            OddityKind::Elsewhere => "elsewhere",
-            OddityKind::OnlyNamed => "only named",
-            OddityKind::Contradiction => "contradiction",
-            OddityKind::Misprint => "misprint",
-            OddityKind::Stale => "stale",
-            OddityKind::UnitUnclear => "unit unclear",
-            OddityKind::Truncated => "truncated",
-            OddityKind::SameIdentity => "same identity",
-            OddityKind::Degraded => "degraded",
-            OddityKind::Reshaping => "reshaping",
-            OddityKind::MembersDiffer => "members differ",
-            OddityKind::PartlyGiven => "partly given",
-            OddityKind::UnclearOwner => "unclear owner",
+            AnomalyKind::Damaged => "damaged",
+            AnomalyKind::CopiesDiffer => "copies differ",
+            AnomalyKind::Overlap => "overlap",
+            AnomalyKind::ForeignSectorSize => "foreign sector size",
+            AnomalyKind::Ambiguous => "ambiguous",
+            AnomalyKind::Chain => "chain",
+            AnomalyKind::LimitReached => "limit reached",
+            AnomalyKind::Unreadable => "unreadable",
+            AnomalyKind::HybridTable => "hybrid table",
+            AnomalyKind::UnusualPlace => "unusual place",
+            AnomalyKind::SizeDiffers => "size differs",
+            AnomalyKind::Missing => "missing",
+            AnomalyKind::Inline => "inline",
+            AnomalyKind::Sparse => "sparse",
+            AnomalyKind::Compressed => "compressed",
+            AnomalyKind::Encrypted => "encrypted",
+            AnomalyKind::Unwritten => "unwritten",
+            AnomalyKind::Pending => "pending",
+            AnomalyKind::Elsewhere => "elsewhere",
+            AnomalyKind::OnlyNamed => "only named",
+            AnomalyKind::Contradiction => "contradiction",
+            AnomalyKind::Misprint => "misprint",
+            AnomalyKind::Stale => "stale",
+            AnomalyKind::UnitUnclear => "unit unclear",
+            AnomalyKind::Truncated => "truncated",
+            AnomalyKind::SameIdentity => "same identity",
+            AnomalyKind::Degraded => "degraded",
+            AnomalyKind::Reshaping => "reshaping",
+            AnomalyKind::MembersDiffer => "members differ",
+            AnomalyKind::PartlyGiven => "partly given",
+            AnomalyKind::UnclearOwner => "unclear owner",
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Call {
+pub enum Recommendation {
     /// It justifies an outage.
     Now,
     /// When the data are moved anyway.
@@ -21,18 +21,18 @@ pub enum Call {
     OutageUnknown,
 }
 
-impl Call {
+impl Recommendation {
     /// As it is said.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Call::Now => "now",
-            Call::NextRebuild => "at the next rebuild",
-            Call::NotWorthIt => "not worth it",
-            Call::Nothing => "nothing to do",
-            Call::Undecided => "undecided",
-            Call::FindOut => "find out first",
-            Call::OutageUnknown => "no verdict: the outage is not known",
+            Recommendation::Now => "now",
+            Recommendation::NextRebuild => "at the next rebuild",
+            Recommendation::NotWorthIt => "not worth it",
+            Recommendation::Nothing => "nothing to do",
+            Recommendation::Undecided => "undecided",
+            Recommendation::FindOut => "find out first",
+            Recommendation::OutageUnknown => "no verdict: the outage is not known",
         }
     }
 }
