@@ -576,17 +576,17 @@ fn the_longest_file_there_can_be() {
     // Only tmpfs takes a file of this length.
     let here = tempfile::tempdir_in("/dev/shm").expect("a tmpfs at /dev/shm");
     let path = here.path().join("huge.img");
-    const LONGEST: u64 = (1 << 63) - 1;
+    const MAX_LEN: u64 = (1 << 63) - 1;
     let shown = "≈8.00 EiB";
-    image(&path, LONGEST, &[]);
+    image(&path, MAX_LEN, &[]);
     expect_all(&[Path::new("--as=image"), &path], 0, &[shown]);
     expect(&path, 0, &[shown, "STR903"]);
     // With a table at either end, and a partition that fills it.
-    gpt(&path, LONGEST, USUAL);
+    gpt(&path, MAX_LEN, USUAL);
     expect(&path, 0, &["partition table gpt", "starts at 32 KiB"]);
     image(
         &path,
-        LONGEST,
+        MAX_LEN,
         &[(0, &boot_record(&[(0x83, 63, u32::MAX)]))],
     );
     expect(&path, 1, &["STR101", "partition 1"]);

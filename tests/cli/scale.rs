@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Most that four times as long a text may cost.
-const MOST: f64 = 5.0;
+const MAX: f64 = 5.0;
 /// What is checked, and how.
 const TEXT: &str = "capture.txt";
 const CHECK: [&str; 4] = ["check", "--as", "text", TEXT];
@@ -30,7 +30,7 @@ const PERIOD: usize = 40;
 /// In a soak, most processor time for 4 MB.
 const SECONDS: Duration = Duration::from_secs(2);
 /// The longest report on 4 MB, in bytes.
-const LONGEST: usize = 16_000_000;
+const MAX_LEN: usize = 16_000_000;
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("readable") {
@@ -268,7 +268,7 @@ fn costs(case: &Case, program: &Path, timed: bool) -> Option<String> {
         is_slow = took > SECONDS;
     }
     eprintln!("{said}");
-    (ratio > MOST || report > LONGEST || is_slow).then_some(said)
+    (ratio > MAX || report > MAX_LEN || is_slow).then_some(said)
 }
 
 /// Processor time of the check of the text in `folder`: the shortest of three runs, as others use the machine, too.

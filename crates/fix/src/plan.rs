@@ -258,7 +258,7 @@ fn step(
         how: proposal.how,
         arithmetic: proposal.arithmetic,
         notes: proposal.notes,
-        hindrances: proposal.hindrances,
+        blockers: proposal.blockers,
         change: proposal.change,
     }
 }

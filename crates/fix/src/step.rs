@@ -29,7 +29,8 @@ pub struct Step {
     /// What else must be known, or done by hand.
     pub notes: Vec<String>,
     /// Why no script may do it as things are; empty where one may.
-    pub hindrances: Vec<String>,
+    #[serde(rename = "hindrances")]
+    pub blockers: Vec<String>,
     /// The change in figures.
     pub change: Change,
 }

@@ -6,7 +6,7 @@ use crate::model;
 use crate::profile::{Origin, Profile, Range, Refusal, Value, level, registry};
 
 /// Fewest members of a level, and the number that they come in. Below, an array is another one or none.
-const FEWEST: &[(&str, u64, u64)] = &[
+const MIN: &[(&str, u64, u64)] = &[
     ("raid0", 2, 1),
     ("raid1", 2, 1),
     ("raid10", 2, 1),
@@ -128,7 +128,7 @@ pub fn possible(profile: &Profile) -> Result<(), Refusal> {
     else {
         return Ok(());
     };
-    let Some((_, fewest, of)) = FEWEST.iter().find(|(known, ..)| *known == level) else {
+    let Some((_, fewest, of)) = MIN.iter().find(|(known, ..)| *known == level) else {
         return Ok(());
     };
     // md lays copies out over any number of members; adapters know pairs.

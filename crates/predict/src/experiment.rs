@@ -153,7 +153,7 @@ fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<
         warm_up: left_out(scenarios, &begun),
         measured: effort.requests,
     };
-    let longest = effort.requests.saturating_mul(steady::LONGEST);
+    let longest = effort.requests.saturating_mul(steady::MAX_LEN);
     loop {
         let longer = Length {
             warm_up: length.warm_up.saturating_add(length.measured),

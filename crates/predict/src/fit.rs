@@ -23,7 +23,7 @@ mod write;
 pub use write::toml_of;
 
 /// Most parameters that are fitted unless they are named.
-pub const MOST: usize = 4;
+pub const MAX: usize = 4;
 /// Most parameters that can be fitted at once.
 const MAX_NAMED: usize = 8;
 /// Rates that move by less than this share when a parameter moves by [`STEP`] do not tell what it is.
@@ -141,7 +141,7 @@ pub struct Fitted {
     pub evaluations: u32,
 }
 
-/// Fits parameters of a profile. Without names, those that are assumed with a range, at most [`MOST`] of them. `from` says
+/// Fits parameters of a profile. Without names, those that are assumed with a range, at most [`MAX`] of them. `from` says
 /// what they were fitted to, for the figures.
 ///
 /// # Errors
@@ -340,7 +340,7 @@ fn chosen(profile: &Profile, names: &[String]) -> Result<Vec<Parameter>, Refusal
         let mut found: Vec<Parameter> = assumed
             .filter_map(|(path, key, figure)| parameter(path, key, figure))
             .collect();
-        found.truncate(MOST);
+        found.truncate(MAX);
         if found.is_empty() {
             let expected = format!("--fit with some of: {}", paths(can()));
             return Err(Refusal::new(

@@ -18,7 +18,7 @@ use document::{Fact, Layer, Map};
 pub use propose::Proposal;
 
 /// Longest document that is read, in bytes.
-pub const LONGEST: u64 = 64 << 20;
+pub const MAX_LEN: u64 = 64 << 20;
 
 /// What a simulation needs to know of a stack.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,7 @@ const MAX_BY_INSPECTION: Bytes = Bytes::kib(256);
 /// What the metadata of one member may cost, read twice; LVM's text may be a few MiB.
 const MAX_BY_VOLUME: Bytes = Bytes::mib(8);
 /// For a debug build on a busy machine; the files take less than a millisecond.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_LEN: Duration = Duration::from_secs(2);
 
 fn fuzz() -> PathBuf {
     straddle_testkit::repository().join("fuzz")
@@ -91,7 +91,7 @@ fn every_finder_has_a_fuzz_target_and_finds_files_in_its_seeds_within_bounds() {
             let started = Instant::now();
             let (count, most) =
                 straddle_testkit::files::find_all(name, &bytes, Reader::DEFAULT_BUDGET);
-            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            assert!(started.elapsed() < MAX_LEN, "{}: too slow", path.display());
             assert!(most <= MAX_BY_FINDER, "{}: read {most}", path.display());
             found += count;
         }
@@ -137,7 +137,7 @@ fn every_seed_is_read_by_its_prober_within_bounds() {
                     let reader = Reader::new(&bytes);
                     let started = Instant::now();
                     let found = prober.run(&Window::whole(&reader, sector));
-                    assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+                    assert!(started.elapsed() < MAX_LEN, "{}: too slow", path.display());
                     assert!(
                         reader.spent() <= MAX_BY_PROBER,
                         "{}: read {}",
@@ -203,7 +203,7 @@ fn every_seed_of_a_container_is_walked_within_bounds() {
         for (path, bytes) in corpus(name) {
             let started = Instant::now();
             let container = walked(name, bytes);
-            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            assert!(started.elapsed() < MAX_LEN, "{}: too slow", path.display());
             usable += usize::from(container.is_some());
         }
         assert!(usable > 0, "{name} recognises none of its seeds");
@@ -218,7 +218,7 @@ fn every_seed_of_a_volume_format_is_assembled_within_bounds() {
             let started = Instant::now();
             let (_, assembly, spent) =
                 straddle_testkit::volume::assembled(format, &bytes, Reader::DEFAULT_BUDGET);
-            assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+            assert!(started.elapsed() < MAX_LEN, "{}: too slow", path.display());
             assert!(spent <= MAX_BY_VOLUME, "{}: read {spent}", path.display());
             layers += assembly.map_or(0, |assembly| assembly.nodes.len());
         }
@@ -686,7 +686,7 @@ fn every_seed_of_every_format_is_inspected_within_bounds() {
             for sector in [None, Some(SectorSize::B512), Some(SectorSize::B4096)] {
                 let started = Instant::now();
                 let (_, spent) = inspected(&bytes, sector);
-                assert!(started.elapsed() < LONGEST, "{}: too slow", path.display());
+                assert!(started.elapsed() < MAX_LEN, "{}: too slow", path.display());
                 assert!(
                     spent <= MAX_BY_INSPECTION,
                     "{}: read {spent}",

@@ -10,7 +10,7 @@ use crate::Checked;
 /// Said of a layer that rests on others when it is not known where.
 const NOWHERE: &str = Unplaced::Nowhere.text();
 /// Most ways down of one target that are told.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// The bytes whose ways down a report tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub(crate) fn places(checked: &Checked) -> Vec<Place> {
         .flat_map(|layer| extents.iter().map(move |extent| (layer, *extent)))
         .map(|(layer, extent)| place(checked, layer, extent))
         .filter(is_told)
-        .take(MOST.max(extents.len()))
+        .take(MAX.max(extents.len()))
         .collect()
 }
 

@@ -10,7 +10,7 @@ use straddle::sources::{self, Settings};
 use straddle::stack::LayerKind;
 
 /// For a debug build on a busy machine.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_LEN: Duration = Duration::from_secs(10);
 
 #[test]
 fn every_seed_of_a_container_is_checked_within_bounds() {
@@ -49,7 +49,7 @@ fn every_seed_of_a_container_is_checked_within_bounds() {
             let json = serde_json::to_string(&checked.document()).expect("a document");
             assert!(!report.is_empty() && !json.is_empty());
             assert!(
-                started.elapsed() < LONGEST,
+                started.elapsed() < MAX_LEN,
                 "{}: took {:?}",
                 path.display(),
                 started.elapsed()

@@ -14,7 +14,7 @@ use straddle::sources::captured;
 use straddle::stack::{Key, Source, Stack};
 
 /// Longest capture that is gone through, in lines.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 /// What a text comes to, machine by machine.
 struct Said(Vec<Machine>);
@@ -166,7 +166,7 @@ fn silent(folders: &[&str]) -> (usize, Vec<String>) {
                     let name = path.file_name().expect("a file").to_string_lossy();
                     // UTF-16 has no lines of bytes.
                     let is_plain =
-                        text.split(|b| *b == b'\n').count() <= LONGEST && !text.contains(&0);
+                        text.split(|b| *b == b'\n').count() <= MAX_LEN && !text.contains(&0);
                     let Some(whole) = Said::of(&name, &text).filter(|_| is_plain) else {
                         continue;
                     };

@@ -14,7 +14,7 @@ use straddle::stack::{Layer, LayerKind, Stack};
 use straddle_testkit::sparse::members;
 
 /// For one seed in a debug build on a busy machine.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_LEN: Duration = Duration::from_secs(60);
 /// For all mutations together; those that do not fit are left out.
 const ALL: Duration = Duration::from_secs(8);
 /// More layers than any target may grow to.
@@ -63,7 +63,7 @@ fn every_seed_of_every_volume_format_is_checked_within_bounds() {
             let started = Instant::now();
             checked(members(&seed));
             let spent = started.elapsed();
-            assert!(spent < LONGEST, "{}: {spent:?}", path.display());
+            assert!(spent < MAX_LEN, "{}: {spent:?}", path.display());
         }
     }
 }
@@ -130,7 +130,7 @@ fn damaged_members_do_no_harm() {
             }
             let one = Instant::now();
             checked(damaged);
-            assert!(one.elapsed() < LONGEST, "{:?}", one.elapsed());
+            assert!(one.elapsed() < MAX_LEN, "{:?}", one.elapsed());
             tried += 1;
         }
     }

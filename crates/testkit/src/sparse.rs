@@ -13,7 +13,7 @@
 const LARGEST: u64 = 16 << 20;
 
 /// More members than any seed needs.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 /// The members that a seed holds; anything that does not begin as a set is one member.
 pub fn members(seed: &[u8]) -> Vec<Vec<u8>> {
@@ -26,7 +26,7 @@ pub fn members(seed: &[u8]) -> Vec<Vec<u8>> {
         let (member, after) = after.split_at(len.min(after.len()));
         members.push(unpacked(member));
         rest = after;
-        if members.len() == MOST {
+        if members.len() == MAX {
             break;
         }
     }

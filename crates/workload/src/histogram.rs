@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Longest latency that is told from longer ones, in nanoseconds.
-const LONGEST: u64 = 3_600_000_000_000;
+const MAX_LEN: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
 /// Bytes of the V2 encoding before its counts: cookie, length, offset, digits, lowest, highest, ratio; all big-endian.
@@ -45,7 +45,7 @@ impl PartialEq for Latencies {
 }
 
 fn empty() -> Histogram<u64> {
-    let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS);
+    let histogram = Histogram::new_with_bounds(1, MAX_LEN, DIGITS);
     // The bounds are constants that the crate accepts, as every test here shows.
     histogram.expect("constant bounds")
 }
@@ -66,7 +66,7 @@ fn decoded(bytes: &[u8]) -> Option<Histogram<u64>> {
         Some(u64::from_be_bytes(*field))
     };
     let digits = header.get(12..16)? == u32::from(DIGITS).to_be_bytes();
-    if !digits || number(16) != Some(1) || number(24) != Some(LONGEST) {
+    if !digits || number(16) != Some(1) || number(24) != Some(MAX_LEN) {
         return None;
     }
     let mut bytes = bytes;

@@ -27,7 +27,7 @@ impl fmt::Display for Offset {
 }
 
 /// Most offsets of one plan: beyond that a typing error is likelier than patience.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// What is wrong with a list of offsets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum OffsetListError {
         bytes: Bytes,
     },
     /// There are too many.
-    #[error("{0} offsets; at most {MOST} can be compared in one experiment")]
+    #[error("{0} offsets; at most {MAX} can be compared in one experiment")]
     TooMany(usize),
 }
 
@@ -91,7 +91,7 @@ impl FromStr for Offset {
 /// [`OffsetListError`] names the one that is wrong, or the two that are the same place.
 pub fn parse_offsets(list: &str) -> Result<Vec<Offset>, OffsetListError> {
     let count = list.split(',').count();
-    if count > MOST {
+    if count > MAX {
         return Err(OffsetListError::TooMany(count));
     }
     let mut out: Vec<Offset> = Vec::with_capacity(count);

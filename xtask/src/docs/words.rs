@@ -15,7 +15,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("made anew", "re-created"),
     ("make anew", "re-create"),
     ("dealt to", "striped over"),
-    ("hindrance", "blocker, prerequisite"),
+    ("blocker", "blocker, prerequisite"),
     ("facts home", "collects this host's configuration"),
     ("maimed", "corrupted, truncated"),
     ("told above", "shown above"),

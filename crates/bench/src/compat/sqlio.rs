@@ -21,7 +21,7 @@ pub use parameters::parameters;
 /// The file that SQLIO takes when none is named.
 const DEFAULT_FILE: &str = "testfile.dat";
 /// Most threads, and most files: SQLIO's own maximum.
-const MOST: u32 = 256;
+const MAX: u32 = 256;
 
 /// `-f` and `-i` when they are left out.
 const DEFAULT_FACTOR: u64 = 64;
@@ -357,7 +357,7 @@ impl Given {
                 let most = u32::try_from(MAX_OUTSTANDING).unwrap_or(u32::MAX);
                 set(&mut self.outstanding, small(whole, value, 0, most)?, whole)
             }
-            't' => set(&mut self.threads, small(whole, value, 1, MOST)?, whole),
+            't' => set(&mut self.threads, small(whole, value, 1, MAX)?, whole),
             'i' => set(&mut self.per_run, number(whole, value, 1, 1 << 40)?, whole),
             'B' => {
                 let buffering = match value {
@@ -436,10 +436,10 @@ impl Given {
                     [] => vec![DEFAULT_FILE.to_owned()],
                     names => names.to_vec(),
                 };
-                if names.len() > MOST as usize {
+                if names.len() > MAX as usize {
                     return Err(Refused::new(
                         format!("{} files", names.len()),
-                        format!("SQLIO takes {MOST} at most"),
+                        format!("SQLIO takes {MAX} at most"),
                         "name fewer",
                     ));
                 }

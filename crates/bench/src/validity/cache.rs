@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::sample::Sample;
 
 /// Shortest mean time of a random read on a disk.
-const SHORTEST: Duration = Duration::from_millis(1);
+const MIN_LEN: Duration = Duration::from_millis(1);
 /// Reads each second that this makes on each disk.
 const MAX_READS: f64 = 1000.0;
 /// Reads in a run from which on a mean is one.
@@ -48,12 +48,12 @@ pub(super) fn larger(
         let each = sample.reads.rate(sample.took) / f64::from(spindles);
         // A share of writes makes reads fewer, never faster. A latency by itself says something only when nothing waits.
         let by_rate = each > MAX_READS;
-        let by_latency = cell.concurrency() == 1 && mean < SHORTEST;
+        let by_latency = cell.concurrency() == 1 && mean < MIN_LEN;
         if !by_rate && !by_latency {
             continue;
         }
         runs += 1;
-        let excess = (each / MAX_READS).max(SHORTEST.as_secs_f64() / mean.as_secs_f64().max(1e-9));
+        let excess = (each / MAX_READS).max(MIN_LEN.as_secs_f64() / mean.as_secs_f64().max(1e-9));
         if worst.as_ref().is_some_and(|(most, _)| *most >= excess) {
             continue;
         }
@@ -79,7 +79,7 @@ pub(super) fn larger(
             "In {runs} of {} reads were answered faster than a disk turns: {text}. The fastest disks turn once in 4 ms (15,000 turns a minute), wait half a turn for a random \
              sector, and do not read one in less than {} ms even from a full queue. A cache of the disk, the controller or the host answered.",
             counted(samples.len() as u64, "run"),
-            SHORTEST.as_millis(),
+            MIN_LEN.as_millis(),
         ),
         advice: format!(
             "Make the span several times as large as that cache (a controller's has gigabytes), or measure writes through to the medium. If {} is no disk in truth (a LUN may \

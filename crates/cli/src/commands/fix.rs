@@ -24,7 +24,7 @@ use crate::exit::{CLEAN, FOUND};
 use crate::output;
 
 /// Longest plan that is read.
-const LONGEST: u64 = 64 << 20;
+const MAX_LEN: u64 = 64 << 20;
 
 pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     // Where a repair has left nothing, everything is missing.
@@ -236,11 +236,11 @@ fn verify(
     let mut bytes = Vec::new();
     // A pipe would be waited for, and whoever writes to it let through: looked at before it is opened.
     let is_file = std::fs::metadata(path).with_context(|| format!("cannot open {shown}"))?;
-    if !is_file.is_file() || is_file.len() > LONGEST {
-        bail!("{shown} is no regular file of at most {LONGEST} bytes, so it is no plan");
+    if !is_file.is_file() || is_file.len() > MAX_LEN {
+        bail!("{shown} is no regular file of at most {MAX_LEN} bytes, so it is no plan");
     }
     let file = std::fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
-    file.take(LONGEST)
+    file.take(MAX_LEN)
         .read_to_end(&mut bytes)
         .with_context(|| format!("cannot read {shown}"))?;
     let no_plan = || {

@@ -15,7 +15,7 @@ use crate::exit::CLEAN;
 use crate::output;
 
 /// Longest profile that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_LEN: u64 = 1 << 20;
 /// Longest document of a measurement that is read: raw samples are in it.
 const LONGEST_RESULT: u64 = 256 << 20;
 /// Most sets of parameters that are tried.
@@ -124,7 +124,7 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
         }
         return Ok(registry::load(name)?);
     }
-    let text = read(Path::new(name), LONGEST)?;
+    let text = read(Path::new(name), MAX_LEN)?;
     let stem = Path::new(name).file_stem().unwrap_or_default();
     let mut profile = Profile::read(name, &text)?;
     profile.name = stem.to_string_lossy().into_owned();

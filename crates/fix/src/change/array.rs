@@ -110,9 +110,9 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Array>> {
     } else {
         Some(from.clone())
     };
-    let mut hindrances = states(layer);
+    let mut blockers = states(layer);
     let to = to.unwrap_or_else(|| {
-        hindrances.push(
+        blockers.push(
             "there is no room for it on a member: make what is on the array shorter, and the array with it (mdadm --grow --size), first"
                 .to_owned(),
         );
@@ -132,7 +132,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Array>> {
     if component.is_none() {
         let len = length_of_striped(situation, &members, unit_to).unwrap_or(Bytes::ZERO);
         if len < size {
-            hindrances.push(format!(
+            blockers.push(format!(
                 "{} would become shorter: make what is on it shorter first",
                 layer.name
             ));
@@ -184,7 +184,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Array>> {
         how: How::Restore { bytes: size },
         arithmetic,
         notes,
-        hindrances,
+        blockers,
         change: Array {
             array: id,
             name: layer.name.clone(),

@@ -72,7 +72,7 @@ fn luks(layer: &Layer) -> Option<&str> {
 }
 
 /// Why a volume is better left alone.
-fn hindrances(layer: &Layer) -> Vec<String> {
+fn blockers(layer: &Layer) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(unfinished) = layer.text(Key::Reencryption) {
         out.push(format!(
@@ -142,7 +142,7 @@ fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Payload>> 
             ),
         ],
         notes,
-        hindrances: hindrances(layer),
+        blockers: blockers(layer),
         change: Payload {
             layer: id,
             device,
@@ -183,14 +183,14 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
     if from >= to {
         return None;
     }
-    let mut hindrances = hindrances(layer);
+    let mut blockers = blockers(layer);
     if !size.is_multiple_of(to) {
-        hindrances.push(format!(
+        blockers.push(format!(
             "the payload is no multiple of the new sector: {}",
             division(size, Grid::new(to))
         ));
     }
-    hindrances.extend(refused_above(situation.stack, id, to));
+    blockers.extend(refused_above(situation.stack, id, to));
     Some(Proposal {
         title: format!("encrypt {} again in sectors of {}", layer.name, to.bytes().rounded()),
         how: How::Move { bytes: size },
@@ -207,7 +207,7 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
              are (xfs_info), FAT, exFAT and NTFS with sectors of 4,096, partition tables written for them"
                 .to_owned(),
         ],
-        hindrances,
+        blockers,
         change: Sector {
             layer: id,
             device,
@@ -289,7 +289,7 @@ mod tests {
         let plan = plan(&stack, &Ask::default());
         let step = plan.steps.iter();
         let step = step.filter(|step| matches!(step.change, Change::EncryptionSector(_)));
-        let said: Vec<Vec<String>> = step.map(|step| step.hindrances.clone()).collect();
+        let said: Vec<Vec<String>> = step.map(|step| step.blockers.clone()).collect();
         assert_eq!(said.len(), 1, "{plan:#?}");
         said.concat()
     }

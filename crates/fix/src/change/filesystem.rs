@@ -153,10 +153,10 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
         heap,
         start: start.map_or(Bytes::ZERO, |start| start.value.start()),
     };
-    let mut hindrances = Vec::new();
+    let mut blockers = Vec::new();
     // xfsprogs 5.19 and later make none that is smaller.
     if family == Family::Xfs && size < Bytes::mib(300) {
-        hindrances.push(format!(
+        blockers.push(format!(
             "mkfs.xfs makes no filesystem below 300 MiB, and this has {}; ext4 would do",
             size.rounded()
         ));
@@ -170,7 +170,7 @@ pub(super) fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal
         how: How::Refill { bytes: size },
         arithmetic: filesystem.arithmetic(situation, id, old),
         notes: filesystem.notes(),
-        hindrances,
+        blockers,
         change: filesystem,
     })
 }

@@ -118,7 +118,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Hints>> {
         },
         arithmetic: hints.arithmetic(family, layer),
         notes,
-        hindrances: refused.into_iter().collect(),
+        blockers: refused.into_iter().collect(),
         change: hints,
     })
 }

@@ -115,7 +115,7 @@ fn propose(situation: &Situation<'_>, disk: LayerId) -> Option<Proposal<Image>> 
             ),
         }],
         notes,
-        hindrances: Vec::new(),
+        blockers: Vec::new(),
         change: Image {
             disk,
             file,

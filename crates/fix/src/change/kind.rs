@@ -44,7 +44,7 @@ pub struct Proposal<C> {
     /// What else must be known, or done by hand.
     pub notes: Vec<String>,
     /// Why no script may do it as things are; empty where one may.
-    pub hindrances: Vec<String>,
+    pub blockers: Vec<String>,
 }
 
 impl<C> Proposal<C> {
@@ -56,7 +56,7 @@ impl<C> Proposal<C> {
             how: self.how,
             arithmetic: self.arithmetic,
             notes: self.notes,
-            hindrances: self.hindrances,
+            blockers: self.blockers,
         }
     }
 }

@@ -51,7 +51,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
     // Captured text calls the pool by its name alone.
     let name = layer.text(Key::Pool).unwrap_or(&layer.name).to_owned();
     let from = layer.grid(GridRole::AllocationUnit)?.value.unit();
-    let mut hindrances = Vec::new();
+    let mut blockers = Vec::new();
     let mut vdevs = Vec::new();
     for below in &layer.below {
         let group = stack.layer(*below);
@@ -69,7 +69,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
             },
             Some(kind) => {
                 if !matches!(kind, "mirror" | "raidz1" | "raidz2" | "raidz3") {
-                    hindrances.push(format!(
+                    blockers.push(format!(
                         "{} is not whole: let that be finished first",
                         group.name
                     ));
@@ -87,7 +87,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
         other.format.as_deref() == Some("zfs-log") && other.text(Key::Pool) == Some(&name)
     });
     if logs {
-        hindrances.push("it has a log device: take it away first (zpool remove), and add it again with the new ashift".to_owned());
+        blockers.push("it has a log device: take it away first (zpool remove), and add it again with the new ashift".to_owned());
     }
     let members = || vdevs.iter().flat_map(|vdev| &vdev.members);
     let roles = [GridRole::PhysicalSector, GridRole::IndirectionUnit];
@@ -126,7 +126,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
              and the pool is made again on its own disks; zpool properties, spares and caches must be set again"
                 .to_owned(),
         ],
-        hindrances,
+        blockers,
         change: Pool {
             layer: id,
             name,

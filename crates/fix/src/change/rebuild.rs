@@ -50,7 +50,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Rebuild>> 
              everything on the array is lost and comes back from a backup"
                 .to_owned(),
         ],
-        hindrances: vec!["it is set when an array is made, with commands of its controller".to_owned()],
+        blockers: vec!["it is set when an array is made, with commands of its controller".to_owned()],
         change: Rebuild {
             layer: id,
             from: stripe.bytes(),

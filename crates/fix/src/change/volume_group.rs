@@ -55,14 +55,14 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Volume
     let size = situation.size(device)?;
     let used = used(situation, device, from, extent);
     let bytes = extent.bytes().checked_mul(used)?;
-    let mut hindrances = Vec::new();
+    let mut blockers = Vec::new();
     let candidates = [
         round.first_at_or_after(Bytes::mib(1)).ok()?,
         needed.first_at_or_after(LEAST).ok()?,
     ];
     let fits = |start: &Bytes| start.checked_add(bytes).is_some_and(|end| end <= size);
     let to = candidates.into_iter().find(fits).unwrap_or_else(|| {
-        hindrances.push(format!(
+        blockers.push(format!(
             "there is no room: free the last extent of {} first (pvmove --alloc anywhere {0}:LAST)",
             layer.name
         ));
@@ -98,7 +98,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Volume
         how: How::Restore { bytes },
         arithmetic,
         notes: Vec::new(),
-        hindrances,
+        blockers,
         change: VolumeGroup {
             device,
             group,

@@ -125,7 +125,7 @@ fn written(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
         (tool.does)(&step.change) && (step.how == How::ByHand || tool.keeps_data(step))
     };
     for step in job.plan.steps.iter().filter(hindered) {
-        if let Some(why) = step.hindrances.first() {
+        if let Some(why) = step.blockers.first() {
             return Err(Refusal::Hindered {
                 number: step.number,
                 why: why.clone(),

@@ -11,7 +11,7 @@
 //! 3. The second half of the counted parts has the same figures as the first: the mean over replicates of the logarithm of
 //!    their ratio, for each case's rate and for each gain, is within its own interval of nothing, or below what was asked for.
 //! 4. Where 2 or 3 fails, everything so far was warm-up: it is left out, and twice as many requests are counted, up to
-//!    [`LONGEST`] times as many as asked for. Where they fail even then, the interval of each gain is widened by what its
+//!    [`MAX_LEN`] times as many as asked for. Where they fail even then, the interval of each gain is widened by what its
 //!    halves differ, and [`Case::unsettled`](super::Case::unsettled) says why.
 
 use straddle_workload::interval::Estimate;
@@ -24,7 +24,7 @@ use crate::scenario::Scenario;
 use crate::system::{DIRTY, LEVEL, Length, Outcome, REQUESTS, Start, Store};
 
 /// Longest count, in counts that were asked for.
-pub(super) const LONGEST: u64 = 8;
+pub(super) const MAX_LEN: u64 = 8;
 /// Requests of a first look at a cache.
 const GLANCE: u64 = 4_000;
 /// Share of what passes that stays: such a cache fills for sure.
@@ -34,7 +34,7 @@ const HALVINGS: u32 = 6;
 /// Half widths of its interval from which on a difference of halves is hardly chance: every case is looked at.
 const BEYOND: f64 = 1.5;
 /// Fewest marks in a half that says something.
-const FEWEST: usize = 8;
+const MIN: usize = 8;
 /// Share of requests that an open loop does not answer from which on its queue is not that of a steady state, whatever is
 /// waited for: it is overloaded, which is said elsewhere.
 const OVERLOADED: f64 = 0.03;
@@ -157,7 +157,7 @@ impl Halves {
         let first = usize::try_from(warm_up.div_ceil(outcome.mark_every.max(1))).ok()?;
         let each = marks.len().checked_sub(first)? / 2;
         let middle = first + each;
-        if each < FEWEST {
+        if each < MIN {
             return None;
         }
         let at = |mark: usize| match mark.checked_sub(1) {

@@ -9,7 +9,7 @@
 //!    out the first d for which Σ(zᵢ − z̄)² / (n − d)², over what is left, is least: the squared standard error that the
 //!    mean would have if the values were independent. Runs note only so many values, each the mean of as many requests.
 //! 3. Where d lies in the second half of the series, the pilot was too short to tell. It is made four times as long, up to
-//!    [`LONGEST`] replicates, and searched again.
+//!    [`MAX_LEN`] replicates, and searched again.
 //! 4. The longest cut of all scenarios is doubled, and every run of every scenario leaves out that much; at least, each
 //!    request that was under way at the beginning is answered twice.
 //!
@@ -20,7 +20,7 @@
 use crate::system::{Length, Outcome};
 
 /// Longest pilot, in replicates.
-const LONGEST: u64 = 16;
+const MAX_LEN: u64 = 16;
 /// How much longer it becomes each time.
 const GROWTH: u64 = 4;
 /// Values in a batch.
@@ -80,7 +80,7 @@ pub(super) fn read(outcome: &Outcome, made: u64, requests: u64) -> Cut {
     let longer = made.saturating_mul(GROWTH);
     match found {
         Some(values) => Cut::At(outcome.mark_every.saturating_mul(values as u64)),
-        None if longer <= requests.saturating_mul(LONGEST) => Cut::Longer(longer),
+        None if longer <= requests.saturating_mul(MAX_LEN) => Cut::Longer(longer),
         None => Cut::At(made / 2),
     }
 }

@@ -11,7 +11,7 @@ use crate::profile::Refusal;
 /// Name and version of the documents that are read.
 const SCHEMA: &str = "straddle.bench/1";
 /// Most observations of one document.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 #[derive(Deserialize)]
 struct Document {
@@ -94,9 +94,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Measured, Refusal> {
     if observations.is_empty() {
         return Err(refuse(&"without a rate"));
     }
-    if observations.len() > MOST {
+    if observations.len() > MAX {
         let found = format!("{} rates", observations.len());
-        return Err(Refusal::new(name, found, format!("at most {MOST}")));
+        return Err(Refusal::new(name, found, format!("at most {MAX}")));
     }
     if observations.iter().all(|o| o.workload.rate.is_some()) {
         return Err(refuse(

@@ -16,7 +16,7 @@ use crate::sensitivity::{Assumption, assumptions, shown, with};
 use crate::study::{Band, Metric, Published};
 
 /// Most assumptions that are varied: those that move a rate furthest.
-const MOST: usize = 8;
+const MAX: usize = 8;
 /// A rate that moves by less than this share does not depend on an assumption.
 const FLAT: f64 = 0.005;
 /// Waves of sets.
@@ -27,7 +27,7 @@ const MARGIN: f64 = 0.05;
 /// Times the difference between two seeds that is put down to chance.
 const NOISE: f64 = 2.0;
 /// Fewest sets that have to be kept before anything is ruled out.
-const FEWEST: usize = 5;
+const MIN: usize = 5;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,7 @@ impl Narrowed {
     /// False when too few sets agree to rule anything out: another profile, or a mechanism that is not modelled.
     #[must_use]
     pub fn is_telling(&self) -> bool {
-        self.kept >= FEWEST
+        self.kept >= MIN
     }
 }
 
@@ -132,7 +132,7 @@ pub fn narrow(
     let (told, untold): (Vec<_>, Vec<_>) =
         ranked.into_iter().partition(|(moved, _)| *moved >= FLAT);
     let mut told: Vec<Assumption> = told.into_iter().map(|(_, assumption)| assumption).collect();
-    told.truncate(MOST);
+    told.truncate(MAX);
     let mut out = Narrowed {
         profile: profile.clone(),
         assumptions: Vec::new(),

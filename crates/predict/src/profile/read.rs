@@ -7,7 +7,7 @@ use crate::document;
 use crate::model::{self, Model};
 
 /// How many profiles may take sections from each other in a row.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 impl Profile {
     /// Reads a profile.
@@ -36,8 +36,8 @@ fn read(name: &str, text: &str, depth: usize) -> Result<Profile, Refusal> {
     if let Some(device) = table.get("device") {
         let refuse = |expected: String| Refusal::new("device", device, expected);
         let device = device.as_str().ok_or_else(|| refuse("a name".to_owned()))?;
-        if depth >= DEEPEST {
-            return Err(refuse(format!("at most {DEEPEST} profiles in a row")));
+        if depth >= MAX_DEPTH {
+            return Err(refuse(format!("at most {MAX_DEPTH} profiles in a row")));
         }
         let text = registry::text(device).ok_or_else(|| refuse(registry::names()))?;
         profile.sections = read(device, text, depth + 1)

@@ -8,9 +8,9 @@ use super::{Kind, Record, Script};
 use crate::profile::Refusal;
 
 /// Most requests of a recording.
-const MOST: usize = 4_000_000;
+const MAX: usize = 4_000_000;
 /// Longest request.
-const LONGEST: u64 = 64 << 20;
+const MAX_LEN: u64 = 64 << 20;
 
 const EXPECTED: &str = "an iolog of fio (version 2 or 3), or a table with the columns offset, size and type (read or write)";
 
@@ -53,8 +53,8 @@ impl Script {
                     )));
                 }
             }
-            if records.len() > MOST {
-                return Err(refuse(format!("more than {MOST} requests")));
+            if records.len() > MAX {
+                return Err(refuse(format!("more than {MAX} requests")));
             }
         }
         if records.is_empty() {
@@ -136,7 +136,7 @@ impl Form {
             len: len.parse().map_err(|_| ())?,
         };
         let is_sound =
-            (1..=LONGEST).contains(&record.len) && record.start.checked_add(record.len).is_some();
+            (1..=MAX_LEN).contains(&record.len) && record.start.checked_add(record.len).is_some();
         if is_sound { Ok(Some(record)) } else { Err(()) }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) const KEYS: &[&str] = &[
 ];
 
 /// Longest request.
-const LONGEST: u64 = 64 << 20;
+const MAX_LEN: u64 = 64 << 20;
 
 /// What was asked of the storage, and where.
 pub(crate) struct Asked {
@@ -101,7 +101,7 @@ fn sizes(text: &str) -> Option<Vec<(Unit, u32)>> {
     let one = |part: &str| {
         let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
         let weight: u32 = weight.trim().parse().ok()?;
-        let size = unit(size).filter(|size| size.get() <= LONGEST)?;
+        let size = unit(size).filter(|size| size.get() <= MAX_LEN)?;
         (1..=1_000_000).contains(&weight).then_some((size, weight))
     };
     text.split([',', '+']).map(one).collect()

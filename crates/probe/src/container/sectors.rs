@@ -8,7 +8,7 @@ use super::table::{Even, TableFile};
 /// Bytes of a bitmap that are held at once.
 const CHUNK: u64 = 64 << 10;
 /// How many sectors a single question is answered for at most.
-const MOST: u64 = 4096;
+const MAX: u64 = 4096;
 
 /// Which bit of a byte stands for the first sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Bitmaps {
             let at = at.ok_or("a bitmap beyond 2⁶⁴ bytes")?;
             Ok(self.word(self.file.get::<8>(at)?))
         };
-        let left = bitmap.sectors.saturating_sub(sector).min(MOST);
+        let left = bitmap.sectors.saturating_sub(sector).min(MAX);
         let first = word(sector)? >> (sector % 64);
         let here = first & 1 == 1;
         let same = |word: u64| {

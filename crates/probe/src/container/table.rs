@@ -235,7 +235,7 @@ macro_rules! evenly {
                 let step = value(second).wrapping_sub(first);
                 let (mut count, mut expected) = (0, first);
                 // Where the order is random the first few tell.
-                let mut part = crate::container::table::FEWEST;
+                let mut part = crate::container::table::MIN;
                 while count < entries.len() {
                     let end = entries.len().min(count + part);
                     let mut next = expected;
@@ -250,7 +250,7 @@ macro_rules! evenly {
                     (count, expected) = (end, next);
                     part = count.min(crate::container::table::BATCH);
                 }
-                (count >= crate::container::table::FEWEST).then_some((first, step, count))
+                (count >= crate::container::table::MIN).then_some((first, step, count))
             }
             _ => None,
         }
@@ -259,7 +259,7 @@ macro_rules! evenly {
 pub(crate) use evenly;
 
 /// Fewest entries that are looked at as one.
-pub(crate) const FEWEST: usize = 16;
+pub(crate) const MIN: usize = 16;
 
 /// A flat table in one file: dynamic VHD, VDI.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ pub(crate) enum PathStyle {
 /// No system's paths are longer, in bytes of UTF-8.
 const LONGEST_PATH: usize = 96 << 10;
 /// Directories can be nested deeper, but nothing that is made on purpose is.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 impl PathStyle {
     /// The names of the path; `.` is dropped and `..` goes back.
@@ -46,7 +46,7 @@ impl PathStyle {
         if names.is_empty() {
             return bad("it names no file");
         }
-        if names.len() > DEEPEST {
+        if names.len() > MAX_DEPTH {
             return bad("it has more than 256 directories");
         }
         Ok(names)

@@ -34,7 +34,7 @@ pub(crate) static PROBER: Prober = Prober {
 };
 
 /// Most entries that are read; a map has a dozen.
-const MOST: u32 = 256;
+const MAX: u32 = 256;
 const BLOCK_SIZE_AT: u64 = 2;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -63,11 +63,11 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     });
     let first: Entry = window.get(block)?;
     let count = first.entries.get();
-    if count > MOST {
-        let detail = format!("the Apple partition map records {count} entries; {MOST} are read");
+    if count > MAX {
+        let detail = format!("the Apple partition map records {count} entries; {MAX} are read");
         out.odd(window, AnomalyKind::LimitReached, detail, block + 4, 4);
     }
-    for number in 1..=count.min(MOST) {
+    for number in 1..=count.min(MAX) {
         let at = block * u64::from(number);
         let entry: Entry = match window.get(at) {
             Ok(entry) => entry,

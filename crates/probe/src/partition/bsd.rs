@@ -50,7 +50,7 @@ const CHECKSUM_AT: u64 = 136;
 const COUNT_AT: u64 = 138;
 const PARTITIONS_AT: u64 = 148;
 const PARTITION_LEN: u64 = 16;
-const MOST: u16 = 22;
+const MAX: u16 = 22;
 
 const fn magic_at(offset: u64) -> Magic {
     Magic {
@@ -82,9 +82,9 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
 fn read(window: &Window<'_>, label: u64) -> Result<Option<Detected>, ReadError> {
     let mut out = Detected::default();
     let recorded: U16 = window.get(label + COUNT_AT)?;
-    let count = recorded.get().min(MOST);
+    let count = recorded.get().min(MAX);
     if count < recorded.get() {
-        let detail = format!("the disklabel records {recorded} partitions; it has room for {MOST}");
+        let detail = format!("the disklabel records {recorded} partitions; it has room for {MAX}");
         out.odd(window, AnomalyKind::Damaged, detail, label + COUNT_AT, 2);
     }
     // At most 148 + 22 × 16 bytes.

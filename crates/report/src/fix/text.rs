@@ -85,7 +85,7 @@ fn steps(plan: &Plan, width: usize, out: &mut String) {
         for line in &step.arithmetic {
             prose(out, width, 5, line);
         }
-        for line in &step.hindrances {
+        for line in &step.blockers {
             prose(out, width, 5, &format!("not by a script: {line}"));
         }
     }

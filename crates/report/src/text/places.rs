@@ -11,22 +11,22 @@ use crate::escape::terminal;
 use crate::places::{GapDocument, Place, places};
 
 /// Most tables that are printed; the JSON document has more.
-const MOST: usize = 4;
+const MAX: usize = 4;
 /// Most rows of what a write changes, and most lines on what is not known of it.
 const MAX_ROWS: usize = 32;
 
 /// Writes a table for each layer that was asked for, or each topmost layer of a guest.
 pub(super) fn render(checked: &Checked, out: &mut String) {
     let all = places(checked);
-    for place in all.iter().take(MOST) {
+    for place in all.iter().take(MAX) {
         path(checked, place, out);
         if place.length > Bytes::new(1) {
             changes(checked, place, out);
         }
         unknown(checked, place, out);
     }
-    if all.len() > MOST {
-        let more = format!("and {} more; --json has them", all.len() - MOST);
+    if all.len() > MAX {
+        let more = format!("and {} more; --json has them", all.len() - MAX);
         let _ = writeln!(out, "{}", paint(FAINT, more));
     }
     if let Some(name) = checked.asked.of.as_deref().filter(|_| all.is_empty()) {

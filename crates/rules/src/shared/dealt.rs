@@ -4,7 +4,7 @@ use straddle_geometry::{Bytes, Extent, Grid, Unit, gcd};
 use straddle_stack::{Piece, Seen};
 
 /// Most pieces that are looked at; the pattern of larger ones is cut short.
-const MOST: u64 = 1 << 12;
+const MAX: u64 = 1 << 12;
 
 /// How a grid looks through pieces of `piece` bytes of which the `n`th lies at `place(n)`, until the pattern repeats: as many
 /// pieces as there are places in the unit where one can begin, `times` over.
@@ -17,7 +17,7 @@ pub(crate) fn dealt(
     let unit = grid.unit().get();
     let count = (unit / gcd(unit, piece.get()))
         .checked_mul(times)?
-        .clamp(1, MOST);
+        .clamp(1, MAX);
     let run = |number: u64| {
         let extent = Extent::new(piece.bytes().checked_mul(number)?, piece.bytes())?;
         // A boundary at b below is one at b − place + start up here.

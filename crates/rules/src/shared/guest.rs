@@ -75,18 +75,18 @@ pub(crate) fn is_on(seen: &Seen) -> bool {
 
 /// Where runs of a virtual disk start behind the boundaries, and the share of the bytes: `0 B (12.5%), 512 B (12.5%), …`.
 pub(crate) fn phases(seen: &Seen) -> Option<String> {
-    const MOST: usize = 8;
+    const MAX: usize = 8;
     let remainders = seen.remainders()?;
     let all = remainders
         .values()
         .try_fold(Bytes::ZERO, |sum, len| sum.checked_add(*len))?;
     let mut parts: Vec<String> = Vec::new();
-    for (behind, len) in remainders.iter().take(MOST) {
+    for (behind, len) in remainders.iter().take(MAX) {
         let share = Ratio::new(len.get(), all.get())?;
         parts.push(format!("{} B ({share})", behind.grouped()));
     }
-    if remainders.len() > MOST {
-        parts.push(format!("and {} more", remainders.len() - MOST));
+    if remainders.len() > MAX {
+        parts.push(format!("and {} more", remainders.len() - MAX));
     }
     Some(format!(
         "blocks start behind a boundary by {}",

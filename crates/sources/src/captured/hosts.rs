@@ -16,9 +16,9 @@ use super::heading::{Heading, heading, machine_of_prompt};
 use super::text::Line;
 
 /// Most machines that are told apart in one text.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 /// Longest name of a machine, or of a few of them.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 /// The lines of one machine, and its name where it is not the only one.
 pub(super) type Group<'t> = (Option<String>, Vec<Line<'t>>);
@@ -60,7 +60,7 @@ fn by<'t>(
         if let Some((host, _)) = found {
             current = Some(match index.get(&host) {
                 Some(group) => *group,
-                None if groups.len() >= MOST => groups.len() - 1,
+                None if groups.len() >= MAX => groups.len() - 1,
                 None => {
                     groups.push((Some(host.clone()), std::mem::take(&mut above)));
                     index.insert(host, groups.len() - 1);
@@ -100,7 +100,7 @@ fn title(lines: &[Line<'_>]) -> Option<(String, usize)> {
 }
 
 fn is_ruler(text: &str) -> bool {
-    text.len() >= 8 && text.len() <= LONGEST && text.bytes().all(|b| b == b'-')
+    text.len() >= 8 && text.len() <= MAX_LEN && text.bytes().all(|b| b == b'-')
 }
 
 /// `node04`, `node[01-03,07] (4)`, `node01,node02`.
@@ -117,7 +117,7 @@ fn is_hosts(text: &str) -> bool {
         }
         None => text,
     };
-    names.len() <= LONGEST
+    names.len() <= MAX_LEN
         && names.starts_with(|c: char| c.is_ascii_alphanumeric())
         && names
             .bytes()

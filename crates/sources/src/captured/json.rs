@@ -32,7 +32,7 @@ pub(crate) struct Object<'t> {
 }
 
 /// Most members of an object and elements of a list that are looked at. Tools list hundreds.
-const MOST: usize = 1 << 14;
+const MAX: usize = 1 << 14;
 
 struct Members<'t>(Vec<(Key<'t>, &'t RawValue)>);
 
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Elements<'de> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut elements = Vec::new();
                 while let Some(element) = list.next_element()? {
-                    if elements.len() < MOST {
+                    if elements.len() < MAX {
                         elements.push(element);
                     }
                 }
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(entry) = map.next_entry()? {
-                    if members.len() < MOST {
+                    if members.len() < MAX {
                         members.push(entry);
                     }
                 }
@@ -290,7 +290,7 @@ pub(crate) fn too_deep(text: &str) -> Option<usize> {
         scan.byte(byte);
         match scan.open.len() {
             0 => return None,
-            DEEPEST => return Some(at + 1),
+            MAX_DEPTH => return Some(at + 1),
             _ => {}
         }
     }
@@ -398,7 +398,7 @@ struct Scan {
 }
 
 /// Brackets nested deeper than this are no tool's output.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 impl Scan {
     fn byte(&mut self, byte: u8) {
@@ -413,7 +413,7 @@ impl Scan {
         }
         match byte {
             b'"' => self.in_string = true,
-            b'{' | b'[' if self.open.len() < DEEPEST => self.open.push(byte),
+            b'{' | b'[' if self.open.len() < MAX_DEPTH => self.open.push(byte),
             b'}' | b']' => {
                 self.open.pop();
             }
@@ -468,8 +468,8 @@ mod tests {
     #[test]
     fn what_is_nested_deeper_than_any_output_is_known_early() {
         let deep = "[1,\n".repeat(1000);
-        assert_eq!(too_deep(&deep), Some(4 * (DEEPEST - 1) + 1));
-        let deepest = "[".repeat(DEEPEST - 1) + &"]".repeat(DEEPEST - 1);
+        assert_eq!(too_deep(&deep), Some(4 * (MAX_DEPTH - 1) + 1));
+        let deepest = "[".repeat(MAX_DEPTH - 1) + &"]".repeat(MAX_DEPTH - 1);
         assert_eq!(too_deep(&(deepest + &deep)), None);
         assert_eq!(too_deep("{\"a\": \"[[[["), None);
     }

@@ -33,11 +33,11 @@ const ALL: [Margin; 7] = [
 
 /// How many lines are looked at, and how many margins a line can have.
 const SAMPLE: usize = 64;
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Takes margins off all lines, when most of the first ones have them, and times off pieces of logs between other lines.
 pub(super) fn taken_off(lines: &mut [&str]) {
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Some(margin) = ALL.into_iter().find(|margin| margin.is_of(lines)) else {
             pieces_taken_off(lines);
             return;
@@ -144,7 +144,7 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 }
 
 /// Fewest lines that are behind the name of a host.
-const FEWEST: usize = 4;
+const MIN: usize = 4;
 /// Most hosts of one text.
 const MAX_HOSTS: usize = 256;
 
@@ -182,7 +182,7 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     for line in filled() {
         all += 1;
         let Some(name) = of(line) else {
-            if all <= FEWEST {
+            if all <= MIN {
                 return None;
             }
             continue;
@@ -199,7 +199,7 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
         let rest = parts(line).map_or("", |(_, rest)| rest);
         rest.contains([',', ';']) || rest.split_whitespace().nth(1).is_some()
     });
-    if with < FEWEST || with * 10 < all * 9 || !often || !speaks {
+    if with < MIN || with * 10 < all * 9 || !often || !speaks {
         return None;
     }
     let mut last = "";

@@ -2,7 +2,7 @@
 //! leave of a text whose line ends they counted twice.
 
 /// Fewest lines that stand alone in a row.
-const FEWEST: usize = 3;
+const MIN: usize = 3;
 
 /// Where the blank lines are that were added: true for each to be left out.
 pub(super) fn added(lines: &[&str]) -> Vec<bool> {
@@ -32,7 +32,7 @@ pub(super) fn added(lines: &[&str]) -> Vec<bool> {
         let first = from - usize::from(from > 0 && is_heading(text(from - 1)));
         let is_row = |index: usize| index < filled.len() && is_like(text(index - 1), text(index));
         let last = if is_row(to) { to } else { to - 1 };
-        if last + 1 - first >= FEWEST {
+        if last + 1 - first >= MIN {
             for index in first..last {
                 if label(text(index)).is_some() && label(text(index)) == label(text(index + 1)) {
                     continue;

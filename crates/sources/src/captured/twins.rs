@@ -9,7 +9,7 @@ use straddle_stack::{Anomaly, AnomalyKind, Interval, LayerKind};
 use crate::inventory::{Name, Space, Thing};
 
 /// Most names that are told apart so. A thread has few machines.
-const MOST: usize = 8;
+const MAX: usize = 8;
 /// Most disks that are remembered.
 const MAX_DISKS: usize = 256;
 
@@ -25,14 +25,14 @@ pub(crate) struct Twins {
 }
 
 /// Longest name of a machine.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 impl Twins {
     /// What follows is said by the machine of this name. True when another one spoke before. `silent` says that none has told
     /// anything yet.
     pub(crate) fn speaks(&mut self, machine: &str, silent: bool) -> bool {
         let short = machine.trim().split('.').next().unwrap_or_default();
-        let name: String = short.chars().take(LONGEST).collect();
+        let name: String = short.chars().take(MAX_LEN).collect();
         if name.is_empty() {
             return false;
         }
@@ -118,7 +118,7 @@ impl Twins {
             None => false,
         };
         if another {
-            if self.number.len() >= MOST && !self.number.contains_key(name.text.as_ref()) {
+            if self.number.len() >= MAX && !self.number.contains_key(name.text.as_ref()) {
                 return false;
             }
             *self.number.entry(name.text.to_string()).or_insert(1) += 1;

@@ -4,7 +4,7 @@ use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
 
 /// Most that is read to prove it: a blank disk of this size takes a fraction of a second.
-const MOST: u64 = 256 << 20;
+const MAX: u64 = 256 << 20;
 /// Most holes and pieces that are passed.
 const MAX_STEPS: usize = 1 << 18;
 /// A disk that is not blank shows it here, as a rule.
@@ -39,7 +39,7 @@ pub(super) fn filled_with(bytes: &dyn ReadAt, start: Bytes) -> Option<u8> {
         let read = u64::try_from(read).ok()?;
         at += read;
         spent += read;
-        if spent > MOST {
+        if spent > MAX {
             return None;
         }
         buffer.resize(PIECE, 0);

@@ -33,7 +33,7 @@ use reach::Place;
 use volumes::Found;
 
 /// Deepest nesting of virtual disks in virtual disks, parents not counted.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Longest chain of parents.
 const LONGEST_CHAIN: usize = 64;
 /// Most files that one target may open.
@@ -152,7 +152,7 @@ impl<'a> Guests<'a> {
         depth: usize,
     ) {
         match found {
-            Ok(Some((format, container))) if depth < DEEPEST => {
+            Ok(Some((format, container))) if depth < MAX_DEPTH => {
                 let opened = self.container(contents, format, container, &mut Vec::new());
                 if let Some(guest) = opened {
                     self.inspect(&guest, depth + 1);
@@ -161,7 +161,7 @@ impl<'a> Guests<'a> {
             }
             Ok(Some((format, _))) => {
                 let detail = format!(
-                    "{} in {DEEPEST} virtual disks one inside the other: not looked into",
+                    "{} in {MAX_DEPTH} virtual disks one inside the other: not looked into",
                     format.name
                 );
                 self.odd(contents.layer, AnomalyKind::LimitReached, detail);

@@ -9,7 +9,7 @@ use straddle_probe::volume::{Assembly, Below, Holds, Member, Node, Part};
 use straddle_stack::{Anomaly, AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, NOT_GIVEN};
 
 use super::mapped::Mapped;
-use super::{Contents, DEEPEST, Guests};
+use super::{Contents, Guests, MAX_DEPTH};
 use crate::raid::{carry_through, nowhere};
 
 /// Most layers that one target may grow to by assembling.
@@ -199,9 +199,9 @@ impl Guests<'_> {
             }
         }
         for contents in to_look_into {
-            if depth > DEEPEST {
+            if depth > MAX_DEPTH {
                 let detail =
-                    format!("{DEEPEST} volumes and disks one on the other: not looked into");
+                    format!("{MAX_DEPTH} volumes and disks one on the other: not looked into");
                 self.odd(contents.layer, AnomalyKind::LimitReached, detail);
                 continue;
             }

@@ -13,7 +13,7 @@ use crate::Overrides;
 use crate::image::assume_sectors;
 
 /// Deepest chain of things on things; a forged text may make a loop.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 pub(super) fn stack(joined: Joined, overrides: &Overrides) -> Stack {
     let mut builder = Builder {
@@ -50,7 +50,7 @@ impl Builder<'_> {
         match self.placed[index] {
             Placed::As(id) => return Some(id),
             Placed::Now => return None,
-            Placed::No if depth > DEEPEST => return None,
+            Placed::No if depth > MAX_DEPTH => return None,
             Placed::No => {}
         }
         self.placed[index] = Placed::Now;

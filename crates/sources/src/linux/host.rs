@@ -10,7 +10,7 @@ pub(super) use crate::raid::nowhere;
 use crate::{Overrides, SourceError};
 
 /// Deepest chain of block devices on block devices. The kernel stops at a handful; a forged sysfs does not.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 /// Most layers of one stack.
 pub(super) const MAX_LAYERS: usize = 1 << 14;
 
@@ -119,7 +119,7 @@ impl<'a> Host<'a> {
         }
         let device = self.devices.get(name)?.clone();
         if self.building.iter().any(|other| other == name)
-            || self.building.len() >= DEEPEST
+            || self.building.len() >= MAX_DEPTH
             || self.stack.layers().len() >= MAX_LAYERS
         {
             return None;

@@ -43,11 +43,11 @@ pub(super) struct Pseudonyms {
 
 impl Pseudonyms {
     /// Short words would be found everywhere and identify nothing.
-    const SHORTEST: usize = 12;
+    const MIN_LEN: usize = 12;
 
     /// Something that is an identifier, though it does not look like one.
     pub(super) fn add_secret(&mut self, secret: &str) {
-        if secret.len() >= Self::SHORTEST {
+        if secret.len() >= Self::MIN_LEN {
             self.secrets.insert(secret.to_owned());
         }
     }

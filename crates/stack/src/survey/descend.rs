@@ -11,7 +11,7 @@ use crate::{GridRole, Layer, LayerId, Stack, Trust};
 /// Most windows of one disk.
 const MAX_WINDOWS: usize = 1 << 12;
 /// Deepest chain of maps that a run is followed through.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 impl Stack {
     /// The parts of the virtual disk `container` that layers above it consist of, through linear maps and segments.
@@ -90,7 +90,7 @@ impl Stack {
         depth: usize,
         out: &mut dyn FnMut(Extent, LayerId, Bytes),
     ) -> Result<(), TableError> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err("layers nested too deep".into());
         }
         let here = self.layer(layer);

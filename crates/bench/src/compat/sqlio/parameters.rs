@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 
-use super::{File, MOST, refuse};
+use super::{File, MAX, refuse};
 use crate::compat::{Refused, names_a_raw_device, number, raw_device, small};
 
 /// Reads a parameter file: a line for each file, `name threads [mask [size in MB]]`; lines that begin with `#` are ignored.
@@ -19,7 +19,7 @@ pub fn parameters(text: &str) -> Result<Vec<File>, Refused> {
         let at = format!("line {} of the parameter file", index + 1);
         files.push(parameter(line, &at)?);
     }
-    let (least, most) = (1, MOST as usize);
+    let (least, most) = (1, MAX as usize);
     if !(least..=most).contains(&files.len()) {
         return Err(Refused::new(
             "the parameter file",
@@ -50,7 +50,7 @@ fn parameter(line: &str, at: &str) -> Result<File, Refused> {
             "write NAME THREADS MASK SIZE_IN_MB",
         )
     })?;
-    let threads = small(&format!("{at}, threads"), threads, 1, MOST)?;
+    let threads = small(&format!("{at}, threads"), threads, 1, MAX)?;
     if let Some(mask) = words.next() {
         let value = match mask.strip_prefix("0x").or_else(|| mask.strip_prefix("0X")) {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),

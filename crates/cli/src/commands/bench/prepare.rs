@@ -302,12 +302,12 @@ fn unwritten(
     use straddle::bench::validity::unwritten_in;
     use straddle::io::linux::file_extents;
     /// A file in more pieces than this is fragmented beyond any doubt.
-    const MOST: usize = 1 << 20;
+    const MAX: usize = 1 << 20;
     if header.role != Role::ReadOnly {
         return None;
     }
     let file = std::fs::File::open(&header.path).ok()?;
-    let found = file_extents(&file, MOST).ok()?;
+    let found = file_extents(&file, MAX).ok()?;
     Some(unwritten_in(&found.extents, part?))
 }
 

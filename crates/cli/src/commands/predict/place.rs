@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use std::io::Read;
 use std::path::Path;
 use straddle::geometry::Bytes;
-use straddle::predict::outline::{LONGEST, Outline, Place};
+use straddle::predict::outline::{MAX_LEN, Outline, Place};
 use straddle::predict::profile::{Refusal, registry};
 use straddle::sources::Overrides;
 use straddle::workload::offset::Offset;
@@ -22,14 +22,14 @@ pub(super) fn outline(path: &Path, follow_outside: bool) -> anyhow::Result<Outli
     let name = path.display().to_string();
     if path.as_os_str() == "-" {
         let mut text = String::new();
-        let most = std::io::stdin().lock().take(LONGEST);
+        let most = std::io::stdin().lock().take(MAX_LEN);
         { most }
             .read_to_string(&mut text)
             .context("standard input")?;
         return Ok(Outline::read("standard input", &text)?);
     }
     if is_document(path) {
-        let text = profile::read(path, LONGEST)?;
+        let text = profile::read(path, MAX_LEN)?;
         return Ok(Outline::read(&name, &text)?);
     }
     let mut places = Vec::new();

@@ -1,7 +1,7 @@
 //! Partitions begin elsewhere: on the first place that is on every boundary below and on a multiple of 1 MiB; where there is no
 //! room for that, on the first that is on every boundary. They only ever move towards the end.
 
-mod hindrance;
+mod blocker;
 mod places;
 mod said;
 
@@ -159,10 +159,10 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partit
         entries: held.iter().map(|held| held.entry.clone()).collect(),
         extended,
     };
-    let by_hand = |hindrances| Some(by_hand(situation, plan.clone(), hindrances));
-    let hindrances = hindrance::of_table(situation, &plan, &partitions, size);
-    if !hindrances.is_empty() {
-        return by_hand(hindrances);
+    let by_hand = |blockers| Some(by_hand(situation, plan.clone(), blockers));
+    let blockers = blocker::of_table(situation, &plan, &partitions, size);
+    if !blockers.is_empty() {
+        return by_hand(blockers);
     }
     let Ok([needed, round]) = situation.starts(device) else {
         return by_hand(vec![
@@ -214,7 +214,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partit
     let mut proposal = proposal(situation, &held, plan.placed(&held, places), needed);
     proposal.notes.extend(left);
     if !is_size_known {
-        proposal.hindrances.push(format!(
+        proposal.blockers.push(format!(
             "the size of {} is not known, and so not whether there is room for it: capture that as well",
             base.name
         ));
@@ -243,7 +243,7 @@ fn proposal(
     });
     let how = situation.how_moved(plan.device, bytes);
     let mut arithmetic = Vec::new();
-    let mut hindrances = Vec::new();
+    let mut blockers = Vec::new();
     for entry in moved.clone() {
         let name = &situation.stack.layer(entry.layer).name;
         arithmetic.push(format!(
@@ -260,7 +260,7 @@ fn proposal(
                 both_ways(entry.to.len())
             ));
             if !matches!(how, How::Refill { .. }) {
-                hindrances.extend(hindrance::of_shrinking(situation, entry, name));
+                blockers.extend(blocker::of_shrinking(situation, entry, name));
             }
         }
     }
@@ -302,7 +302,7 @@ fn proposal(
             How::Refill { .. } => vec![made_again(situation)],
             _ => notes(situation, &plan),
         },
-        hindrances,
+        blockers,
         change: plan,
     }
 }
@@ -404,7 +404,7 @@ impl Held {
             is_off,
             runs_windows: false,
             is_off_too: false,
-            fills: hindrance::fills(above).unwrap_or(from.len()),
+            fills: blocker::fills(above).unwrap_or(from.len()),
         })
     }
 
@@ -452,7 +452,7 @@ fn sector(layer: &Layer) -> SectorSize {
 fn by_hand(
     situation: &Situation<'_>,
     plan: Partitions,
-    hindrances: Vec<String>,
+    blockers: Vec<String>,
 ) -> Proposal<Partitions> {
     Proposal {
         title: format!(
@@ -463,7 +463,7 @@ fn by_hand(
         how: How::ByHand,
         arithmetic: Vec::new(),
         notes: Vec::new(),
-        hindrances,
+        blockers,
     }
 }
 

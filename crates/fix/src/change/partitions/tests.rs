@@ -142,7 +142,7 @@ fn grids_without_a_boundary_in_common_are_told() {
     let step = plan.steps.first().expect("a step");
     assert_eq!(step.how, How::ByHand);
     assert!(
-        step.hindrances[0].contains("no boundary in common"),
+        step.blockers[0].contains("no boundary in common"),
         "{step:?}"
     );
     assert!(plan.cured.is_empty());
@@ -150,7 +150,7 @@ fn grids_without_a_boundary_in_common_are_told() {
 
 #[test]
 fn tables_that_contradict_themselves_are_left_alone() {
-    let hindrance = |change: &dyn Fn(&mut Disk)| {
+    let blocker = |change: &dyn Fn(&mut Disk)| {
         let mut disk = Disk::new("mbr", 512);
         disk.grid(GridRole::PhysicalSector, 4096, 0);
         disk.partition(1, 63, 10_000);
@@ -158,17 +158,17 @@ fn tables_that_contradict_themselves_are_left_alone() {
         let plan = disk.plan();
         let step = plan.steps.first().expect("a step");
         assert_eq!(step.how, How::ByHand);
-        step.hindrances.join("; ")
+        step.blockers.join("; ")
     };
-    let overlap = hindrance(&|disk| {
+    let overlap = blocker(&|disk| {
         disk.partition(2, 9000, 10_000);
     });
     assert!(overlap.starts_with("sda1 and sda2 overlap"), "{overlap}");
-    let behind = hindrance(&|disk| {
+    let behind = blocker(&|disk| {
         disk.partition(2, 11_000, 1 << 22);
     });
     assert_eq!(behind, "sda2 ends behind the end of the disk");
-    let outside = hindrance(&|disk| {
+    let outside = blocker(&|disk| {
         let extended = disk.partition(2, 20_000, 10_000);
         disk.stack
             .layer_mut(extended)
@@ -184,7 +184,7 @@ fn tables_that_contradict_themselves_are_left_alone() {
         disk.partition(5, 40_000, 10_000);
     });
     assert_eq!(outside, "sda5 lies outside the extended partition");
-    let other = hindrance(&|disk| {
+    let other = blocker(&|disk| {
         let base = disk.stack.layer_mut(disk.base);
         base.attributes
             .retain(|attribute| attribute.key != Key::PartitionTable);

@@ -51,7 +51,7 @@ pub(crate) static MODEL: Model = Model {
 /// Bytes of the bitmap's own superblock, in its first page.
 const SUPERBLOCK: u64 = 256;
 /// Most chunks.
-const MOST: u64 = 1 << 21;
+const MAX: u64 = 1 << 21;
 
 /// Bits of an array.
 #[derive(Debug)]
@@ -70,9 +70,9 @@ impl Bitmap {
     pub(super) fn build(section: &Section, capacity: u64, member: u64) -> Result<Bitmap, Refusal> {
         let chunk = section.whole(&CHUNK);
         let chunks = capacity.div_ceil(chunk);
-        if chunks > MOST {
-            let least = capacity.div_ceil(MOST);
-            let expected = format!("at least {least} bytes: an array has up to {MOST} chunks");
+        if chunks > MAX {
+            let least = capacity.div_ceil(MAX);
+            let expected = format!("at least {least} bytes: an array has up to {MAX} chunks");
             return Err(section.refuse(&CHUNK, expected));
         }
         let page = section.whole(&PAGE);

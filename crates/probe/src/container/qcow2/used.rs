@@ -11,10 +11,10 @@ pub(super) struct Used {
 
 impl Used {
     /// Most clusters that have a bit: 4 MiB of them.
-    const MOST: u64 = 1 << 25;
+    const MAX: u64 = 1 << 25;
 
     pub(super) fn of(clusters: u64) -> Used {
-        let words = clusters.min(Used::MOST).div_ceil(64);
+        let words = clusters.min(Used::MAX).div_ceil(64);
         Used {
             bits: vec![0; usize::try_from(words).unwrap_or(0)],
             room: clusters,

@@ -13,7 +13,7 @@ use crate::container::{OpensAs, Reference, Role};
 use crate::record::{Place, Recorder, place, uuid};
 
 /// Longest path that is read: Windows allows 32,767 characters.
-const LONGEST: u64 = 64 << 10;
+const MAX_LEN: u64 = 64 << 10;
 
 /// One locator. Space is in sectors by the specification and in bytes in practice; it is not needed.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -47,7 +47,7 @@ pub(super) fn reference(
             let inside = at
                 .checked_add(len)
                 .is_some_and(|end| end <= window.size().get());
-            if !inside || len > LONGEST {
+            if !inside || len > MAX_LEN {
                 let detail = format!(
                     "the parent locator {} of {} bytes at byte {} is {}; it is left out",
                     String::from_utf8_lossy(platform),

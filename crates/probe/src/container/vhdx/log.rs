@@ -26,11 +26,11 @@ use crate::crc32c;
 
 const SECTOR: usize = 4096;
 /// Longest log that is replayed; Hyper-V and QEMU make them 1 MiB long.
-const LONGEST: u64 = 16 << 20;
+const MAX_LEN: u64 = 16 << 20;
 /// How often all bytes of the log may be summed: entries that lie over each other cost more.
 const SUMS: usize = 8;
 /// Most changes that are replayed: each read looks at all of them.
-const MOST: usize = 1 << 14;
+const MAX: usize = 1 << 14;
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -133,12 +133,12 @@ pub(super) fn replayed(
     let inside = at
         .checked_add(len)
         .is_some_and(|end| end <= file.size().get());
-    if !inside || len == 0 || len > LONGEST || !len.is_multiple_of(SECTOR as u64) {
+    if !inside || len == 0 || len > MAX_LEN || !len.is_multiple_of(SECTOR as u64) {
         return Err(format!(
             "it has {} bytes at byte {}; expected a multiple of 4,096 up to {}, inside the file of {}",
             grouped(len),
             grouped(at),
-            grouped(LONGEST),
+            grouped(MAX_LEN),
             file.size().grouped()
         ));
     }
@@ -172,9 +172,9 @@ pub(super) fn replayed(
             changes.push(change);
         }
     }
-    if changes.len() > MOST {
+    if changes.len() > MAX {
         return Err(format!(
-            "it has {} changes; at most {MOST} are replayed",
+            "it has {} changes; at most {MAX} are replayed",
             changes.len()
         ));
     }

@@ -18,10 +18,10 @@ use crate::container::names::{Names, utf16_le};
 use crate::container::{OpensAs, Reference, Role};
 use crate::record::{Place, Recorder, guid};
 
-const MOST: usize = 2047;
+const MAX: usize = 2047;
 const TABLE_LEN: u64 = 64 << 10;
 /// Longest parent locator that is read: paths of Windows have at most 32,767 characters.
-const LONGEST: u64 = 256 << 10;
+const MAX_LEN: u64 = 256 << 10;
 /// Largest disk by the specification.
 const LARGEST: u64 = 64 << 40;
 
@@ -220,9 +220,9 @@ fn items(
     let mut raw = vec![0; usize::try_from(TABLE_LEN).unwrap_or(0)];
     window.fill(base, &mut raw)?;
     let count = usize::from(u16::from_le_bytes([raw[10], raw[11]]));
-    if !raw.starts_with(b"metadata") || count > MOST {
+    if !raw.starts_with(b"metadata") || count > MAX {
         let detail = format!(
-            "the metadata begin with \"{}\" and {count} items; expected \"metadata\" and at most {MOST}",
+            "the metadata begin with \"{}\" and {count} items; expected \"metadata\" and at most {MAX}",
             raw[..8].escape_ascii()
         );
         record.at_base(base, |record| {
@@ -299,7 +299,7 @@ fn parent(
             record.odd(AnomalyKind::Damaged, detail, place)
         });
     };
-    let mut raw = vec![0; usize::try_from(locator.len.min(LONGEST)).unwrap_or(0)];
+    let mut raw = vec![0; usize::try_from(locator.len.min(MAX_LEN)).unwrap_or(0)];
     window.fill(locator.at, &mut raw)?;
     let Some((start, pairs)) = raw.split_first_chunk::<20>() else {
         return Ok(None);

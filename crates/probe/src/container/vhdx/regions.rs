@@ -17,7 +17,7 @@ use crate::crc32c;
 use crate::record::{Place, Recorder, guid};
 
 const LEN: u64 = 64 << 10;
-const MOST: u32 = 2047;
+const MAX: u32 = 2047;
 const TABLE: &str = "2dc27766-f623-4200-9d64-115e9bfd4a08";
 const METADATA: &str = "8b7ca206-4790-4b9a-b8fe-575f050f886e";
 
@@ -63,9 +63,9 @@ fn copy(window: &Window<'_>, at: u64) -> Result<Result<Vec<u8>, String>, ReadErr
         Err(format!(
             "records the checksum {recorded:#010x}, its bytes give {sum:#010x}"
         ))
-    } else if start.entries.get() > MOST {
+    } else if start.entries.get() > MAX {
         Err(format!(
-            "has {} entries; expected at most {MOST}",
+            "has {} entries; expected at most {MAX}",
             start.entries
         ))
     } else {

@@ -20,7 +20,7 @@ use crate::filesystem::content::Layout;
 use crate::find::Flaw;
 
 /// The kernel's limit.
-const DEEPEST: u16 = 5;
+const MAX_DEPTH: u16 = 5;
 const ENTRY: usize = 12;
 const LONGEST_EXTENT: u64 = 32_768;
 
@@ -74,8 +74,9 @@ impl Extents<'_, '_> {
             return Err(self.flaw(at, 0, found, "0xf30a".to_owned()));
         }
         let (entries, depth) = (usize::from(field(2)), field(6));
-        if depth > DEEPEST || levels.is_some_and(|levels| levels != depth) {
-            let expected = levels.map_or(format!("at most {DEEPEST}"), |levels| levels.to_string());
+        if depth > MAX_DEPTH || levels.is_some_and(|levels| levels != depth) {
+            let expected =
+                levels.map_or(format!("at most {MAX_DEPTH}"), |levels| levels.to_string());
             return Err(self.flaw(at, 6, format!("{depth} levels below"), expected));
         }
         let room = (bytes.len() / ENTRY).saturating_sub(1);

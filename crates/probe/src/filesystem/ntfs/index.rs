@@ -35,7 +35,7 @@ const NAMES: &[u8] = b"$\0I\x003\x000\0";
 const NAME_ATTRIBUTE: u32 = 0x30;
 
 /// A tree that branches as little as it can has fewer levels than this for 2^48 names.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 const NODE_BELOW: usize = 1;
 const LAST: usize = 2;
@@ -154,7 +154,7 @@ impl Index {
         nearby: &mut Nearby<'_>,
     ) -> Result<Option<(u64, String)>, FindError> {
         let mut below: Option<Node> = None;
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let node = below.as_ref().unwrap_or(&self.root);
             match node.step(volume, wanted, nearby)? {
                 Step::Found { reference, name } => return Ok(Some((reference, name))),
@@ -167,7 +167,7 @@ impl Index {
         }
         Err(FindError::Limit {
             what: "levels of a directory's tree".to_owned(),
-            limit: DEEPEST as u64,
+            limit: MAX_DEPTH as u64,
         })
     }
 

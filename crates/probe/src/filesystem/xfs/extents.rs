@@ -19,7 +19,7 @@ use crate::filesystem::content::Layout;
 use crate::find::Flaw;
 
 /// The limit of the format is 9 for any size of block.
-const DEEPEST: u16 = 9;
+const MAX_DEPTH: u16 = 9;
 const EXTENT: usize = 16;
 const ADDRESS: usize = 8;
 
@@ -71,8 +71,8 @@ impl Walk<'_, '_> {
 
     fn root(&mut self, fork: &[u8], at: u64) -> Result<(), FindError> {
         let level = u16_at(fork, 0).unwrap_or(0);
-        if !(1..=DEEPEST).contains(&level) {
-            return Err(self.flaw(at, 0, format!("level {level}"), format!("1 to {DEEPEST}")));
+        if !(1..=MAX_DEPTH).contains(&level) {
+            return Err(self.flaw(at, 0, format!("level {level}"), format!("1 to {MAX_DEPTH}")));
         }
         let entries = usize::from(u16_at(fork, 2).unwrap_or(0));
         self.below(fork, at, 4, entries, level)

@@ -24,7 +24,7 @@ pub(super) const NONE_32: u32 = u32::MAX;
 
 /// Most entries of a list that are read, and most records on one disk; the format knows lists of up to 4,095 entries, and
 /// controllers make up to 64 records.
-const MOST: u64 = 4096;
+const MAX: u64 = 4096;
 const MAX_RECORDS: u64 = 256;
 /// Longest section whose checksum is verified, in bytes: a list of 4,095 entries of 64.
 const LONGEST_SECTION: u64 = 4096 * 64 + 512;
@@ -403,7 +403,7 @@ impl<'a> Ddf<'a> {
         self.window.prefetch(at, length.min(LONGEST_SECTION));
         self.check(at, length, &format!("list of {what}"))?;
         let room = length.saturating_sub(64) / 64;
-        for index in 0..u64::from(most).min(room).min(MOST) {
+        for index in 0..u64::from(most).min(room).min(MAX) {
             let at = at.saturating_add(64 + 64 * index);
             match within(self.window.get::<T>(at))? {
                 Some(read) => each(At { at, read }),
@@ -489,10 +489,10 @@ impl<'a> Ddf<'a> {
         let count = u64::from(record.read.elements.get());
         let references = record.at.saturating_add(512);
         let starts = references.saturating_add(4 * table);
-        if count > table.min(MOST) {
+        if count > table.min(MAX) {
             let detail = format!(
                 "a configuration record with {count} elements, of which {table} have room: expected at most {}; it is not used",
-                table.min(MOST)
+                table.min(MAX)
             );
             let offset = u64::try_from(place!(Record.elements).offset).unwrap_or(0);
             self.odd(detail, record.at.saturating_add(offset), 2);

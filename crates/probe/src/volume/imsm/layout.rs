@@ -16,7 +16,7 @@ use crate::volume::firmware::has;
 
 pub(super) const SIGNATURE: &[u8; 24] = b"Intel Raid ISM Cfg Sig. ";
 /// Longest MPB that is read. A table of 255 disks has 12 KiB, a volume over them 1 KiB.
-const LONGEST: u32 = 64 << 10;
+const MAX_LEN: u32 = 64 << 10;
 /// Bits of a slot's entry that say which disk it is; the others say how it is.
 const DISK_OF_SLOT: u32 = 0x00ff_ffff;
 
@@ -198,14 +198,14 @@ impl<'a> Mpb<'a> {
         let shortest = u32::try_from(size_of::<Header>()).unwrap_or(u32::MAX);
         let more = u64::from(size.saturating_sub(first)).div_ceil(sector);
         let before = more.checked_mul(sector).and_then(|n| anchor.checked_sub(n));
-        let (true, Some(before)) = ((shortest..=LONGEST).contains(&size), before) else {
+        let (true, Some(before)) = ((shortest..=MAX_LEN).contains(&size), before) else {
             let detail = format!(
-                "the metadata claim a length of {size} bytes: expected {shortest} to {LONGEST}, and not more than there are; its volumes are not read"
+                "the metadata claim a length of {size} bytes: expected {shortest} to {MAX_LEN}, and not more than there are; its volumes are not read"
             );
             mpb.odd(detail, 0, place!(Header.mpb_size));
             return Ok(mpb);
         };
-        // At most LONGEST and a sector.
+        // At most MAX_LEN and a sector.
         let head = usize::try_from(sector).unwrap_or(512);
         let len = usize::try_from(more.saturating_add(1).saturating_mul(sector)).unwrap_or(head);
         mpb.bytes = vec![0; len];

@@ -171,7 +171,7 @@ impl<'a> Group<'a> {
 
     /// Partitions that share sectors.
     fn overlaps(&self) -> Vec<Anomaly> {
-        const MOST: usize = 16;
+        const MAX: usize = 16;
         let mut order: Vec<&Partition> = self.database.partitions.iter().collect();
         order.sort_by_key(|partition| (partition.disk, partition.start.value));
         let mut found = Vec::new();
@@ -181,7 +181,7 @@ impl<'a> Group<'a> {
             let other = furthest.filter(|(other, _)| other.disk == partition.disk);
             if let Some((other, other_end)) = other
                 && other_end > partition.start.value
-                && found.len() < MOST
+                && found.len() < MAX
             {
                 let detail = format!(
                     "partition {} starts at sector {} of the data area of its disk, inside {}, which ends at {other_end}",

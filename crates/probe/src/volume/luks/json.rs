@@ -11,19 +11,19 @@ use super::Piece;
 use crate::record::{Place, Recorder};
 
 /// Deeper than any metadata that cryptsetup writes, which have six levels.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// More segments than any volume has: during a re-encryption there are up to seven.
 const MAX_SEGMENTS: usize = 256;
 /// More key slots than a header may have (32).
 const MAX_SLOTS: usize = 256;
 
 /// Objects by name, the first so many of them.
-struct Few<T, const MOST: usize> {
+struct Few<T, const MAX: usize> {
     kept: Vec<(String, T)>,
     left_out: bool,
 }
 
-impl<T, const MOST: usize> Default for Few<T, MOST> {
+impl<T, const MAX: usize> Default for Few<T, MAX> {
     fn default() -> Self {
         Few {
             kept: Vec::new(),
@@ -32,11 +32,11 @@ impl<T, const MOST: usize> Default for Few<T, MOST> {
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reading<T, const MOST: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Reading<T, MOST> {
-            type Value = Few<T, MOST>;
+        struct Reading<T, const MAX: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reading<T, MAX> {
+            type Value = Few<T, MAX>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -45,7 +45,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut few = Few::default();
                 loop {
-                    if few.kept.len() < MOST {
+                    if few.kept.len() < MAX {
                         match map.next_entry()? {
                             Some(entry) => few.kept.push(entry),
                             None => return Ok(few),
@@ -130,8 +130,8 @@ pub(super) struct Metadata<'a> {
 /// In words, when they are no JSON of the form that the format has.
 pub(super) fn read(text: &[u8]) -> Result<Metadata<'_>, String> {
     let text = std::str::from_utf8(text).map_err(|error| format!("no text: {error}"))?;
-    if depth(text) > DEEPEST {
-        return Err(format!("more than {DEEPEST} levels, where six are usual"));
+    if depth(text) > MAX_DEPTH {
+        return Err(format!("more than {MAX_DEPTH} levels, where six are usual"));
     }
     let document = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(Metadata { text, document })

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Most entries and list elements of a text: a volume takes some twenty.
 const MAX_ENTRIES: usize = 1 << 18;
 /// Sections in sections; real texts have five.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Longest name or string that means anything here; identifiers and names are at most 128.
 const LONGEST_WORD: usize = 1024;
 
@@ -255,7 +255,7 @@ impl Parser<'_> {
             };
             match self.lexer.next()? {
                 (Token::Open, _) => {
-                    if self.open.len() >= DEEPEST {
+                    if self.open.len() >= MAX_DEPTH {
                         return Err(self.lexer.limit("at most 16 sections in each other"));
                     }
                     let new = self.add(name, Kind::Section(None))?;

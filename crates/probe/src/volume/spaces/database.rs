@@ -192,8 +192,8 @@ impl Database {
     }
 
     fn damaged(&mut self, window: &Window<'_>, at: u64, len: usize, detail: String) {
-        const MOST: usize = 16;
-        if self.anomalies.len() < MOST {
+        const MAX: usize = 16;
+        if self.anomalies.len() < MAX {
             let source = window.source(at, len);
             self.anomalies
                 .push(Anomaly::at(AnomalyKind::Damaged, detail, source));

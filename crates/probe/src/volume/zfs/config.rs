@@ -6,9 +6,9 @@ use super::label::Label;
 use super::nvlist::Item;
 
 /// Longest text that is kept of a path or a name.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 /// Most features and holes that are kept.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// A number or text of a configuration, and where it stands in the window.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Config {
         let text = |list: usize, name: &str| {
             let (text, pair) = lists.text(list, name)?;
             let at = label.place(pair);
-            let value: String = text.chars().take(LONGEST).collect();
+            let value: String = text.chars().take(MAX_LEN).collect();
             Some(Said { value, at })
         };
         let mut config = Config {
@@ -114,14 +114,14 @@ impl Config {
             ..Config::default()
         };
         if let Some(Item::Numbers(holes)) = lists.get(0, "hole_array").map(|pair| &pair.item) {
-            config.holes = holes.iter().copied().take(MOST).collect();
+            config.holes = holes.iter().copied().take(MAX).collect();
         }
         if let (Some(pair), [list, ..]) = (
             lists.get(0, "features_for_read"),
             lists.lists(0, "features_for_read"),
         ) {
             config.features_at = label.place(pair);
-            let names = lists.pairs(*list).iter().take(MOST);
+            let names = lists.pairs(*list).iter().take(MAX);
             config.features = names.map(|pair| pair.name.clone()).collect();
         }
         let mut to_read: Vec<(usize, Option<usize>)> = Vec::new();

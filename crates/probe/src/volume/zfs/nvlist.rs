@@ -14,7 +14,7 @@
 //! its own length is held against the bytes that it took.
 
 /// Deepest list in a list: the label, the top-level vdev, what is being replaced in it, its disks make 5.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Most pairs; 112 KiB of bytes hold fewer.
 const MAX_PAIRS: usize = 1 << 13;
 /// Most lists; 255 disks are the most that one vdev has.
@@ -220,8 +220,8 @@ fn open_list(
     left: usize,
 ) -> Result<(), Problem> {
     let list = all.0.len();
-    if open.len() >= DEEPEST || list >= MAX_LISTS {
-        let detail = format!("more than {DEEPEST} lists in each other, or {MAX_LISTS} in all");
+    if open.len() >= MAX_DEPTH || list >= MAX_LISTS {
+        let detail = format!("more than {MAX_DEPTH} lists in each other, or {MAX_LISTS} in all");
         return Err(Problem::Wrong(end, detail));
     }
     all.0.push(Vec::new());

@@ -10,7 +10,7 @@ use super::{Direction, Disk, Latency, Pairs, Shares};
 
 /// Longest latency that fio's histogram tells from longer ones, in nanoseconds; `fio_jsonplus_clat2csv` never ends on a bin
 /// above it.
-const LONGEST: u64 = 17_112_760_320;
+const MAX_LEN: u64 = 17_112_760_320;
 
 /// The percentiles that fio writes unless told otherwise.
 const PERCENTILES: [f64; 17] = [
@@ -76,12 +76,12 @@ fn latency(latencies: &Latencies) -> Latency {
     let mut beyond = 0;
     for (end, count) in latencies.buckets() {
         match nanoseconds(end) {
-            end if end < LONGEST => bins.push((end.to_string(), count)),
+            end if end < MAX_LEN => bins.push((end.to_string(), count)),
             _ => beyond += count,
         }
     }
     if beyond > 0 {
-        bins.push((LONGEST.to_string(), beyond));
+        bins.push((MAX_LEN.to_string(), beyond));
     }
     Latency {
         min: nanoseconds(latencies.least()),

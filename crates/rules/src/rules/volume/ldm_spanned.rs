@@ -30,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// Most parts that are listed.
-const MOST: usize = 8;
+const MAX: usize = 8;
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer) in context.stack.iter() {
@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             &said.source,
             format!("{} parts on {} disks", parts.len(), disks.len()),
         );
-        for (number, part) in (1..).zip(parts.iter().take(MOST)) {
+        for (number, part) in (1..).zip(parts.iter().take(MAX)) {
             let name = layer
                 .below
                 .get(part.target)
@@ -72,8 +72,8 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 part.upper.end().grouped()
             ));
         }
-        if parts.len() > MOST {
-            finding = finding.arithmetic(format!("and {} more", parts.len() - MOST));
+        if parts.len() > MAX {
+            finding = finding.arithmetic(format!("and {} more", parts.len() - MAX));
         }
         findings.push(
             finding

@@ -51,7 +51,7 @@ pub(crate) static TOOL: Tool = Tool {
 
 const SECTOR: u64 = 512;
 /// Most variables of one device that are remembered.
-const MOST: usize = 512;
+const MAX: usize = 512;
 
 /// What is said of one device.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl<'t> Block<'t> {
     fn add(&mut self, key: &'t str, value: &'t str, line: Line<'t>) {
         if key == "DEVNAME" {
             self.node = Some(Cow::Borrowed(value));
-        } else if !value.is_empty() && self.fields.len() < MOST {
+        } else if !value.is_empty() && self.fields.len() < MAX {
             self.fields.push((key, value, line));
         }
     }

@@ -20,7 +20,7 @@ use crate::captured::text::Line;
 use crate::captured::tool::Notes;
 
 /// Deepest section of a volume group: the group, its volumes, a volume, a segment.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Most rows of one kind.
 const MAX_ROWS: usize = 1 << 12;
 
@@ -103,7 +103,7 @@ pub(super) fn backup<'t>(lines: &[Line<'t>], notes: &mut Notes<'_>) -> Rows<'t> 
                 &mut rows,
             );
         } else if let Some(name) = text.strip_suffix('{') {
-            if open.len() >= DEEPEST {
+            if open.len() >= MAX_DEPTH {
                 break;
             }
             open.push(Open {

@@ -64,7 +64,7 @@ const LOOK_AHEAD: usize = 4;
 /// What a vdev is of which only the ashift was printed.
 const NAMELESS: &str = "nameless";
 /// Deepest vdev tree: the pool, its vdevs, replacing and spare vdevs in them, disks.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Most vdevs of one output.
 const MAX_VDEVS: usize = 1 << 12;
 /// Where allocatable space begins on a disk.
@@ -137,7 +137,7 @@ fn open_by_indent<'t>(
         open.pop();
     }
     let deeper = open.last().is_none_or(|(other, _)| *other < depth);
-    if deeper && vdevs.len() < MAX_VDEVS && open.len() < DEEPEST {
+    if deeper && vdevs.len() < MAX_VDEVS && open.len() < MAX_DEPTH {
         let index = vdevs.len();
         vdevs.push(Vdev::default());
         // What stands beside the first one has the same pool above it.
@@ -185,7 +185,7 @@ fn configuration(section: &Section<'_>, notes: &mut Notes<'_>) {
             open.pop();
         }
         if value.is_empty() && (key == "vdev_tree" || key.starts_with("children[")) {
-            if vdevs.len() >= MAX_VDEVS || open.len() >= DEEPEST {
+            if vdevs.len() >= MAX_VDEVS || open.len() >= MAX_DEPTH {
                 return;
             }
             let index = vdevs.len();
@@ -294,7 +294,7 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
             let Some((_, parent)) = open.last().copied() else {
                 continue;
             };
-            if vdevs.len() >= MAX_VDEVS || open.len() >= DEEPEST {
+            if vdevs.len() >= MAX_VDEVS || open.len() >= MAX_DEPTH {
                 return;
             }
             let kind = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
@@ -350,7 +350,7 @@ fn note(pool: &str, line: &Line<'_>, vdevs: &[Vdev<'_>], notes: &mut Notes<'_>) 
 /// The disk below a vdev: of one that is being replaced the new one, of a spare that has stepped in the first.
 fn leaf<'v, 't>(vdevs: &'v [Vdev<'t>], vdev: &'v Vdev<'t>) -> Option<&'v (String, Line<'t>)> {
     let mut vdev = vdev;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         if vdev.path.is_some() {
             return vdev.path.as_ref();
         }

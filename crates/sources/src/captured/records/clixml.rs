@@ -25,7 +25,7 @@ use super::{Field, MAX_RECORDS, Record};
 use crate::captured::text::Line;
 
 /// Objects in objects that are looked at; PowerShell goes two deep unless it is told otherwise.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The records in a CLIXML document.
 pub(crate) struct Clixml<'t> {
@@ -135,7 +135,7 @@ struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     fn start(&mut self, tag: &BytesStart<'_>, line: Line<'t>) {
-        if self.deeper > 0 || self.open.len() >= DEEPEST {
+        if self.deeper > 0 || self.open.len() >= MAX_DEPTH {
             self.deeper += 1;
             return;
         }

@@ -8,7 +8,7 @@ use super::lines::{Numbered, is_typed, words_from};
 /// Most files of one command.
 const MAX_FILES: usize = 256;
 /// Longest value.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 /// The lines, values with the names of their files before them.
 pub(super) fn joined(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
@@ -29,7 +29,7 @@ pub(super) fn joined(lines: Vec<Numbered<'_>>) -> Vec<Numbered<'_>> {
             let is_value = |(_, line): &Numbered<'_>| {
                 // Some show the name all the same.
                 let named = line.trim_start().starts_with("/sys/");
-                !is_typed(line) && heading(line).is_none() && !named && line.len() < LONGEST
+                !is_typed(line) && heading(line).is_none() && !named && line.len() < MAX_LEN
             };
             let Some((number, value)) = lines.next_if(is_value) else {
                 break;

@@ -13,7 +13,7 @@ use super::lines::Numbered;
 use crate::captured::number;
 
 /// Longest that is taken for a mark.
-const LONGEST: usize = 80;
+const MAX_LEN: usize = 80;
 /// Figures that a row of fdisk has behind its node.
 const FIGURES: usize = 3;
 /// What people point at a row of numbers with. A bullet is a part of some tools' tables.
@@ -39,7 +39,7 @@ fn device_row(line: &str) -> Option<String> {
     let (before, rest) = line.split_at(at);
     // What a diff took away counts no more; strings of JSON and YAML are read as such.
     let is_string = before.ends_with(['"', '\'']);
-    if before.trim().is_empty() || before == "-" || is_string || before.len() > LONGEST {
+    if before.trim().is_empty() || before == "-" || is_string || before.len() > MAX_LEN {
         return None;
     }
     let end = rest.find(|c: char| c.is_whitespace() || "]()<>`|".contains(c))?;

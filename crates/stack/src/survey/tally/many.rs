@@ -9,7 +9,7 @@ use crate::survey::places::GRAIN;
 /// Blocks that are looked at together: they stay in the level-1 cache.
 pub(super) const BATCH: usize = 1024;
 /// Fewer are not worth it.
-const FEWEST: usize = 4;
+const MIN: usize = 4;
 /// The sign of a difference.
 const SIGN: u64 = 1 << 63;
 
@@ -57,7 +57,7 @@ impl Tally<'_> {
             return false;
         };
         let base = *base;
-        let ([first, inner @ .., last], true) = (places, places.len() >= FEWEST) else {
+        let ([first, inner @ .., last], true) = (places, places.len() >= MIN) else {
             return false;
         };
         if base != quick.base {

@@ -10,7 +10,7 @@ use crate::captured::text::Line;
 
 /// Most rows that are looked at, and the deepest nesting.
 const MAX_ROWS: usize = 1 << 13;
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// What a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ pub(super) fn from_json<'t>(
     depth: usize,
     found: &mut Vec<Row<'t>>,
 ) {
-    if depth > DEEPEST || found.len() >= MAX_ROWS {
+    if depth > MAX_DEPTH || found.len() >= MAX_ROWS {
         return;
     }
     let Some(object) = json.object() else { return };
