@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::run::{cargo, output, run};
 
-/// Packages in Cargo.lock, ours included.
-const MAX_PACKAGES: usize = 220;
+/// Packages in Cargo.lock, ours included. It was 220 before moves in place, whose digests have to be as fast as memory.
+const MAX_PACKAGES: usize = 224;
 /// The stripped release binary, in bytes: 13 MiB. It was 4 MiB before the readers of captured text, of which there are some
 /// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
 /// forms of results, the command lines and reports of three other tools), 8 MiB before the simulator, whose pipeline is

@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "straddle-bench",
     "straddle-predict",
     "straddle-fix",
+    "straddle-realign",
     "straddle-report",
     "straddle",
     "straddle-cli",

@@ -97,6 +97,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "power",
+        what: "moves stopped at every write and flush, in all that a loss of power can leave",
+        how: How::Test(Test {
+            package: "straddle-realign",
+            program: "tests",
+            filter: "crash::",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),

@@ -1,0 +1,5 @@
+//! The tests of this crate by its public interface, in one program.
+
+mod crash;
+mod damage;
+mod disk;
