@@ -16,11 +16,11 @@ use straddle::rules::Severity;
 pub(crate) use geometry::Geometry;
 use sizes::{extent, unit};
 
-/// Finds I/O misalignment in a storage stack, says what it costs and shows its evidence.
+/// Finds I/O misalignment in a storage stack, says what it costs and shows the evidence.
 ///
-/// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
-/// finished, or no start of anything was checked (what is known is still printed). A rounded start counts as checked where
-/// a usual one explains it: a multiple of 1 MiB, or of 64 KiB below 1 MiB.
+/// Exit status: 0 if no finding reaches --fail-on, 1 if one does, 2 if something could not be completed or no starting
+/// offset was checked (what is known is still printed). A rounded offset counts as checked if a usual one explains it: a
+/// multiple of 1 MiB, or below 1 MiB a multiple of 64 KiB.
 #[derive(Debug, Parser)]
 #[command(
     name = "straddle",
@@ -29,20 +29,20 @@ use sizes::{extent, unit};
     disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
-    /// None: a guide is printed.
+    /// Without one, a short guide is printed.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
 
 /// What `straddle` alone prints: the verbs by question.
 pub(crate) const GUIDE: &str = "\
-Is it aligned, and what does it cost?     straddle check [TARGET…]   (this machine without one)
-What does each offset deliver here?       straddle bench DIRECTORY
-What would a move gain, before it?        straddle predict --stack TARGET --profile NAME
-What do I run to repair it?               straddle fix TARGET
+Is it aligned, and what does it cost?     straddle check [TARGET…]   (default: this machine)
+How fast is each offset on this storage?  straddle bench DIRECTORY
+What would moving the data gain?          straddle predict --stack TARGET --profile NAME
+What do I run to fix it?                  straddle fix TARGET
 What does a finding mean?                 straddle explain CODE
 
-All commands: straddle --help. Options and examples of one: straddle COMMAND --help.
+All commands: straddle --help. Options and examples of one command: straddle COMMAND --help.
 ";
 
 #[derive(Debug, Subcommand)]
@@ -62,28 +62,31 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Is it aligned, layer by layer, and what does it cost?
+/// Is each layer aligned, and what does misalignment cost?
 ///
-/// Without a target, checks this machine. A target is a disk image (raw, or a virtual disk: qcow2, VHD, VHDX, VMDK, VDI),
-/// a block device, a file on a mounted filesystem (a database file: its own extents are followed down to the disks), a file
-/// of captured text (what diskpart, wmic, lsblk, storcli and other tools printed on some machine; `-` reads it from standard
-/// input), or a directory of any of these. Files of captured text that are named together are of one machine.
-/// Everything is opened read-only.
+/// Without a target, checks this machine. A target is one of:
+/// a disk image (raw, or a virtual disk: qcow2, VHD, VHDX, VMDK, VDI);
+/// a block device;
+/// a file on a mounted filesystem, such as a database file, whose extents are traced down to the disks;
+/// a file of captured text: the output of diskpart, wmic, lsblk, storcli and other tools on any machine (`-` reads
+/// standard input);
+/// a directory of any of these.
+/// Captured text files named together describe one machine. Everything is opened read-only.
 ///
-/// Exit status: 0 when there is no finding at or above --fail-on, 1 when there is one, 2 when something could not be
-/// finished, or no start of anything was checked. A rounded start counts as checked where a usual one explains it: a
-/// multiple of 1 MiB, or of 64 KiB below 1 MiB.
+/// Exit status: 0 if no finding reaches --fail-on, 1 if one does, 2 if something could not be completed or no starting
+/// offset was checked. A rounded offset counts as checked if a usual one explains it: a multiple of 1 MiB, or below 1 MiB
+/// a multiple of 64 KiB.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle check                                  this machine",
     "\n  straddle check guest.vhdx                       a virtual disk, and the partitions in it",
     "\n  straddle check /var/lib/mysql/ibdata1           a database file, down to the disks",
-    "\n  straddle check fdisk.txt mdadm.txt              what tools printed on one other machine",
-    "\n  straddle check --json images/ > report.json     a directory, for programs",
+    "\n  straddle check fdisk.txt mdadm.txt              tool output captured on another machine",
+    "\n  straddle check --json images/ > report.json     a directory, as JSON",
 ))]
 pub(crate) struct Check {
-    /// Images, devices, files, captured text or directories; this machine when none is given
+    /// Images, devices, files, captured text or directories [default: this machine]
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
 
@@ -91,31 +94,31 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PATH")]
     pub(crate) sysroot: Option<PathBuf>,
 
-    /// How to take a file: as a disk image by itself, or as a file with extents on this machine's disks
+    /// How to treat a file: as a disk image, or as a file with extents on this machine's disks
     #[arg(long = "as", value_enum, value_name = "KIND", default_value_t = As::Auto)]
     pub(crate) take_as: As,
 
-    /// Request sizes to price; the worst of them decides the severity
+    /// Request sizes to compute the cost for; the worst one sets the severity
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = unit, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
     #[command(flatten)]
     pub(crate) geometry: Geometry,
 
-    /// File inside the guest's filesystem to follow to the disk, such as /data/db.mdf; may be repeated
+    /// Trace this file inside the guest's filesystem down to the disk, such as /data/db.mdf; may be repeated
     #[arg(long = "guest-file", value_name = "PATH")]
     pub(crate) guest_files: Vec<String>,
 
-    /// Print where this byte of each topmost layer lies in every layer below, and with a length, what a write of so many
-    /// bytes changes on the disks: data, copies and parities; may be repeated
+    /// Print where this byte of each top layer lies in every layer below it; with a length, also which bytes a write of that
+    /// length changes on the disks: data, mirror copies and parity; may be repeated
     #[arg(long = "where", value_name = "OFFSET[+LENGTH]", value_parser = extent)]
     pub(crate) at: Vec<Extent>,
 
-    /// Print that of the layer with this name, such as md0 or vg-data, instead of the topmost ones
+    /// With --where, start from the layer of this name, such as md0 or vg-data, instead of the top layers
     #[arg(long, value_name = "LAYER")]
     pub(crate) of: Option<String>,
 
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) format: Format,
 
@@ -123,44 +126,44 @@ pub(crate) struct Check {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// Print the whole report for every target, also when there are many
+    /// Print the full report for every target, even if there are many
     #[arg(long)]
     pub(crate) details: bool,
 
-    /// Print only what all targets come to: the worst ten by price, what was found how often. With --format csv, a line
+    /// Print only a summary of all targets: the ten worst by cost, and how often each rule fired. With --format csv, one line
     /// per target
     #[arg(long, conflicts_with = "details")]
     pub(crate) summary: bool,
 
-    /// Least severity that makes the exit status 1
+    /// Minimum severity that makes the exit status 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
     pub(crate) fail_on: FailOn,
 
-    /// Print nothing; the exit status speaks
+    /// Print nothing; only set the exit status
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum As {
-    /// A disk image when one is recognised in it, else a file; a virtual disk that is named is followed
-    /// to this machine's disks too, where they are known
+    /// A disk image if the contents look like one, else a file; a virtual disk is also traced to this
+    /// machine's disks, if they are known
     Auto,
-    /// A disk image by itself
+    /// A disk image on its own
     Image,
-    /// A file on this machine: its extents, and what they rest on
+    /// A file on this machine: its extents and the layers below them
     File,
-    /// Captured text: what tools printed about the storage of some machine
+    /// Captured text: tool output about the storage of any machine
     Text,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Findings and the stack, for people
+    /// Findings and the stack, for reading
     Text,
     /// One document, for programs
     Json,
-    /// A line per partition, for spreadsheets
+    /// One line per partition, for spreadsheets
     Csv,
 }
 
@@ -172,7 +175,7 @@ pub(crate) enum FailOn {
     Warning,
     /// Findings that cost 50% or more
     Error,
-    /// No finding
+    /// None: a finding never sets it
     Never,
 }
 
@@ -187,32 +190,33 @@ impl FailOn {
     }
 }
 
-/// What does this rule mean, why does it cost, how is it fixed?
+/// What does a finding mean, why does it cost performance, and how do I fix it?
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle explain                                all rules",
-    "\n  straddle explain STR101                         one of them",
-    "\n  straddle explain tracks                         a belief, and what is true of it",
+    "\n  straddle explain STR101                         one rule",
+    "\n  straddle explain tracks                         a common belief, and what is true of it",
 ))]
 pub(crate) struct Explain {
-    /// A code such as STR101, or a belief such as `tracks`; without one, all are listed
+    /// A rule code such as STR101, or a common belief such as `tracks` [default: list all]
     #[arg(value_name = "CODE")]
     pub(crate) topic: Option<String>,
 }
 
 /// Collects this host's configuration for offline analysis: an archive that `straddle check --sysroot` reads elsewhere.
 ///
-/// Writes exactly the files that `check` reads. Serial numbers and other identities are left out unless asked for.
+/// Archives exactly the files that `check` reads. Leaves out serial numbers and other identifiers unless --with-serials is
+/// given.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle capture                                this machine, into straddle-capture.tar.gz",
-    "\n  straddle capture /data/db.mdf                   with the extents of a file",
-    "\n  straddle check --sysroot straddle-capture.tar.gz     elsewhere, later",
+    "\n  straddle capture /data/db.mdf                   the same, with the extents of a file",
+    "\n  straddle check --sysroot straddle-capture.tar.gz     later, on another machine",
 ))]
 pub(crate) struct Capture {
-    /// Archive to write (.tar.gz); it must not exist yet
+    /// Archive to write (.tar.gz); must not exist yet
     #[arg(
         short,
         long,
@@ -221,11 +225,11 @@ pub(crate) struct Capture {
     )]
     pub(crate) output: PathBuf,
 
-    /// Files whose extents are captured too, so that they can be checked elsewhere
+    /// Files whose extents to capture as well, so that they can be checked elsewhere
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Host to capture: / or an unpacked capture
+    /// Root of the host to capture: / or an unpacked capture
     #[arg(long, value_name = "PATH")]
     pub(crate) sysroot: Option<PathBuf>,
 
@@ -234,10 +238,11 @@ pub(crate) struct Capture {
     pub(crate) with_serials: bool,
 }
 
-/// Runs SQLIO's command line: its switches, its parameter file, its report.
+/// Accepts SQLIO's command line: same switches, same parameter file, same report.
 ///
-/// Scripts that drive SQLIO and parse what it prints go on working. A file that does not exist is made and stays for later
-/// runs; a file that straddle did not make is read, never written to. What is not done in the same way is refused by name.
+/// Scripts that run SQLIO and parse its output keep working. A file that does not exist is created and kept for later
+/// runs; a file that straddle did not create is only read, never written. A switch that straddle cannot honour the way SQLIO
+/// does is refused by name.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 #[command(after_help = concat!(
@@ -245,7 +250,7 @@ pub(crate) struct Capture {
     "\n  straddle sqlio -kR -s120 -frandom -o8 -b8 -LS testfile.dat",
 ))]
 pub(crate) struct Sqlio {
-    /// Switches and files as SQLIO takes them, such as -kR -s120 -frandom -o8 -b8 -LS -Fparam.txt
+    /// SQLIO's switches and files, such as -kR -s120 -frandom -o8 -b8 -LS -Fparam.txt
     #[arg(
         value_name = "SQLIO",
         trailing_var_arg = true,
@@ -259,10 +264,10 @@ pub(crate) struct Sqlio {
     help: Option<bool>,
 }
 
-/// Runs diskspd's command line: its switches, its report.
+/// Accepts diskspd's command line: same switches, same report.
 ///
-/// A file is made with -c and its size, and stays for later runs; a file that straddle did not make is read, never written
-/// to. What is not done in the same way is refused by name.
+/// -cSIZE creates the file, which is kept for later runs; a file that straddle did not create is only read, never written.
+/// A switch that straddle cannot honour the way diskspd does is refused by name.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 #[command(after_help = concat!(
@@ -270,7 +275,7 @@ pub(crate) struct Sqlio {
     "\n  straddle diskspd -c1G -b8K -d30 -o4 -t8 -r -w25 -L iotest.dat",
 ))]
 pub(crate) struct Diskspd {
-    /// Switches and targets as diskspd takes them, such as -b8K -d30 -o4 -t8 -Sh -r -w25 -L -c20G iotest.dat
+    /// diskspd's switches and targets, such as -b8K -d30 -o4 -t8 -Sh -r -w25 -L -c20G iotest.dat
     #[arg(
         value_name = "DISKSPD",
         trailing_var_arg = true,
@@ -284,14 +289,14 @@ pub(crate) struct Diskspd {
     help: Option<bool>,
 }
 
-/// What is in that JSON? Prints its JSON Schema.
+/// Prints the JSON Schema of a command's --json output
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle schema check > check.schema.json",
 ))]
 pub(crate) struct Schema {
-    /// The command whose --json output is described
+    /// Command whose --json output to describe
     #[arg(value_enum)]
     pub(crate) verb: Verb,
 }
@@ -312,27 +317,27 @@ pub(crate) enum Verb {
     Study,
 }
 
-/// Prints a completion script for a shell
+/// Prints a shell completion script
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle completions bash > /etc/bash_completion.d/straddle",
 ))]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell to complete for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Prints the manual page of straddle or of one of its commands (roff)
+/// Prints the manual page of straddle or of one command (roff)
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
-    "\n  straddle man                                    the page of straddle",
-    "\n  straddle man check                              the page of one command",
+    "\n  straddle man                                    the page for straddle",
+    "\n  straddle man check                              the page for one command",
 ))]
 pub(crate) struct Man {
-    /// The command; straddle itself when none is given
+    /// Command to print the page of [default: straddle itself]
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
 }

@@ -15,11 +15,15 @@ const PHRASES: &[(&str, &str)] = &[
     ("made anew", "re-created"),
     ("make anew", "re-create"),
     ("dealt to", "striped over"),
-    ("blocker", "blocker, prerequisite"),
+    ("hindrance", "blocker, prerequisite"),
     ("facts home", "collects this host's configuration"),
     ("maimed", "corrupted, truncated"),
     ("told above", "shown above"),
     ("same coin", "has the same cost"),
+    ("least severity", "minimum severity"),
+    ("order of addresses", "access pattern"),
+    ("requests are spread over", "working set"),
+    ("exit status speaks", "only sets the exit status"),
 ];
 
 /// The page that lists the phrases, and so uses them.

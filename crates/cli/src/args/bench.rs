@@ -6,51 +6,51 @@ use straddle::io::engine::Kind;
 use straddle::workload::offset::{Offset, OffsetListError};
 use straddle::workload::{Pattern, Percent};
 
-/// What does each offset really deliver here?
+/// How fast is each partition offset on this storage?
 ///
-/// Measures the same workload at several partition offsets, without repartitioning anything: requests are shifted inside
-/// one test file. The first offset is the baseline; it is measured again between all others, so that drift does not pass
-/// for a difference. Runs are repeated until the gain is known to --precision, or until --budget is spent.
+/// Measures the same workload at several partition offsets without repartitioning: it shifts the requests inside one test
+/// file. The first offset is the baseline; it is measured again between the others, so that drift is not mistaken for a
+/// difference. Runs repeat until every gain is known to within --precision, or --budget runs out.
 ///
-/// TARGET is a directory or a new path: a file of --size is made there, filled, and removed at the end. An existing file or
-/// device is only ever read from; writing to a device needs --destroy-data.
+/// TARGET is a directory or a new path: bench creates a file of --size there, fills it, and removes it at the end. An
+/// existing file or device is only read; writing to a device requires --destroy-data.
 ///
-/// Exit status: 0 when the experiment is finished, 2 when it is not (what was measured is printed all the same).
+/// Exit status: 0 if the experiment finished, 2 if not (what was measured is still printed).
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle bench /data                            a test file there: 8 KiB reads at five offsets",
     "\n  straddle bench /data --rw read,write,70/30 --threads 1,8",
-    "\n  straddle bench /data --dry-run                  what would be done, and how long it takes",
+    "\n  straddle bench /data --dry-run                  what it would do, and how long it takes",
 ))]
 pub(crate) struct Bench {
-    /// Directory or path for a test file of its own; with --rw read also an existing file or device
+    /// Directory or new path for the test file; with --rw read, also an existing file or device
     #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "destroy_data", "job"])]
     pub(crate) target: Option<PathBuf>,
 
-    /// Print the plan, where its requests would lie and how long it takes; touch nothing
+    /// Print the plan, where its requests would land and how long it takes; do no I/O
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Leave test file and journal where they are
+    /// Keep the test file and the journal
     #[arg(long)]
     pub(crate) keep: bool,
 
-    /// Go on with an experiment that was interrupted; what it is, its journal knows
+    /// Resume an interrupted experiment from its journal, which holds all its options
     #[arg(long, value_name = "JOURNAL", conflicts_with_all = [
         "target", "WorkloadArgs", "PlanArgs", "How", "dry_run", "journal", "job",
     ])]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Where the journal goes [default: beside the test file, or in this directory]
+    /// Where to write the journal [default: next to the test file, or in the current directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Take target and workloads from a job file of fio's
+    /// Take the target and the workloads from a fio job file
     #[arg(long, value_name = "FILE.fio", conflicts_with = "WorkloadArgs")]
     pub(crate) job: Option<PathBuf>,
 
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = BenchFormat::Text)]
     pub(crate) format: BenchFormat,
 
@@ -58,7 +58,7 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// Print nothing but errors; the exit status speaks
+    /// Print only errors; otherwise just set the exit status
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -75,19 +75,19 @@ pub(crate) struct Bench {
     pub(crate) devices: Devices,
 }
 
-/// What is asked of the storage. Several values of an option are measured in all combinations.
+/// The workload. Several values of an option are measured in all combinations.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// Request sizes; mixed in one workload as 8K:70+64K:30
+    /// Request sizes; to mix sizes in one workload, give weights: 8K:70+64K:30
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
     pub(crate) io: Vec<Sizes>,
 
-    /// Reads, writes or both: read, write, or the share of reads and writes, such as 70/30
+    /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30
     #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix, default_value = "read")]
     pub(crate) rw: Vec<Percent>,
 
-    /// Order of addresses: random, sequential, or strided:SIZE, one request every so many bytes
+    /// Access pattern: random, sequential, or strided:SIZE, which starts a request every SIZE bytes
     #[arg(long, value_name = "ORDER,…", value_delimiter = ',', value_parser = pattern, default_value = "random")]
     pub(crate) pattern: Vec<Pattern>,
 
@@ -96,79 +96,79 @@ pub(crate) struct WorkloadArgs {
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Vec<u32>,
 
-    /// Requests that each worker keeps under way
+    /// Queue depth: outstanding I/Os per thread
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) outstanding: Vec<u32>,
 
-    /// Pause before the next request takes the place of one that ended
+    /// Think time: pause between a completion and the request that follows it
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]
     pub(crate) think: Duration,
 
-    /// Requests each second, due at fixed times whether earlier ones have ended or not (open loop)
+    /// Open loop: issue this many requests per second at fixed times, whether or not earlier ones completed
     #[arg(long, value_name = "IOPS", value_parser = rate)]
     pub(crate) rate: Option<f64>,
 }
 
-/// How the experiment goes.
+/// The experiment.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct PlanArgs {
-    /// Partition offsets to compare, the baseline first: sizes, or unaligned (sector 63)
+    /// Partition offsets to compare, baseline first: sizes, or `unaligned` (sector 63)
     #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = offset,
           default_value = "unaligned,64K,128K,1M,2M")]
     pub(crate) offsets: Vec<Offset>,
 
-    /// Bytes that requests are spread over [default: 1G of a test file, all of an existing one]
+    /// Working set: range of addresses that requests hit [default: 1G for a new test file, all of an existing one]
     #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) size: Option<Unit>,
 
-    /// Time that one run is measured
+    /// Measured time of each run
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
     pub(crate) runtime: Duration,
 
-    /// Time that one run goes on before it is measured
+    /// Warm-up of each run, not measured
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms")]
     pub(crate) warm_up: Duration,
 
-    /// Stop when gains are known this closely: half the width of the 95% interval
+    /// Stop when every gain is known to within this: half-width of the 95% confidence interval
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     pub(crate) precision: f64,
 
-    /// Start no block of runs after this time, or `none`
+    /// Start no new block of runs after this time; `none` for no limit
     #[arg(long, value_name = "TIME", value_parser = budget, default_value = "2m")]
     pub(crate) budget: Budget,
 
-    /// Least and most blocks (every offset once, the baseline in between) of each workload: 6 or 6-20
+    /// Minimum and maximum blocks per workload, such as 6 or 6-20; a block runs every offset once, with the baseline in between
     #[arg(long, value_name = "MIN[-MAX]", value_parser = blocks, default_value = "5-1000")]
     pub(crate) blocks: Blocks,
 
-    /// Seed of the order of runs and of addresses [default: from the clock]
+    /// Random seed for the order of runs and for addresses [default: from the clock]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
-/// How requests are made.
+/// How requests are issued.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub(crate) struct How {
-    /// How requests get to the kernel; auto tries which is faster here
+    /// How requests are submitted to the kernel; `auto` tries which is fastest here
     #[arg(long, value_name = "ENGINE", value_parser = engine, default_value = "auto")]
     pub(crate) engine: EngineArg,
 
-    /// Go through the page cache: memory is measured, not storage
+    /// Use the page cache: measures memory, not storage
     #[arg(long)]
     pub(crate) buffered: bool,
 
-    /// A write ends when it is on stable storage (O_DSYNC)
+    /// A write completes once it is on stable storage (O_DSYNC)
     #[arg(long, conflicts_with = "fua")]
     pub(crate) write_through: bool,
 
-    /// The same for each write by itself, as forced unit access where the device knows it (RWF_DSYNC)
+    /// The same per write: forced unit access (FUA) if the device supports it (RWF_DSYNC)
     #[arg(long)]
     pub(crate) fua: bool,
 
-    /// Writes are never torn (RWF_ATOMIC); the device has to know that
+    /// Atomic writes, never torn (RWF_ATOMIC); the device must support them
     #[arg(long)]
     pub(crate) atomic: bool,
 
@@ -176,15 +176,15 @@ pub(crate) struct How {
     #[arg(long)]
     pub(crate) polled: bool,
 
-    /// Stamp every block that is written, and check every block that is read
+    /// Stamp every block written, and verify every block read
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Stripe unit of the array below: bytes on one disk before the next takes over
+    /// Stripe unit (chunk, strip) of the array below: bytes on one disk before the next disk follows
     #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
-    /// Stripe width of the array below: stripe unit times data disks
+    /// Full stripe of the array below: stripe unit × data disks
     #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
     pub(crate) stripe_width: Option<Unit>,
 }
@@ -193,32 +193,32 @@ pub(crate) struct How {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Devices")]
 pub(crate) struct Devices {
-    /// Measure on this block device, whose data may be destroyed
+    /// Measure on this block device and destroy its data
     #[arg(long, value_name = "DEVICE", requires = "yes_destroy")]
     pub(crate) destroy_data: Option<PathBuf>,
 
-    /// The same once more: the last component of its path
+    /// Confirm --destroy-data: repeat the last component of the device's path
     #[arg(long, value_name = "NAME", requires = "destroy_data")]
     pub(crate) yes_destroy: Option<String>,
 
-    /// Also when it is not blank: a partition table, filesystem or volume is recognised on it, or data of an unknown kind
+    /// Go ahead even if the device is not blank: it holds a partition table, a filesystem, a volume or unrecognised data
     #[arg(long, requires = "destroy_data")]
     pub(crate) overwrite_signatures: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchFormat {
-    /// Tables, gains and what they mean, for people
+    /// Tables, gains and what they mean, for reading
     Text,
     /// One document, for programs
     Json,
-    /// A line per workload and offset, for spreadsheets
+    /// One line per workload and offset, for spreadsheets
     Csv,
-    /// The same for each single run: raw figures
+    /// One line per run: raw figures
     Runs,
-    /// As fio writes it with json+, for tools that read that
+    /// fio's json+ format, for tools that read it
     Fio,
-    /// A picture of the gains and their intervals, for pages
+    /// A chart of the gains and their confidence intervals
     Svg,
 }
 
@@ -259,7 +259,7 @@ pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
                 (
                     size,
                     weight.ok_or_else(|| {
-                        format!("`{part}` has no weight between 1 and 1,000,000; write it like 8K:70+64K:30")
+                        format!("`{part}` needs a weight from 1 to 1,000,000; write it like 8K:70+64K:30")
                     })?,
                 )
             }
@@ -268,7 +268,7 @@ pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
         let size = super::sizes::unit(size)?;
         if size.bytes() > Bytes::mib(64) {
             return Err(format!(
-                "`{part}` is longer than 64 MiB, the longest request"
+                "`{part}` is larger than 64 MiB, the maximum request size"
             ));
         }
         Ok((size, weight))
@@ -286,7 +286,7 @@ pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
         None if text == "sequential" => Ok(Pattern::Sequential),
         Some(("strided", stride)) => super::sizes::unit(stride).map(Pattern::Strided),
         _ => Err(format!(
-            "`{text}` is no order of addresses; give random, sequential, or strided and the distance of requests, such as strided:64K"
+            "`{text}` is not an access pattern; expected random, sequential, or strided with the distance between requests, such as strided:64K"
         )),
     }
 }
@@ -295,7 +295,7 @@ pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
 pub(super) fn mix(text: &str) -> Result<Percent, String> {
     let fail = || {
         format!(
-            "`{text}` is no mix; expected read, write, or two shares that make 100, such as 70/30 (reads first)"
+            "`{text}` is not a mix; expected read, write, or two percentages that add up to 100, such as 70/30 (reads first)"
         )
     };
     match text {
@@ -314,7 +314,7 @@ pub(super) fn mix(text: &str) -> Result<Percent, String> {
 
 /// `2s`, `500ms`, `1.5m`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let fail = || format!("`{text}` is no time; write it like 500ms, 2s, 10m or 1h");
+    let fail = || format!("`{text}` is not a time; write it like 500ms, 2s, 10m or 1h");
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(at.ok_or_else(fail)?);
     let seconds = match unit {
@@ -340,7 +340,9 @@ fn budget(text: &str) -> Result<Budget, String> {
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let rate: Option<f64> = text.parse().ok();
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)
-        .ok_or_else(|| format!("`{text}` is no number of requests each second above zero"))
+        .ok_or_else(|| {
+            format!("`{text}` is not a rate in requests per second above zero; write it like 5000")
+        })
 }
 
 /// `1%`, as a share.
@@ -351,12 +353,12 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|percent: &f64| percent.is_finite() && *percent > 0.0 && *percent <= 100.0)
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("`{text}` is no share; write it like 1% or 0.5%"))
+        .ok_or_else(|| format!("`{text}` is not a percentage; write it like 1% or 0.5%"))
 }
 
 /// `5`, `5-20`.
 fn blocks(text: &str) -> Result<Blocks, String> {
-    let fail = || format!("`{text}` is no number of blocks; write it like 6 or 6-20");
+    let fail = || format!("`{text}` is not a number of blocks; write it like 6 or 6-20");
     let (least, most) = text.split_once('-').unwrap_or((text, text));
     let blocks = Blocks {
         least: least.parse().map_err(|_| fail())?,

@@ -4,27 +4,27 @@ use straddle::sources::{Overrides, Stated};
 
 use super::sizes::{sector, unit};
 
-/// What is known of the device better than it says itself.
+/// Geometry that you know better than the device reports it.
 #[derive(Debug, Args)]
 pub(crate) struct Geometry {
-    /// Logical sector of the device, in place of what is read or assumed
+    /// Logical sector size of the device; overrides what it reports or what is assumed
     #[arg(long, value_name = "SIZE", value_parser = sector)]
     pub(crate) logical_sector: Option<Unit>,
 
-    /// Physical sector of the device, in place of what is read or assumed
+    /// Physical sector size of the device; overrides what it reports or what is assumed
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) physical_sector: Option<Unit>,
 
-    /// Stripe unit of the array below: bytes on one disk before the next takes over
+    /// Stripe unit (chunk, strip) of the array below: bytes on one disk before the next disk follows
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
-    /// Stripe width of the array below: stripe unit times data disks
+    /// Full stripe of the array below: stripe unit × data disks
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) stripe_width: Option<Unit>,
 
-    /// Follow a virtual disk to every file that it names; without this only to files of its folder, files named here, and
-    /// files that its owner may read
+    /// Follow a virtual disk to every file that it names. Without this flag, only to files in its own directory, files named
+    /// as targets, and files that its owner may read
     #[arg(long)]
     pub(crate) follow_outside: bool,
 }

@@ -12,7 +12,7 @@ fn offset(text: &str) -> Result<Bytes, String> {
 pub(super) fn extent(text: &str) -> Result<Extent, String> {
     let (start, len) = text.split_once('+').unwrap_or((text, "1"));
     let (start, len) = (offset(start)?, unit(len)?);
-    Extent::new(start, len.bytes()).ok_or_else(|| format!("`{text}` ends behind 2⁶⁴ bytes"))
+    Extent::new(start, len.bytes()).ok_or_else(|| format!("`{text}` ends past 2⁶⁴ bytes"))
 }
 
 /// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.
