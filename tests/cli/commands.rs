@@ -466,7 +466,7 @@ fn findings_that_repeat_are_folded() {
     assert_eq!((of("error[STR101]"), of("warning[STR203]")), (201, 201));
     for said in [
         "error[STR101]: 103 more like these: partition starts inside a physical sector; the worst costs +300%",
-        "warning[STR203]: 103 more like these: an array may hide below, and the start is off for some or all plausible stripe units",
+        "warning[STR203]: 103 more like these: stripe unit is unknown, and the partition would be misaligned for some or all of the common ones",
     ] {
         assert!(lines.contains(&said), "{said}");
     }

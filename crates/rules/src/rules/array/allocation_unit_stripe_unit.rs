@@ -13,8 +13,8 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::By(&[RepairKind::Rebuild, RepairKind::Filesystem]),
     page: Page {
         checks: "The second classical correlation: stripe unit ÷ allocation unit (cluster, block) must be an integer.",
-        why: "Clusters are laid end to end. When they do not divide the stripe unit evenly, boundaries fall inside clusters wherever the \
-              partition starts, and no move can cure it. A cluster that is itself a multiple of the stripe unit only guarantees what its size \
+        why: "Some clusters span two members wherever the partition starts, and no move can fix that: clusters are laid end to end and do \
+              not divide the stripe unit evenly. A cluster that is itself a multiple of the stripe unit only guarantees what its size \
               implies: a whole cluster always takes several members.",
         evidence: "The allocation unit from the filesystem's superblock, the stripe unit from md, device-mapper or `--stripe-unit`.",
         example: "96 KiB ÷ 64 KiB = 1.5: of every three clusters, one is cut by a boundary, so 64 KiB requests cost 33% more than they need. \

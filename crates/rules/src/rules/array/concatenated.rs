@@ -9,15 +9,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONCATENATED,
     name: "concatenated",
-    summary: "a volume lies on one disk after the other: a sequential range keeps one of them busy",
+    summary: "volume is concatenated (linear): a sequential range keeps only one disk busy",
     status: Status::Stable,
     repair: Repair::None(END_TO_END),
     page: Page {
         checks: "Volumes and arrays whose pieces lie one after the other on different disks: md linear, LVM volumes over several physical \
                  volumes, chained device-mapper targets. Spanned volumes of Windows are STR619's.",
-        why: "A request never splits, so alignment costs nothing; but a sequential scan, a bulk load or a hot table lies on one disk at a \
-              time and gets one disk's speed, while the others wait. Striping spreads the same range over all of them. Nothing is gained in \
-              safety either: losing any one disk loses what lies on it.",
+        why: "Requests never split, so alignment costs nothing. But a sequential scan, a bulk load or a hot table sits on one disk at a \
+              time and gets the speed of one disk while the others wait; striping spreads the same range over all of them. It is no safer \
+              either: losing any one disk loses what is on it.",
         evidence: "The segments of the volume, from its metadata or the device-mapper table, and the disks at the bottom of each.",
         example: "2 TiB = 1 TiB on sda (50%) + 1 TiB on sdb (50%): a scan reads sda for the first half and sdb for the second, never both; \
                   striped over two, it would read both all the time.",

@@ -8,14 +8,15 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::DEGRADED_ARRAY,
     name: "degraded-array",
-    summary: "an array has fewer members than it is meant to have",
+    summary: "array is degraded: a member is missing, stale or still rebuilding",
     status: Status::Stable,
     repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the kernel, or the newest metadata of an array, say that a member is gone, was left behind, or is still being rebuilt.",
-        why: "Reading what lay on the missing member takes a read of every other member of its row with parity, and the other copy with mirrors; \
-              a write to its row reads too. What is measured on a degraded array is not what the array can do, and one more failure may \
-              lose everything. Placement does not change: findings about starts and stripes hold as they are.",
+        why: "Requests cost extra I/Os until the array is whole again: to read a block of the missing member takes a read of every other \
+              member of its row with parity, and of the other copy with mirrors; a write to its row reads too. A benchmark of a degraded \
+              array does not show what the array can do, and one more failure may lose everything. Placement does not change: findings \
+              about starts and stripes still hold.",
         evidence: "sysfs `md/degraded`, the device-mapper table, or the roles in the newest superblock.",
         example: "RAID 5 over 4 disks of which one failed: a read of 64 KiB that was one request becomes three, for one unit in four.",
         fix: "Replace the member: `mdadm --manage /dev/mdN --add /dev/X`, then wait for the rebuild (`mdadm --wait /dev/mdN`, `cat \

@@ -7,16 +7,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRMWARE_ARRAY_STATE,
     name: "firmware-array-state",
-    summary: "a firmware RAID is degraded, rebuilding, migrating or dirty: prices hold only when that is over",
+    summary: "firmware RAID is degraded, rebuilding, migrating or dirty: costs hold only once it is optimal",
     status: Status::Stable,
     repair: Repair::None(STATE),
     page: Page {
         checks: "What the metadata of a firmware RAID say of its state: everything but optimal. Degraded, failed, missing, rebuilding and \
                  migrating volumes are a warning; dirty, initialising and verifying ones a note, since a volume that was copied while it was \
                  mounted is always dirty.",
-        why: "Prices are those of the volume when all its members are there and in step. Without one, reads are put together from the others; \
-              while it is rebuilt or migrated, members work for that too, and part of a migrating volume has the old geometry and part the new. A \
-              dirty volume with parity is synchronised before anything else when it is started again.",
+        why: "The costs shown are those of a volume with all members present and in sync. Without one, reads are reconstructed from the \
+              others; during a rebuild or a migration the members do that work too, and part of a migrating volume has the old geometry \
+              and part the new. A dirty volume with parity is resynchronised first when it is started again.",
         evidence: "The state fields of the metadata on the members (IMSM: map state, migration type, dirty flag; DDF: VD_State and Init_State).",
         example: "IMSM: map state 2 (degraded), migration type 1 (rebuilding): the volume runs without one member, which is being filled.",
         fix: "Let it finish: `cat /proc/mdstat` and `mdadm --wait /dev/mdN`, or the vendor's tool; replace a disk that failed. Then check \

@@ -7,7 +7,7 @@ use crate::{Context, Page, Repair, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRMWARE_VOLUME_START,
     name: "firmware-volume-start",
-    summary: "a volume of a firmware RAID starts off the physical sectors of its members",
+    summary: "firmware RAID volume starts inside a physical sector of its members",
     status: Status::Stable,
     repair: Repair::None(
         "the firmware puts its volumes where it does: make the volume again in its set-up, or use md",
@@ -15,10 +15,10 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether a volume that a controller's firmware described on its disks (Intel Matrix RAID and Rapid Storage, SNIA DDF, and \
                  others) starts on a physical sector (and indirection unit) of every member.",
-        why: "A set can hold several volumes, one behind the other on the same disks. The second starts where the first ends, plus what the \
-              firmware keeps in reserve, counted in sectors of 512 bytes: that is a multiple of eight only if somebody saw to it, and old option \
-              ROMs did not. Every sector-sized write to such a volume is then two sectors read and written below, however well its partitions \
-              are placed.",
+        why: "Every sector-sized write to such a volume reads and writes two sectors below, however well its partitions are placed. A set \
+              can hold several volumes, one after another on the same disks. The second starts where the first ends, plus what the \
+              firmware reserves, counted in sectors of 512 bytes: that is a multiple of eight only if somebody saw to it, and old option \
+              ROMs did not.",
         evidence: "The start of the volume on its members, in the metadata at their ends (IMSM: `pba_of_lba0`; DDF: the starting block of each \
                    element), and the sectors of the members.",
         example: "The second volume of an Intel set starts at sector 8,193 of each member: 4,194,816 = 1,024 × 4,096 + 512.",

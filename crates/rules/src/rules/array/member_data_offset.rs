@@ -9,14 +9,15 @@ use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBER_DATA_OFFSET,
     name: "member-data-offset",
-    summary: "an array's data start off the physical sector of a member, or differently on each",
+    summary: "array data starts inside a physical sector of a member, or members are aligned differently",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Array, RepairKind::VolumeGroup], DATA_OFFSET),
     page: Page {
         checks: "Whether the data of an array start on a physical sector (and indirection unit) of every member, the member's own place \
                  on its disk included, and whether all members start at the same distance from one.",
-        why: "The data offset is added to everything above. When it is off a sector, every sector-sized write above is cut in two below, \
-              however well partitions and filesystems are placed. When members differ, no start above is right for all of them.",
+        why: "The data offset is added to the address of everything above. If it is not on a sector boundary, every sector-sized write \
+              above is split in two below, however well partitions and filesystems are placed. If members differ, no start above is right \
+              for all of them.",
         evidence: "sysfs `md/dev-*/offset`, the device-mapper table, and the grid of each member as it is seen at that place.",
         example: "Data offset of 2,050 sectors on a 4K-sector disk: 1,049,600 = 256 × 4,096 + 1,024. A member on a partition at sector 63: \
                   32,256 + 1,048,576 = 1,080,832 = 263 × 4,096 + 3,584.",

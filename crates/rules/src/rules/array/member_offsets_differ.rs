@@ -9,15 +9,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBER_OFFSETS_DIFFER,
     name: "member-offsets-differ",
-    summary: "the members of an array begin their data at different offsets",
+    summary: "data offset differs between the members of an array",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Array], DATA_OFFSET),
     page: Page {
         checks: "Whether the data of an array start at the same offset on every member, and where they do not, whether each of them is on \
                  the grids of what the member lies on.",
-        why: "A member that was added later, by another version of mdadm or with less room, may begin elsewhere than the others. The array \
-              works; but a start that is right for one member need not be right for another, and no partition above can make up for both. \
-              It also shows that the members were not made alike, which is worth knowing before the next one is replaced.",
+        why: "A start that is right for one member may be wrong for another, and no partition above can make up for both. The array works: \
+              a member that was added later, by another version of mdadm or with less room, may have another data offset than the rest. It \
+              also shows that the members were not created alike, which is worth knowing before the next one is replaced.",
         evidence: "The data offset in the superblock of each member, or sysfs `md/dev-*/offset`; the grids below each member.",
         example: "Two members of an array with data at 2,048 sectors, the third, replaced years later, at 264,192 sectors. Both are multiples \
                   of 1 MiB: the array is as good as before. At 2,050 sectors the third would be off every grid.",

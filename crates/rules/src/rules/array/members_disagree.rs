@@ -8,15 +8,15 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::MEMBERS_DISAGREE,
     name: "members-disagree",
-    summary: "members of one array say different things about it",
+    summary: "metadata on the members of an array disagree",
     status: Status::Stable,
     repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the metadata on all members that were given agree: how often they were written, level, layout, chunk, number of members, \
                  used size, and which member each is.",
-        why: "The member with the newest metadata is believed. One that was left behind (its events are lower) holds old data: to read it, or to \
-              force it back into the array, mixes two states. Members that are equally new and differ in geometry were damaged or put together \
-              by hand, and what Straddle says of the array holds only if the first of them is right.",
+        why: "Straddle believes the member with the newest metadata. A stale member (its event count is lower) holds old data: reading it, \
+              or forcing it back into the array, mixes two states. Members that are equally new but differ in geometry were damaged or \
+              assembled by hand, and what Straddle says of the array holds only if the first of them is right.",
         evidence: "The field on the member that differs, and the same field on the member that is believed.",
         example: "`sdc` records 1,204 events and `sda` 9,731: sdc dropped out of the array long ago, and its data are from then.",
         fix: "`mdadm --examine /dev/X` on every member shows all fields. A member that was left behind is added again with `mdadm --manage \

@@ -11,7 +11,7 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ODD_FULL_STRIPE,
     name: "odd-full-stripe",
-    summary: "1 MiB and the extents of a volume group are no multiples of a parity array's full stripe",
+    summary: "neither 1 MiB nor the extent size of a volume group is a multiple of a parity array's full stripe",
     status: Status::Stable,
     repair: Repair::ByOr(
         &[RepairKind::Rebuild],
@@ -21,10 +21,10 @@ pub(crate) static RULE: Rule = Rule {
         checks: "LVM on a parity array whose full stripe does not divide 1 MiB, as it is with any number of data members that is no power \
                  of two (5 × 64 KiB = 320 KiB): whether the length of an extent is a multiple of the full stripe, and, where extents are not \
                  known, whether volumes start on full stripes. Partitions are STR202's, the place of the first extent is STR604's.",
-        why: "Volumes begin where an extent does. Extents have 4 MiB unless told otherwise, and every tool that aligns (parted, fdisk, DiskPart, \
-              `pvcreate`) does so to 1 MiB. With five data members neither is a multiple of the full stripe, so each extent begins at another \
-              place in a stripe, and a filesystem that was told the right `stripe_width` lines its files up with boundaries that are not there: \
-              it counts from the start of its volume.",
+        why: "Each extent starts at another place in a stripe, and a filesystem that was told the right `stripe_width` aligns its files to \
+              boundaries that are not there: it counts from the start of its volume. Volumes start where an extent does. Extents are 4 MiB \
+              unless told otherwise, and every tool that aligns (parted, fdisk, DiskPart, `pvcreate`) does so to 1 MiB. With five data \
+              members neither is a multiple of the full stripe.",
         evidence: "Extent size and first extent from the metadata of the physical volume or `vgs` and `pvs`; starts of volumes from the \
                    device-mapper table; the full stripe from the array's metadata, md or `--stripe-width`.",
         example: "Extents of 4 MiB on full stripes of 320 KiB: 4,194,304 = 12 × 327,680 + 262,144; lcm(4,194,304, 327,680) = 20,971,520, so one \

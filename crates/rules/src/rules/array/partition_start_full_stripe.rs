@@ -14,8 +14,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether a partition starts on a full stripe (stripe unit × data members) of RAID 5, RAID 6 or an array whose width is given \
                  with `--stripe-width`. RAID 0, 1 and 10 have no parity, so only their stripe unit counts.",
-        why: "A write that covers a full stripe lets the array compute parity from what it has. One that covers two stripes in part makes it \
-              read old data or old parity of both first. 1 MiB is a full stripe only when the number of data members is a power of two.",
+        why: "A write that covers a full stripe lets the array compute parity from the new data alone. One that covers parts of two \
+              stripes makes it read old data or old parity of both first. 1 MiB is a full stripe only when the number of data members is a \
+              power of two.",
         evidence: "sysfs `md/level`, `md/raid_disks` and `md/chunk_size`, the device-mapper table, or the flag.",
         example: "Three data members of 64 KiB: 1,048,576 = 5 × 196,608 + 65,536. Measured on a six-disk RAID 5, full-stripe writes of \
                   320 KiB: 5.84 member requests each at sector 2,560 (a multiple of 5 × 64 KiB), 8.92 at 2,048, 14.81 at 63.",

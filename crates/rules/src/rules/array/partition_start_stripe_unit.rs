@@ -14,9 +14,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "The first classical correlation: partition offset ÷ stripe unit must be an integer. The unit comes from md, device-mapper \
                  or `--stripe-unit`; where it is unknown, STR203 answers for every plausible one.",
-        why: "The stripe unit is what lies on one member before the next takes over. A request that crosses its boundary occupies two members \
-              instead of one, so an array of n spindles does the work of fewer. Requests that would exactly fill a unit suffer most: off the \
-              grid, every one of them is split.",
+        why: "A request that crosses a stripe unit's boundary occupies two members instead of one, so an array of n spindles does the work \
+              of fewer. The stripe unit is what lies on one member before the next follows. Requests of exactly one unit suffer most: \
+              misaligned, every one of them is split.",
         evidence: "sysfs `md/chunk_size`, the device-mapper table, or the flag. Hardware arrays do not tell the operating system; ask their \
                    management tool (`Strip Size`), and give it with `--stripe-unit`.",
         example: "32,256 ÷ 65,536 = 0.492…: 8 KiB requests straddle 12.5% of the time, 64 KiB requests always. At 32,768 the quotient is 0.5, \

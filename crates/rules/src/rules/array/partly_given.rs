@@ -7,16 +7,15 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTLY_GIVEN,
     name: "partly-given",
-    summary: "not all members of a set were given, or it is not certain what a member is",
+    summary: "members of an array or pool are missing from the targets, or one cannot be identified for certain",
     status: Status::Stable,
-    repair: Repair::None("members are missing from what was named: name all of them"),
+    repair: Repair::None("targets do not include all members: name all of them"),
     page: Page {
         checks: "Whether all members that the metadata of a set name were among what was looked at; and whether metadata at the end of a device \
                  (md 0.90) could belong to the whole disk as well as to its last partition.",
-        why: "Of a member that is not there neither the sectors nor the offset of its data are known, and what lies on it alone cannot be read: \
-              partitions and filesystems may be missing from the report. A superblock of version 0.90 does not record where it stands; when \
-              the last partition ends with the disk, only the size that the array uses tells whose it is, and RAID 0 and linear arrays \
-              record none.",
+        why: "Partitions and filesystems may be missing from the report: the sectors and the data offset of a missing member are unknown, \
+              and what lies on it alone cannot be read. A superblock of version 0.90 does not record where it is; when the last partition \
+              ends with the disk, only the size that the array uses tells whose it is, and RAID 0 and linear arrays record none.",
         evidence: "The number of members in the newest metadata, and the roles that it lists.",
         example: "`straddle check sda.img` of a RAID 5 over four disks: numbers 1, 2 and 3 were not given.",
         fix: "Give all members in one command: `straddle check sda.img sdb.img sdc.img sdd.img`, or the folder that holds them. For a \

@@ -8,15 +8,15 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::RESHAPING_ARRAY,
     name: "reshaping-array",
-    summary: "an array is being given another geometry: parts of it have the old one, parts the new",
+    summary: "array is being reshaped: part of it has the old geometry, part the new",
     status: Status::Stable,
     repair: Repair::None(STATE),
     page: Page {
         checks: "Whether the kernel or the metadata of an array say that a reshape is under way: members added or taken away, another chunk, \
                  another level or layout.",
-        why: "Up to where the reshape has come the array has its new full stripe, beyond it the old. A start or a stripe width that is right \
-              for the one may be wrong for the other, and requests compete with the reshape. Filesystems above keep the stride and stripe \
-              width that they were made with.",
+        why: "A start or a full stripe that is right for one part of the array may be wrong for the other: up to the reshape position the \
+              array has its new full stripe, beyond it the old. Requests compete with the reshape. Filesystems above keep the stride and \
+              stripe width that they were created with.",
         evidence: "sysfs `md/reshape_position`, or the reshape fields of the superblock, and both geometries.",
         example: "RAID 5 grows from 4 to 6 disks with 64 KiB: the full stripe was 192 KiB, and becomes 320 KiB. A partition at 768 KiB is a \
                   multiple of 192 KiB and none of 320 KiB.",

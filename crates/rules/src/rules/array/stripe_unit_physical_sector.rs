@@ -12,8 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::By(&[RepairKind::Array, RepairKind::Rebuild]),
     page: Page {
         checks: "Whether the stripe unit of an array is a whole number of physical sectors, and of indirection units, of its members.",
-        why: "An array whose stripe unit is no whole number of sectors cuts sectors itself: the last sector of one stripe unit is shared with the \
-              next, and writing either one forces a read-modify-write on the member. No partition start and no filesystem setting above can avoid that.",
+        why: "The array itself splits sectors: the last sector of one stripe unit is shared with the next, and writing either one forces a \
+              read-modify-write on the member. No partition start and no filesystem setting above can avoid that.",
         evidence: "The stripe unit from md, device-mapper or `--stripe-unit`; the sectors of the members from sysfs, or assumed to be 4,096 \
                    bytes for an image.",
         example: "A dm-striped volume with a chunk of 3 sectors on 4K-sector disks: 1,536 ÷ 4,096 = 0.375. A 16 KiB unit on QLC flash with \

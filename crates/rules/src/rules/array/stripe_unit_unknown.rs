@@ -12,7 +12,7 @@ use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STRIPE_UNIT_UNKNOWN,
     name: "stripe-unit-unknown",
-    summary: "an array may hide below, and the start is off for some or all plausible stripe units",
+    summary: "stripe unit is unknown, and the partition would be misaligned for some or all of the common ones",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
@@ -20,8 +20,8 @@ pub(crate) static RULE: Rule = Rule {
                  virtual disk. It is answered for 16, 32, 64, 128, 256 and 512 KiB and 1 MiB. Off for all of them is a warning, off for some \
                  a note, on all of them nothing. Devices that are no array (NVMe, SATA, USB), volumes that are a mirror or one disk by what \
                  the RAID controller says, and those that tell their geometry themselves (STR102), are left out.",
-        why: "A request that crosses a stripe unit occupies two members instead of one (STR201). Which unit lies below decides whether that happens, and no \
-              operating system can ask a hardware array for it.",
+        why: "A request that crosses a stripe unit's boundary occupies two members instead of one (STR201). Whether that happens depends \
+              on the stripe unit below, and no operating system can ask a hardware array for it.",
         evidence: "The start from the partition table. The stripe unit is unknown, and is said to be unknown: the table is arithmetic, not \
                    a finding about your array.",
         example: "Start 32,768 (sector 64): 32,768 ÷ 16,384 = 2 and ÷ 32,768 = 1, but ÷ 65,536 = 0.5. Sector 63 is off for all seven.",

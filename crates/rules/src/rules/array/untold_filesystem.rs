@@ -20,9 +20,9 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether a filesystem on RAID 5, RAID 6 or an array whose width is given with `--stripe-width` has a record of the full stripe: \
                  ext with a `stride` and no `stripe_width`, and filesystems that have no place for it (NTFS, ReFS, exFAT, FAT, btrfs). Stripe units \
                  that are missing or wrong in ext and XFS are reported by STR302 and STR303.",
-        why: "A write that covers a full stripe needs no reading, any other one does. An allocator that knows the width begins large \
-              files on it and takes whole stripes; one that does not begins them at any of its blocks, so even a stream of large writes covers \
-              a stripe in part at both ends of each file.",
+        why: "A write that covers a full stripe needs no reads; any other one does. An allocator that knows the full stripe starts large \
+              files on it and fills whole stripes; one that does not starts them at any of its blocks, so even a stream of large writes \
+              covers a stripe in part at both ends of each file.",
         evidence: "The superblock, which has no such field or zero in it; the full stripe from the array's metadata, md, device-mapper or \
                    `--stripe-width`.",
         example: "Blocks of 4 KiB on full stripes of 256 KiB: 262,144 ÷ 4,096 = 64, so of 64 places at which a file may begin, one is a full \

@@ -10,13 +10,13 @@ pub(crate) static RULE: Rule = Rule {
     summary: "the largest atomic write is smaller than the database page",
     status: Status::Stable,
     repair: Repair::None(
-        "what a device writes atomically is its own matter: keep torn-page protection on",
+        "the device decides what it writes atomically: keep torn-page protection on",
     ),
     page: Page {
         checks: "Whether the device's largest atomic write covers a whole page of the database file on it.",
-        why: "A page that takes several device writes can be torn by a power failure: the first part new, the rest old. Then the database needs \
-              its own protection (double write, full-page images, checksums with restore), which costs writes. Turning that off for \
-              speed is safe only when one atomic write covers the page.",
+        why: "A page that takes several device writes can be torn by a power failure: the first part new, the rest old. The database then \
+              needs its own protection (double write, full-page images, checksums with restore), which costs writes. Turning that off for \
+              speed is safe only if one atomic write covers the page.",
         evidence: "sysfs `queue/atomic_write_unit_max_bytes` and the page size from the database file.",
         example: "Pages of 16,384 bytes on a drive that writes 4,096 atomically: 16,384 ÷ 4,096 = 4 writes, three places to tear.",
         fix: "Keep `innodb_doublewrite=ON` or `full_page_writes=on`. A drive with a larger atomic unit (16 KiB and more are sold), a \

@@ -8,16 +8,17 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ATOMIC_WRITES_LOST,
     name: "atomic-writes-lost",
-    summary: "device can write atomically, but not on this partition: its start is misaligned",
+    summary: "device supports atomic writes, but not on this partition: its start is misaligned",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition of a device with atomic writes starts on a multiple of the larger of its smallest atomic write and its \
                  atomic-write boundary. The kernel counts from the disk that the partition is one of, a loop device or logical volume too, \
                  and goes by the limits of that disk.",
-        why: "An atomic write is all there or not there after a power failure, which lets databases drop their double writes. The kernel \
-              allows it only where device addresses and partition addresses agree modulo these units; a partition that starts elsewhere is \
-              opened without atomic writes, and each write that asks for one (RWF_ATOMIC) fails with EOPNOTSUPP, whatever the device can do.",
+        why: "Each write that asks to be atomic (RWF_ATOMIC) fails with EOPNOTSUPP, whatever the device can do: the kernel allows atomic \
+              writes only where device and partition addresses agree modulo the device's atomic-write units, and opens other partitions \
+              without them. An atomic write is all there or not there after a power failure, which lets databases drop their double \
+              writes.",
         evidence: "sysfs `queue/atomic_write_unit_min_bytes` and `queue/atomic_write_boundary_bytes`, and the partition's start.",
         example: "Smallest atomic write 4,096, boundary 131,072; start at sector 2,080: 2,080 × 512 = 1,064,960 = 8 × 131,072 + 16,384: \
                   refused. 2,048 × 512 = 8 × 131,072 + 0: allowed.",

@@ -9,16 +9,16 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::BACKING_CHAIN,
     name: "backing-chain",
-    summary: "a virtual disk rests on a chain of three or more files",
+    summary: "virtual disk is a chain of three or more files",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "How many files a virtual disk consists of, one behind the other (backing files, parents, snapshots), when they are three or more; and \
                  how much of the disk each of them holds.",
-        why: "A read of what the top does not hold asks the next file's table, and the next one's, down to the base. A long read is cut wherever \
-              another file holds the next block. The first write to a block that only a lower file has copies the rest of the block up \
-              (qcow2, VDI, VMDK) or splits it by a bitmap (VHD, VHDX). And all files must be there and unchanged: one that is lost or \
-              written to takes everything above with it.",
+        why: "A read of data that the top file does not hold looks in the next file's table, and the next one's, down to the base. A long \
+              read is split wherever another file holds the next block. The first write to a block that only a lower file has copies the \
+              rest of the block up (qcow2, VDI, VMDK) or splits it by a bitmap (VHD, VHDX). And all files must be present and unchanged: \
+              losing or writing to one breaks everything above it.",
         evidence: "The parents that the files name, followed; one pass over each table. A file's share counts what it holds itself, also where a \
                    file above it hides that.",
         example: "base.qcow2, monday.qcow2, tuesday.qcow2: a block that only the base holds is looked up in three tables. When tuesday.qcow2 holds \

@@ -9,15 +9,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::COMPRESSED_CLUSTERS,
     name: "compressed-clusters",
-    summary: "a part of a virtual disk that is written to is compressed",
+    summary: "virtual disk that a guest writes to has compressed clusters",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "How much of a virtual disk lies in compressed clusters, when the disk is one that a guest writes to. A disk that others rest on \
                  is only read and is left out; streamOptimized VMDKs have a rule of their own (STR410).",
-        why: "A compressed cluster is read and unpacked as a whole, whatever is asked of it. It cannot be changed in place: the first write into \
-              it unpacks it and writes the whole cluster to a new place, uncompressed. After that it is like any other, so the cost falls \
-              once for each cluster, and the file grows. Compressed clusters start at any byte: no alignment is possible for them.",
+        why: "The first write into a compressed cluster unpacks it and writes the whole cluster, uncompressed, to a new place; it cannot \
+              be changed in place. Any read, however small, unpacks the whole cluster. Once written, the cluster is like any other, so the \
+              cost is paid once for each, and the file grows. Compressed clusters start at any byte: no alignment is possible for them.",
         evidence: "One pass over the disk's tables, which mark compressed clusters; the algorithm from the header.",
         example: "qcow2 from `qemu-img convert -c`, 64 KiB clusters: a write of 4,096 bytes reads and unpacks one cluster and writes 65,536, \
                   16 times what was asked. A read of 4,096 unpacks 65,536 too, each time unless QEMU still has it.",

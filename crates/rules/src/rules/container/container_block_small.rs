@@ -10,14 +10,13 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_BLOCK_SMALL,
     name: "container-block-small",
-    summary: "blocks of a virtual disk are smaller than what the storage below rewrites as a whole",
+    summary: "virtual disk's blocks are smaller than the unit that the storage below rewrites",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the block (cluster, grain) of a virtual disk is at least the physical sector, indirection unit and thin-provisioning chunk below.",
-        why: "Neighbouring blocks may lie anywhere in the file. When a block is smaller than a sector of the disk, each write of a block rewrites a \
-              sector that also holds parts of others, and a request of the guest that is a whole sector to the guest may be put together from \
-              several places.",
+        why: "Each write of a block rewrites a disk sector that also holds parts of other blocks. Neighbouring blocks may lie anywhere in \
+              the file, so a request that is a whole sector to the guest may be assembled from several places.",
         evidence: "The block size from the container's header, and every entry of its table: what lies side by side in spite of its small blocks does not pay, \
                    and the price says so.",
         example: "qcow2 with clusters of 512 bytes on 4 KiB sectors: a 4 KiB write to eight clusters that lie apart rewrites eight sectors, each after \

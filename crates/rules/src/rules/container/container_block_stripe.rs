@@ -10,15 +10,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_BLOCK_STRIPE,
     name: "container-block-stripe",
-    summary: "blocks of a virtual disk and the stripes below do not divide each other",
+    summary: "virtual disk's blocks do not fit the stripes below",
     status: Status::Stable,
     repair: Repair::None(CONVERTED),
     page: Page {
         checks: "Whether the block of a virtual disk (qcow2 cluster, VHDX block, VMDK grain) is a multiple of the stripe unit and the full stripe below, or a \
                  whole fraction of the stripe unit.",
-        why: "Blocks are put one behind the other in the file. When a stripe unit is no whole number of blocks and a block no whole number of stripe units, some \
-              blocks lie across two disks of the array however well the file is aligned. When a block is no whole number of full stripes, writing a \
-              whole block to RAID 5 or 6 is a read-modify-write at its ends.",
+        why: "Some blocks span two disks of the array, however well the file is aligned, if a stripe unit is not a whole number of blocks \
+              and a block not a whole number of stripe units: blocks are stored one after another in the file. If a block is not a whole \
+              number of full stripes, writing a whole block to RAID 5 or 6 is a read-modify-write at its ends.",
         evidence: "The block size from the container's header, the stripe from the array or from a flag, and every entry of the block table.",
         example: "Clusters of 64 KiB on a stripe unit of 96 KiB: 98,304 ÷ 65,536 = 1.5. Every third cluster lies on two disks.",
         fix: "Choose a cluster size that the stripe divides, when the disk is made or converted: `qemu-img convert -O qcow2 -o \

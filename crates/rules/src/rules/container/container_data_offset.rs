@@ -12,15 +12,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTAINER_DATA_OFFSET,
     name: "container-data-offset",
-    summary: "the data of a virtual disk begins off the grid of its own file",
+    summary: "data area of a virtual disk starts misaligned in its own file",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the data of a virtual disk (VDI, sparse VMDK, qcow2, VHDX, the fixed ones too) begins on the physical sectors, indirection units and \
                  stripe units that the file itself lies on. Blocks of dynamic VHDs, which drift, have a rule of their own (STR401).",
-        why: "Where the data begins decides the phase of every block, so one wrong number in a header puts every aligned request of the guest off the grid \
-              below. qemu-img puts the data of a VDI right behind its table, at 1,024 bytes for small disks; VirtualBox before 4.0 \
-              rounded to 512 bytes. The guest cannot see it, and moving its partitions does not help the other partitions.",
+        why: "One wrong number in a header misaligns every aligned request of the guest, because the start of the data decides the phase \
+              of every block. qemu-img puts the data of a VDI directly after its table, at 1,024 bytes for small disks; VirtualBox before \
+              4.0 rounded to 512 bytes. The guest cannot see it, and moving one of its partitions does not help the others.",
         evidence: "The data offset in the container's header and every entry of its block table; the place of the file on its disk where it is known.",
         example: "A VDI from qemu-img: blocks of 1 MiB at 1,024 + n × 1,048,576. 1,024 = 0 × 4,096 + 1,024, so every block is off by 1 KiB, and a guest \
                   that writes 4 KiB pays 4 operations instead of 1.",

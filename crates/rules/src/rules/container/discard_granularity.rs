@@ -10,16 +10,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::DISCARD_GRANULARITY,
     name: "discard-granularity",
-    summary: "virtual disk frees space in larger blocks than its guest's filesystem",
+    summary: "virtual disk frees space in larger blocks than its guest's filesystem does",
     status: Status::Stable,
     repair: Repair::None(CONVERTED),
     page: Page {
         checks: "Whether a virtual disk that grows (qcow2, dynamic VHDX or VDI) frees space in blocks that are larger than the allocation unit of a \
                  filesystem in it. Fixed, preallocated and raw disks are left out.",
-        why: "A guest that trims sends ranges of its own units. The container can free whole blocks only and drops the rest, so ranges smaller than \
-              a block, and both ends of larger ones, stay allocated: the file keeps growing although the guest says it is free. A guest that \
-              knows the granularity rounds its ranges itself and sends them again when more around them is free. It does not know: the \
-              file's block size is told to it only by the machine's configuration.",
+        why: "The file keeps growing although the guest has freed the space: the container frees whole blocks only and drops the rest of a \
+              trim, so ranges smaller than a block, and both ends of larger ones, stay allocated. A guest that knows the granularity \
+              rounds its ranges itself and sends them again when more around them is free. It does not know: only the machine's \
+              configuration can tell it the file's block size.",
         evidence: "The container's block from its header, the filesystem's from its superblock, and one pass over the table to see whether \
                    anything is unallocated. What the machine's configuration says is not in the file.",
         example: "A qcow2 with 64 KiB clusters, ext4 with 4 KiB blocks: 65,536 ÷ 4,096 = 16 blocks must be free side by side, from a boundary of \

@@ -9,16 +9,17 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::GPT_FOREIGN_SECTOR_IN_GUEST,
     name: "gpt-foreign-sector-in-guest",
-    summary: "partition table in a virtual disk was written for another sector size than the disk shows",
+    summary: "partition table in a virtual disk was written for another sector size than the disk presents",
     status: Status::Stable,
     repair: Repair::None(FOREIGN_TABLE),
     page: Page {
         checks: "Whether the partition table in a virtual disk counts in the sectors that the disk shows to its guest: a VHDX of 4,096-byte \
                  sectors that holds a GPT for 512, a VHDX of 512 that was converted from a 4Kn disk, a qcow2 with a table for 4,096 that nothing \
                  but the machine's configuration can show. Disks that are no container are the matter of STR105.",
-        why: "A GPT's header lies in sector 1 of the sectors it was written for. The guest looks at sector 1 of the sectors it is shown and finds \
-              nothing: its firmware does not boot, its installer offers an empty disk. Conversion tools copy bytes and keep the table as it \
-              is. Hypervisors that take the sector size from the host's storage change it under the guest when the file moves.",
+        why: "The guest finds no partition table: its firmware does not boot, its installer offers an empty disk. A GPT's header is in \
+              sector 1, counted in the sectors that it was written for, and the guest looks in sector 1 of those it is shown. Conversion \
+              tools copy bytes and keep the table as it is. Hypervisors that take the sector size from the host's storage change it under \
+              the guest when the file moves.",
         evidence: "The place of the table's signature in the virtual disk, and the logical sector size: as the container records it (VHDX), or \
                    512, which hypervisors show unless told otherwise.",
         example: "A raw image of a 4Kn disk, `qemu-img convert -O vhdx`: the GPT stands at byte 4,096, and the VHDX records sectors of 512, so the \

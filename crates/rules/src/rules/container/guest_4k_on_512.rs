@@ -9,16 +9,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_4K_ON_512,
     name: "guest-4k-on-512",
-    summary: "guest has larger logical sectors than the host's storage needs",
+    summary: "guest sees larger logical sectors than the host's storage needs",
     status: Status::Stable,
     repair: Repair::None(GUEST),
     page: Page {
         checks: "Whether a virtual disk shows its guest logical sectors that are larger than the physical sectors of the storage below: 4,096 on \
                  512/512.",
-        why: "Nothing is lost in speed: the guest's requests are whole sectors of the host. What is lost is freedom to move. The guest's \
-              partition table and filesystems are written for 4,096-byte sectors, so the disk cannot be attached as one with 512-byte \
-              sectors, converted to VHD, qcow2 without a setting, VDI or VMDK, written to an ordinary drive, or booted by BIOS; and software \
-              that insists on 512 does not install.",
+        why: "No speed is lost: the guest's requests are whole sectors of the host. But the disk is hard to move. The guest's partition \
+              table and filesystems are written for 4,096-byte sectors, so the disk cannot be attached as one with 512-byte sectors, \
+              converted to VHD, qcow2 without a setting, VDI or VMDK, written to an ordinary drive, or booted by BIOS; and software that \
+              insists on 512 does not install.",
         evidence: "The logical sector that the container records, and the physical sector of the host's storage as the kernel says it or a flag \
                    states it. Where the host's is only assumed (4,096 for an image by itself) the rule is silent.",
         example: "A VHDX with 4,096-byte logical sectors on an array of 512n disks: 4,096 ÷ 512 = 8 host sectors in each guest sector. Converted \

@@ -10,17 +10,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_512_ON_4K,
     name: "guest-512-on-4k",
-    summary: "guest is shown smaller sectors than the host's storage has",
+    summary: "guest sees smaller sectors than the host's storage has",
     status: Status::Stable,
     repair: Repair::None(GUEST),
     page: Page {
         checks: "Whether the logical sector that a virtual disk shows to its guest is smaller than the logical sector of the storage below \
                  (512 on 4Kn). And whether a VHDX tells its guest a physical sector of 512 while the host's is larger.",
-        why: "On 4Kn storage nothing smaller than 4,096 bytes can be written. A guest that is shown 512 may send such requests (boot \
-              loaders, database logs, old filesystems), and the hypervisor must read the sector, change a part and write it back: two \
-              operations for one, and not atomic, so a power failure can damage seven neighbours that the guest did not write. A \
-              physical sector of 512 costs nothing by itself; but the guest's tools then see no reason to align, and choose 512 for logs \
-              and ZFS's ashift.",
+        why: "On 4Kn storage nothing smaller than 4,096 bytes can be written. A guest that sees 512 may send such requests (boot loaders, \
+              database logs, old filesystems), and the hypervisor must read the sector, change a part and write it back: two operations \
+              for one, and not atomic, so a power failure can damage seven neighbours that the guest did not write. A physical sector of \
+              512 costs nothing by itself; but the guest's tools then see no reason to align, and choose 512 for logs and ZFS's ashift.",
         evidence: "The logical sector that the container records (VHDX, VDI), or 512, which hypervisors show unless told otherwise; the sectors \
                    of the storage below as the kernel says them or a flag states them. For an image by itself the host's physical sector is \
                    assumed.",

@@ -9,14 +9,15 @@ use straddle_geometry::both_ways;
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_ALIGNED_HOST_OFF,
     name: "guest-aligned-host-off",
-    summary: "a guest's partition is aligned in its virtual disk, but the host's partition below is not",
+    summary: "guest's partition is aligned in its virtual disk, but the host's partition below is not",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], GUEST),
     page: Page {
         checks: "Guest partitions that begin on the grid inside their virtual disk and yet miss it, because the partition or volume of the host that the virtual \
                  disk lies on does not begin on it.",
-        why: "Every tool that looks inside the guest says that all is well. What the guest sends to byte 1,048,576 of its disk arrives on the host's disk \
-              behind the start of the host's partition, and that start is added to every request of every guest on it.",
+        why: "Every request of every guest on the host's partition is off by that partition's start, although every tool inside the guest \
+              says that all is well. What the guest sends to byte 1,048,576 of its disk arrives on the host's disk that far past the start \
+              of the host's partition.",
         evidence: "The guest's table, the container's block table, the place of the file in the host's filesystem and the host's own table, composed.",
         example: "Host partition at sector 63, qcow2 on it, guest partition at 1 MiB: 1,048,576 = 256 × 4,096, but 32,256 = 7 × 4,096 + 3,584. Every 4 KiB write of \
                   the guest rewrites two sectors.",

@@ -10,12 +10,13 @@ use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Status, co
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_AND_BELOW_OFF,
     name: "guest-and-below-off",
-    summary: "a guest's partition is off the grid in a virtual disk that is off it too",
+    summary: "guest's partition is misaligned in a virtual disk that is misaligned too",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Partitions], GUEST),
     page: Page {
         checks: "Guest partitions that do not begin on the grid inside their virtual disk, while that disk, its file or the host below is off the grid too.",
-        why: "Neither side can be judged alone: in some blocks the two offsets cancel, in others they add up. Fixing the guest alone may gain nothing at all, and so may fixing the container alone.",
+        why: "Fixing the guest alone may gain nothing at all, and so may fixing the container alone: in some blocks the two offsets \
+              cancel, in others they add up, so neither side can be judged alone.",
         evidence: "The guest's table composed with every entry of the container's block table. The price is counted now, and counted again as if only the guest, or \
                    only what lies below, were fixed.",
         example: "A guest partition at sector 63 in a dynamic VHD: one block of eight is on 4 KiB for this guest, and one block of eight, another one, would be for \

@@ -9,13 +9,13 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::GUEST_AND_HOST_CANCEL,
     name: "guest-and-host-cancel",
-    summary: "guest and what lies below it are both off the grid, and together on it",
+    summary: "guest's partition and the layers below are both misaligned, but cancel out",
     status: Status::Stable,
     repair: Repair::None(GUEST),
     page: Page {
         checks: "Guest partitions that do not begin on the grid inside their virtual disk, nor does what lies below, but whose offsets add up to the grid.",
-        why: "Nothing is lost now. But tools that look at the guest alone will say that it is misaligned, and whoever fixes one side, or moves the virtual disk \
-              to aligned storage, makes it worse: the other side's offset then stands alone.",
+        why: "Nothing is lost now. But tools that look at the guest alone report it as misaligned, and whoever fixes one side, or moves \
+              the virtual disk to aligned storage, makes it worse: the other side's offset then stands alone.",
         evidence: "The guest's table, the container's block table, the place of the file and the host's own table, composed.",
         example: "Host partition at sector 63, guest partition at sector 65: 32,256 + 33,280 = 65,536 = 16 × 4,096. On a host partition at 1 MiB the same guest would \
                   be off by 512 bytes.",

@@ -9,7 +9,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::HOST_FILE_FRAGMENTED,
     name: "host-file-fragmented",
-    summary: "the file that holds a virtual disk lies off the grid, in parts or as a whole",
+    summary: "file that holds a virtual disk is misaligned on the host, in part or as a whole",
     status: Status::Stable,
     repair: Repair::None(
         "the file lies where its filesystem put it: copy it after making room, or move the partition below",
@@ -17,8 +17,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Where the file that holds a virtual disk lies on the host: each of its extents, through filesystem, volume and partition, against the physical \
                  sectors, indirection units and stripe units below, and what that costs the guest through the container's own blocks.",
-        why: "A container that is aligned inside its file is aligned on the disk only where the file is. A file that grows with the guest gets its extents \
-              when and where there is room: at any cluster of the host's filesystem, which need not be a stripe unit.",
+        why: "A container that is aligned inside its file is aligned on the disk only if the file is. A file that grows with the guest \
+              gets its extents when and where there is room: at any cluster of the host's filesystem, which need not be on a stripe unit.",
         evidence: "The extents as the host's filesystem gives them (FIEMAP), or as a filesystem that lies inside another disk records them, composed with every \
                    entry of the container's block table; the price is counted over all of it.",
         example: "A qcow2 of 64 KiB clusters whose file begins 4 KiB behind a boundary of a 64 KiB stripe unit: each cluster lies on two disks of the array, and \

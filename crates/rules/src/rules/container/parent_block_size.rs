@@ -10,15 +10,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARENT_BLOCK_SIZE,
     name: "parent-block-size",
-    summary: "virtual disk and its parent have blocks of different size",
+    summary: "virtual disk and its parent have different block sizes",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether a differencing disk or overlay has blocks (clusters, grains) of another size than the disk it rests on.",
-        why: "Larger blocks above: the first write to a block copies what was not written from the parent, and that is several blocks \
-              there, which may lie anywhere; each is a read of its own. Smaller blocks above: every write cuts a piece out of a parent's \
-              block, so a later read of that block is split among both files, into up to as many pieces as small blocks fit. VHD and VHDX \
-              do not copy: they keep a bitmap of the sectors that are here, and a large block costs space and mixed reads instead.",
+        why: "With larger blocks than the parent's, the first write to a block copies the rest of it from several blocks of the parent, \
+              which may lie anywhere; each is a read of its own. With smaller blocks, every write cuts a piece out of a parent's block, so \
+              a later read of that block is split between both files, into up to as many pieces as small blocks fit. VHD and VHDX do not \
+              copy: they keep a bitmap of the sectors that are here, and a large block costs space and mixed reads instead.",
         evidence: "Block sizes from the headers of both files. How often it happens depends on what the guest writes, so there is no price; what \
                    the places of the blocks cost on the host's storage is priced by itself, for each file.",
         example: "An overlay with clusters of 2 MiB over a base with 64 KiB: 2,097,152 ÷ 65,536 = 32 clusters of the base are read when the guest \

@@ -9,17 +9,16 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::STREAM_OPTIMIZED,
     name: "stream-optimized",
-    summary: "a streamOptimized VMDK, which is made for transport, is used as a disk",
+    summary: "streamOptimized VMDK, a format for transport, is used as a disk",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether a VMDK is of the subformat streamOptimized: its grains are compressed and lie one behind the other, each with a marker in \
                  front. It is how OVA files carry disks.",
-        why: "Such a file is meant to be read once from front to end. Read at random, every request unpacks a whole grain. No grain can be \
-              rewritten in place, since what is compressed anew has another length: QEMU answers a write to a grain that exists with an \
-              error, ESXi does not start a machine from it (`Unsupported or invalid disk type 7. Ensure that the disk has been \
-              imported`). Grains start at any multiple of 512 bytes, so there is no alignment to speak of: no place in the file can be \
-              given for a place in the disk.",
+        why: "Every random read unpacks a whole grain, and no grain can be rewritten in place, since newly compressed data has another \
+              length: such a file is meant to be read once from front to end. QEMU answers a write to a grain that exists with an error, \
+              ESXi does not start a machine from it (`Unsupported or invalid disk type 7. Ensure that the disk has been imported`). Grains \
+              start at any multiple of 512 bytes, so alignment does not apply: a place in the disk has no fixed place in the file.",
         evidence: "`createType` in the descriptor, the flag for compressed grains (bit 16) and the algorithm in the header; how much of the disk is \
                    compressed from one pass over its tables.",
         example: "A read of 4,096 bytes unpacks a grain of 65,536: 16 times as much. The next read elsewhere unpacks another.",

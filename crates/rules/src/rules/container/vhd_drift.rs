@@ -10,16 +10,16 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::VHD_DRIFT,
     name: "vhd-drift",
-    summary: "the blocks of a dynamic VHD drift off the grid below",
+    summary: "blocks of a dynamic VHD drift out of alignment with the storage below",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
         checks: "Whether the blocks of a dynamic or differencing VHD lie on the physical sectors, indirection units and stripe units below. Every \
                  block is looked at, not the first alone.",
-        why: "A dynamic VHD puts a bitmap of 512 bytes in front of each block of 2 MiB, so every block begins 512 bytes further off than the one \
-              before it. Seven blocks of eight cannot be on 4 KiB, wherever the guest's partitions begin: the guest writes 4 KiB that \
-              it believes aligned, and the host's disk rewrites two sectors. Windows Server 2012 and later pad the bitmap of a new VHD so that \
-              blocks lie on 4 KiB; a VHD that was begun without that keeps getting blocks off the grid.",
+        why: "Seven blocks of eight cannot be on 4 KiB, wherever the guest's partitions start: the guest writes 4 KiB that it believes \
+              aligned, and the host's disk rewrites two sectors. A dynamic VHD puts a bitmap of 512 bytes in front of each block of 2 MiB, \
+              so every block starts 512 bytes further off than the one before it. Windows Server 2012 and later pad the bitmap of a new \
+              VHD so that blocks are on 4 KiB; a VHD created without the padding keeps getting misaligned blocks.",
         evidence: "The block allocation table, entry by entry, and the place of the file on its disk where it is known. The distance between blocks is \
                    block size plus bitmap, from the dynamic header.",
         example: "Blocks at 2,560 + i × (2,097,152 + 512): modulo 4,096 they start at 2,560, 3,072, 3,584, 0, 512, … One block of \

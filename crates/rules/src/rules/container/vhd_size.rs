@@ -10,19 +10,19 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::VHD_SIZE,
     name: "vhd-size",
-    summary: "size of a VHD is no whole number of MiB, or its footer contradicts it",
+    summary: "size of a VHD is not a whole number of MiB, or disagrees with its footer",
     status: Status::Stable,
     repair: Repair::None(CONVERTED),
     page: Page {
         checks: "The numbers in the footer of a VHD. Fixed: whether the disk is a whole number of MiB, whether the footer ends the file inside \
                  a sector of the storage below, and whether the disk that it records is there. All kinds: whether size and geometry agree \
                  where a reader goes by the geometry, and whether the footer is the old one of 511 bytes.",
-        why: "Azure takes fixed VHDs of a whole number of MiB and refuses others after the upload. `qemu-img` rounds the size up to a whole \
-              geometry of cylinders, heads and sectors unless it is told not to, and such a size is rarely a whole number of MiB. Where size \
-              and geometry differ, QEMU shows the geometry of disks made by Virtual PC and by itself, Hyper-V shows the size: what lies \
-              between, such as the backup of a GPT, is there for one and not for the other. The footer adds 512 bytes to the file, so on \
-              disks with 4,096-byte logical sectors its last sector is partly filled: a copy to a raw disk of such sectors, or a writer with \
-              direct I/O, must fill it up. What the guest stored lies before it and does not move.",
+        why: "Azure accepts only fixed VHDs of a whole number of MiB and refuses others after the upload. `qemu-img` rounds the size up to \
+              a whole geometry of cylinders, heads and sectors unless told not to, and such a size is rarely a whole number of MiB. If \
+              size and geometry differ, QEMU shows the geometry of disks made by Virtual PC and by itself, Hyper-V shows the size: what \
+              lies between, such as the backup of a GPT, exists for one and not for the other. The footer adds 512 bytes to the file, so \
+              on disks with 4,096-byte logical sectors its last sector is partly filled: a copy to a raw disk with such sectors, or a \
+              writer with direct I/O, must pad it. What the guest stored lies before it and does not move.",
         evidence: "The footer's fields for size (0x30) and geometry (0x38), its creator (0x1c), and the length of the file.",
         example: "`qemu-img create -f vpc -o subformat=fixed x.vhd 3M`: 91 × 4 × 17 sectors of 512 bytes = 3,168,256 = 3 × 1,048,576 + 22,528. \
                   With `force_size=on` the disk has 3,145,728 bytes and the file 3,145,728 + 512 = 768 × 4,096 + 512.",

@@ -8,14 +8,14 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::AMBIGUOUS_SIGNATURES,
     name: "ambiguous-signatures",
-    summary: "more than one format matches the same place",
+    summary: "signatures of more than one format match in the same place",
     status: Status::Stable,
     repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether a volume or device carries signatures of more than one format, such as an old filesystem's superblock beside a \
                  new one, or a filesystem beside a partition table.",
-        why: "Another tool may choose the other one: a boot script mounts the stale filesystem, an installer wipes the live one. Here too, the facts \
-              may belong to the wrong format.",
+        why: "Another tool may choose the other format: a boot script mounts the stale filesystem, an installer wipes the live one. In \
+              this report too, the facts may come from the wrong format.",
         evidence: "The names of the formats that matched, and which of them this report goes by (the first in the documented order).",
         example: "mkfs.xfs over an old ext4 leaves ext4's backup superblocks; a swap signature at byte 4,086 beside a FAT boot sector at byte 0.",
         fix: "When it is clear which one is stale, erase its signature only: `wipefs --all --types ext4 --backup DEVICE` (`wipefs --no-act \

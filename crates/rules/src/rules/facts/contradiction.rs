@@ -8,14 +8,14 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CONTRADICTION,
     name: "contradiction",
-    summary: "two captures say different things about the same thing",
+    summary: "captures of one machine contradict each other",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Facts that several captures of one machine give about the same disk, partition, volume or filesystem: its size, start, \
                  sectors, stripe unit, allocation unit, level, format. Rounded figures agree when one value is possible for both.",
-        why: "Both cannot be true, so a verdict that rests on either may be wrong. The usual causes: one capture is from before a change, \
-              files of two servers lie in one folder, or one figure was copied by hand.",
+        why: "Both cannot be true, so a verdict that depends on either may be wrong. The usual causes: one capture is from before a \
+              change, files of two servers are in one folder, or one figure was copied by hand.",
         evidence: "Both lines, each with its file and line number.",
         example: "`diskpar` says that partition 1 of disk 1 starts at 32,256, `wmic` that it starts at 1,048,576: the partition was re-created between the two captures.",
         fix: "Run both commands again, on the same machine and at the same time, and replace the old files. The exact figure is used \

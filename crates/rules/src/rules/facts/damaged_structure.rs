@@ -8,15 +8,15 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::DAMAGED_STRUCTURE,
     name: "damaged-structure",
-    summary: "a table or superblock is damaged, differs from its copy, or lies in an unusual place",
+    summary: "table or superblock is damaged, differs from its copy, or is in an unusual place",
     status: Status::Stable,
     repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether what was read agrees with itself: checksums and limits, the two copies of a GPT or superblock, chains of tables that \
                  loop, run backwards or never end, superblocks that were found but not where they belong, block tables of virtual disks whose \
                  entries overlap or lie beyond the file.",
-        why: "Facts from a damaged structure may be wrong, so every other finding that rests on them is less certain. The damage itself may be \
-              a greater worry than any misalignment.",
+        why: "Facts from a damaged structure may be wrong, so every finding that depends on them is less certain. The damage itself may be \
+              more urgent than any misalignment.",
         evidence: "The structure's own bytes, shown with the value found and the value expected.",
         example: "A GPT whose header checksum is 0x1234abcd while the bytes give 0x5f3a9c01; the copy at the end of the disk is intact.",
         fix: "Find out first which copy is right. `sgdisk --verify DISK` compares, `sgdisk --backup=FILE DISK` saves; gdisk's recovery menu \

@@ -11,15 +11,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::MISPRINT,
     name: "misprint",
-    summary: "a captured number cannot be right, or is probably a slip of the pen",
+    summary: "captured number cannot be right, or is probably a typing error",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Starts that are no whole number of sectors, other numbers in captured text that cannot be right, and a first partition that is said \
                  to start at 1 GiB with nothing before it.",
-        why: "Figures are copied by hand into tickets, mails and tables, and published examples have such slips. A partition starts on a \
-              sector, so 131,172 is no start; one digit away lies 131,072 = 128 KiB. A verdict on the misprint would be wrong, so none is \
-              given.",
+        why: "A verdict on a misprint would be wrong, so none is given. Figures are copied by hand into tickets, mails and tables, and \
+              published examples have such slips. A partition starts on a sector, so 131,172 is not a start; one digit away is 131,072 = \
+              128 KiB.",
         evidence: "The line of the capture, and the division by the sector.",
         example: "`StartingOffset=131172`: 131,172 = 256 × 512 + 100. `1073741824` as the start of the first partition: 1,048,576 was \
                   probably meant.",

@@ -10,15 +10,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::MISSING_FACT,
     name: "missing-fact",
-    summary: "what was captured lacks a fact that a verdict needs; the command that prints it",
+    summary: "captured text lacks a figure that a verdict needs",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Stacks made of captured text: is everything there that a verdict rests on? What each disk is, its size and its physical sector, the \
                  start of each partition, the allocation unit of what fills it, and the stripe unit where the disk is a volume of a RAID \
                  controller or of an array. One note for each disk.",
-        why: "A partition without a start is not aligned, it is unknown. A physical sector that nobody printed is assumed to have 4 KiB, \
-              which is right for 512e and 4Kn drives and wrong for 512n ones, which are sold for servers to this day. Silence would look like an answer.",
+        why: "A partition without a start is not aligned; it is unknown. A physical sector size that no capture shows is assumed to be 4 \
+              KiB, which is right for 512e and 4Kn drives and wrong for 512n ones, which are sold for servers to this day. Silence would \
+              look like an answer.",
         evidence: "None: nothing was captured. Assumptions that took the place of a fact are named.",
         example: "`wmic partition` alone gives starts; `fsutil fsinfo ntfsinfo C:` adds the allocation unit, `perccli /cALL/vALL show all` the stripe \
                   unit.",

@@ -9,15 +9,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::NOT_READ,
     name: "not-read",
-    summary: "a part could not be read or was not looked at, so the answer is incomplete",
+    summary: "part of the storage could not be read or was skipped, so the answer is incomplete",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "What is missing from the picture: parts of a device that gave an error, lists longer than the limit, facts that the system does \
                  not give to this user or this kernel, parents of a virtual disk that were not found, parts of a file inside a guest that \
                  lie nowhere by themselves (holes, compressed or encrypted parts), members of an array or volume group that were not given.",
-        why: "Silence about a layer that was not read is no verdict. This says which layers the report has no opinion about, and what would \
-              supply it.",
+        why: "The report has no opinion about a layer that was not read: silence is not a verdict. This finding says which layers those \
+              are, and how to supply the facts.",
         evidence: "The error of the read, the limit that was reached, or the file that is absent.",
         example: "Without root the device nodes cannot be opened, so boot sectors on them are not read; sysfs still gives starts, sectors and \
                   stripe units.",

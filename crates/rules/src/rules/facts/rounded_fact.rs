@@ -14,7 +14,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::ROUNDED_FACT,
     name: "rounded-fact",
-    summary: "a start is known only as a rounded figure; what holds for every start that it can mean",
+    summary: "partition's start is known only as a rounded figure",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
@@ -23,8 +23,8 @@ pub(crate) static RULE: Rule = Rule {
                  stripe unit is known against the usual ones. Off for all of them: the verdict survives the rounding, and is priced. On \
                  for all of them: nothing. Otherwise a note says what is open, and which command settles it. Where no start is certain, \
                  and no figure can mean a usual one (a multiple of 1 MiB; below that, of 64 KiB), the check ends with status 2.",
-        why: "DiskPart shows 31.5 KiB, 32 KiB and 32.5 KiB alike as 32 KB. The first is sector 63, off every boundary; the second is on a \
-              4 KiB physical sector. A verdict on the figure as it stands would be wrong in either case.",
+        why: "A verdict on a rounded figure as it stands would be wrong either way: DiskPart shows 31.5 KiB, 32 KiB and 32.5 KiB alike as \
+              32 KB. The first is sector 63, off every boundary; the second is on a 4 KiB physical sector.",
         evidence: "The line of the capture, the range that its rounding leaves open, and the sectors in it. DiskPart's own rounding \
                    differs between versions: a figure N stands for anything above N − 1 and up to N + ½.",
         example: "32 KB can be 31,745 to 33,280 B: sectors 63, 64 and 65. On a 64 KiB stripe unit all three are off, so STR904 is an error \

@@ -7,15 +7,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::SAME_IDENTITY,
     name: "same-identity",
-    summary: "two disks have one identity: clones of each other, or two paths to one",
+    summary: "two disks have the same identity: clones of each other, or two paths to one disk",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Disks with different numbers or names, in one capture, that share a serial number, a world-wide name, a disk signature or a disk \
                  GUID. Disks that multipath has already joined are left out.",
-        why: "Two paths to one LUN are one disk: its findings count once, and writing through both without a multipath driver destroys data. \
-              Clones are two disks: Windows takes the second one with the same signature offline, and captures of them cannot be told \
-              apart by their identity. Straddle keeps them apart as two.",
+        why: "Two paths to one LUN are one disk: its findings count once, and writing through both without a multipath driver destroys \
+              data. Clones are two disks: Windows takes the second one with the same signature offline, and captures do not show which of \
+              them a fact belongs to. Straddle keeps them as two.",
         evidence: "The lines with the identity of both, each with its file and number.",
         example: "`disk 2` and `disk 3` with the disk GUID of the template from which a virtual machine was cloned; `sda` and `sdb` with one \
                   world-wide name, over two host adapters.",

@@ -8,14 +8,14 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::STALE_CAPTURE,
     name: "stale-capture",
-    summary: "captures describe different disks in the same place: one is from before a disk was replaced",
+    summary: "captures show different disks in the same place: one predates a disk replacement",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Captures that give the same disk number or device name to disks of different identity: another serial number, disk signature \
                  or disk GUID.",
-        why: "A disk that was replaced, or a capture that belongs to another server. The facts of the two are kept apart, so at least one of \
-              the stacks in the report is not what the machine has now.",
+        why: "At least one of the stacks in the report is not what the machine has now: a disk was replaced, or a capture belongs to \
+              another server. The facts of the two disks are kept separate.",
         evidence: "The lines with the two identities, each with its file.",
         example: "`disk 1` has the signature 1c2d3e4f in a capture of 2011 and 8a2b6c7d in one of this year.",
         fix: "Find out which of them is in the machine (the newer file, as a rule), and delete or move away the files about the other. Files of \

@@ -8,13 +8,13 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::TRUNCATED_OUTPUT,
     name: "truncated-output",
-    summary: "captured text ends in the middle, so what came behind is not in the report",
+    summary: "captured text is cut off, so the rest is missing from the report",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Outputs that are certainly not whole: a JSON document that is not closed, a table without the lines that its heading counts, a \
                  list that stops inside an entry.",
-        why: "A partition that was cut off is not found to be aligned; it is not looked at. Everything before the cut was read.",
+        why: "A partition that was cut off is not found to be aligned; it was not checked. Everything before the cut was read.",
         evidence: "The last line that is there, with its file and line number.",
         example: "A terminal that kept 300 lines, a mail that cut an attachment, a disk that was full while the output was written.",
         fix: "Capture it again into a file (`command > file.txt`), not from a window, and send the file itself. The collection scripts do so.",

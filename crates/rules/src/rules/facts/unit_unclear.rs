@@ -8,14 +8,14 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::UNIT_UNCLEAR,
     name: "unit-unclear",
-    summary: "a captured number has no unit, or one that can mean several things",
+    summary: "captured number has no unit, or an ambiguous one",
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Numbers in captured text whose unit the text does not tell: sectors of unknown size, `64` without KB, a stripe size that \
                  may be of one disk or of all.",
-        why: "64 sectors are 32 KiB, 64 KB are 64 KiB, and a stripe of 64 KiB over four disks has a stripe unit of 16 KiB: verdicts differ by \
-              whole classes. So the number is left out, or the range that it can mean is kept.",
+        why: "The verdict depends on the unit: 64 sectors are 32 KiB, 64 KB are 64 KiB, and a stripe of 64 KiB over four disks has a \
+              stripe unit of 16 KiB. So the number is left out, or the range that it can mean is kept.",
         evidence: "The line of the capture in which the number stands.",
         example: "`Stripe Size: 64` of a tool that prints KB in one version and sectors in the next.",
         fix: "Run the command again with the option that prints bytes, or another command for the same fact; STR906 names them. What is known \

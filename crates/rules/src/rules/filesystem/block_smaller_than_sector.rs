@@ -12,8 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::By(&[RepairKind::Filesystem]),
     page: Page {
         checks: "Whether a filesystem's block or cluster is smaller than the physical sector below it: 512-byte to 2 KiB blocks on a 4K disk.",
-        why: "Two costs. A block written alone is always a read-modify-write of its sector. And files may begin inside a sector, so that \
-              even requests of 4 KiB and more have partly covered sectors at both ends, although partition and filesystem start on one.",
+        why: "A block written alone always costs a read-modify-write of its sector. And files may start inside a sector, so that even \
+              requests of 4 KiB and more cover sectors in part at both ends, although partition and filesystem start on one.",
         evidence: "The block or cluster size from the superblock, the physical sector from sysfs, a flag, or assumed for an image.",
         example: "1 KiB blocks on 4 KiB sectors: 4,096 ÷ 1,024 = 4 places for a file to begin, 3 of them inside a sector. A 4 KiB write there \
                   covers two sectors in part: two reads and two writes instead of one write.",

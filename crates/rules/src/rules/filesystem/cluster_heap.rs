@@ -9,14 +9,14 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::CLUSTER_HEAP,
     name: "cluster-heap",
-    summary: "clusters of a FAT or exFAT volume are off the grid although its partition is on it",
+    summary: "clusters of a FAT or exFAT volume are misaligned although its partition is aligned",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Filesystem]),
     page: Page {
         checks: "Whether the first cluster of a FAT12/16/32 or exFAT volume lies on a physical sector, indirection unit and stripe unit. In \
                  these formats the clusters begin after the allocation tables, whose length depends on the size of the volume.",
-        why: "Every file's data are in clusters, so their start is the offset that matters, not the partition's. A perfectly placed \
-              partition with 32 reserved sectors and tables of an odd length has all its data off the grid.",
+        why: "All file data is in clusters, so the start of the clusters is what matters, not that of the partition. A perfectly placed \
+              partition with 32 reserved sectors and tables of an odd length has all its data misaligned.",
         evidence: "The boot sector: reserved sectors, number and length of the tables, root directory; exFAT says the place outright \
                    (`ClusterHeapOffset`).",
         example: "Partition at 1 MiB, 1 reserved sector, two tables of 20 sectors, 32 sectors of root directory: 73 × 512 = 37,376 = 9 × 4,096 \

@@ -11,13 +11,13 @@ pub(crate) static RULE: Rule = Rule {
     summary: "database pages do not fit the physical sectors or clusters below",
     status: Status::Stable,
     repair: Repair::None(
-        "the page is set when a database is created: dump and load it, or put it on another volume",
+        "page size is set when a database is created: dump and reload it, or move it to another volume",
     ),
     page: Page {
         checks: "Whether the pages of a database file begin on physical sectors, are whole numbers of them, and lie each within one \
                  allocation unit. For SQL Server also whether the sectors are larger than 4 KiB, with which it does not run.",
-        why: "A page that covers sectors in part makes each page write a read-modify-write, and can be torn when power fails in between. A page \
-              larger than the cluster may be cut in two at the end of an extent.",
+        why: "A page that covers sectors in part makes each page write a read-modify-write, and can be torn if power fails in between. A \
+              page larger than the cluster may be split in two at the end of an extent.",
         evidence: "The page size from the file's first page; sectors and clusters from the layers below, or assumed or given by a flag when the \
                    file is looked at by itself.",
         example: "PostgreSQL pages of 8,192 bytes on a drive with 16,384-byte sectors: 8,192 ÷ 16,384 = 0.5; each page write rewrites one \

@@ -11,9 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether the `stride` and `stripe_width` in an ext2/3/4 superblock equal the stripe unit and the full stripe of the array \
                  below; also whether they are set where no array is known, or not set where one is.",
-        why: "The allocator uses them to begin large files on a stripe and to spread bitmaps over the members. With stale values, from an array \
-              that was reshaped or an image copied to other storage, it aligns to boundaries that are not there, and the bitmaps can all \
-              land on one member.",
+        why: "With stale values, from an array that was reshaped or an image copied to other storage, the allocator aligns to boundaries \
+              that are not there, and the bitmaps can all land on one member. It uses these values to start large files on a stripe and to \
+              spread bitmaps over the members.",
         evidence: "Superblock bytes 0x164 (stride) and 0x170 (stripe width), both in blocks; the array's geometry from md, \
                    device-mapper or the flags.",
         example: "stride 16 × 4,096 = 65,536 on an md array with 524,288-byte chunks: 65,536 ≠ 524,288. Large files are begun on multiples \

@@ -8,16 +8,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILE_EXTENTS,
     name: "file-extents",
-    summary: "a file's own extents are off the grid",
+    summary: "file's own extents are misaligned",
     status: Status::Stable,
     repair: Repair::None(
-        "extents change when a file is written again: copy it within the filesystem, and look at the copy",
+        "extents change when a file is rewritten: copy it within the filesystem, and check the copy",
     ),
     page: Page {
         checks: "Where the bytes of one file really lie: each extent, through filesystem, volume and partition, against the physical sectors, \
                  indirection units and stripe units below. It answers the administrator's question: is my .mdf, my tablespace, aligned?",
         why: "A database writes pages at multiples of their size in the file. Whether such a page crosses a boundary depends on where the \
-              extent that holds it begins, and extents may begin at any cluster. A fragmented file can be right in one part and wrong in \
+              extent that holds it starts, and extents may start at any cluster. A fragmented file can be right in one part and wrong in \
               another.",
         evidence: "The file's extents as the filesystem gives them (FIEMAP), each shifted down to the device; the price is the mean over \
                    all extents, weighted by their length.",

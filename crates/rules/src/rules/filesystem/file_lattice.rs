@@ -6,17 +6,17 @@ use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILE_LATTICE,
     name: "file-lattice",
-    summary: "files may begin inside a stripe unit: the allocation unit is smaller",
+    summary: "files may start inside a stripe unit, because the allocation unit is smaller",
     status: Status::Stable,
     repair: Repair::ByOr(
         &[RepairKind::Hints, RepairKind::Filesystem],
-        "it is a mean over all files: straddle check FILE answers for one of them",
+        "the cost is a mean over all files: straddle check FILE answers for one of them",
     ),
     page: Page {
         checks: "Whether the filesystem's allocation unit is smaller than the stripe unit and than a request size asked for. Then an aligned \
                  partition does not make aligned requests: a file may begin at any cluster.",
-        why: "A file's pages lie end to end from where the file begins. With 4 KiB clusters on 64 KiB stripe units there are sixteen \
-              places to begin, and from fifteen of them every 64 KiB request crosses a boundary.",
+        why: "With 4 KiB clusters on 64 KiB stripe units there are sixteen places for a file to start, and from fifteen of them every 64 \
+              KiB request crosses a boundary: a file's pages lie end to end from where the file starts.",
         evidence: "The allocation unit from the superblock and the stripe unit from md, device-mapper or `--stripe-unit`. It is a mean over \
                    all places where a file may begin, not a measurement of your files.",
         example: "4 KiB clusters, 64 KiB stripe units, 64 KiB requests: 15 of 16 places straddle, 93.75%. With 64 KiB clusters there is \

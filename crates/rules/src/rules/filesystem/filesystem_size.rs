@@ -8,7 +8,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::FILESYSTEM_SIZE,
     name: "filesystem-size",
-    summary: "filesystem claims another size than its volume has",
+    summary: "filesystem's size does not match its volume's",
     status: Status::Stable,
     repair: Repair::None(
         "the filesystem's own tools make it fit (resize2fs, xfs_growfs, ntfsresize), once it is known which of the two is right",
@@ -17,8 +17,8 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether the size in a filesystem's superblock fits the partition or volume that it lies in: larger is an error, smaller by \
                  more than a sixteenth a note.",
         why: "A filesystem larger than its volume has lost its end: an image was cut short, or a partition was shrunk or moved without its \
-              contents. It works until the missing part is used. A much smaller one wastes the rest, and often is the trace of a copy from a \
-              smaller disk, which may have kept that disk's geometry too.",
+              contents. It works until the missing part is used. A much smaller one wastes the rest, and is often the trace of a copy from \
+              a smaller disk, whose geometry it may have kept too.",
         evidence: "The total number of blocks or sectors in the superblock, and the length of the partition, volume or image.",
         example: "2,560 blocks × 4,096 = 10,485,760 in a partition of 20,472 × 512 = 10,481,664: the last block is missing.",
         fix: "Larger: restore the partition's length or get the whole image before anything is mounted. Smaller: grow it (`resize2fs DEVICE`, \

@@ -10,12 +10,12 @@ pub(crate) static RULE: Rule = Rule {
     summary: "NTFS file records are smaller than the physical sector",
     status: Status::Stable,
     repair: Repair::None(
-        "file records are enlarged only by making the volume again on Windows (format /L), worth it for very many small files alone",
+        "only re-creating the volume on Windows (format /L) enlarges file records; worth it for very many small files alone",
     ),
     page: Page {
         checks: "Whether the records of the NTFS master file table (1,024 bytes unless the volume was formatted for 4K sectors) are smaller \
                  than the physical sector.",
-        why: "Each update of one file's record rewrites a part of a sector: the drive reads and merges. The file cache gathers many such \
+        why: "Each update of a file record rewrites part of a sector: the drive reads and merges. The file cache gathers many such \
               updates, so only loads with very many small files notice. A torn sector can also damage the neighbours' records.",
         evidence: "Boot sector byte 0x40 (size of a file record) and the physical sector from sysfs, a flag, or assumed for an image.",
         example: "4,096 ÷ 1,024 = 4 records in each sector; `format /L` or a 4K-native disk gives records of 4,096 bytes: one in each.",

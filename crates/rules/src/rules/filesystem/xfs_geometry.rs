@@ -11,8 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether `sunit` and `swidth` in an XFS superblock equal the stripe unit and the full stripe of the array below; also \
                  whether they are set where no array is known, or not set where one is.",
-        why: "XFS begins allocations on `sunit` and sizes its log writes by it. mkfs takes the values from `minimum_io_size` and \
-              `optimal_io_size`, so a device that lies about those (STR501, STR502) puts wrong values on disk for the life of the filesystem.",
+        why: "XFS starts allocations on `sunit` and sizes its log writes by it. mkfs takes the values from `minimum_io_size` and \
+              `optimal_io_size`, so a device that lies about those (STR501, STR502) puts wrong values on disk for the life of the \
+              filesystem.",
         evidence: "Superblock bytes 184 (unit) and 188 (width), in filesystem blocks; the array's geometry from md, device-mapper or the flags.",
         example: "su=64k,sw=4: unit 16 × 4,096 = 65,536, width 64 × 4,096 = 262,144. The LUN is now on an array with 128 KiB strips: \
                   65,536 ≠ 131,072, so every second allocation begins inside a strip.",

@@ -14,8 +14,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether the sector size in an XFS superblock is at least the physical sector, and whether the log stripe unit is at most \
                  256 KiB, the largest log buffer.",
-        why: "XFS writes its log and the headers of allocation groups in its own sectors. When they are 512 bytes on a 4K disk, log writes \
-              end inside physical sectors, and each synchronous commit becomes a read-modify-write of the drive.",
+        why: "Each synchronous commit becomes a read-modify-write of the drive when XFS has 512-byte sectors on a 4K disk, because log \
+              writes end inside physical sectors: XFS writes its log and the headers of allocation groups in its own sectors.",
         evidence: "Superblock bytes 102 (sector size) and 196 (log stripe unit); the physical sector from sysfs, a flag, or assumed for an \
                    image.",
         example: "sectsz=512 on a 512e disk: 4,096 ÷ 512 = 8 log sectors in each physical one. mkfs.xfs takes the physical sector of a device by \

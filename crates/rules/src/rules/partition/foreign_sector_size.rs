@@ -14,8 +14,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether the partition table counts in the device's own logical sectors. A GPT's header lies in sector 1: at byte 512 when \
                  it was written for 512-byte sectors, at byte 4,096 for 4,096-byte ones. Tables in virtual disks are the matter of STR408.",
-        why: "A table holds sector numbers, not bytes. Read with the other sector size, every start and length is wrong by a factor of \
-              eight, or the table is not seen at all: the disk looks empty, and an installer offers to use it.",
+        why: "Every start and length is wrong by a factor of eight, or the table is not seen at all: the disk looks empty, and an \
+              installer offers to use it. A table holds sector numbers, not bytes, and was read with the other sector size.",
         evidence: "The place where the table's signature was found, and the logical sector size of the device (sysfs \
                    `queue/logical_block_size`, or `--logical-sector`).",
         example: "A 512e disk moved out of a USB bridge that presented 4,096-byte sectors: the header is at byte 4,096, the kernel looks at \

@@ -7,7 +7,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::HIDDEN_SECTORS,
     name: "hidden-sectors",
-    summary: "boot sector records another partition start than the partition table",
+    summary: "boot sector's hidden-sectors field disagrees with the partition table",
     status: Status::Stable,
     repair: Repair::None(
         "it is a record for old boot loaders; Windows does not need it, ms-sys or a repair from the installation medium sets it",
@@ -17,9 +17,9 @@ pub(crate) static RULE: Rule = Rule {
                  and FAT boot sectors (byte 0x1c), the `PartitionOffset` of exFAT (byte 0x40). Both count from the disk whose table \
                  describes the partition, as the system that uses it sees that disk: a loop device, a logical volume, an md array or a \
                  guest's virtual disk, not what these lie on. Zero means `not recorded`.",
-        why: "It costs nothing in speed. But boot code computes absolute sectors from this field: after a move that did not correct it, the \
-              volume no longer boots, with `NTLDR is missing` or a blinking cursor. It also is the memory of a move: it says where the volume \
-              lay when it was formatted.",
+        why: "No speed is lost. But boot code computes absolute sectors from this field: after a move that did not update it, the volume \
+              no longer boots, with `NTLDR is missing` or a blinking cursor. The field also records a move: it says where the volume was \
+              when it was formatted.",
         evidence: "The field in the boot sector and the start in the partition table, both read from the medium.",
         example: "A volume formatted at sector 63 and moved to 2,048: the field still says 63 × 512 = 32,256, the table 2,048 × 512 = \
                   1,048,576. Data is intact, booting from it is not. The same volume at sector 2,048 of a disk image whose file begins \

@@ -8,13 +8,13 @@ use crate::{Context, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::HYBRID_MBR,
     name: "hybrid-mbr",
-    summary: "device has two partition tables that describe it differently",
+    summary: "device has a hybrid MBR: two partition tables that can disagree",
     status: Status::Stable,
     repair: Repair::None(DAMAGE),
     page: Page {
         checks: "Whether the MBR beside a GPT holds more than the one protective entry: a hybrid table, as made for old Macs and for boards \
                  whose firmware reads only the MBR.",
-        why: "Two tables can disagree, and different systems believe different ones. A partition that was moved to a better start in the \
+        why: "Different systems believe different tables, and the two can disagree. A partition that was moved to a better start in the \
               GPT is still at its old place for whoever reads the MBR.",
         evidence: "The entries of the MBR in sector 0 and the GPT header in sector 1.",
         example: "The MBR says partition 2 starts at sector 63, the GPT says 2,048: Linux uses 2,048 × 512 = 1,048,576, an old Windows \

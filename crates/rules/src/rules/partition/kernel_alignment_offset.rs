@@ -9,16 +9,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::KERNEL_ALIGNMENT_OFFSET,
     name: "kernel-alignment-offset",
-    summary: "kernel calls an aligned partition misaligned: it measures against the minimum I/O size",
+    summary: "kernel reports an aligned partition as misaligned: it compares with the minimum I/O size",
     status: Status::Stable,
     repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether the kernel's `alignment_offset` of a partition is above zero although the partition starts on a physical sector. \
                  The kernel counts from the start of the disk that the partition is one of, and knows that disk's limits only: of a loop \
                  device or a logical volume it does not know where it lies.",
-        why: "Nothing is paid for it at the physical sector. The kernel measures a partition against the larger of the physical sector and \
-              `minimum_io_size`, so on a device that reports a stripe unit it answers another question than `is it on a sector`. Tools \
-              that print only this number (`lsblk -t`, column ALIGNMENT) then alarm people for the wrong reason, and filesystem makers warn.",
+        why: "It costs nothing at the physical sector. The kernel measures a partition against the larger of the physical sector and \
+              `minimum_io_size`, so on a device that reports a stripe unit it does not answer `is it on a sector`. Tools that print only \
+              this number (`lsblk -t`, column ALIGNMENT) then alarm people for the wrong reason, and mkfs tools warn.",
         evidence: "sysfs `alignment_offset` of the partition beside the disk's `physical_block_size` and `minimum_io_size`.",
         example: "A drive with alignment_offset 3,584 and a minimum I/O size of 65,536: the partition at sector 63 is on a sector boundary \
                   (32,256 = 3,584 + 7 × 4,096), yet the kernel reports 36,864, the distance to the next multiple of 64 KiB counted from 3,584.",

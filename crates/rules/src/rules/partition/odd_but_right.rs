@@ -9,14 +9,14 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::ODD_BUT_RIGHT,
     name: "odd-but-right",
-    summary: "partition's start looks wrong and is right: the device's sectors are shifted",
+    summary: "partition's start looks misaligned but is not: the device shifts its sectors",
     status: Status::Stable,
-    repair: Repair::None("nothing is wrong: it is said so that nobody moves it"),
+    repair: Repair::None("nothing is wrong: reported so that nobody moves it"),
     page: Page {
         checks: "Whether a start that no rule of thumb would accept (not a multiple of 4,096) lies on a boundary nevertheless, because \
                  the device's physical sectors do not begin at address 0.",
-        why: "Some drives, made when Windows XP put everything at sector 63, shift their sectors by one logical sector so that 63 falls on \
-              a boundary. Moving such a partition to `1 MiB` would create the very damage that it is meant to cure.",
+        why: "Moving such a partition to `1 MiB` would create the very damage that it is meant to fix. Some drives, made when Windows XP \
+              put everything at sector 63, shift their sectors by one logical sector so that 63 falls on a boundary.",
         evidence: "sysfs `alignment_offset` of the disk: the address of its first boundary, from the drive's LOWEST ALIGNED LOGICAL BLOCK \
                    ADDRESS. 3584 means sector 7.",
         example: "alignment_offset 3,584: 63 × 512 = 32,256 = 3,584 + 7 × 4,096 + 0, on a boundary. 2,048 × 512 = 1,048,576 = 3,584 + 255 × \

@@ -11,14 +11,14 @@ pub(crate) static RULE: Rule = Rule {
     summary: "partition's length is not a whole number of encryption or physical sectors",
     status: Status::Stable,
     repair: Repair::None(
-        "the length of a partition is a matter of what is on it: make that fit first, then grow or cut it",
+        "a partition's length depends on what is in it: resize that first, then grow or shrink the partition",
     ),
     page: Page {
         checks: "Whether a partition is a whole number of the largest sectors that are, or may be put, on it: the encryption sector of a \
                  LUKS, dm-crypt or verity layer (4,096 bytes unless known), otherwise the device's physical sector.",
-        why: "Partitioners align starts and leave ends where they fall. dm-crypt with 4,096-byte sectors refuses a device whose size is no \
-              multiple of them, so a partition that worked with 512-byte encryption cannot be converted or re-created. A filesystem \
-              simply leaves the rest unused, but the next partition then begins off the grid when a tool packs it right behind.",
+        why: "dm-crypt with 4,096-byte sectors refuses a device whose size is not a multiple of them, so a partition that worked with \
+              512-byte encryption cannot be converted or re-created. Partitioners align starts and leave ends where they fall. A \
+              filesystem simply leaves the rest unused, but the next partition starts misaligned if a tool packs it directly after.",
         evidence: "The length from the partition table; the sector from the encryption header or from sysfs `queue/physical_block_size`; \
                    partition type codes for LUKS and verity.",
         example: "20,481 sectors: 20,481 × 512 = 10,486,272 = 2,560 × 4,096 + 512. `cryptsetup luksFormat --sector-size 4096` answers that \

@@ -14,9 +14,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether a partition starts on the units in which flash and thin storage manage their space: the indirection unit (on NVMe \
                  `minimum_io_size`, from NPWG), the erase block, the discard granularity. Only units larger than the physical sector count here.",
-        why: "A flash drive maps its pages in indirection units. A write that covers one in part makes the drive read it, merge it and \
-              write the whole anew: bandwidth is lost and the flash wears. A discard frees whole granules only; the parts at both ends of \
-              a range that is off the grid are never given back.",
+        why: "A write that covers an indirection unit in part makes the drive read it, merge it and rewrite all of it: bandwidth is lost \
+              and the flash wears. Flash drives map their pages in these units. A discard frees whole granules only; the partial ones at \
+              both ends of a misaligned range are never given back.",
         evidence: "sysfs `queue/minimum_io_size` of an NVMe device, `queue/discard_granularity`, `preferred_erase_size` of an SD card. \
                    Erase blocks of SSDs are not reported by anyone; a flag can state one.",
         example: "A QLC drive with a 16 KiB unit and a start at 1,044,480 (sector 2,040): 1,044,480 = 63 × 16,384 + 12,288. A 16 KiB write \

@@ -15,10 +15,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether the first byte of a partition lies on a boundary of the device's physical sectors. The boundary counts from where \
                  the device says that it counts: a drive with `alignment_offset` 3584 has its boundaries at 3,584, 7,680, …",
-        why: "A disk with 4,096-byte physical sectors (512e) or a flash device can only write whole ones. A write that covers a sector in \
-              part makes the drive read it, change it and write it back: read-modify-write, on a spinning disk one more revolution. When \
-              a partition starts off the grid, every page of every file is cut at the same wrong place, so a 4 KiB write becomes two \
-              reads and two writes.",
+        why: "A 4 KiB write becomes two reads and two writes, because every page of every file is cut at the same wrong place. A disk with \
+              4,096-byte physical sectors (512e) or a flash device can only write whole ones. A write that covers a sector in part makes \
+              the drive read it, change it and write it back: read-modify-write, on a spinning disk one more revolution.",
         evidence: "The start from the partition table (or sysfs `start`), the sector from sysfs `queue/physical_block_size` and \
                    `alignment_offset`. An image has no device: 4,096 bytes are assumed, and the finding says so; `--physical-sector` \
                    answers for a device you know.",

@@ -7,14 +7,15 @@ use crate::{Context, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_PREFERRED_IO,
     name: "partition-start-preferred-io",
-    summary: "partition starts off the device's preferred request size",
+    summary: "partition does not start on a multiple of the device's preferred I/O size",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition starts on a multiple of `minimum_io_size` and `optimal_io_size`, where no stripe unit is known and \
                  the values can be believed: multiples of the physical sector, at most 16 MiB, and not on the list of known lies (STR501).",
-        why: "An array that presents itself as one disk has one way to tell its geometry: `minimum_io_size` is then the stripe unit and \
-              `optimal_io_size` the full stripe. Requests of those sizes that start off the grid are split over two members, or two stripes.",
+        why: "Requests of the preferred sizes that start off their multiples are split over two members, or two stripes. An array that \
+              presents itself as one disk has only this way to report its geometry: `minimum_io_size` is then the stripe unit and \
+              `optimal_io_size` the full stripe.",
         evidence: "sysfs `queue/minimum_io_size` and `queue/optimal_io_size`, taken by the kernel from the device (SCSI VPD page B0, NVMe \
                    NPWG and NOWS). The values are hints. Many controllers report none, some report nonsense, and an SSD may mean its write \
                    granularity instead.",

@@ -7,16 +7,15 @@ use crate::{Context, Page, Repair, RepairKind, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PARTITION_START_REQUEST_BOUNDARY,
     name: "partition-start-request-boundary",
-    summary: "partition starts off the boundaries that no request to the device may cross",
+    summary: "partition does not start on a request boundary of the device (NOIOB, chunk_sectors)",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition starts on a boundary that the device names for requests: on NVMe the Namespace Optimal I/O Boundary (NOIOB), \
                  in Linux `chunk_sectors`. Not zones, and not the stripe unit of an array, which has the same place in Linux (STR201).",
-        why: "Linux cuts a request that crosses such a boundary in two, because the drive would do so itself, and some drives take much longer \
-              for it. Boundaries count from the start of the namespace. With the partition off them, even requests that have exactly \
-              their length, and lie on it within the partition, become two commands. Nothing is read to be written back: \
-              the price is commands, not time.",
+        why: "Linux splits a request that crosses such a boundary in two, because the drive would do so itself, and some drives take much \
+              longer for it. Boundaries count from the start of the namespace. With the partition off them, even requests of exactly their \
+              length, aligned within the partition, become two commands. There is no read-modify-write: the cost is in commands, not time.",
         evidence: "`nvme id-ns` (noiob, in logical blocks), or sysfs `queue/chunk_sectors` (512-byte sectors). Zero means that the device names none. \
                    Old Intel drives (P3500 to P3700) name it in a field of their own, which Linux knows and shows in sysfs.",
         example: "A boundary of 128 KiB and a start at sector 63: 63 × 512 = 32,256 = 0 × 131,072 + 32,256. Every request of 128 KiB at a multiple \

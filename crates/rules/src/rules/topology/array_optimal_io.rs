@@ -9,14 +9,14 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::ARRAY_OPTIMAL_IO,
     name: "array-optimal-io",
-    summary: "an array's optimal_io_size is a common multiple with its members', not its stripe width",
+    summary: "array's optimal_io_size is inflated by its members' and is not its full stripe",
     status: Status::Stable,
     repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether the `optimal_io_size` of an md array equals its stripe unit times its data members.",
-        why: "The kernel stacks limits by their least common multiple. When a member reports a preferred size of its own (512 KiB, or one of the \
-              false values of STR501), the array's becomes a multiple of both, up to gigabytes, and wraps. LVM, parted and mkfs.xfs take \
-              it for the stripe width and align, or stripe, to it.",
+        why: "LVM, parted and mkfs.xfs take the value for the stripe width and align, or stripe, to it. The kernel stacks limits by their \
+              least common multiple. When a member reports a preferred size of its own (512 KiB, or one of the false values of STR501), \
+              the array's becomes a multiple of both, up to gigabytes, and wraps.",
         evidence: "sysfs `queue/optimal_io_size` of the array beside `md/chunk_size`, `md/raid_disks` and `md/level`.",
         example: "RAID 0, 6 × 65,536 = 393,216; members report 524,288; the array says 1,572,864 = 4 × 393,216. Read as a stripe width it \
                   means 24 disks.",

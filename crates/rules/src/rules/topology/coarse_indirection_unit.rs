@@ -10,14 +10,14 @@ pub(crate) static RULE: Rule = Rule {
     summary: "requests are smaller than the drive's indirection unit: read-modify-write wherever they start",
     status: Status::Stable,
     repair: Repair::None(
-        "no layout makes requests larger: the application's, or a filesystem with blocks of that size",
+        "no layout makes requests larger: only the application can, or a filesystem with blocks of that size",
     ),
     page: Page {
         checks: "Whether an NVMe drive's preferred write granularity (`minimum_io_size`) is larger than its physical sector, and larger than \
                  request sizes asked for.",
-        why: "Dense flash (QLC) keeps one map entry for 16 or 64 KiB to save memory. A smaller write makes the drive read the unit, merge and \
-              write it whole. This is not misalignment and no start cures it, but it costs the same kind of operations, and `physical_block_size` \
-              does not show it: the kernel clamps that to the atomic write size.",
+        why: "A write smaller than the indirection unit makes the drive read the unit, merge and write it whole. Dense flash (QLC) keeps \
+              one map entry for 16 or 64 KiB to save memory. This is not misalignment and no start fixes it, but it costs the same kind of \
+              operations, and `physical_block_size` does not show it: the kernel clamps that to the atomic write size.",
         evidence: "sysfs `queue/minimum_io_size` = LBA × (NPWG + 1), beside `queue/physical_block_size`. Never `optimal_io_size`.",
         example: "A 16 KiB unit: a random 4 KiB write rewrites 16,384 ÷ 4,096 = 4 times what was asked for, after reading it.",
         fix: "Let the layers above write whole units: ZFS `ashift=14`, a database page or filesystem block of 16 KiB where there is the \

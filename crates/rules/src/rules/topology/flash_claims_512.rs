@@ -8,14 +8,14 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::FLASH_CLAIMS_512,
     name: "flash-claims-512",
-    summary: "an SSD claims physical sectors of 512 bytes, which is improbable",
+    summary: "SSD reports 512-byte physical sectors, which is improbable",
     status: Status::Stable,
     repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether a flash drive (SATA, SAS, USB or NVMe, not rotational) reports a physical sector of 512 bytes.",
-        why: "Flash is programmed in pages of 4 to 16 KiB and mapped in units of 4 KiB or more. A drive that says 512 does so for \
-              compatibility, or because its driver has nothing better to say. Tools then see nothing wrong with sector 63, and ZFS \
-              chooses ashift 9 for good.",
+        why: "Tools see nothing wrong with sector 63, and ZFS chooses ashift 9 for good. Flash is programmed in pages of 4 to 16 KiB and \
+              mapped in units of 4 KiB or more. A drive that says 512 does so for compatibility, or because its driver has nothing better \
+              to say.",
         evidence: "sysfs `queue/physical_block_size` and `queue/rotational`. For NVMe the kernel takes the smaller of the preferred write \
                    granularity and the atomic write unit on power failure, which is often one block.",
         example: "A SATA SSD reporting 512/512 and a start at sector 63: no rule fires at 512, while at the 4,096 that the flash most likely \

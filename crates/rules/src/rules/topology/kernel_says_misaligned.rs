@@ -7,14 +7,14 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::KERNEL_SAYS_MISALIGNED,
     name: "kernel-says-misaligned",
-    summary: "kernel reports alignment_offset −1: limits below contradict each other",
+    summary: "kernel reports alignment_offset −1: the limits of the devices below contradict each other",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Array], REPORTED),
     page: Page {
         checks: "Whether the kernel says `alignment_offset` = −1. It does when a device is stacked from others, and what it expects of one \
                  of them does not fit what it has so far.",
-        why: "−1 is not an offset: the kernel gives up saying where a boundary is. As a rule no start is aligned for everything below then. \
-              cryptsetup and LVM treat it as 0, so what they place may be off for some of the members, without a word.",
+        why: "cryptsetup and LVM treat −1 as 0, so what they place may be misaligned on some of the members, without a warning. It is not \
+              an offset: the kernel gives up saying where a boundary is. As a rule no start is then aligned for everything below.",
         evidence: "sysfs `alignment_offset` of the device; only the lowest layer that says it is reported.",
         example: "md RAID 0 with a chunk of 64 KiB over drives whose first boundary is at 3,584. Where the two offsets differ, the kernel \
                   adds to each its own larger of physical sector and minimum I/O size, and asks whether the larger sum is a multiple of the \

@@ -16,8 +16,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether `optimal_io_size` is a multiple of the physical sector and of `minimum_io_size`, and at most 16 MiB. Values known to \
                  be false have their own rule (STR501), md's common multiples too (STR507).",
-        why: "A preferred request that is no whole number of sectors cannot be preferred by anything. Tools that believe it put partitions \
-              and volumes off the sector grid; very large values push the first extent far into the device.",
+        why: "Tools that believe the value put partitions and volumes off sector boundaries; very large values push the first extent far \
+              into the device. A size that is not a whole number of sectors cannot be anything's preferred request.",
         evidence: "sysfs `queue/optimal_io_size` beside `physical_block_size` and `minimum_io_size`.",
         example: "optimal_io_size 12,582,400 on 4K sectors: 12,582,400 ÷ 4,096 = 3,071.875. A start aligned to it lies 3,584 bytes into \
                   a sector.",

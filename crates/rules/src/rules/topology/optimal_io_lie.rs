@@ -14,8 +14,8 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether `optimal_io_size` of a device or array is one of the values that firmware or drivers are known to make up.",
         why: "Partitioners, LVM, LUKS, mkfs.xfs and libstorage align data to this value. A false one sends the first extent megabytes or \
-              gigabytes into the device, leaves starts that are no multiple of anything useful, or makes an installer fail. No request is \
-              slower for the value itself.",
+              gigabytes into the device, leaves starts that are not a multiple of anything useful, or makes an installer fail. The value \
+              itself slows down no request.",
         evidence: "sysfs `queue/optimal_io_size`, compared with a table of exact values, each with its known origin.",
         example: "33,553,920 = 65,535 × 512: a USB bridge that puts 0xFFFF into its VPD page. 33,553,920 ÷ 1,048,576 = 31.999…: \
                   aligning to it loses the 1 MiB grid.",

@@ -8,14 +8,14 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PHYSICAL_SECTOR_IMPLAUSIBLE,
     name: "physical-sector-implausible",
-    summary: "reported physical sector is too large to be one",
+    summary: "reported physical sector size is implausibly large",
     status: Status::Stable,
     repair: Repair::None(REPORTED),
     page: Page {
         checks: "Whether `physical_block_size` is above 64 KiB. No disk has sectors that large, and no flash drive reports mapping units \
                  beyond it; such a value is another size put into the wrong field.",
-        why: "Whatever aligns to the physical sector aligns to this: ZFS chooses its ashift by it (and stops at 16), filesystem makers refuse \
-              or warn, partitioners leave gaps.",
+        why: "Whatever aligns to the physical sector aligns to this value: ZFS derives its ashift from it (and stops at 16), mkfs tools \
+              refuse or warn, partitioners leave gaps.",
         evidence: "sysfs `queue/physical_block_size`. Thin LUNs and virtual disks report their allocation granule this way.",
         example: "262,144 from a thin-provisioned LUN with 256 KiB granules: 262,144 > 65,536. A 4 KiB write does not rewrite 256 KiB there: \
                   granules are allocated once, not rewritten.",

@@ -8,14 +8,14 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ASHIFT_LARGE,
     name: "ashift-large",
-    summary: "ZFS allocates in units far larger than anything below rewrites",
+    summary: "ZFS ashift is far larger than any sector or indirection unit below",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Pool]),
     page: Page {
         checks: "Whether 2^ashift bytes is at least four times the largest of 4 KiB and the physical sectors and indirection units of the members.",
-        why: "Nothing smaller than 2^ashift is ever allocated or written. Compressed blocks, small files and all metadata, three copies of it, are \
-              rounded up to it; RAID-Z adds as much for each parity. A label's ring keeps fewer old states of the pool. ZFS takes the figure from \
-              `physical_block_size`, into which thin LUNs and some drives put something else, and caps it at 16.",
+        why: "Small files, compressed blocks and all metadata, three copies of it, are rounded up to 2^ashift bytes: nothing smaller is \
+              ever allocated or written. RAID-Z adds as much for each parity, and a label's ring keeps fewer old states of the pool. ZFS \
+              takes the figure from `physical_block_size`, in which thin LUNs and some drives report something else, and caps it at 16.",
         evidence: "ashift of the vdev's labels or of `zdb -C`, beside the physical sector and the indirection unit of each member.",
         example: "A LUN that reports 262,144 gets ashift 16 (2^18 would be 262,144): a 4 KiB block takes 65,536 ÷ 4,096 = 16 times its size. A pool whose \
                   ashift went from 12 to 15 needed twice the space for the same data.",

@@ -8,15 +8,16 @@ use crate::{Context, Finding, Page, Prices, Repair, RepairKind, Rule, Severity, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::ASHIFT_SMALL,
     name: "ashift-small",
-    summary: "ZFS allocates in units smaller than what a member rewrites as a whole",
+    summary: "ZFS ashift is smaller than the unit that a member rewrites",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Pool]),
     page: Page {
         checks: "Whether 2^ashift bytes, in which a ZFS vdev allocates and which RAID-Z deals to its disks, is at least the physical sector and the \
                  indirection unit of every member. Logs count too: every synchronous write goes through them.",
-        why: "ZFS puts a block at any multiple of 2^ashift. With ashift 9 on 4 KiB sectors, seven places of eight are inside a sector, and a compressed \
-              block or a RAID-Z column ends in one: the disk reads the sector, changes a part and writes it back. ashift is set when a vdev is \
-              made, from what the disk says (or from its lie), and never changes.",
+        why: "The disk reads a sector, changes a part and writes it back wherever a block starts or ends inside one. ZFS puts a block at \
+              any multiple of 2^ashift: with ashift 9 on 4 KiB sectors, seven places of eight are inside a sector, and a compressed block \
+              or a RAID-Z column ends in one. ashift is set when a vdev is created, from what the disk reports (true or not), and never \
+              changes.",
         evidence: "ashift of the vdev's labels or of `zdb -C`; the physical sector and the indirection unit of each member.",
         example: "ashift 9: 2^9 = 512; 4,096 ÷ 512 = 8 places for a block to begin in each sector. `zpool status` then says `block size: 512B configured, \
                   4096B native`.",

@@ -11,15 +11,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::BCACHE_DATA_OFFSET,
     name: "bcache-data-offset",
-    summary: "the data of a bcache backing device start off a sector, stripe unit or full stripe below",
+    summary: "data of a bcache backing device starts inside a sector, stripe unit or full stripe below",
     status: Status::Stable,
     repair: Repair::None("make-bcache --data-offset sets it when the backing device is made"),
     page: Page {
         checks: "Whether the data of a bcache backing device start on the physical sectors, indirection units, stripe units and full stripes \
                  (of parity arrays) of what carries it.",
-        why: "`make-bcache` puts data 8 KiB behind the start of the device unless it is told otherwise. That is on every sector of 4 KiB, but on no \
-              stripe unit: everything above is shifted by 8 KiB, and a request that fits a stripe unit touches two members. What the cache \
-              writes back is as far off.",
+        why: "Everything above is shifted by 8 KiB, and a request that fits a stripe unit touches two members: `make-bcache` puts data 8 \
+              KiB into the device unless told otherwise. That is on every sector of 4 KiB, but on no stripe unit. What the cache writes \
+              back is shifted as well.",
         evidence: "The superblock's data offset, or on a live host the difference between the sizes of the two devices; the units from the metadata of \
                    the array, sysfs or the flags.",
         example: "8 KiB on stripe units of 64 KiB: 8,192 = 0 × 65,536 + 8,192: of requests of 64 KiB every one touches two members.",

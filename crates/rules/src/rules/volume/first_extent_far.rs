@@ -9,15 +9,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRST_EXTENT_FAR,
     name: "first-extent-far",
-    summary: "the metadata area of an LVM physical volume was grown by a false optimal I/O size",
+    summary: "first extent of an LVM physical volume was pushed far out by a false optimal I/O size",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::VolumeGroup], FIRST_EXTENT),
     page: Page {
         checks: "Whether `pe_start` is a multiple of a value of `optimal_io_size` that is known to be false, or lies more than 1 GiB into the \
                  device not counting what was left for a boot loader.",
-        why: "`pvcreate` rounds the first extent up to the optimal I/O size that the device reports. When a controller makes that value up, what \
-              lies before the first extent grows to megabytes or gigabytes: space is lost, the start is on no grid that the device has, and \
-              GRUB, which reads the metadata, gives up. No request is slower for the distance itself.",
+        why: "Space is lost, the start is on no boundary that the device has, and GRUB, which reads the metadata, gives up. `pvcreate` \
+              rounds the first extent up to the optimal I/O size that the device reports; when a controller makes that value up, the area \
+              before it grows to megabytes or gigabytes. The distance itself slows down no request.",
         evidence: "`pe_start` from the metadata of the physical volume or `pvs -o +pe_start`, the table of known values (STR501), and \
                    `optimal_io_size` where the device still reports it.",
         example: "An mpt3sas controller announces 16,773,120; md on top of it makes 4,293,918,720, the least common multiple with its own \

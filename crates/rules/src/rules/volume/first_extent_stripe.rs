@@ -10,14 +10,14 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::FIRST_EXTENT_STRIPE,
     name: "first-extent-stripe",
-    summary: "the first extent of an LVM physical volume lies inside a stripe of the array below",
+    summary: "first extent of an LVM physical volume starts inside a stripe of the array below",
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::VolumeGroup], FIRST_EXTENT),
     page: Page {
         checks: "Whether `pe_start`, where the first extent of a physical volume lies, is on a full stripe of the parity array below, and, \
                  while the group has no volumes yet, on a stripe unit. Volumes that start inside a stripe unit are STR602's; extents that are \
                  no multiple of the full stripe are STR214's, since no place of the first one helps them.",
-        why: "Every volume of the group begins a whole number of extents behind the first one. When that lies inside a full stripe, all of \
+        why: "Every volume of the group starts a whole number of extents after the first one. When that lies inside a full stripe, all of \
               them do: a write that would fill a stripe covers two in part, and the array reads what it lacks for the parity of both.",
         evidence: "`pe_start` from the metadata of the physical volume or `pvs -o +pe_start`, the full stripe from the array's metadata, md or \
                    `--stripe-width`.",

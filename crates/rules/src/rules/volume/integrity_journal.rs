@@ -14,10 +14,10 @@ pub(crate) static RULE: Rule = Rule {
     ),
     page: Page {
         checks: "Whether a dm-integrity device, alone or below LUKS2, works with a journal, and what tags it keeps between the data.",
-        why: "A sector and its tag lie in different places, and must change together. In journal mode, which is the default, both go to a journal \
-              first and to their places later: every byte is written twice, and half of the device's write throughput is gone. With a bitmap, \
-              data and tags are written once; after a crash, the regions that were being written are trusted and get new tags. Tags lie in \
-              runs between the data, so a write also changes a block of tags elsewhere.",
+        why: "Half of the device's write throughput is gone in journal mode, which is the default: a sector and its tag lie in different \
+              places and must change together, so both go to a journal first and to their places later. With a bitmap, data and tags are \
+              written once; after a crash, the regions that were being written are trusted and get new tags. Tags lie in runs between the \
+              data, so a write also changes a block of tags elsewhere.",
         evidence: "The superblock's flags, tag size, interleave and journal sections, or the mode in the device-mapper table.",
         example: "A write of 4,096 bytes: 4,096 to the journal + 4,096 to their place = 8,192. Tags of 32 bytes for sectors of 4,096 with an interleave \
                   of 16 MiB: 4,096 × 32 = 131,072 bytes of tags in front of each 16 MiB.",

@@ -8,15 +8,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_RAID5,
     name: "ldm-raid5",
-    summary: "a RAID-5 dynamic volume: every small write costs four operations, in software and without a cache",
+    summary: "RAID-5 dynamic volume spends four operations on every small write, in software and without a cache",
     status: Status::Stable,
     repair: Repair::None(WINDOWS_DYNAMIC),
     page: Page {
         checks: "Whether a volume of Windows' Logical Disk Manager is RAID 5.",
-        why: "A write that does not cover whole rows of stripe units has to read the old data and the old parity before it can write both anew: four \
-              operations on two disks instead of one. A RAID controller hides that behind a cache that survives a loss of power; LDM has none, so every \
-              write of a database waits for all four. An interrupted row leaves parity that does not fit its data until the volume is \
-              resynchronised, the whole of it.",
+        why: "Every small write of a database waits for four operations on two disks instead of one: a write that does not cover whole \
+              rows of stripe units reads the old data and the old parity before it can write both. A RAID controller hides that behind a \
+              cache that survives a loss of power; LDM has none. An interrupted row leaves parity that does not match its data until the \
+              whole volume is resynchronised.",
         evidence: "The shape and the stripe unit of the volume's component in the LDM database.",
         example: "Three columns of 64 KiB: the full stripe is 2 × 65,536 = 131,072. A log write of 8 KiB: read data, read parity, write data, write \
                   parity.",

@@ -8,14 +8,14 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_SPANNED,
     name: "ldm-spanned",
-    summary: "a spanned dynamic volume uses its disks one after the other",
+    summary: "spanned dynamic volume is concatenated, not striped: a sequential range keeps only one disk busy",
     status: Status::Stable,
     repair: Repair::None(END_TO_END),
     page: Page {
         checks: "Whether a volume of Windows' Logical Disk Manager is spanned over several disks: parts one behind the other, not in turns.",
-        why: "Whatever is read or written at one time usually lies in one part. A database file of a few gigabytes on a spanned volume of four disks \
-              has the throughput and the queue of one of them, while the others are idle; the failure of any loses the volume. NTFS fills it from the \
-              beginning, so the last disk may not be used for years.",
+        why: "A database file of a few gigabytes on a spanned volume of four disks has the throughput and the queue of one of them, while \
+              the others are idle: what is read or written at one time usually lies in one part. The failure of any disk loses the volume. \
+              NTFS fills it from the beginning, so the last disk may not be used for years.",
         evidence: "The partitions of the volume's component in the LDM database, and the disks that they lie on.",
         example: "Two parts of 100 GiB: of the addresses 0 to 100 GiB all lie on the first disk. A striped volume has every second 64 KiB on the other.",
         fix: "Where throughput matters, make a striped volume (`create volume stripe disk=1,2` in diskpart), or a RAID 10 below, and restore into it. \

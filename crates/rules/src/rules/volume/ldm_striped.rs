@@ -10,16 +10,16 @@ use crate::{Context, Finding, Page, Prices, Repair, Rule, Severity, Status, code
 pub(crate) static RULE: Rule = Rule {
     code: codes::LDM_STRIPED,
     name: "ldm-striped",
-    summary: "columns of a striped dynamic volume start off the stripe units of what the disks really are",
+    summary: "columns of a striped dynamic volume start inside a stripe unit of the arrays below",
     status: Status::Stable,
     repair: Repair::None(WINDOWS_DYNAMIC),
     page: Page {
         checks: "Where the columns of a striped volume of Windows' Logical Disk Manager start on their disks, against the stripe unit of the \
                  array that such a disk may be: where it is known, by it; where it is not, by 16, 32, 64, 128, 256, 512 KiB and 1 MiB, as STR203 \
                  does for partitions. Physical sectors are the business of STR206.",
-        why: "The stripe unit of LDM is 64 KiB and cannot be chosen. Dynamic disks made before Windows Server 2008 begin their data at sector 63, \
-              so every unit of 64 KiB lies across a boundary of the LUN or virtual disk below: what LDM sends to one disk as a single request \
-              becomes two there. A 64 KiB allocation unit fits the unit of LDM exactly, and inherits that.",
+        why: "What LDM sends to one disk as a single request becomes two: every unit of 64 KiB crosses a boundary of the LUN or virtual \
+              disk below. LDM's stripe unit is 64 KiB and cannot be chosen, and dynamic disks made before Windows Server 2008 start their \
+              data at sector 63. A 64 KiB allocation unit fits the unit of LDM exactly, and inherits that.",
         evidence: "The private header of each disk (start of its data area), the records of the database (start of the partition, stripe unit), \
                    and the stripe unit of the disk where it is known.",
         example: "Columns at sector 63 on LUNs with a stripe unit of 64 KiB: 32,256 ÷ 65,536 = 0.492…; each 64 KiB unit takes two of their members.",

@@ -10,15 +10,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::LOOP_DEVICE,
     name: "loop-device",
-    summary: "a loop device lies off the grid of the file or disk behind it",
+    summary: "loop device is misaligned on its backing file or disk",
     status: Status::Stable,
     repair: Repair::None("a loop device begins where losetup --offset says: set it up again"),
     page: Page {
         checks: "Whether the offset of a loop device, and the extents of the file behind it, lie on the physical sectors and stripe units \
                  below; and whether its logical sector is at least what direct I/O to that file needs.",
-        why: "A loop device adds its own offset, then the file's place. With an offset of 63 sectors every 4 KiB request covers two pages of the \
-              host's cache, or two sectors of its disk. With a logical sector below the file's direct-I/O alignment, small requests \
-              cannot go directly and pass through the page cache instead.",
+        why: "A loop device adds its own offset, then the file's place. With an offset of 63 sectors every 4 KiB request covers two pages \
+              of the host's cache, or two sectors of its disk. With a logical sector below the file's direct-I/O alignment, small requests \
+              cannot use direct I/O and pass through the page cache instead.",
         evidence: "sysfs `loop/offset`, `loop/backing_file`, `loop/dio`, `queue/logical_block_size`; the file's extents where they could be \
                    asked for.",
         example: "`losetup --offset 32256`: 32,256 ÷ 4,096 = 7.875. Partitions inside that device which start at 1 MiB are off by 3,584 bytes.",

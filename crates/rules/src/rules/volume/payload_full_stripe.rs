@@ -10,15 +10,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PAYLOAD_FULL_STRIPE,
     name: "payload-full-stripe",
-    summary: "an encrypted payload starts inside a full stripe or thin chunk of what lies below",
+    summary: "encrypted payload starts inside a full stripe or thin chunk of the layer below",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Payload]),
     page: Page {
         checks: "Whether the payload of an encrypted or integrity-protected volume begins on the full stripe of a parity array, and on the chunk of a \
                  thin pool, where the layer that carries it does. Sectors and stripe units are STR602's.",
-        why: "The payload offset is added to everything above. A filesystem that is told the right stripe width counts from the start of its \
-              volume, so each of its full-stripe writes covers two stripes in part, and for both the array reads what it lacks for the parity. \
-              In a thin pool, each block of the pool's size takes two chunks.",
+        why: "The payload offset is added to the address of everything above. A filesystem that is told the right stripe width counts from \
+              the start of its volume, so each of its full-stripe writes covers two stripes in part, and for both the array reads what it \
+              lacks for the parity. In a thin pool, each block of the pool's size takes two chunks.",
         evidence: "The payload offset from the LUKS header or the device-mapper table; the full stripe or chunk from the metadata of the array, md, \
                    the pool, or `--stripe-width`.",
         example: "LUKS2 keeps 16 MiB before its payload. On full stripes of 192 KiB: 16,777,216 = 85 × 196,608 + 65,536. cryptsetup rounds to the \

@@ -8,17 +8,17 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::PAYLOAD_SIZE,
     name: "payload-size",
-    summary: "an encrypted payload is not a whole number of its encryption sectors",
+    summary: "encrypted payload is not a whole number of its encryption sectors",
     status: Status::Stable,
     repair: Repair::None(
-        "what carries it must become longer; what was cut off does not come back by that",
+        "the device below must be grown; that does not bring back what was cut off",
     ),
     page: Page {
         checks: "Whether the payload of an encrypted volume, from its data offset to the end of what carries it, is a whole number of encryption \
                  sectors. Where a partition's own length is the cause, STR104 says so.",
-        why: "dm-crypt maps whole encryption sectors only, and refuses a device that ends inside one: a volume with sectors of 4,096 bytes cannot be \
-              opened on a device that is 512 bytes short of a multiple. It happens when a volume, an image or a disk was cut or copied to a \
-              place of another size, or when a header was made for another device.",
+        why: "A volume with sectors of 4,096 bytes cannot be opened on a device that is 512 bytes short of a multiple: dm-crypt maps whole \
+              encryption sectors only, and refuses a device that ends inside one. It happens when a volume, an image or a disk was cut or \
+              copied to a place of another size, or when a header was made for another device.",
         evidence: "Sector size and data offset from the header; the length of what carries it.",
         example: "4 MiB − 512 bytes behind an offset of 1 MiB: 3,145,216 = 767 × 4,096 + 3,584. `cryptsetup open` answers that the device size is \
                   not aligned to the encryption sector size.",

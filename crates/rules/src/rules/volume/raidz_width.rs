@@ -7,7 +7,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::RAIDZ_WIDTH,
     name: "raidz-width",
-    summary: "blocks of a ZFS volume or dataset waste space on a RAID-Z of this width",
+    summary: "block size of a ZFS volume or dataset wastes space on a RAID-Z of this width",
     status: Status::Stable,
     repair: Repair::None(
         "volblocksize and recordsize are chosen for what is created next (16k to 64k), the width when a RAID-Z is made",
@@ -15,9 +15,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "How much of a RAID-Z each block of a volume (`volblocksize`) or dataset (`recordsize`) takes, with parity and padding, beside what the \
                  width promises: data disks of all disks.",
-        why: "RAID-Z has no fixed stripe: each block gets its own parity, one sector for each row of data sectors and each parity, and what it takes is \
-              rounded up to a multiple of parity + 1 sectors. A block of few sectors pays almost as much for parity as for data; volumes of 8 KiB blocks \
-              on 4 KiB sectors take what a mirror would.",
+        why: "A block of few sectors pays almost as much for parity as for data; volumes of 8 KiB blocks on 4 KiB sectors take what a \
+              mirror would. RAID-Z has no fixed stripe: each block gets its own parity, one sector for each row of data sectors and each \
+              parity, and what it takes is rounded up to a multiple of parity + 1 sectors.",
         evidence: "`zfs get volblocksize,recordsize`, number of disks, parity and ashift of the vdev (`zdb -C`, labels).",
         example: "RAID-Z2 of 6 disks, ashift 12, volblocksize 8 KiB: 8,192 ÷ 4,096 = 2 data sectors in 1 row, 2 parity sectors, 4 in all, rounded up to \
                   a multiple of 3: 6. 6 × 4,096 = 24,576 B for 8,192: 33% of the space holds data, where 4 of 6 disks promise 67%.",

@@ -7,7 +7,7 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::STORAGE_SPACES,
     name: "storage-spaces",
-    summary: "interleave and columns of a storage space are not known, or its full stripe does not fit the allocation unit",
+    summary: "interleave and columns of a storage space are unknown, or its full stripe does not fit the allocation unit",
     status: Status::Stable,
     repair: Repair::None(
         "interleave and columns of a storage space are set when it is made: New-VirtualDisk -Interleave -NumberOfColumns",

@@ -10,18 +10,18 @@ use crate::{Context, Finding, Page, Prices, Repair, Rule, Severity, Status, code
 pub(crate) static RULE: Rule = Rule {
     code: codes::STRIPED_ON_STRIPED,
     name: "striped-on-striped",
-    summary: "the stripes of a volume do not fit the stripes of the arrays that it lies on",
+    summary: "stripes of a volume do not fit the stripes of the arrays below",
     status: Status::Stable,
     repair: Repair::None(
-        "two layers of stripes are made by hand: leave one of them out at the next rebuild",
+        "somebody set up two layers of striping by hand: leave one out at the next rebuild",
     ),
     page: Page {
         checks: "Striped LVM volumes (and other device-mapper stripes) over arrays that stripe as well: whether the stripe size above is a \
                  multiple of the full stripe of a parity array below, and a multiple or a whole part of its chunk. Where the stripes start \
                  on each member is STR206's and STR602's.",
-        why: "Each stripe of the volume goes to one array as a request of its own. When it is no whole number of that array's full stripes, even \
-              a large sequential write reaches each array as partial stripes; when it does not fit the chunks, requests that would lie in one \
-              chunk are cut between two.",
+        why: "Even a large sequential write reaches each array as partial stripes when the volume's stripe is not a whole number of that \
+              array's full stripes: each stripe of the volume goes to one array as a request of its own. When it does not fit the chunks, \
+              requests that would lie in one chunk are split between two.",
         evidence: "Stripe size from the group's metadata, `lvs -o +stripesize` or the device-mapper table; chunk and full stripe from the \
                    array's metadata, md or `--stripe-width`.",
         example: "Stripes of 64 KiB over two RAID 5 with full stripes of 256 KiB: 65,536 = 0 × 262,144 + 65,536. A write of 512 KiB that would \

@@ -16,8 +16,9 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether the chunk size of a thin pool is a multiple of the full stripe of the parity array below, and a multiple or a whole \
                  part of its stripe unit. Where the pool's data start is STR602's.",
-        why: "A thin volume's chunks lie in the pool in the order in which they were first written. When a chunk is no whole number of stripes, \
-              each begins at another place in one: what is aligned in the thin volume is aligned below only by chance, and no filesystem option can fix it.",
+        why: "What is aligned in the thin volume is aligned below only by chance, and no filesystem option can fix it: a thin volume's \
+              chunks lie in the pool in the order in which they were first written. When a chunk is not a whole number of stripes, each \
+              starts at another place in one.",
         evidence: "The chunk size from the pool's metadata, `lvs -o +chunk_size` or the device-mapper table; the stripes from the array's \
                    metadata or md.",
         example: "Chunks of 192 KiB on full stripes of 256 KiB: 196,608 = 0 × 262,144 + 196,608; three of four chunks begin inside a stripe. \

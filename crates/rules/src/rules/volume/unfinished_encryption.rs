@@ -7,15 +7,15 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::UNFINISHED_ENCRYPTION,
     name: "unfinished-encryption",
-    summary: "an encryption, re-encryption or decryption was begun and not finished",
+    summary: "encryption, re-encryption or decryption was started and not finished",
     status: Status::Stable,
-    repair: Repair::None("cryptsetup reencrypt --resume-only brings it to its end"),
+    repair: Repair::None("cryptsetup reencrypt --resume-only finishes it"),
     page: Page {
         checks: "Whether the header of an encrypted volume (LUKS1, LUKS2, BitLocker) says that what it holds is being encrypted, encrypted anew or \
                  decrypted.",
-        why: "Until it is finished the volume has several parts, each with its own place, key and perhaps sector size: addresses above are not a \
-              fixed distance from those below, and what is found here about alignment holds for the parts as they are now. Every request to the \
-              part that is at work waits, and all data are read and written once more in the background.",
+        why: "Until it is finished the volume has several parts, each with its own place, key and perhaps sector size: addresses above are \
+              not a fixed distance from those below, and alignment findings here hold for the parts as they are now. Every request to the \
+              part being processed waits, and all data is read and written once more in the background.",
         evidence: "LUKS2: the requirement `online-reencrypt` and the mode of its key slot, the segments in force; LUKS1: the changed magic; \
                    BitLocker: the state in its metadata.",
         example: "`cryptsetup reencrypt --encrypt --reduce-device-size 32M` on 64 MiB, begun: 16 MiB from byte 50,331,648 on, then 16 MiB from byte \

@@ -8,15 +8,16 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Severity, Status, 
 pub(crate) static RULE: Rule = Rule {
     code: codes::VMFS_START,
     name: "vmfs-start",
-    summary: "a VMFS partition starts on sectors but off a MiB, as versions before 5 made it",
+    summary: "VMFS partition is aligned to sectors but not to 1 MiB, as versions before 5 made it",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::Partitions]),
     page: Page {
         checks: "Whether a partition for VMFS starts at a multiple of 1 MiB, where no stripe unit is known below and its start is on the physical sectors. \
                  What is known is judged by STR101 and STR201.",
-        why: "VMFS puts its data 17 MiB into the partition and places virtual disks in blocks of 1 to 8 MiB, so every virtual disk inherits the remainder \
-              of the partition's start. The VI client of ESX 3 and 4 started at sector 128 (64 KiB): on stripe units and array pages up to 64 KiB, off \
-              all larger ones. fdisk and VirtualCenter 1 started at sector 63, off everything. ESXi 5 and later start at sector 2,048.",
+        why: "Every virtual disk inherits the remainder of the partition's start: VMFS puts its data 17 MiB into the partition and places \
+              virtual disks in blocks of 1 to 8 MiB. The VI client of ESX 3 and 4 started at sector 128 (64 KiB), which is aligned to \
+              stripe units and array pages up to 64 KiB and to none larger. fdisk and VirtualCenter 1 started at sector 63, aligned to \
+              nothing. ESXi 5 and later start at sector 2,048.",
         evidence: "The start and the type of the partition, or the VMFS header in it.",
         example: "Sector 128: 128 × 512 = 65,536 = 0 × 131,072 + 65,536. A 128 KiB request of a guest then always takes two stripe units of 128 KiB.",
         fix: "Make a new datastore on the array (ESXi 5 or later starts it at 1 MiB) and move the virtual machines there with Storage vMotion.",

@@ -6,16 +6,16 @@ use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::VMFS_UPGRADED,
     name: "vmfs-upgraded",
-    summary: "a VMFS 5 datastore was upgraded from VMFS 3 and keeps its layout",
+    summary: "VMFS 5 datastore was upgraded from VMFS 3 and keeps the old layout",
     status: Status::Stable,
     repair: Repair::None(
-        "an upgraded datastore keeps its layout: empty it (Storage vMotion) and make it again",
+        "an upgraded datastore keeps its layout: empty it (Storage vMotion) and re-create it",
     ),
     page: Page {
         checks: "Whether a VMFS 5 datastore has another block than 1 MiB or another sub-block than 8 KiB: only one that was VMFS 3 before does.",
-        why: "The upgrade changes the version and leaves the layout: the partition keeps its start (sector 128 as a rule, 63 if fdisk made it) and its MBR, \
-              files keep blocks of up to 8 MiB and small ones sub-blocks of 64 KiB. Copies between datastores with different blocks are not offloaded \
-              to the array.",
+        why: "The upgrade changes the version and keeps the layout: the partition keeps its start (sector 128 as a rule, 63 if fdisk made \
+              it) and its MBR, files keep blocks of up to 8 MiB and small ones sub-blocks of 64 KiB. Copies between datastores with \
+              different block sizes are not offloaded to the array.",
         evidence: "Version, block size and sub-block size in the datastore's header.",
         example: "VMFS 5.54 with blocks of 2 MiB and sub-blocks of 64 KiB, in a partition at sector 128: 128 × 512 = 65,536, no multiple of 1 MiB.",
         fix: "Make a new VMFS datastore (it starts at 1 MiB and has blocks of 1 MiB) and move the virtual machines there with Storage vMotion.",

@@ -11,15 +11,15 @@ use crate::{Context, Finding, Page, Repair, RepairKind, Rule, Status, codes};
 pub(crate) static RULE: Rule = Rule {
     code: codes::VOLUME_START,
     name: "volume-start",
-    summary: "a logical volume or encrypted payload starts off the grid although what it lies on is on it",
+    summary: "logical volume or encrypted payload is misaligned although the layer below it is aligned",
     status: Status::Stable,
     repair: Repair::By(&[RepairKind::VolumeGroup, RepairKind::Payload]),
     page: Page {
         checks: "Where in a chain of volumes the misalignment enters: whether a segment of a logical volume, a device-mapper target or the \
                  payload of an encrypted volume begins off a physical sector, indirection unit or stripe unit, while the layer directly \
                  below begins on it.",
-        why: "Offsets add up. A partition at 1 MiB is no use when the volume manager puts its first extent 192 KiB + 512 bytes further; everything \
-              above then pays as it would at sector 63.",
+        why: "Everything above pays as it would at sector 63, however well the partition is placed: offsets add up. A partition at 1 MiB \
+              is no use when the volume manager puts its first extent 192 KiB + 512 bytes further.",
         evidence: "The device-mapper table or the header: start of each segment on the layer below.",
         example: "LUKS1 made with an aligned payload of 63 sectors starts at sector 4,095: 4,095 × 512 = 2,096,640 = 511 × 4,096 + 3,584. LVM \
                   before 2.02.73 put its first extent at 192 KiB: on 64 KiB stripe units, off 128 KiB ones.",
