@@ -451,7 +451,7 @@ fn ctrl_c_prints_what_was_measured_and_says_how_to_go_on() {
     let kept = runs_in(&stdout);
     assert!((5..60).contains(&kept), "{kept}");
     assert!(
-        stderr.contains("go on with: straddle bench --resume"),
+        stderr.contains("resume with: straddle bench --resume"),
         "{stderr}"
     );
     assert_eq!(names(here.path()), [FILE, JOURNAL]);

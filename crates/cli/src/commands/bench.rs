@@ -107,7 +107,7 @@ fn resume(args: &Bench, path: &Path, console: &Console) -> anyhow::Result<Ready>
     let samples = std::mem::take(&mut recorded.samples);
     if !args.quiet {
         output::remark(&format!(
-            "going on with an experiment on {}: {} runs are kept",
+            "resuming the experiment on {}: {} runs are kept",
             recorded.header.named,
             samples.len()
         ));
@@ -223,7 +223,7 @@ impl Ready {
         warnings.extend(observer.finish(seen, session.plan()));
         if let Some(seen) = storage.verified().filter(|_| !args.quiet) {
             output::remark(&format!(
-                "verified: {} sectors written with a stamp, {} read and right, {} read that this run had not written",
+                "verified: {} sectors written with a stamp, {} read back correct, {} read that this run had not written",
                 Bytes::new(seen.written).grouped(),
                 Bytes::new(seen.right).grouped(),
                 Bytes::new(seen.earlier.saturating_add(seen.strange)).grouped()
@@ -290,7 +290,7 @@ impl Made {
                     output::remark(&resume_hint(&header, journal.path()));
                 } else {
                     output::error(&format!(
-                        "another file has the name {} now: this run cannot be gone on with; {} stays, remove it",
+                        "another file is called {} now, so this experiment cannot be resumed; remove {}, which is left over",
                         journal.path().display(),
                         header.path.display()
                     ));
@@ -327,7 +327,7 @@ fn resume_hint(header: &Header, journal: &Path) -> String {
         Role::Device | Role::ReadOnly | Role::Null => format!(", or remove {}", journal.display()),
     };
     format!(
-        "go on with: straddle bench --resume {}{devices}{file}",
+        "resume with: straddle bench --resume {}{devices}{file}",
         journal.display()
     )
 }
@@ -350,7 +350,7 @@ fn print(args: &Bench, experiment: &Experiment) -> anyhow::Result<()> {
         BenchFormat::Svg => match forms::picture::gains(experiment) {
             Some(picture) => output::print(&picture)?,
             None => anyhow::bail!(
-                "there is no picture: a gain has an interval from two complete blocks of runs and two offsets on"
+                "no chart: a gain needs at least two complete blocks of runs and two offsets for its interval"
             ),
         },
     }

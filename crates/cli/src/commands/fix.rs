@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
                 let name = target.display().to_string();
                 return verify(args, &name, &Stack::new(), &Options::default(), plan);
             }
-            _ => bail!("nothing was recognised in what was named; `straddle check` says more"),
+            _ => bail!("nothing was recognised in the targets; run `straddle check` for details"),
         },
         (Some(last), others) => {
             let names: Vec<&str> = others
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
                 .map(|(n, _)| n.as_str())
                 .collect();
             bail!(
-                "a plan is made for one target, and {} were found: {}; name one of them",
+                "a plan covers one target, and {} were found: {}; name one of them",
                 names.len(),
                 names.join(", ")
             );
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let mut plan = fix::plan(&stack, &ask);
     if plan.is_empty() && !plan.unread.is_empty() {
         bail!(
-            "no start of anything in {name} could be looked at, so there is nothing to say about it: {}",
+            "no starting offset in {name} could be checked, so there is nothing to plan: {}",
             plan.unread.join("; ")
         );
     }
@@ -136,9 +136,7 @@ fn simulate(
     });
     let moved = moved.flatten().filter(|entry| entry.changes());
     let Some(entry) = moved.max_by_key(|entry| entry.from.len()) else {
-        bail!(
-            "no partition moves in this plan, and nothing else is simulated; leave --profile out"
-        );
+        bail!("this plan moves no partition, and nothing else is simulated; leave --profile out");
     };
     let words = args.workload.as_deref().unwrap_or_default();
     let words = words.split_whitespace();
@@ -237,7 +235,7 @@ fn verify(
     // A pipe would be waited for, and whoever writes to it let through: looked at before it is opened.
     let is_file = std::fs::metadata(path).with_context(|| format!("cannot open {shown}"))?;
     if !is_file.is_file() || is_file.len() > MAX_LEN {
-        bail!("{shown} is no regular file of at most {MAX_LEN} bytes, so it is no plan");
+        bail!("{shown} is not a plan: expected a regular file of at most {MAX_LEN} bytes");
     }
     let file = std::fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
     file.take(MAX_LEN)
@@ -245,7 +243,7 @@ fn verify(
         .with_context(|| format!("cannot read {shown}"))?;
     let no_plan = || {
         format!(
-            "{shown} is no plan that `straddle fix --json` printed; make one before anything is changed"
+            "{shown} is not a plan from `straddle fix --json`; save one before you change anything"
         )
     };
     let document: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_plan)?;

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
     if !axes.is_empty() {
         if args.workload.rw.len() > 1 {
             bail!(
-                "variants are compared with one mix of reads and writes, and --rw has {}; give one, and make a run for each",
+                "variants are compared with one mix of reads and writes, and --rw has {}; give one, and run once for each",
                 args.workload.rw.len()
             );
         }
@@ -148,7 +148,7 @@ pub(crate) fn of_partition(
         .find(|place| place.offset.value == start);
     let Some(place) = place else {
         bail!(
-            "the partition at {start} is not one that can be simulated: `straddle predict --stack` says more"
+            "the partition at {start} cannot be simulated; run `straddle predict --stack` for the reason"
         );
     };
     let Some((_, profile)) = system(args)? else {
@@ -207,7 +207,7 @@ fn places<'a>(args: &Predict, outline: Option<&'a Outline>) -> anyhow::Result<Ve
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|place| place.path()).collect();
         output::remark(&format!(
-            "{MAX_PLACES} partitions are predicted; left out, to be named with --partition: {}",
+            "only the first {MAX_PLACES} partitions are predicted; for the others, name one with --partition: {}",
             names.join(", ")
         ));
     }
@@ -330,7 +330,7 @@ fn offsets(
             (At::Current, Some(place)) => place::current(place, capacity),
             (At::Current, None) => {
                 bail!(
-                    "offset `current` is the place of a partition in a stack; give that with --stack"
+                    "offset `current` is where a partition starts in a stack; name the stack with --stack"
                 )
             }
         };
@@ -339,7 +339,7 @@ fn offsets(
             None => offsets.push(offset),
             Some(_) if by_default => {}
             Some(same) => bail!(
-                "offsets `{}` and `{}` are the same place; leave one of them out",
+                "offsets `{}` and `{}` are the same; leave one of them out",
                 same.name,
                 offset.name
             ),

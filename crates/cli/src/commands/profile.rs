@@ -93,7 +93,7 @@ fn written(args: &Fit, profile: &Profile) -> anyhow::Result<()> {
         Some(path) => {
             let mut file = std::fs::File::create_new(path).with_context(|| {
                 format!(
-                    "{}: a fitted profile goes to a file of its own",
+                    "{}: cannot create the file for the fitted profile",
                     path.display()
                 )
             })?;
@@ -118,7 +118,7 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     if !is_file {
         if registry::text(name).is_none() {
             bail!(
-                "there is no profile `{name}`{}; `straddle profile list` lists them, and a file of one's own ends in .toml",
+                "there is no profile `{name}`{}; `straddle profile list` lists them, and the name of your own file must end in .toml",
                 alike(name)
             );
         }

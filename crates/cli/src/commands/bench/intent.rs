@@ -173,7 +173,7 @@ fn from_job(args: &Bench, path: &Path) -> anyhow::Result<Wanted> {
     };
     if job.offset != Bytes::ZERO {
         bail!(
-            "{}: offset={} is not taken over: where requests lie is what --offsets decides; leave it out",
+            "{}: offset={} is not supported: --offsets decides where requests lie; leave it out",
             path.display(),
             job.offset.get()
         );
@@ -230,7 +230,7 @@ fn subject(
         let directory = own.parent().filter(|parent| *parent != Path::new(""));
         if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
             bail!(
-                "{} is no directory, so there is no place for {}; make it first",
+                "{} is not a directory, so {} cannot be created in it; create the directory first",
                 directory.display(),
                 own.display()
             );

@@ -199,7 +199,7 @@ pub(super) fn arrange(
         };
         if placement.region != before {
             bail!(
-                "{}: requests would lie at byte {} now, and lay at byte {} before: the file was moved, or the storage below it has changed; the samples so far cannot be gone on with. Remove the journal and start over",
+                "{}: requests would lie at byte {} now, and lay at byte {} before: the file was moved, or the storage below it has changed; the samples so far cannot be continued. Remove the journal and start over",
                 target.path().display(),
                 placement.region.base.grouped(),
                 before.base.grouped()

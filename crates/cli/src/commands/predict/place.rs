@@ -68,7 +68,7 @@ pub(super) fn current(place: &Place, capacity: Bytes) -> Offset {
     if bytes.get() >= capacity.get() / 2 {
         let within = Bytes::new(bytes.get() % (1 << 30));
         output::remark(&format!(
-            "{} begins at {}, behind the half of what the model holds; simulated at {}, which stands alike",
+            "{} starts at {}, past half of the model's capacity; simulated at {}, which is aligned the same way",
             place.path(),
             bytes,
             within
@@ -89,7 +89,7 @@ fn proposed(place: &Place, stack: &Path) -> Vec<String> {
     let stack = stack.display().to_string();
     let mut lines = vec![
         format!(
-            "which array or device is simulated is not said. The stack suggests {} ({title}), because {}:",
+            "no --profile says which array or device to simulate. The stack suggests {} ({title}), because {}:",
             proposal.profile, proposal.because
         ),
         format!(
