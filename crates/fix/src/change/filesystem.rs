@@ -13,7 +13,7 @@ use crate::{How, Situation};
 
 pub(super) static KIND: Kind<Filesystem> = Kind {
     name: "filesystem",
-    title: "allocation unit, sectors and first cluster of a filesystem that is made again",
+    title: "allocation unit, sectors and first cluster of a filesystem that is re-created",
     repair: RepairKind::Filesystem,
     propose,
 };

@@ -11,7 +11,7 @@ use crate::{How, Situation};
 
 pub(super) static KIND: Kind<Pool> = Kind {
     name: "pool",
-    title: "ashift of a ZFS pool that is made again",
+    title: "ashift of a ZFS pool that is re-created",
     repair: RepairKind::Pool,
     propose,
 };

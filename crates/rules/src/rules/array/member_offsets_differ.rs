@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
         example: "Two members of an array with data at 2,048 sectors, the third, replaced years later, at 264,192 sectors. Both are multiples \
                   of 1 MiB: the array is as good as before. At 2,050 sectors the third would be off every grid.",
         fix: "None is needed while every offset is on the grids below. Otherwise take the member that is off out of the array and let it be \
-              added anew: `mdadm /dev/mdN --fail /dev/X --remove /dev/X`, `mdadm --zero-superblock /dev/X`, `mdadm --manage /dev/mdN --add \
+              added again: `mdadm /dev/mdN --fail /dev/X --remove /dev/X`, `mdadm --zero-superblock /dev/X`, `mdadm --manage /dev/mdN --add \
               /dev/X`. It then gets the offset of the others (tried with mdadm 4.2). An offset of your own cannot be given there: \
               --data-offset is not valid with --add. Where the others are off too, see STR206.",
         fix_safety: "While the member is rebuilt the array has less redundancy or none: `echo check > /sys/block/mdN/md/sync_action` first, \

@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
-        checks: "How many files a virtual disk consists of, one behind the other (backing files, parents, snapshots), when they are three or more; and \
+        checks: "How many files a virtual disk consists of, one on top of another (backing files, parents, snapshots), when they are three or more; and \
                  how much of the disk each of them holds.",
         why: "A read of data that the top file does not hold looks in the next file's table, and the next one's, down to the base. A long \
               read is split wherever another file holds the next block. The first write to a block that only a lower file has copies the \

@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::ByOr(&[RepairKind::Image], CONVERTED),
     page: Page {
-        checks: "Whether a VMDK is of the subformat streamOptimized: its grains are compressed and lie one behind the other, each with a marker in \
+        checks: "Whether a VMDK is of the subformat streamOptimized: its grains are compressed and lie one after another, each with a marker in \
                  front. It is how OVA files carry disks.",
         why: "Every random read unpacks a whole grain, and no grain can be rewritten in place, since newly compressed data has another \
               length: such a file is meant to be read once from front to end. QEMU answers a write to a grain that exists with an error, \

@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::None(FACTS),
     page: Page {
-        checks: "Starts that are no whole number of sectors, other numbers in captured text that cannot be right, and a first partition that is said \
+        checks: "Starts that are not a whole number of sectors, other numbers in captured text that cannot be right, and a first partition that is said \
                  to start at 1 GiB with nothing before it.",
         why: "A verdict on a misprint would be wrong, so none is given. Figures are copied by hand into tickets, mails and tables, and \
               published examples have such slips. A partition starts on a sector, so 131,172 is not a start; one digit away is 131,072 = \

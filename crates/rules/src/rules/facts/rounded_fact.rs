@@ -19,8 +19,8 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Partitions whose start was captured as a rounded figure, such as `32 KB` of DiskPart. Every whole sector that the figure can \
-                 mean is held against the physical sector, the stripe unit, the full stripe and the indirection unit below, and where no \
-                 stripe unit is known against the usual ones. Off for all of them: the verdict survives the rounding, and is priced. On \
+                 mean is compared with the physical sector, the stripe unit, the full stripe and the indirection unit below, and, where \
+                 no stripe unit is known, with the usual ones. Off for all of them: the verdict survives the rounding, and is priced. On \
                  for all of them: nothing. Otherwise a note says what is open, and which command settles it. Where no start is certain, \
                  and no figure can mean a usual one (a multiple of 1 MiB; below that, of 64 KiB), the check ends with status 2.",
         why: "A verdict on a rounded figure as it stands would be wrong either way: DiskPart shows 31.5 KiB, 32 KiB and 32.5 KiB alike as \

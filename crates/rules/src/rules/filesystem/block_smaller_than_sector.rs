@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The block or cluster size from the superblock, the physical sector from sysfs, a flag, or assumed for an image.",
         example: "1 KiB blocks on 4 KiB sectors: 4,096 ÷ 1,024 = 4 places for a file to begin, 3 of them inside a sector. A 4 KiB write there \
                   covers two sectors in part: two reads and two writes instead of one write.",
-        fix: "Format anew with blocks of 4 KiB (`mkfs.ext4 -b 4096 DEVICE`, `mkfs.fat -s 8 DEVICE`). mkfs.ext4 chooses 1 KiB for volumes below 512 MiB \
+        fix: "Reformat with blocks of 4 KiB (`mkfs.ext4 -b 4096 DEVICE`, `mkfs.fat -s 8 DEVICE`). mkfs.ext4 chooses 1 KiB for volumes below 512 MiB \
               unless told otherwise.",
         fix_safety: "The block size cannot be changed in place: copy the data away and back. Small boot volumes are not worth it.",
         references: &[

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
                    (`ClusterHeapOffset`).",
         example: "Partition at 1 MiB, 1 reserved sector, two tables of 20 sectors, 32 sectors of root directory: 73 × 512 = 37,376 = 9 × 4,096 \
                   + 512. Every 4 KiB write then covers two physical sectors in part.",
-        fix: "Format anew with a tool that aligns the heap: `mkfs.fat -F 32 DEVICE` does so unless told not to (-a), and -R sets the \
+        fix: "Reformat with a tool that aligns the heap: `mkfs.fat -F 32 DEVICE` does so unless told not to (-a), and -R sets the \
               reserved sectors; `mkfs.exfat -b 1M DEVICE` sets the boundary. SD cards are best formatted by the SD Association's tool.",
         fix_safety: "Formatting destroys the contents: copy them away and compare before and after.",
         references: &[

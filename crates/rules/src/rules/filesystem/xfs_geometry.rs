@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
                   65,536 ≠ 131,072, so every second allocation begins inside a strip.",
         fix: "Mount once with `mount -o sunit=N,swidth=M DEVICE DIR` (both in 512-byte sectors): XFS writes them to the superblock. For 128 KiB × 4: \
               `sunit=256,swidth=1024`. The kernel refuses that where XFS was made without a stripe unit, or with allocation groups that are \
-              no whole number of the new one: then only `mkfs.xfs -d su=…,sw=… DEVICE` sets them, at the next rebuild.",
+              not a whole number of the new one: then only `mkfs.xfs -d su=…,sw=… DEVICE` sets them, at the next rebuild.",
         fix_safety: "Safe for data; files already written stay where they are. A mount that is refused changes nothing; the kernel log says why.",
         references: &["xfs(5), sunit and swidth", "mkfs.xfs(8), -d su and sw"],
     },

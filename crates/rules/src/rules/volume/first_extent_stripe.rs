@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     page: Page {
         checks: "Whether `pe_start`, where the first extent of a physical volume lies, is on a full stripe of the parity array below, and, \
                  while the group has no volumes yet, on a stripe unit. Volumes that start inside a stripe unit are STR602's; extents that are \
-                 no multiple of the full stripe are STR214's, since no place of the first one helps them.",
+                 not a multiple of the full stripe are STR214's, since no place of the first one helps them.",
         why: "Every volume of the group starts a whole number of extents after the first one. When that lies inside a full stripe, all of \
               them do: a write that would fill a stripe covers two in part, and the array reads what it lacks for the parity of both.",
         evidence: "`pe_start` from the metadata of the physical volume or `pvs -o +pe_start`, the full stripe from the array's metadata, md or \
@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
               multiple with 1 MiB), on a device that holds nothing yet; `lvmconfig --type default devices/data_alignment_detection` should say \
               1, then pvcreate finds md's width itself. The first extent of a physical volume that exists stays where it is. A group with data: \
               make another device a physical volume with the right alignment, add it to the group, `pvmove OLD NEW`, and take the first out; \
-              that one can then be made again.",
+              that one can then be re-created.",
         fix_safety: "pvcreate destroys what the device holds. It refuses a physical volume that is in a group unless it is forced, and forced \
                      it destroys the group's metadata there: never on a physical volume in use. `pvmove OLD NEW` keeps volumes usable and can \
                      be interrupted; have a backup that was test-restored.",

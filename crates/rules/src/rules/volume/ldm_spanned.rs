@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::None(END_TO_END),
     page: Page {
-        checks: "Whether a volume of Windows' Logical Disk Manager is spanned over several disks: parts one behind the other, not in turns.",
+        checks: "Whether a volume of Windows' Logical Disk Manager is spanned over several disks: parts concatenated, not striped.",
         why: "A database file of a few gigabytes on a spanned volume of four disks has the throughput and the queue of one of them, while \
               the others are idle: what is read or written at one time usually lies in one part. The failure of any disk loses the volume. \
               NTFS fills it from the beginning, so the last disk may not be used for years.",

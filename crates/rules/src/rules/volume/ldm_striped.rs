@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The private header of each disk (start of its data area), the records of the database (start of the partition, stripe unit), \
                    and the stripe unit of the disk where it is known.",
         example: "Columns at sector 63 on LUNs with a stripe unit of 64 KiB: 32,256 ÷ 65,536 = 0.492…; each 64 KiB unit takes two of their members.",
-        fix: "Make the volume anew on disks whose data area begins at 1 MiB (converted by Windows Server 2008 or later, or partitioned there first), \
+        fix: "Re-create the volume on disks whose data area begins at 1 MiB (converted by Windows Server 2008 or later, or partitioned there first), \
               and restore from a backup. Neither the start nor the stripe unit can be changed in place.",
         fix_safety: "A striped volume has no redundancy: losing one disk while data are moved loses all. Have a backup that was test-restored before \
                      `delete volume`.",

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::None("cryptsetup reencrypt --resume-only finishes it"),
     page: Page {
-        checks: "Whether the header of an encrypted volume (LUKS1, LUKS2, BitLocker) says that what it holds is being encrypted, encrypted anew or \
+        checks: "Whether the header of an encrypted volume (LUKS1, LUKS2, BitLocker) says that what it holds is being encrypted, re-encrypted or \
                  decrypted.",
         why: "Until it is finished the volume has several parts, each with its own place, key and perhaps sector size: addresses above are \
               not a fixed distance from those below, and alignment findings here hold for the parts as they are now. Every request to the \

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
               it) and its MBR, files keep blocks of up to 8 MiB and small ones sub-blocks of 64 KiB. Copies between datastores with \
               different block sizes are not offloaded to the array.",
         evidence: "Version, block size and sub-block size in the datastore's header.",
-        example: "VMFS 5.54 with blocks of 2 MiB and sub-blocks of 64 KiB, in a partition at sector 128: 128 × 512 = 65,536, no multiple of 1 MiB.",
+        example: "VMFS 5.54 with blocks of 2 MiB and sub-blocks of 64 KiB, in a partition at sector 128: 128 × 512 = 65,536, not a multiple of 1 MiB.",
         fix: "Make a new VMFS datastore (it starts at 1 MiB and has blocks of 1 MiB) and move the virtual machines there with Storage vMotion.",
         fix_safety: "Nothing has to be done for correctness. Moving virtual machines loads the array; do it one by one.",
         references: &[
