@@ -15,8 +15,8 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether a partition starts on a full stripe (stripe unit × data members) of RAID 5, RAID 6 or an array whose width is given \
                  with `--stripe-width`. RAID 0, 1 and 10 have no parity, so only their stripe unit counts.",
         why: "A write that covers a full stripe lets the array compute parity from the new data alone. One that covers parts of two \
-              stripes makes it read old data or old parity of both first. 1 MiB is a full stripe only when the number of data members is a \
-              power of two.",
+              stripes makes it read old data or old parity of both first. A start at 1 MiB is on a full stripe only \
+              if the full stripe divides 1 MiB: with a power of two of data members, and not wider than that.",
         evidence: "sysfs `md/level`, `md/raid_disks` and `md/chunk_size`, the device-mapper table, or the flag.",
         example: "Three data members of 64 KiB: 1,048,576 = 5 × 196,608 + 65,536. Measured on a six-disk RAID 5, full-stripe writes of \
                   320 KiB: 5.84 member requests each at sector 2,560 (a multiple of 5 × 64 KiB), 8.92 at 2,048, 14.81 at 63.",

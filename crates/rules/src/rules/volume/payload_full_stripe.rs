@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
                  thin pool, where the layer that carries it does. Sectors and stripe units are STR602's.",
         why: "The payload offset is added to the address of everything above. A filesystem that is told the right stripe width counts from \
               the start of its volume, so each of its full-stripe writes covers two stripes in part, and for both the array reads what it \
-              lacks for the parity. In a thin pool, each block of the pool's size takes two chunks.",
+              lacks for the parity. In a thin pool, each block as long as a chunk takes two of them.",
         evidence: "The payload offset from the LUKS header or the device-mapper table; the full stripe or chunk from the metadata of the array, md, \
                    the pool, or `--stripe-width`.",
         example: "LUKS2 keeps 16 MiB before its payload. On full stripes of 192 KiB: 16,777,216 = 85 × 196,608 + 65,536. cryptsetup rounds to the \
