@@ -66,13 +66,13 @@ fn a_plan_that_cannot_be_verified_is_no_promise_kept() {
         (|plan| plan["sum"] = json!(""), "was changed"),
         (
             |plan| drop(plan.as_object_mut().expect("an object").remove("survival")),
-            "is no plan",
+            "is not a plan",
         ),
         (
             |plan| drop(plan.as_object_mut().expect("an object").remove("cured")),
-            "is no plan",
+            "is not a plan",
         ),
-        (|plan| *plan = json!([1, 2]), "is no plan"),
+        (|plan| *plan = json!([1, 2]), "is not a plan"),
     ];
     for (index, (edit, said)) in edits.iter().enumerate() {
         let mut plan: Value = serde_json::from_str(&whole).expect("JSON");
