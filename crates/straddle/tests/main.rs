@@ -7,4 +7,5 @@ mod collect_script;
 mod commands;
 mod corpora;
 mod lost_lines;
+mod md_ends;
 mod volumes;
