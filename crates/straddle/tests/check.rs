@@ -82,6 +82,28 @@ fn images_captured_text_and_what_is_neither_go_through_one_door() {
     assert_eq!(found.len(), 3, "{names:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn text_whose_name_is_no_utf_8_is_still_known_to_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a directory");
+    let odd = folder
+        .path()
+        .join(std::ffi::OsStr::from_bytes(b"lett\xffer.txt"));
+    std::fs::write(&odd, "Dear Sir,\nthe disks are slow.\n").expect("room");
+    std::fs::write(folder.path().join("fdisk.txt"), listing("sda", 63)).expect("room");
+    let why = |targets: &[PathBuf]| -> Vec<Why> {
+        let found = reports(targets, Options::default()).1.into_iter();
+        let why = found.filter_map(|report| match report.outcome {
+            Ok(Outcome::Unrecognised(why)) => Some(why),
+            _ => None,
+        });
+        why.collect()
+    };
+    assert_eq!(why(std::slice::from_ref(&odd)), [Why::NoOutput]);
+    assert_eq!(why(&[folder.path().to_owned()]), [Why::NoOutput]);
+}
+
 #[test]
 fn what_cannot_be_checked_is_an_error_of_its_own() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -61,7 +61,11 @@ impl Checker {
     /// What a job comes to: a report for each target.
     pub(super) fn check(&self, job: &Job) -> Vec<Report> {
         let name = job.name(&self.host);
-        let one = |found: Found| vec![self.report(name.clone(), found)];
+        let path = match job {
+            Job::Path(path, _) | Job::Looked(path, _) => path,
+            _ => Path::new(&name),
+        };
+        let one = |found: Found| vec![self.report(name.clone(), path, found)];
         let or_machines = |path: &Path, stack| match self.machines_of(path) {
             Some(captures) => self.machines(captures),
             None => one(stack),
@@ -96,14 +100,14 @@ impl Checker {
         }
     }
 
-    /// What the rules say of what was found.
-    pub(super) fn report(&self, target: String, found: Found) -> Report {
+    /// What the rules say of what was found. A name that is no UTF-8 leads to nothing as text, hence the path.
+    pub(super) fn report(&self, target: String, path: &Path, found: Found) -> Report {
         let outcome = found.map(|stack| match stack {
             Some(stack) => {
                 let asked = self.asked.clone();
                 Outcome::Checked(Checked::new(target.clone(), stack, &self.options, asked))
             }
-            None => Outcome::Unrecognised(text::why(Path::new(&target))),
+            None => Outcome::Unrecognised(text::why(path)),
         });
         Report { target, outcome }
     }
@@ -122,7 +126,7 @@ impl Checker {
             let found = text::captures(path, number);
             if found.is_empty() {
                 let found = self.path(path, Origin::Named);
-                reports.push(self.report(path.display().to_string(), found));
+                reports.push(self.report(path.display().to_string(), path, found));
             }
             captures.extend(found);
         }
@@ -150,7 +154,7 @@ impl Checker {
             reports.push(self.server(name, server));
         }
         for path in unknown {
-            reports.push(self.report(path.display().to_string(), Ok(None)));
+            reports.push(self.report(path.display().to_string(), &path, Ok(None)));
         }
         let mut images = Vec::new();
         images.extend(
@@ -189,7 +193,7 @@ impl Checker {
                 reports.extend(self.check(&Job::Images(members.clone())));
                 continue;
             }
-            reports.push(self.report(path.display().to_string(), stack));
+            reports.push(self.report(path.display().to_string(), &path, stack));
         }
         reports
     }

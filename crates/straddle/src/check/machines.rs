@@ -7,6 +7,7 @@ use super::checker::Checker;
 use super::{Outcome, Report, text};
 use crate::rules::Why;
 use crate::sources::captured::{self, Capture, Server};
+use crate::stack::Stack;
 
 impl Checker {
     /// One target for each machine of a text.
@@ -37,12 +38,17 @@ impl Checker {
             };
         }
         let stack = captured::stack(captures, &self.settings);
-        self.report(name, Ok(Some(stack)))
+        self.described(name, stack)
+    }
+
+    fn described(&self, name: String, stack: Stack) -> Report {
+        let path = PathBuf::from(&name);
+        self.report(name, &path, Ok(Some(stack)))
     }
 
     pub(super) fn server(&self, name: String, server: Server) -> Report {
         let stack = captured::stack(server.captures, &self.settings);
-        self.report(name, Ok(Some(stack)))
+        self.described(name, stack)
     }
 }
 

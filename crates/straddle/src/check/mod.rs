@@ -11,7 +11,7 @@ mod parallel;
 mod sos;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::geometry::Unit;
 use crate::report::{Asked, Checked};
@@ -238,18 +238,14 @@ pub fn stacks(
         [path] if is_capture(&path) => (&[][..], Some(path.clone())),
         _ => (targets, None),
     };
-    let named = sysroot
-        .as_deref()
-        .unwrap_or(Path::new(""))
-        .display()
-        .to_string();
+    let named = sysroot.as_ref().map(|path| path.display().to_string());
     let options = Options {
         sysroot,
         overrides,
         follow_outside,
         ..Options::default()
     };
-    let check = check(targets, options).map_err(|error| (named, error))?;
+    let check = check(targets, options).map_err(|error| (named.unwrap_or_default(), error))?;
     let mut stacks = Vec::new();
     for report in check.reports() {
         match report.outcome {
