@@ -81,6 +81,11 @@ pub enum JournalError {
         "no journal of a move: expected its header in the first 8 KiB. If a move was just begun, nothing has been moved yet"
     )]
     NoHeader,
+    /// Another move is in it, which may not be over.
+    #[error(
+        "the journal is that of another move: go on with that, or take it back, before a new one is begun"
+    )]
+    Taken,
     /// Some of it is gone, or something was added.
     #[error(
         "the journal has {found} bytes, and had {expected}: it was cut, or is a part of another"
@@ -175,7 +180,7 @@ impl<S: Store> Journal<S> {
     /// Makes a journal of a store that is as [long](len) as it has to be. When this comes back, the move may begin.
     ///
     /// # Errors
-    /// The store has another length, or cannot be written.
+    /// The store has another length, holds the journal of another move, or cannot be written.
     pub fn create(
         store: S,
         token: Token,
@@ -189,6 +194,9 @@ impl<S: Store> Journal<S> {
                 found: store.size().get(),
                 expected: expected.get(),
             });
+        }
+        if found_header(&store)?.is_some() {
+            return Err(JournalError::Taken);
         }
         let journal = Journal {
             store,
@@ -223,16 +231,8 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// It is none, was cut or damaged, or belongs to another target.
     pub fn open(store: S, target: Bytes) -> Result<(Journal<S>, Recorded), JournalError> {
-        let mut found = None;
-        for number in [HEADER_AT, HEADER_AT + 1] {
-            let mut page = [0; PAGE];
-            let is_there = store.size() >= at(number + 1);
-            if is_there {
-                read_exact(&store, at(number), &mut page)?;
-            }
-            found = found.or_else(|| header(&page));
-        }
-        let Some((token, [from, to, len, block, batch, long, expected])) = found else {
+        let Some((token, [from, to, len, block, batch, long, expected])) = found_header(&store)?
+        else {
             return Err(JournalError::NoHeader);
         };
         if store.size().get() != expected {
@@ -457,6 +457,20 @@ fn kind_of(page: &[u8; PAGE]) -> Option<(u32, Token)> {
     let kind = u32::from_le_bytes(page[8..12].try_into().ok()?);
     let token = page[24..FIGURES].try_into().ok()?;
     is_whole.then_some((kind, token))
+}
+
+/// What the first copy of a header that is whole says.
+fn found_header(store: &impl Store) -> io::Result<Option<(Token, [u64; 7])>> {
+    for number in [HEADER_AT, HEADER_AT + 1] {
+        let mut page = [0; PAGE];
+        if store.size() >= at(number + 1) {
+            read_exact(store, at(number), &mut page)?;
+        }
+        if let Some(found) = header(&page) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Token and figures of a header.

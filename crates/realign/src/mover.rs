@@ -79,6 +79,9 @@ pub struct Move<T, J> {
     recorded: Recorded,
     /// Blocks before this one, in the order of copying, are at their new place; this one and those behind it at their old one.
     copied: u64,
+    /// Whether `copied` may be wrong: something failed since it was found out, and a device that failed to keep what was written
+    /// may say the next time that all is kept.
+    is_in_doubt: bool,
 }
 
 impl<T: Store, J: Store> Move<T, J> {
@@ -113,6 +116,7 @@ impl<T: Store, J: Store> Move<T, J> {
                 is_restored: false,
             },
             copied: 0,
+            is_in_doubt: false,
         })
     }
 
@@ -127,6 +131,7 @@ impl<T: Store, J: Store> Move<T, J> {
             journal,
             recorded,
             copied: 0,
+            is_in_doubt: false,
         };
         found.copied = found.locate()?;
         Ok(found)
@@ -203,6 +208,7 @@ impl<T: Store, J: Store> Move<T, J> {
         self.compare(0..count, Place::New)?;
         self.journal.moved().map_err(JournalError::Io)?;
         self.recorded.is_moved = true;
+        self.is_in_doubt = false;
         Ok(())
     }
 
@@ -245,6 +251,7 @@ impl<T: Store, J: Store> Move<T, J> {
         self.compare(0..known, Place::Old)?;
         self.journal.restored().map_err(JournalError::Io)?;
         self.recorded.is_restored = true;
+        self.is_in_doubt = false;
         Ok(())
     }
 
@@ -376,9 +383,14 @@ impl<T: Store, J: Store> Move<T, J> {
     }
 
     /// What was found may still be in a cache only, if another process left it there.
-    fn settle(&self) -> Result<(), MoveError> {
+    fn settle(&mut self) -> Result<(), MoveError> {
         self.journal.settle().map_err(JournalError::Io)?;
-        self.flush()
+        self.flush()?;
+        if self.is_in_doubt {
+            self.copied = self.locate()?;
+        }
+        self.is_in_doubt = true;
+        Ok(())
     }
 
     fn flush(&self) -> Result<(), MoveError> {

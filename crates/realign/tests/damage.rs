@@ -169,7 +169,49 @@ fn a_target_that_was_changed_meanwhile_is_refused() {
 }
 
 #[test]
-fn a_move_that_was_begun_twice_does_not_go_on() {
+fn a_move_over_one_that_was_stopped_is_refused() {
+    let (disk, log) = stopped(MIDDLE);
+    let target = Disk::new(disk.clone(), Power::steady());
+    let journal = Disk::new(log.clone(), Power::steady());
+    assert!(matches!(
+        Move::create(target.clone(), journal.clone(), TOKEN, shift(), BATCH),
+        Err(MoveError::Journal(JournalError::Taken))
+    ));
+    assert!(target.seen() == disk && journal.seen() == log);
+}
+
+#[test]
+fn a_flush_that_fails_and_forgets_loses_nothing_when_it_goes_on() {
+    let mut failed = 0;
+    for number in 0..8 {
+        for back in [false, true] {
+            let disk = Disk::new(contents(), Power::steady());
+            let log = Disk::new(empty(), Power::steady());
+            let begun = Move::create(disk.clone(), log, TOKEN, shift(), BATCH);
+            let mut it = begun.expect("room");
+            disk.forget_at_flush(number);
+            let Err(error) = it.forward(Check::AtTheEnd, |_| ()) else {
+                continue;
+            };
+            assert!(matches!(error, MoveError::Flush(_)), "{error}");
+            failed += 1;
+            let (place, ended) = match back {
+                true => (3, it.back(Check::AtTheEnd, |_| ())),
+                false => (5, it.forward(Check::AtTheEnd, |_| ())),
+            };
+            ended.expect("nothing was lost");
+            let moved = &disk.seen()[place * SECTOR..(place + 10) * SECTOR];
+            assert!(
+                moved == &contents()[3 * SECTOR..13 * SECTOR],
+                "{number} {back}"
+            );
+        }
+    }
+    assert!(failed >= 10, "{failed}");
+}
+
+#[test]
+fn what_has_no_room_is_refused() {
     let shift = shift();
     let short = Disk::new(vec![0; 14 * SECTOR], Power::steady());
     let log = Disk::new(empty(), Power::steady());

@@ -51,6 +51,8 @@ struct Inner {
     loose: Vec<Write>,
     /// Writes to a range that are said to be kept and are not.
     drops: Option<std::ops::Range<usize>>,
+    /// The flush with this number, from 0, fails and forgets what it was to keep; the next ones are as if nothing had been.
+    forgets: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +68,7 @@ impl Disk {
                 kept: bytes,
                 loose: Vec::new(),
                 drops: None,
+                forgets: None,
             })),
             power,
         }
@@ -82,6 +85,11 @@ impl Disk {
     /// Forgets what is written there, and says nothing.
     pub(crate) fn drop_writes_to(&self, range: std::ops::Range<usize>) {
         self.inner.lock().expect("no panic while held").drops = Some(range);
+    }
+
+    /// Fails once to keep what was written, and forgets it, as Linux does with pages that could not be written.
+    pub(crate) fn forget_at_flush(&self, number: u64) {
+        self.inner.lock().expect("no panic while held").forgets = Some(number);
     }
 
     /// What is kept, and what a loss of power may take.
@@ -153,6 +161,15 @@ impl Store for Disk {
             return Err(off());
         }
         let mut inner = self.inner.lock().expect("no panic while held");
+        match inner.forgets {
+            Some(0) => {
+                inner.forgets = None;
+                inner.loose.clear();
+                return Err(io::Error::other("input/output error"));
+            }
+            Some(more) => inner.forgets = Some(more - 1),
+            None => {}
+        }
         let Inner { kept, loose, .. } = &mut *inner;
         loose.drain(..).for_each(|write| write.apply(kept));
         Ok(())
