@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
                    Old Intel drives (P3500 to P3700) name it in a field of their own, which Linux knows and shows in sysfs.",
         example: "A boundary of 128 KiB and a start at sector 63: 63 × 512 = 32,256 = 0 × 131,072 + 32,256. Every request of 128 KiB at a multiple \
                   of 128 KiB of the partition is two commands; of those of 8 KiB one in sixteen is.",
-        fix: "Start the partition at a multiple of the boundary; 1 MiB is one for all that are in use. `straddle fix` plans it. It is worth it for large \
+        fix: "Start the partition at a multiple of the boundary; 1 MiB is one for every power of two up to it. `straddle fix` plans it. It is worth it for large \
               requests on drives that are slow at the boundary: measure both starts first.",
         fix_safety: "Moving a partition rewrites all its data; have a backup that was test-restored. Leave a system that boots from it to a \
                      rebuild, unless something else (STR101, STR103) asks for the move too.",
