@@ -118,7 +118,13 @@ fn lists_of_threads_and_of_outstanding_requests_are_variants() {
             r#"["4","2"]"#
         ]
     );
-    // What serves one request at a time at a fixed rate serves no more than that.
+    let twice = with(&["--threads", "1,4", "--compare", "threads=2,8"]);
+    assert_eq!((twice.code, twice.stdout.as_str()), (Some(2), ""));
+    assert!(
+        twice.stderr.contains("it is compared twice"),
+        "{}",
+        twice.stderr
+    );
     for text in ["threads=0,1", "outstanding=1,5000", "threads=a,b"] {
         let refused = with(&["--compare", text]);
         assert_eq!(

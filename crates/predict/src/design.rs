@@ -18,7 +18,7 @@ use crate::profile::{Origin, Profile, Refusal};
 pub const MAX_VARIANTS: usize = 32;
 /// Most threads of a workload.
 pub const MAX_THREADS: u32 = 1024;
-/// Most requests that each of them keeps under way.
+/// Most outstanding requests of each of them.
 pub const MAX_OUTSTANDING: u32 = 4096;
 
 /// A parameter and the values that it takes.
@@ -75,7 +75,7 @@ impl Axis {
         Axis::of_numbers(THREADS, values)
     }
 
-    /// Requests that each thread keeps under way, where several numbers are asked for.
+    /// Outstanding requests per thread, where several numbers are asked for.
     #[must_use]
     pub fn outstanding(values: &[u32]) -> Option<Axis> {
         Axis::of_numbers(OUTSTANDING, values)
@@ -159,6 +159,16 @@ pub enum Remark {
 /// # Errors
 /// A key or a value that is not allowed, or too many combinations.
 pub fn variants(axes: &[Axis], question: &Question) -> Result<Vec<Variant>, Refusal> {
+    let mut others = axes.iter().enumerate();
+    if let Some((_, axis)) =
+        others.find(|(at, axis)| axes[..*at].iter().any(|other| other.key == axis.key))
+    {
+        return Err(Refusal::new(
+            axis.label(),
+            "it is compared twice",
+            "each parameter once, with all its values",
+        ));
+    }
     let count = axes
         .iter()
         .try_fold(1_usize, |n, axis| n.checked_mul(axis.values.len()));

@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use straddle_geometry::{Bytes, Unit};
+use straddle_geometry::{Bytes, lcm};
 use straddle_stack::Stack;
 
 use crate::decision::{self, Work};
@@ -67,7 +67,7 @@ pub struct Place {
     pub platform: Option<String>,
     /// Size of the virtual disk that it lies in, of which a new file is made.
     pub container: Option<Bytes>,
-    /// Whether it would have to become shorter to begin at a multiple of 1 MiB: it is the last, and ends where there is no more room.
+    /// Whether it would have to become shorter to be aligned: it is the last, and ends where there is no more room.
     pub is_without_room: bool,
     /// Figures for a profile, as `section.key` and what it is.
     pub settings: Vec<Setting>,
@@ -353,52 +353,49 @@ fn descend(layers: &[Layer], id: usize) -> Option<(usize, u64)> {
     }
 }
 
-/// Whether a partition is the last of its disk, and would not fit behind its new start, where all that are off are moved to the next free
-/// multiple of 1 MiB. The places that `fix` gives them follow the same rule.
+/// Whether a partition is the last of its disk, and would not fit behind its new start, where all that are off the boundaries
+/// of the disk go to the next free one. The places that `fix` gives them follow the same rule.
 fn is_without_room(layers: &[Layer], id: usize) -> bool {
-    let extent = |layer: &Layer| match (&layer.map, &layer.size) {
-        (Some(Map::Linear { start }), Some(len)) => Some((*start, len.value)),
-        _ => None,
-    };
-    let Some(disk) = layers.get(id).and_then(|layer| layer.below.first()) else {
-        return false;
-    };
-    let beside = layers
-        .iter()
-        .enumerate()
-        .filter(|(_, layer)| layer.kind == "partition" && layer.below.first() == Some(disk));
-    let mut all: Vec<(u64, u64, usize)> = beside
-        .filter_map(|(id, layer)| extent(layer).map(|(start, len)| (start, len, id)))
-        .collect();
-    all.sort_unstable();
-    let Some((size, table)) = layers.get(*disk).and_then(|disk| {
+    let room = || -> Option<(u64, u64)> {
+        let below = *layers.get(id)?.below.first()?;
+        let disk = layers.get(below)?;
+        let sector = disk.grid("logical-sector").map_or(512, |unit| unit.value);
+        // The copy of a GPT lies at the end: 16 KiB of entries and a sector.
         let table = disk.text("partition-table").map(|(table, _)| table);
-        Some((disk.size.as_ref()?.value, table))
-    }) else {
-        return false;
-    };
-    // The copy of a GPT lies at the end.
-    let end = match table.as_deref() {
-        Some("gpt") => size.saturating_sub(33 * 512),
-        _ => size,
-    };
-    let mut free = 0_u64;
-    for (start, len, here) in &all {
-        let is_moved = !start.is_multiple_of(Unit::MIB.get()) || *start < free;
-        let from = (*start).max(free);
-        let to = match is_moved {
-            true => from.checked_next_multiple_of(Unit::MIB.get()),
-            false => Some(*start),
+        let copy = match table.as_deref() {
+            Some("gpt") => (16 << 10) + sector,
+            _ => 0,
         };
-        let Some(stop) = to.and_then(|to| to.checked_add(*len)) else {
-            return false;
-        };
-        if *here == id {
-            return is_moved && stop > end && all.last().is_some_and(|last| last.2 == id);
+        let end = disk.size.as_ref()?.value.checked_sub(copy)?;
+        let units = [
+            "physical-sector",
+            "indirection-unit",
+            "stripe-unit",
+            "full-stripe",
+        ];
+        let units = units.iter().filter_map(|role| disk.grid(role));
+        let unit = units.map(|unit| unit.value).try_fold(sector, lcm)?;
+        let beside = layers.iter().enumerate();
+        let beside = beside
+            .filter(|(_, layer)| layer.kind == "partition" && layer.below.first() == Some(&below));
+        let mut all: Vec<(u64, u64, usize)> = beside
+            .filter_map(|(id, layer)| match (&layer.map, &layer.size) {
+                (Some(Map::Linear { start }), Some(len)) => Some((*start, len.value, id)),
+                _ => None,
+            })
+            .collect();
+        all.sort_unstable();
+        let (_, _, last) = all.last()?;
+        let mut free = 0_u64;
+        for (start, len, _) in &all {
+            free = start
+                .max(&free)
+                .checked_next_multiple_of(unit)?
+                .checked_add(*len)?;
         }
-        free = stop;
-    }
-    false
+        (*last == id).then_some((free, end))
+    };
+    room().is_some_and(|(free, end)| free > end)
 }
 
 fn place(layers: &[Layer], id: usize) -> Option<Place> {

@@ -125,7 +125,7 @@ fn system(args: &Predict) -> anyhow::Result<Option<(&str, Profile)>> {
     Ok(Some((name, compose(profile, &array)?)))
 }
 
-/// What is held against each other: variants that were named, and lists where a workload has one number.
+/// What is compared: variants that were named, and lists where a workload has one number.
 fn axes(args: &Predict) -> Vec<Axis> {
     let asked = &args.workload;
     let lists = [

@@ -111,49 +111,49 @@ fn an_array_with_parity_or_copies_is_where_addresses_begin() {
     }
 }
 
-/// A disk of so many bytes with a table, and partitions as (start, length).
-fn disk(size: u64, table: &str, partitions: &[(u64, u64)]) -> Outline {
+/// A disk of so many sectors with a table and a unit, and partitions as (start, length) in sectors.
+fn disk(sectors: u64, table: &str, unit: u64, partitions: &[(u64, u64)]) -> Outline {
+    let said = r#""source":{"kind":"image","offset":0,"bytes":""},"trust":"recorded""#;
     let disk = format!(
-        r#"{{"kind":"device","name":"sda","format":null,"size":{{"value":{size},"source":{{"kind":"image","offset":0,"bytes":""}},"trust":"recorded"}},
-            "below":[],"map":null,"placement":null,"grids":[],
-            "attributes":[{{"key":"partition-table","value":{{"value":{{"text":"{table}"}},"source":{{"kind":"image","offset":510,"bytes":""}},"trust":"recorded"}}}}]}}"#
+        r#"{{"kind":"device","name":"sda","format":null,"size":{{"value":{},{said}}},"below":[],"map":null,"placement":null,
+            "grids":[{{"role":"physical-sector","grid":{{"value":{{"unit":{unit},"phase":0}},{said}}}}}],
+            "attributes":[{{"key":"partition-table","value":{{"value":{{"text":"{table}"}},{said}}}}}]}}"#,
+        sectors * 512
     );
     let mut layers = vec![disk];
     for (number, (start, len)) in partitions.iter().enumerate() {
-        let whole = partition(&format!("sda{}", number + 1), 0, *start);
-        layers.push(whole.replace("\"value\":1000000", &format!("\"value\":{len}")));
+        let whole = partition(&format!("sda{}", number + 1), 0, start * 512);
+        layers.push(whole.replace("\"value\":1000000", &format!("\"value\":{}", len * 512)));
     }
     read(&layers)
 }
 
 #[test]
 fn a_last_partition_without_room_behind_it_costs_a_copy_more() {
-    const MIB: u64 = 1 << 20;
-    let passes = |outline: &Outline| -> Vec<u64> {
+    let passes = |table, unit, partitions: &[(u64, u64)]| -> Vec<u64> {
+        let outline = disk(10_000, table, unit, partitions);
         let places = outline.places.iter();
         places.map(|place| place.work(None, 1.0).passes).collect()
     };
-    let first = 63 * 512;
+    let (moved, shorter) = (decision::MOVED, decision::SHORTENED);
     // To the end of the disk: it has to become shorter by what it moves.
-    let full = disk(100 * MIB, "mbr", &[(first, 100 * MIB - first)]);
-    assert_eq!(passes(&full), [decision::SHORTENED]);
-    // Exactly as much room as it needs, and one sector less.
-    let fits = disk(100 * MIB, "mbr", &[(first, 99 * MIB)]);
-    assert_eq!(passes(&fits), [decision::MOVED]);
-    let lacks = disk(100 * MIB, "mbr", &[(first, 99 * MIB + 512)]);
-    assert_eq!(passes(&lacks), [decision::SHORTENED]);
+    assert_eq!(passes("mbr", 4096, &[(63, 9937)]), [shorter]);
+    // Exactly as much room as the next boundary needs, and one sector less.
+    assert_eq!(passes("mbr", 4096, &[(63, 9936)]), [moved]);
+    assert_eq!(passes("mbr", 65_536, &[(63, 9936)]), [shorter]);
+    assert_eq!(passes("mbr", 65_536, &[(63, 9872)]), [moved]);
+    assert_eq!(passes("mbr", 65_536, &[(63, 9873)]), [shorter]);
     // The copy of the GPT takes room too.
-    let copy = disk(100 * MIB, "gpt", &[(34 * 512, 99 * MIB)]);
-    assert_eq!(passes(&copy), [decision::SHORTENED]);
-    let beside = disk(100 * MIB, "gpt", &[(34 * 512, 99 * MIB - 33 * 512)]);
-    assert_eq!(passes(&beside), [decision::MOVED]);
+    assert_eq!(passes("gpt", 4096, &[(34, 9927)]), [moved]);
+    assert_eq!(passes("gpt", 4096, &[(34, 9928)]), [shorter]);
     // One that stands right stays, and the last alone gives something up: those before it push it on.
-    let right = disk(100 * MIB, "mbr", &[(MIB, 99 * MIB)]);
-    assert_eq!(passes(&right), [decision::MOVED]);
-    let pushed = disk(
-        100 * MIB,
-        "mbr",
-        &[(first, 50 * MIB), (first + 50 * MIB, 49 * MIB + 512)],
+    assert_eq!(passes("mbr", 4096, &[(64, 9936)]), [moved]);
+    assert_eq!(
+        passes("mbr", 4096, &[(63, 5000), (5063, 4937)]),
+        [moved, shorter]
     );
-    assert_eq!(passes(&pushed), [decision::MOVED, decision::SHORTENED]);
+    assert_eq!(
+        passes("mbr", 4096, &[(63, 5000), (5063, 4928)]),
+        [moved, moved]
+    );
 }
