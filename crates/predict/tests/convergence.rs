@@ -2,12 +2,15 @@
 //! where its interval says, and intervals are narrow.
 //!
 //! Every profile in several levels, with a write-back cache and without, reads, writes and requests in order. A sample here;
-//! `cargo xtask soak convergence` tries all. That takes hours on two cores, so what each setting came to is kept in the build
-//! directory, under a digest of this program: a run that was interrupted goes on, and another model does not find it.
+//! `cargo xtask soak convergence` tries all, on every core. That takes hours on two cores, so what each setting came to is kept beside
+//! the archived report, under a digest of everything that it depends on: a run that was interrupted goes on, on any machine, and another
+//! model begins anew.
 
 use std::fmt::Write;
-use std::hash::Hasher;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use straddle_geometry::{Bytes, Unit};
 use straddle_predict::experiment::{Effort, compare};
@@ -199,43 +202,132 @@ fn run(setting: &Setting, requests: u64) -> Found {
     }
 }
 
-/// Where the long form keeps what this very program found.
-fn kept() -> PathBuf {
-    let program = std::env::current_exe().expect("it has a name");
-    let mut digest = std::hash::DefaultHasher::new();
-    digest.write(&std::fs::read(program).expect("it can be read"));
-    let kept = concat!(env!("CARGO_TARGET_TMPDIR"), "/convergence");
-    let kept = PathBuf::from(kept).join(format!("{:016x}", digest.finish()));
-    std::fs::create_dir_all(&kept).expect("a directory in the build directory");
-    kept
+/// What the long form found so far: a line for each setting, below the digest of what it was found with.
+struct Kept {
+    file: Mutex<std::fs::File>,
+    found: Vec<Found>,
 }
 
-/// As [`run`], or what is kept of it.
-#[expect(clippy::print_stderr, reason = "it takes hours")]
-fn run_or_recall(kept: &std::path::Path, setting: &Setting, requests: u64) -> Found {
-    let file = kept.join(format!("{requests} {}", setting.name.replace('/', "-")));
-    if let Ok(text) = std::fs::read_to_string(&file) {
-        let (gains, says_why, is_most, unlevel) = serde_json::from_str(&text).expect("as written");
-        let gains: [[f64; 3]; 3] = gains;
-        return Found {
-            name: setting.name.clone(),
-            gains: gains.map(|[mean, low, high]| Interval { mean, low, high }),
-            says_why,
-            is_most,
-            unlevel,
+/// A line of it: name, gains (mean, low, high), no steady state, most replicates, stores that filled or emptied.
+type Line = (String, [[f64; 3]; 3], bool, bool, Vec<String>);
+
+impl Kept {
+    /// Takes up what the same model found before; begins anew where another one did.
+    fn open(requests: u64) -> Kept {
+        let path = repository().join("tests/soak/convergence.jsonl");
+        let heading = format!("{{\"model\":\"{:016x}\",\"requests\":{requests}}}", model());
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        let found: Vec<Found> = match before.strip_prefix(&heading) {
+            // The last line may have been cut where the run was interrupted.
+            Some(lines) => lines.lines().filter_map(read).collect(),
+            None => Vec::new(),
         };
+        let mut text = format!("{heading}\n");
+        for one in &found {
+            let _ = writeln!(text, "{}", line(one));
+        }
+        std::fs::write(&path, text).expect("the archive can be written");
+        let file = std::fs::OpenOptions::new().append(true).open(path);
+        Kept {
+            file: Mutex::new(file.expect("it was just written")),
+            found,
+        }
     }
-    let start = Instant::now();
-    let found = run(setting, requests);
+}
+
+fn line(found: &Found) -> String {
     let gains = found.gains.map(|gain| [gain.mean, gain.low, gain.high]);
-    let facts = (gains, found.says_why, found.is_most, &found.unlevel);
-    let text = serde_json::to_string(&facts).expect("plain figures");
-    // Whole or not at all.
-    let part = file.with_extension("part");
-    std::fs::write(&part, text).expect("room for a line");
-    std::fs::rename(&part, &file).expect("in one directory");
-    eprintln!("{}: {:.1} s", found.name, start.elapsed().as_secs_f64());
-    found
+    let line: Line = (
+        found.name.clone(),
+        gains,
+        found.says_why,
+        found.is_most,
+        found.unlevel.clone(),
+    );
+    serde_json::to_string(&line).expect("plain figures")
+}
+
+fn read(line: &str) -> Option<Found> {
+    let (name, gains, says_why, is_most, unlevel): Line = serde_json::from_str(line).ok()?;
+    Some(Found {
+        name,
+        gains: gains.map(|[mean, low, high]| Interval { mean, low, high }),
+        says_why,
+        is_most,
+        unlevel,
+    })
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A digest of the sources that decide what a run comes to: simulations are the same to the bit everywhere.
+fn model() -> u64 {
+    let mut files = Vec::new();
+    for folder in [
+        "crates/geometry/src",
+        "crates/workload/src",
+        "crates/predict/src",
+        "profiles",
+    ] {
+        list(&repository().join(folder), &mut files);
+    }
+    files.push(repository().join("crates/predict/tests/convergence.rs"));
+    files.sort();
+    // FNV-1a: the same in every version of the toolchain.
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    for file in files {
+        for byte in std::fs::read(file).expect("it can be read") {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    digest
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("it can be read").path();
+        match path.is_dir() {
+            true => list(&path, files),
+            false => files.push(path),
+        }
+    }
+}
+
+/// All of them, on every core, or what is kept of them.
+#[expect(clippy::print_stderr, reason = "it takes hours")]
+fn run_or_recall(settings: &[Setting], requests: u64) -> Vec<Found> {
+    let mut kept = Kept::open(requests);
+    let is_new = |one: &&Setting| !kept.found.iter().any(|found| found.name == one.name);
+    let left: Vec<&Setting> = settings.iter().filter(is_new).collect();
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(Vec::new());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(setting) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let found = run(setting, requests);
+                    let mut file = kept.file.lock().expect("nobody panicked");
+                    writeln!(file, "{}", line(&found)).expect("room for a line");
+                    drop(file);
+                    eprintln!("{}: {:.1} s", found.name, start.elapsed().as_secs_f64());
+                    made.lock().expect("nobody panicked").push(found);
+                }
+            });
+        }
+    });
+    kept.found
+        .append(&mut made.into_inner().expect("nobody panicked"));
+    let at = |found: &Found| {
+        settings
+            .iter()
+            .position(|setting| setting.name == found.name)
+    };
+    kept.found.sort_by_key(at);
+    kept.found
 }
 
 #[expect(clippy::print_stdout, reason = "the report of the long form")]
@@ -314,13 +406,7 @@ fn gains_do_not_depend_on_how_long_is_simulated() {
         assert!(settings.len() >= 400, "{}", settings.len());
     }
     let found: Vec<Found> = match is_all {
-        true => {
-            let kept = kept();
-            let recalled = settings.iter();
-            recalled
-                .map(|one| run_or_recall(&kept, one, requests))
-                .collect()
-        }
+        true => run_or_recall(&settings, requests),
         false => settings.iter().map(|one| run(one, requests)).collect(),
     };
     judge(&found, requests);
