@@ -3,16 +3,20 @@
 //! A [`Job`] says what becomes of a target, and a [`View`] shows the target as it will be. A [`Shift`] says what is moved and in which order, a [`Journal`] what is known of it, and a [`Move`] carries it out, takes it
 //! up where it was stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
+pub mod contents;
 mod job;
 pub mod journal;
 mod mover;
+mod refusal;
 mod shift;
 mod store;
+pub mod table;
 mod view;
 
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};
 pub use mover::{Check, Move, MoveError};
+pub use refusal::Refusal;
 pub use shift::{Block, Shift};
 pub use store::Store;
 pub use view::View;

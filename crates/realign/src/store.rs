@@ -19,7 +19,11 @@ pub trait Store: ReadAt {
 }
 
 /// Reads all of `buf`, or fails.
-pub(crate) fn read_exact(store: &impl ReadAt, offset: Bytes, buf: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_exact(
+    store: &(impl ReadAt + ?Sized),
+    offset: Bytes,
+    buf: &mut [u8],
+) -> io::Result<()> {
     let mut had = 0;
     while had < buf.len() {
         let at = u64::try_from(had)

@@ -3,3 +3,4 @@
 mod crash;
 mod damage;
 mod disk;
+mod tables;
