@@ -79,12 +79,7 @@ impl<'a> Situation<'a> {
     /// The partitions of `layer`, by their start.
     #[must_use]
     pub fn partitions(&self, layer: LayerId) -> Vec<(LayerId, &'a Layer)> {
-        let children = self.children(layer);
-        let mut partitions: Vec<_> = children
-            .filter(|(_, layer)| layer.kind == LayerKind::Partition)
-            .collect();
-        partitions.sort_by_key(|(_, layer)| layer.placement.as_ref().map(|p| p.value.start()));
-        partitions
+        partitions(self.stack, layer)
     }
 
     /// Where something on `layer` may begin: on all boundaries known there; the second on a multiple of 1 MiB too, which is what
@@ -118,6 +113,16 @@ impl<'a> Situation<'a> {
     pub fn size(&self, layer: LayerId) -> Option<Bytes> {
         self.stack.layer(layer).size.as_ref().map(|size| size.value)
     }
+}
+
+/// The partitions of `layer`, by their start.
+pub(crate) fn partitions(stack: &Stack, layer: LayerId) -> Vec<(LayerId, &Layer)> {
+    let children = stack.above(layer).map(|id| (id, stack.layer(id)));
+    let mut partitions: Vec<_> = children
+        .filter(|(_, layer)| layer.kind == LayerKind::Partition)
+        .collect();
+    partitions.sort_by_key(|(_, layer)| layer.placement.as_ref().map(|p| p.value.start()));
+    partitions
 }
 
 /// The system that a stack was captured on, where that is known.

@@ -4,6 +4,8 @@
 //! up where it was stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
 pub mod contents;
+mod follow_up;
+pub mod intent;
 mod job;
 pub mod journal;
 mod mover;
@@ -13,6 +15,7 @@ mod store;
 pub mod table;
 mod view;
 
+pub use intent::{Intent, Wanted};
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};
 pub use mover::{Check, Move, MoveError};

@@ -223,96 +223,18 @@ pub(super) fn name_of(path: &Path) -> String {
 /// Opens a device that nobody else uses, so that nobody else can until it is closed.
 #[cfg(target_os = "linux")]
 fn claimed(path: &Path, write: bool) -> Result<File, TargetError> {
-    use std::io::ErrorKind;
-    use std::time::Duration;
-    use straddle_io::Opening;
-    use straddle_io::linux::{DeviceUse, device_uses, file_stat};
-    const LOOKS: u32 = 5;
-    const MOMENT: Duration = Duration::from_millis(100);
-
-    let os = |source| TargetError::Os {
-        doing: "open",
-        path: path.to_owned(),
-        source,
-    };
-    let in_use = |by: String| TargetError::InUse {
-        path: path.to_owned(),
-        by,
-    };
-    let stat = file_stat(path).map_err(os)?;
-    let uses = || match stat.block_device {
-        Some(device) => device_uses(Path::new("/"), device),
-        None => Ok(Vec::new()),
-    };
-    // Claimed first, looked at then: what comes between finds it taken.
-    let opening = Opening {
-        write,
-        exclusive: true,
-        ..Opening::default()
-    };
-    let claim = opening.open(path);
-    let mut found = uses().map_err(os)?;
-    // Tools that look for a free loop device, or for what has changed, open others for a moment.
-    for _ in 0..LOOKS {
-        if found.is_empty()
-            || !found
-                .iter()
-                .all(|found| matches!(found, DeviceUse::Opened { .. }))
-        {
-            break;
-        }
-        std::thread::sleep(MOMENT);
-        found = uses().map_err(os)?;
-    }
-    if !found.is_empty() {
-        let found: Vec<String> = found.iter().map(describe).collect();
-        return Err(in_use(found.join("; ")));
-    }
-    claim.map_err(|error| match error.kind() {
-        ErrorKind::ResourceBusy => in_use(
-            "the kernel refuses an exclusive open (EBUSY); `fuser -v` and `lsblk` show who has it"
-                .to_owned(),
-        ),
-        _ => os(error),
+    use straddle_io::linux::{ClaimError, claim_device};
+    claim_device(path, write).map_err(|error| match error {
+        ClaimError::InUse(by) => TargetError::InUse {
+            path: path.to_owned(),
+            by,
+        },
+        ClaimError::Os(source) => TargetError::Os {
+            doing: "open",
+            path: path.to_owned(),
+            source,
+        },
     })
-}
-
-#[cfg(target_os = "linux")]
-fn describe(device_use: &straddle_io::linux::DeviceUse) -> String {
-    use straddle_io::linux::DeviceUse;
-    match device_use {
-        DeviceUse::Mounted {
-            device,
-            at,
-            seen_by,
-        } => {
-            let at = at.escape_debug();
-            let seen_by = seen_by.as_ref().map(|process| {
-                format!(" in the mount namespace of {process}, which other processes do not see")
-            });
-            let seen_by = seen_by.unwrap_or_default();
-            format!("{device} is mounted at {at}{seen_by}, unmount it first")
-        }
-        DeviceUse::Opened { device, by } => {
-            format!("{by} has {device} open and can write to it, end that first")
-        }
-        DeviceUse::Swap { device } => format!("{device} is swap space, `swapoff` it first"),
-        DeviceUse::Held { device, by } => {
-            let tool = match by {
-                by if by.starts_with("md") => "mdadm --stop",
-                by if by.starts_with("dm-") => "dmsetup remove, or vgchange -an",
-                by if by.starts_with("bcache") => "bcache's sysfs file stop",
-                _ => "its own tool",
-            };
-            // A mapping is known by another name than the kernel's.
-            let name = std::fs::read_to_string(format!("/sys/block/{by}/dm/name"));
-            let name = name.map_or_else(|_| String::new(), |name| format!(" ({})", name.trim()));
-            format!("{by}{name} is made of {device}, take that apart first ({tool})")
-        }
-        DeviceUse::Loop { device, by } => {
-            format!("{by} shows {device} under another name, `losetup -d /dev/{by}` first")
-        }
-    }
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -2,6 +2,7 @@
 //! reads and changes nothing.
 
 mod access;
+mod claim;
 mod device_mapper;
 mod fiemap;
 mod space;
@@ -9,10 +10,11 @@ mod stat;
 mod uses;
 
 pub use access::Who;
+pub use claim::{ClaimError, claim_device, claim_file};
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
 pub use space::{allocate, available, evict, is_in_memory};
 pub use stat::{
     DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat, logical_sector, physical_sector,
 };
-pub use uses::{DeviceUse, device_uses};
+pub use uses::{DeviceUse, device_uses, file_uses};

@@ -117,6 +117,58 @@ pub fn device_uses(root: &Path, device: (u32, u32)) -> io::Result<Vec<DeviceUse>
     Ok(uses)
 }
 
+/// Every use of a regular file, by device and inode, that the kernel tells of below `root`: loop devices that show it, swap in it, and
+/// processes that can write to it.
+///
+/// # Errors
+/// None at present: what cannot be read is not used by anybody who can be named.
+pub fn file_uses(root: &Path, inode: (u64, u64)) -> io::Result<Vec<DeviceUse>> {
+    const NAME: &str = "it";
+    let mut uses = Vec::new();
+    let is_it = |path: &Path| {
+        let found = fs::metadata(path);
+        found.is_ok_and(|found| (found.dev(), found.ino()) == inode)
+    };
+    for by in entries(&root.join("sys/block")) {
+        let backing = root.join("sys/block").join(&by).join("loop/backing_file");
+        let Ok(path) = fs::read_to_string(backing) else {
+            continue;
+        };
+        // The name may be another file's by now, or nobody's.
+        let named = is_it(Path::new(path.trim_end_matches('\n')));
+        if loop_status(&root.join("dev").join(&by)).is_some_and(|status| status.inode == inode)
+            || named
+        {
+            uses.push(DeviceUse::Loop {
+                device: NAME.to_owned(),
+                by,
+            });
+        }
+    }
+    let swaps = fs::read_to_string(root.join("proc/swaps")).unwrap_or_default();
+    let mut swaps = swaps
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next());
+    if swaps.any(|path| is_it(Path::new(&unescape(path)))) {
+        uses.push(DeviceUse::Swap {
+            device: NAME.to_owned(),
+        });
+    }
+    for process in processes(root) {
+        if process
+            .writable()
+            .any(|found| (found.dev(), found.ino()) == inode)
+        {
+            uses.push(DeviceUse::Opened {
+                device: NAME.to_owned(),
+                by: process.to_string(),
+            });
+        }
+    }
+    Ok(uses)
+}
+
 type Family = BTreeMap<(u32, u32), (String, PathBuf)>;
 
 /// What of a family a process has mounted, by its `mountinfo`. What others see is said once for each device and place.
@@ -171,10 +223,23 @@ impl fmt::Display for Process {
 impl Process {
     /// Block devices that it has open for writing.
     fn writes_to(&self) -> impl Iterator<Item = (u32, u32)> {
+        let devices = self
+            .writable()
+            .filter(|found| found.file_type().is_block_device());
+        devices.map(|found| {
+            (
+                rustix::fs::major(found.rdev()),
+                rustix::fs::minor(found.rdev()),
+            )
+        })
+    }
+
+    /// Files and devices that it has open for writing.
+    fn writable(&self) -> impl Iterator<Item = fs::Metadata> {
         let entries = fs::read_dir(self.dir.join("fd"));
         entries.into_iter().flatten().flatten().filter_map(|entry| {
             let found = fs::metadata(entry.path()).ok()?;
-            if !found.file_type().is_block_device() {
+            if !found.file_type().is_block_device() && !found.file_type().is_file() {
                 return None;
             }
             let info = self.dir.join("fdinfo").join(entry.file_name());
@@ -182,8 +247,7 @@ impl Process {
             let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
             // O_ACCMODE: 0 reads, 1 writes, 2 does both.
             let flags = u32::from_str_radix(flags.trim(), 8).ok()?;
-            let device = found.rdev();
-            (flags & 3 != 0).then(|| (rustix::fs::major(device), rustix::fs::minor(device)))
+            (flags & 3 != 0).then_some(found)
         })
     }
 }
@@ -205,22 +269,36 @@ fn processes(root: &Path) -> Vec<Process> {
 }
 
 /// The block device that a loop device stands on; `None` when it stands on a file, or cannot be asked.
-#[allow(unsafe_code)]
 fn below_loop(path: &Path) -> Option<(u32, u32)> {
+    let device = loop_status(path)?.device;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    (major != 0).then_some((major, minor))
+}
+
+/// What a loop device says of what it stands on.
+struct LoopStatus {
+    /// Device and inode of the file.
+    inode: (u64, u64),
+    /// The device, where it is one; 0 where it is none.
+    device: u64,
+}
+
+#[allow(unsafe_code)]
+fn loop_status(path: &Path) -> Option<LoopStatus> {
     use std::os::fd::AsRawFd;
     /// `LOOP_GET_STATUS64` of `linux/loop.h`.
     const GET_STATUS: libc::Ioctl = 0x4c05;
-    /// Length of `struct loop_info64`, and which of its first numbers is `lo_rdevice`.
+    /// Length of `struct loop_info64`, which begins with `lo_device`, `lo_inode` and `lo_rdevice`.
     const LEN: usize = 232 / 8;
-    const RDEVICE: usize = 2;
     let device = fs::File::open(path).ok()?;
     let mut info = [0_u64; LEN];
     // SAFETY: the descriptor is open during the call, and the kernel writes at most the 232 bytes of the structure, all
     // of which belong to `info`; any bits are valid there.
     let done = unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS, info.as_mut_ptr()) };
-    let number = *info.get(RDEVICE)?;
-    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    (done == 0 && major != 0).then_some((major, minor))
+    (done == 0).then_some(LoopStatus {
+        inode: (info[0], info[1]),
+        device: info[2],
+    })
 }
 
 /// A device, its partitions and its disk: their names and directories in sysfs, by number.

@@ -143,7 +143,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partit
         .filter_map(|(id, layer)| {
             let is_off = is_off(*id) && layer.text(Key::PartitionType) != Some(RESERVED);
             let runs_windows = said::runs_windows(base, (*id, layer), situation);
-            let held = Held::of(situation, *id, layer, is_off && !runs_windows)?;
+            let held = Held::of(situation.stack, *id, layer, is_off && !runs_windows)?;
             Some(Held {
                 runs_windows,
                 is_off_too: is_off && runs_windows,
@@ -370,14 +370,14 @@ struct Held {
 }
 
 impl Held {
-    fn of(situation: &Situation<'_>, id: LayerId, layer: &Layer, is_off: bool) -> Option<Held> {
+    fn of(stack: &Stack, id: LayerId, layer: &Layer, is_off: bool) -> Option<Held> {
         let from = layer.placement.as_ref()?.value;
         let from = match (from.is_empty(), said::shown(layer)) {
             (true, Some(len)) => Extent::new(from.start(), len)?,
             _ => from,
         };
         let number = number(layer)?;
-        let above = situation.children(id).next().map(|(_, above)| above);
+        let above = stack.above(id).next().map(|above| stack.layer(above));
         let text = |layer: Option<&Layer>, key| layer.and_then(|l| l.text(key)).map(str::to_owned);
         let unit = above.and_then(|above| above.grid(GridRole::AllocationUnit));
         let records_start = above.is_some_and(|above| {
@@ -485,6 +485,26 @@ fn grids_line(situation: &Situation<'_>, device: LayerId, needed: Grid) -> Strin
 }
 
 impl Partitions {
+    /// The partitions of a device as they are, each to stay where it is. `None` where it has no table.
+    #[must_use]
+    pub fn at_rest(stack: &Stack, device: LayerId) -> Option<Partitions> {
+        let base = stack.layer(device);
+        let partitions = situation::partitions(stack, device);
+        let held = partitions
+            .iter()
+            .filter(|(_, layer)| layer.attribute(Key::HoldsPartitions).is_none())
+            .filter_map(|(id, layer)| Held::of(stack, *id, layer, false));
+        Some(Partitions {
+            device,
+            table: said::table(base, &partitions)?.to_owned(),
+            sector: sector(base),
+            entries: held.map(|held| held.entry).collect(),
+            extended: partitions
+                .iter()
+                .find_map(|(id, layer)| Extended::of(*id, layer)),
+        })
+    }
+
     /// The same with new places.
     fn placed(mut self, held: &[Held], places: Places) -> Partitions {
         for ((entry, held), to) in self.entries.iter_mut().zip(held).zip(places.to) {
