@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_geometry::{Ratio, Unit};
-use straddle_rules::{Code, Finding, Severity};
+use straddle_rules::{Code, Context, Finding, Options, Severity};
 use straddle_stack::Stack;
 
 /// A finding, and what it costs before and after.
@@ -69,4 +69,26 @@ impl Cure {
         let prices = self.prices.iter().map(|cost| cost.before);
         prices.max().unwrap_or(Ratio::ZERO)
     }
+}
+
+/// What is found on a stack, with prices there and on the stack that it becomes or became, then what is found only on that one. Findings are
+/// the same when their rule is, and what their layer is called.
+#[must_use]
+pub fn compared(before: &Stack, after: &Stack, options: &Options) -> (Vec<Cure>, Vec<Cure>) {
+    let [now, then] =
+        [before, after].map(|stack| straddle_rules::check(&Context::new(stack, options)));
+    let is_same = |one: &Finding, other: &Finding| {
+        one.code == other.code && before.layer(one.layer).name == after.layer(other.layer).name
+    };
+    let found = now.iter().map(|now| {
+        let then = then.iter().find(|then| is_same(now, then));
+        Cure::of(before, now, then)
+    });
+    let new = then
+        .iter()
+        .filter(|then| !now.iter().any(|now| is_same(now, then)));
+    (
+        found.collect(),
+        new.map(|then| Cure::of(after, then, None)).collect(),
+    )
 }

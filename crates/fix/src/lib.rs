@@ -24,7 +24,7 @@ mod verify;
 mod worth;
 
 pub use ask::Ask;
-pub use cure::{Cost, Cure, Left};
+pub use cure::{Cost, Cure, Left, compared};
 pub use effort::Effort;
 pub use how::How;
 pub use plan::Plan;

@@ -15,6 +15,7 @@ mod fold;
 pub mod json;
 mod places;
 pub mod predict;
+pub mod realign;
 pub mod study;
 pub mod text;
 mod utc;

@@ -43,6 +43,7 @@ pub use straddle_geometry as geometry;
 pub use straddle_io as io;
 pub use straddle_predict as predict;
 pub use straddle_probe as probe;
+pub use straddle_realign as realign;
 pub use straddle_report as report;
 pub use straddle_rules as rules;
 pub use straddle_sources as sources;

@@ -58,18 +58,17 @@ pub fn claim_device(path: &Path, write: bool) -> Result<File, ClaimError> {
 /// # Errors
 /// [`ClaimError::InUse`] when somebody has it locked or open for writing, or a loop device shows it.
 pub fn claim_file(file: &File) -> Result<(), ClaimError> {
-    let locked = |error: rustix::io::Errno| {
-        match error {
-        rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS => ClaimError::InUse(
+    let locked = |error: io::Error| match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::PermissionDenied => ClaimError::InUse(
             "somebody has locked it: a virtual machine that runs, or another run of straddle; end that first"
                 .to_owned(),
         ),
-        error => ClaimError::Os(error.into()),
-    }
+        _ => ClaimError::Os(error),
     };
-    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).map_err(locked)?;
+    let exclusive = FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::flock(file, exclusive).map_err(|error| locked(error.into()))?;
     // QEMU locks bytes of its images, which `flock` does not see.
-    rustix::fs::fcntl_lock(file, FlockOperation::NonBlockingLockExclusive).map_err(locked)?;
+    lock_bytes(file).map_err(locked)?;
     let metadata = file.metadata()?;
     let inode = (metadata.dev(), metadata.ino());
     nobody(|| file_uses(Path::new("/"), inode))
@@ -161,8 +160,6 @@ mod tests {
         };
         let first = writable();
         claim_file(&first).expect("nobody has it");
-        // A descriptor that comes and goes takes no lock with it.
-        drop(std::fs::File::open(&path).expect("opens"));
         let error = claim_file(&writable()).expect_err("it is claimed");
         assert!(error.to_string().contains("locked it"), "{error}");
         drop(first);
@@ -186,6 +183,8 @@ mod tests {
         assert!(matches!(claim_file(&other), Err(ClaimError::InUse(_))));
         rustix::fs::flock(&holder, FlockOperation::Unlock).expect("held");
         lock_bytes(&holder).expect("free");
+        // A descriptor that comes and goes takes no lock with it.
+        drop(open());
         assert!(matches!(claim_file(&open()), Err(ClaimError::InUse(_))));
     }
 

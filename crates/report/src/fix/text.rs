@@ -13,7 +13,7 @@ use crate::text::page::folded;
 use crate::text::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint, severity_style};
 use crate::text::table::{self, Cell, Column};
 
-const MIN_WIDTH: usize = 60;
+pub(crate) const MIN_WIDTH: usize = 60;
 
 /// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`, and `tools`
 /// are those that a script can be written for.
@@ -66,7 +66,7 @@ pub(super) fn style_of(call: Recommendation) -> Style {
 }
 
 /// Lines of prose, so many blanks in.
-pub(super) fn prose(out: &mut String, width: usize, blanks: usize, text: &str) {
+pub(crate) fn prose(out: &mut String, width: usize, blanks: usize, text: &str) {
     for line in folded(&terminal(text), width - blanks) {
         let _ = writeln!(out, "{:blanks$}{line}", "");
     }
@@ -152,7 +152,11 @@ fn at_most(is_bound: bool) -> &'static str {
 }
 
 /// The prices of findings, one row each, a column for each request size.
-fn prices<'a>(cures: impl Iterator<Item = &'a Cure> + Clone, width: usize, out: &mut String) {
+pub(crate) fn prices<'a>(
+    cures: impl Iterator<Item = &'a Cure> + Clone,
+    width: usize,
+    out: &mut String,
+) {
     let mut sizes: Vec<Unit> = cures
         .clone()
         .flat_map(|cure| cure.prices.iter().map(|cost| cost.io))
