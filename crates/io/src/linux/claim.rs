@@ -58,12 +58,14 @@ pub fn claim_device(path: &Path, write: bool) -> Result<File, ClaimError> {
 /// # Errors
 /// [`ClaimError::InUse`] when somebody has it locked or open for writing, or a loop device shows it.
 pub fn claim_file(file: &File) -> Result<(), ClaimError> {
-    let locked = |error: io::Error| match error.kind() {
+    let locked = |error: io::Error| {
+        match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::PermissionDenied => ClaimError::InUse(
             "somebody has locked it: a virtual machine that runs, or another run of straddle; end that first"
                 .to_owned(),
         ),
         _ => ClaimError::Os(error),
+    }
     };
     let exclusive = FlockOperation::NonBlockingLockExclusive;
     rustix::fs::flock(file, exclusive).map_err(|error| locked(error.into()))?;
@@ -145,9 +147,17 @@ fn describe(device_use: &DeviceUse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// One test at a time: a child holds copies of all descriptors of this process until it runs its own program.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn a_file_that_is_claimed_is_claimed_once() {
+        let _alone = alone();
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("image");
         std::fs::write(&path, b"image").expect("writes");
@@ -168,6 +178,7 @@ mod tests {
 
     #[test]
     fn each_of_the_two_locks_is_asked_for() {
+        let _alone = alone();
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("image");
         std::fs::write(&path, b"image").expect("writes");
@@ -190,6 +201,7 @@ mod tests {
 
     #[test]
     fn another_process_that_can_write_is_named() {
+        let _alone = alone();
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("image");
         std::fs::write(&path, b"image").expect("writes");
