@@ -5,6 +5,7 @@
 //! [`Reader`] caps how many bytes one target may cost, remembers what it has read, and turns every failure into a
 //! [`ReadError`] that names the byte and the length.
 
+mod aligned;
 pub mod engine;
 mod error;
 mod found;
@@ -15,6 +16,7 @@ pub mod owned;
 mod reader;
 mod target;
 
+pub use aligned::AlignedBytes;
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;

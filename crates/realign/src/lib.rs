@@ -1,7 +1,8 @@
 //! Moving data in place, so that nothing is lost whenever it is stopped.
 //!
-//! A [`Job`] says what becomes of a target, and a [`View`] shows the target as it will be. A [`Shift`] says what is moved and in which order, a [`Journal`] what is known of it, and a [`Move`] carries it out, takes it
-//! up where it was stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
+//! A [`Job`] says what becomes of a target, and a [`View`] shows the target as it will be. A [`Sequence`] says in which blocks and in which
+//! order parts are copied, a [`Journal`] what is known of the move, and a [`Move`] carries it out, takes it up where it was
+//! stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
 pub mod contents;
 mod follow_up;
@@ -10,6 +11,7 @@ mod job;
 pub mod journal;
 mod mover;
 mod refusal;
+mod sequence;
 mod shift;
 mod store;
 pub mod table;
@@ -18,8 +20,9 @@ mod view;
 pub use intent::{Intent, Wanted};
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};
-pub use mover::{Check, Move, MoveError};
+pub use mover::{Check, Method, Move, MoveError, Options, Phase, Progress};
 pub use refusal::Refusal;
+pub use sequence::{Sequence, Sizes};
 pub use shift::{Block, Shift};
 pub use store::Store;
 pub use view::View;

@@ -1,7 +1,7 @@
 use std::io;
 
-use straddle_geometry::Bytes;
-use straddle_io::ReadAt;
+use straddle_geometry::{Bytes, SectorSize};
+use straddle_io::{AlignedBytes, ReadAt};
 
 /// Something that can be read and written at any position, and told to keep what was written.
 pub trait Store: ReadAt {
@@ -16,6 +16,44 @@ pub trait Store: ReadAt {
     /// # Errors
     /// Those of the operating system. What was written since the last one that succeeded may be lost then.
     fn flush(&self) -> io::Result<()>;
+
+    /// Makes a range read as zeroes: as a hole, where the store has holes. Until the next flush any sector of it may be lost, as of a
+    /// write.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn zero(&self, at: Bytes, len: Bytes) -> io::Result<()> {
+        let zeroes = AlignedBytes::new(len.min(ZEROES))?;
+        let mut done = Bytes::ZERO;
+        while let Some(rest) = len.checked_sub(done).filter(|rest| *rest > Bytes::ZERO) {
+            let here = rest.min(ZEROES);
+            let start = at.checked_add(done).ok_or(io::ErrorKind::InvalidInput)?;
+            self.write_at(start, &zeroes[..in_memory(here)])?;
+            done = done.checked_add(here).ok_or(io::ErrorKind::InvalidInput)?;
+        }
+        Ok(())
+    }
+
+    /// Drops what is cached, so that what is read next comes from the device. What has no cache does nothing.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn uncache(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// What can be written by itself: a write of another length, or elsewhere than at a multiple of it, is a read and a longer write.
+    fn sector(&self) -> SectorSize {
+        SectorSize::B512
+    }
+}
+
+/// Most zeroes that are written at once.
+const ZEROES: Bytes = Bytes::mib(1);
+
+/// A length as one of something in memory. More than there can be of it becomes what no allocation grants.
+pub(crate) fn in_memory(len: Bytes) -> usize {
+    usize::try_from(len.get()).unwrap_or(usize::MAX)
 }
 
 /// Reads all of `buf`, or fails.

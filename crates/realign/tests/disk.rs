@@ -31,9 +31,9 @@ impl Power {
     }
 
     fn is_on(&self) -> bool {
-        let left = self.left.load(Ordering::Relaxed);
-        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
-        left > 0
+        let less = |left: u64| left.checked_sub(1);
+        let took = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        took.is_ok()
     }
 }
 
@@ -51,6 +51,12 @@ struct Inner {
     loose: Vec<Write>,
     /// Writes to a range that are said to be kept and are not.
     drops: Option<std::ops::Range<usize>>,
+    /// The write with this number, from 0, fails once, and some of it comes to the disk.
+    fails: Option<u64>,
+    /// Whether sectors of zeroes are holes.
+    has_holes: bool,
+    /// Bytes that were written, and those that became holes.
+    written: (u64, u64),
     /// The flush with this number, from 0, fails and forgets what it was to keep; the next ones are as if nothing had been.
     forgets: Option<u64>,
 }
@@ -68,6 +74,9 @@ impl Disk {
                 kept: bytes,
                 loose: Vec::new(),
                 drops: None,
+                fails: None,
+                has_holes: false,
+                written: (0, 0),
                 forgets: None,
             })),
             power,
@@ -85,6 +94,22 @@ impl Disk {
     /// Forgets what is written there, and says nothing.
     pub(crate) fn drop_writes_to(&self, range: std::ops::Range<usize>) {
         self.inner.lock().expect("no panic while held").drops = Some(range);
+    }
+
+    /// Fails to write once.
+    pub(crate) fn fail_at_write(&self, number: u64) {
+        self.inner.lock().expect("no panic while held").fails = Some(number);
+    }
+
+    /// The same disk, whose sectors of zeroes are holes.
+    pub(crate) fn with_holes(self) -> Disk {
+        self.inner.lock().expect("no panic while held").has_holes = true;
+        self
+    }
+
+    /// Bytes that were written, and bytes that became holes.
+    pub(crate) fn written(&self) -> (u64, u64) {
+        self.inner.lock().expect("no panic while held").written
     }
 
     /// Fails once to keep what was written, and forgets it, as Linux does with pages that could not be written.
@@ -132,7 +157,28 @@ impl ReadAt for Disk {
     }
 
     fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
-        self.seen().as_slice().read_at(offset, buf)
+        let inner = self.inner.lock().expect("no panic while held");
+        let read = inner.kept.as_slice().read_at(offset, buf)?;
+        let at = usize::try_from(offset.get()).expect("small");
+        for write in &inner.loose {
+            let (start, end) = (write.at.max(at), (write.at + write.bytes.len()).min(at + read));
+            if start < end {
+                let from = &write.bytes[start - write.at..end - write.at];
+                buf[start - at..end - at].copy_from_slice(from);
+            }
+        }
+        Ok(read)
+    }
+
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        if !self.inner.lock().expect("no panic while held").has_holes {
+            return offset;
+        }
+        let (seen, at) = (self.seen(), usize::try_from(offset.get()).expect("small"));
+        let whole = seen.chunks(SECTOR).skip(at / SECTOR);
+        let holes = whole.take_while(|sector| sector.iter().all(|byte| *byte == 0));
+        let data = (at / SECTOR + holes.count()) * SECTOR;
+        Bytes::new(data.max(at) as u64)
     }
 }
 
@@ -146,6 +192,18 @@ impl Store for Disk {
             .drops
             .as_ref()
             .is_some_and(|drops| drops.contains(&at));
+        inner.written.0 += bytes.len() as u64;
+        let (is_failing, fails) = match inner.fails {
+            Some(0) => (true, None),
+            fails => (false, fails.map(|more| more - 1)),
+        };
+        inner.fails = fails;
+        if is_failing {
+            let some = bytes.len() / SECTOR / 2 * SECTOR;
+            let bytes = bytes[..some].to_vec();
+            inner.loose.push(Write { at, bytes });
+            return Err(io::Error::other("input/output error"));
+        }
         if !is_dropped {
             // The one at which power fails may have come to the disk, in parts.
             inner.loose.push(Write {
@@ -154,6 +212,15 @@ impl Store for Disk {
             });
         }
         is_on.then_some(()).ok_or_else(off)
+    }
+
+    fn zero(&self, at: Bytes, len: Bytes) -> io::Result<()> {
+        let zeroes = vec![0; usize::try_from(len.get()).expect("small")];
+        self.write_at(at, &zeroes)?;
+        let mut inner = self.inner.lock().expect("no panic while held");
+        inner.written.0 -= len.get();
+        inner.written.1 += len.get();
+        Ok(())
     }
 
     fn flush(&self) -> io::Result<()> {

@@ -8,7 +8,7 @@ use straddle_geometry::Unit;
 /// Only raw pointers are kept, and a reference is made for one buffer at a time: while the kernel writes to one of them, no
 /// reference that covers it exists, as long as nobody calls [`Buffers::get`] for it. To see to that is the engine's part.
 #[derive(Debug)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     first: NonNull<u8>,
     layout: Layout,
     /// From one buffer to the next.
@@ -16,16 +16,19 @@ pub(super) struct Buffers {
     count: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, and is reached through `&mut self` only.
+// SAFETY: the memory belongs to this value alone, and is written through `&mut self` only.
 #[allow(unsafe_code)]
 unsafe impl Send for Buffers {}
+// SAFETY: through `&self` the memory is only read, and by its users only where no system call writes to it.
+#[allow(unsafe_code)]
+unsafe impl Sync for Buffers {}
 
 impl Buffers {
     /// `count` buffers of at least `len` bytes, at multiples of `alignment` in memory, all zero.
     ///
     /// # Errors
     /// When they are more than can be had, or the alignment is no power of two.
-    pub(super) fn new(count: u32, len: Unit, alignment: Unit) -> io::Result<Buffers> {
+    pub(crate) fn new(count: u32, len: Unit, alignment: Unit) -> io::Result<Buffers> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let alignment = usize::try_from(alignment.get()).map_err(|_| too_large())?;
         let len = usize::try_from(len.get()).map_err(|_| too_large())?;
@@ -71,13 +74,21 @@ impl Buffers {
     }
 
     /// A buffer that nobody else uses: the caller has made sure that the kernel does not.
-    pub(super) fn get(&mut self, slot: u32) -> Option<&mut [u8]> {
+    pub(crate) fn get(&mut self, slot: u32) -> Option<&mut [u8]> {
         let (start, len) = self.place(slot)?;
         // SAFETY: `place` gives memory of this value with `len` bytes, all initialised (zeroed at first, later written by
         // us or the kernel). It is borrowed for as long as `self` is, so no second reference can be made, and the caller
         // has made sure that no system call is under way in it.
         #[allow(unsafe_code)]
         Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) })
+    }
+
+    /// The same to read it: the caller has made sure that the kernel does not write to it.
+    pub(crate) fn shared(&self, slot: u32) -> Option<&[u8]> {
+        let (start, len) = self.place(slot)?;
+        // SAFETY: as in `get`; `self` is borrowed meanwhile, so that no reference to write through can be made.
+        #[allow(unsafe_code)]
+        Some(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) })
     }
 }
 

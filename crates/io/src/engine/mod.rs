@@ -27,6 +27,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+pub(crate) use buffer::Buffers;
 pub use null::Null;
 pub use pread::Pread;
 pub use request::{Durability, Ended, Engine, Request, Setup, Wait};

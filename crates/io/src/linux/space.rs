@@ -23,6 +23,16 @@ pub fn allocate(file: &File, len: Bytes) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, flags, 0, len.get())?)
 }
 
+/// Makes a hole of a range of a file or device that is open for writing: it reads as zeroes, and takes no space where that
+/// can be had.
+///
+/// # Errors
+/// Those of the call; `Unsupported` where the filesystem or device does not know it.
+pub fn punch_hole(file: &File, at: Bytes, len: Bytes) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, flags, at.get(), len.get())?)
+}
+
 /// Asks the kernel to drop what its page cache holds of a file; what is not yet written stays.
 ///
 /// # Errors
@@ -56,6 +66,18 @@ mod tests {
         let free = available(Path::new("/tmp")).expect("statvfs");
         assert!(free > Bytes::ZERO);
         allocate(&file, Bytes::new(1 << 60)).expect_err("an EiB");
+    }
+
+    #[test]
+    fn a_hole_reads_as_zeroes_and_keeps_the_length() {
+        use std::os::unix::fs::FileExt;
+        let file = tempfile::tempfile().expect("temporary file");
+        file.write_all_at(&[7; 16384], 0).expect("written");
+        punch_hole(&file, Bytes::new(4096), Bytes::new(8192)).expect("a hole");
+        let mut bytes = [1; 16384];
+        file.read_exact_at(&mut bytes, 0).expect("as long as before");
+        let sevens = bytes.iter().enumerate().filter(|(_, byte)| **byte == 7);
+        assert!(sevens.map(|(at, _)| at).eq((0..4096).chain(12288..16384)));
     }
 
     #[test]
