@@ -102,9 +102,7 @@ impl Sequence {
                 first_batch: all.batches,
             });
             all.blocks = all.blocks.checked_add(shift.count())?;
-            all.batches = all
-                .batches
-                .checked_add(shift.count().div_ceil(*each))?;
+            all.batches = all.batches.checked_add(shift.count().div_ceil(*each))?;
             all.bytes = all.bytes.checked_add(shift.len())?;
         }
         Some(all)

@@ -51,9 +51,9 @@ use crate::job::Job;
 use crate::sequence::{Sequence, Sizes, stride};
 use crate::store::{Store, in_memory, read_exact};
 
-pub use contents::{MAX_EDITS, MAX_FREE_SPACE, MAX_LABEL, MAX_PARTS};
-pub(crate) use contents::{Contents, Saved, sampled};
 use contents::MAX_CONTENTS;
+pub(crate) use contents::{Contents, Saved, sampled};
+pub use contents::{MAX_EDITS, MAX_FREE_SPACE, MAX_LABEL, MAX_PARTS};
 use page::{Kind, PAGE, Pair, at, damaged, digests, header, kind_of, page, pair};
 
 /// First page of the batches.
@@ -79,7 +79,9 @@ pub enum JournalError {
     )]
     NoHeader,
     /// Another move is in it, which may not be over.
-    #[error("the journal is that of another move: resume that one, or roll it back, before a new one is begun")]
+    #[error(
+        "the journal is that of another move: resume that one, or roll it back, before a new one is begun"
+    )]
     Taken,
     /// Some of it is gone, or something was added.
     #[error(

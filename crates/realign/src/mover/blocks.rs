@@ -39,7 +39,10 @@ impl<T: Store, J: Store> Move<T, J> {
         let ahead = |within: usize| {
             let at = place.start().checked_add(length(within));
             let at = at.unwrap_or(Bytes::MAX);
-            self.target.data_from(at).checked_sub(at).unwrap_or_default()
+            self.target
+                .data_from(at)
+                .checked_sub(at)
+                .unwrap_or_default()
         };
         if ahead(0) >= place.len() {
             buf.fill(0);
@@ -68,7 +71,12 @@ impl<T: Store, J: Store> Move<T, J> {
     }
 
     /// Writes a block, its holes as holes.
-    pub(super) fn write(&self, place: Extent, bytes: &[u8], holes: &Holes) -> Result<(), MoveError> {
+    pub(super) fn write(
+        &self,
+        place: Extent,
+        bytes: &[u8],
+        holes: &Holes,
+    ) -> Result<(), MoveError> {
         let mut done = 0;
         for (start, len) in &holes.0 {
             self.write_all(place, done, bytes.get(done..*start))?;
@@ -80,12 +88,7 @@ impl<T: Store, J: Store> Move<T, J> {
         self.write_all(place, done, bytes.get(done..))
     }
 
-    fn write_all(
-        &self,
-        place: Extent,
-        from: usize,
-        bytes: Option<&[u8]>,
-    ) -> Result<(), MoveError> {
+    fn write_all(&self, place: Extent, from: usize, bytes: Option<&[u8]>) -> Result<(), MoveError> {
         let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
             return Ok(());
         };

@@ -175,12 +175,15 @@ impl<T: Store, J: Store> Move<T, J> {
                     (wanted, holes)
                 }
             };
-            blocks.push((index, Ready {
-                to: block.at(direction.target()),
-                at,
-                digest,
-                holes,
-            }));
+            blocks.push((
+                index,
+                Ready {
+                    to: block.at(direction.target()),
+                    at,
+                    digest,
+                    holes,
+                },
+            ));
         }
         blocks.sort_by_key(|(index, _)| *index);
         let digests: Vec<Digest> = blocks.iter().map(|(_, ready)| ready.digest).collect();
@@ -328,7 +331,9 @@ fn ahead<I: Iterator<Item = u64> + Send>(
             }
         };
         let thread = std::thread::Builder::new().name("realign: reads ahead".to_owned());
-        thread.spawn_scoped(scope, reader).map_err(MoveError::System)?;
+        thread
+            .spawn_scoped(scope, reader)
+            .map_err(MoveError::System)?;
         for one in loaded {
             let memory = write(one?)?;
             let _ = give.send(memory);
