@@ -5,6 +5,7 @@ pub(crate) mod fix;
 mod geometry;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod realign;
 mod sizes;
 pub(crate) mod study;
 
@@ -39,7 +40,7 @@ pub(crate) const GUIDE: &str = "\
 Is it aligned, and what does it cost?     straddle check [TARGET…]   (default: this machine)
 How fast is each offset on this storage?  straddle bench DIRECTORY
 What would moving the data gain?          straddle predict --stack TARGET --profile NAME
-What do I run to fix it?                  straddle fix TARGET
+What do I run to fix it?                  straddle fix TARGET, or straddle realign TARGET
 What does a finding mean?                 straddle explain CODE
 
 All commands: straddle --help. Options and examples of one command: straddle COMMAND --help.
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Bench(Box<bench::Bench>),
     Predict(Box<predict::Predict>),
     Fix(fix::Fix),
+    Realign(Box<realign::Realign>),
     Profile(profile::Profile),
     Study(study::Study),
     Explain(Explain),
@@ -311,6 +313,8 @@ pub(crate) enum Verb {
     Predict,
     /// `straddle fix --json`
     Fix,
+    /// `straddle realign --json`
+    Realign,
     /// `straddle profile show --json`
     Profile,
     /// `straddle study --json`

@@ -3,7 +3,7 @@
 use straddle::geometry::{Bytes, Extent, Unit};
 
 /// A place: `0`, `8K`, `63s`.
-fn offset(text: &str) -> Result<Bytes, String> {
+pub(super) fn offset(text: &str) -> Result<Bytes, String> {
     text.parse()
         .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())
 }

@@ -271,7 +271,7 @@ fn verify(
 }
 
 /// Reads bytes of layers through the files and devices that they lie on; each is opened once.
-fn reader(stack: &Stack) -> impl FnMut(LayerId, Bytes, &mut [u8]) -> bool {
+pub(super) fn reader(stack: &Stack) -> impl FnMut(LayerId, Bytes, &mut [u8]) -> bool {
     let mut opened: BTreeMap<LayerId, Option<Target>> = BTreeMap::new();
     move |layer, offset, bytes| {
         let last = u64::try_from(bytes.len())

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod realign;
 pub(crate) mod schema;
 mod screen;
 pub(crate) mod shell;

@@ -1,6 +1,6 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
 use straddle::report::json::pretty;
-use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, study};
+use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, realign, study};
 
 use crate::args::{Schema, Verb};
 use crate::exit::CLEAN;
@@ -12,6 +12,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Bench => schema_for!(bench::Document<'static>),
         Verb::Predict => schema_for!(predict::Document<'static>),
         Verb::Fix => schema_for!(fix::Document<'static>),
+        Verb::Realign => schema_for!(realign::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Study => schema_for!(study::Document<'static>),
     };

@@ -1,0 +1,119 @@
+//! `straddle realign`: partitions moved onto boundaries, in place with a journal or into a new file.
+
+mod carry;
+mod consent;
+mod copy;
+mod journal;
+mod kept;
+mod progress;
+mod seen;
+
+use straddle::fix::{Cure, compared};
+use straddle::realign::Intent;
+use straddle::report::realign::{Document, Shown, State, text};
+use straddle::rules::Options;
+
+use super::typed;
+use crate::args::realign::Realign;
+use crate::exit::CLEAN;
+use crate::output;
+use seen::Seen;
+
+pub(crate) fn run(args: &Realign) -> anyhow::Result<u8> {
+    if args.resume || args.rollback {
+        return carry::again(args);
+    }
+    let seen = Seen::of(args)?;
+    if let Some(plan) = &args.plan {
+        kept::is_still_so(plan, &seen)?;
+    }
+    let intent = seen.intent(args)?;
+    if args.dry_run {
+        output::print(&text::bytes(&intent))?;
+        return Ok(CLEAN);
+    }
+    if let Some(new) = &args.output {
+        return copy::run(args, &seen, &intent, new);
+    }
+    if consent::is_given(args)? {
+        return carry::begin(args, &seen, &intent);
+    }
+    let (found, new) = compared(&seen.stack, &seen.after(&intent), &seen.options);
+    let shown = Shown {
+        target: &seen.name,
+        intent: &intent,
+        found: &found,
+        new: &new,
+    };
+    if args.json {
+        return document(shown, State::Proposed);
+    }
+    output::print(&text::proposal(shown, &next(args, &seen)?, output::width()))?;
+    Ok(CLEAN)
+}
+
+fn document(shown: Shown<'_>, state: State) -> anyhow::Result<u8> {
+    let document = Document::new(shown, state);
+    output::print(&straddle::report::json::pretty(&document)?)?;
+    Ok(CLEAN)
+}
+
+/// What was done, compared with what the target is found to be now.
+fn done(args: &Realign, seen: &Seen, intent: &Intent, found: &[Cure], new: &[Cure]) -> anyhow::Result<u8> {
+    let shown = Shown {
+        target: &seen.name,
+        intent,
+        found,
+        new,
+    };
+    if args.json {
+        return document(shown, State::Done);
+    }
+    output::print(&text::done(shown, output::width()))?;
+    Ok(CLEAN)
+}
+
+/// Commands that do what is proposed.
+fn next(args: &Realign, seen: &Seen) -> anyhow::Result<Vec<(String, String)>> {
+    let command = command(args);
+    let mut next = Vec::new();
+    match seen.in_place(args) {
+        Ok(()) => {
+            let consent = consent::words(&args.target)?;
+            let journal = journal::place(args)?;
+            next.push(("do it".to_owned(), format!("{command} {consent}")));
+            next.push((
+                "its journal".to_owned(),
+                format!("{} until it is done", journal.display()),
+            ));
+        }
+        Err(why) => next.push(("not in place".to_owned(), why)),
+    }
+    next.push(("see every byte".to_owned(), format!("{command} --dry-run")));
+    if !consent::is_device(&args.target) {
+        next.push(("into a new file".to_owned(), format!("{command} -o NEW")));
+    }
+    Ok(next)
+}
+
+/// What was typed, as far as it says what is moved.
+fn command(args: &Realign) -> String {
+    let mut words = vec!["straddle realign".to_owned()];
+    words.extend(typed::words(std::slice::from_ref(&args.target), &args.geometry, &args.io));
+    if let Some(to) = args.to {
+        words.push(format!("--to {}", to.get()));
+    }
+    words.extend(args.partitions.iter().map(|number| format!("--partition {number}")));
+    if let Some(grow) = args.grow {
+        words.push(format!("--grow {}", typed::size(grow)));
+    }
+    words.join(" ")
+}
+
+/// What a rule is asked with.
+fn options(args: &Realign) -> Options {
+    Options {
+        io: args.io.clone(),
+        ..Options::default()
+    }
+}

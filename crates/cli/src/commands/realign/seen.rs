@@ -1,0 +1,144 @@
+//! A target as it is before anything is done to it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use straddle::fix::change::Change;
+use straddle::fix::{self, Ask, Plan};
+use straddle::geometry::Bytes;
+use straddle::io::{ReadAt, Target};
+use straddle::realign::container::{self, Access, Guest};
+use straddle::realign::{Intent, ReadOnly, Store, Wanted, intent};
+use straddle::rules::Options;
+use straddle::stack::{Fact, LayerId, Stack};
+
+use super::options;
+use crate::args::realign::Realign;
+use crate::commands::stacks;
+
+/// What there is, and what `fix` would do about its partitions.
+pub(super) struct Seen {
+    /// What the target is called.
+    pub(super) name: String,
+    pub(super) stack: Stack,
+    pub(super) plan: Plan,
+    pub(super) options: Options,
+    /// The disk on which the partitions are.
+    pub(super) disk: LayerId,
+    /// It, or why only a new file can be made of it.
+    access: Access,
+}
+
+impl Seen {
+    pub(super) fn of(args: &Realign) -> anyhow::Result<Seen> {
+        let (name, mut stack) = stack(args)?;
+        let disk = intent::disk(&stack, &name)?;
+        if let Some(grow) = args.grow {
+            lengthen(&mut stack, disk, grow.bytes())?;
+        }
+        let options = options(args);
+        let ask = Ask {
+            options: options.clone(),
+            only: vec!["partitions"],
+            ..Ask::default()
+        };
+        let plan = fix::plan(&stack, &ask);
+        let access = container::open(&args.target, &read_only)
+            .with_context(|| format!("cannot look into {}", args.target.display()))?;
+        Ok(Seen {
+            name,
+            stack,
+            plan,
+            options,
+            disk,
+            access,
+        })
+    }
+
+    /// What is to be done.
+    pub(super) fn intent(&self, args: &Realign) -> anyhow::Result<Intent> {
+        let wanted = Wanted {
+            to: args.to,
+            partitions: args.partitions.clone(),
+        };
+        let guest = self.guest(args)?;
+        let grow = args.grow.map_or(Bytes::ZERO, |grow| grow.bytes());
+        let size = guest.size().checked_add(grow).context("too long")?;
+        let (stack, plan) = (&self.stack, &self.plan);
+        let intent = Intent::new(stack, plan, self.disk, &*guest, size, &wanted, &self.name)?;
+        Ok(intent)
+    }
+
+    /// The bytes of the disk, as a guest sees them.
+    pub(super) fn guest(&self, args: &Realign) -> anyhow::Result<Box<dyn ReadAt + '_>> {
+        Ok(match &self.access {
+            Access::InPlace(guest) => Box::new(Borrowed(&**guest)),
+            Access::Refused { .. } => Box::new(straddle::sources::guest_disk(&args.target)?),
+        })
+    }
+
+    /// Whether it can be changed where it is.
+    pub(super) fn in_place(&self, args: &Realign) -> Result<(), String> {
+        match &self.access {
+            Access::InPlace(_) => Ok(()),
+            Access::Refused { format, why } => Err(format!(
+                "{} ({format}): {why}",
+                args.target.display()
+            )),
+        }
+    }
+
+    /// The stack as it will be.
+    pub(super) fn after(&self, intent: &Intent) -> Stack {
+        let mut stack = self.stack.clone();
+        Change::Partitions(intent.partitions.clone()).apply(&mut stack);
+        stack
+    }
+}
+
+/// The stack of the one target.
+pub(super) fn stack(args: &Realign) -> anyhow::Result<(String, Stack)> {
+    let targets = std::slice::from_ref(&args.target);
+    let overrides = args.geometry.overrides();
+    let mut stacks = stacks(targets, overrides, args.geometry.follow_outside)?;
+    match (stacks.pop(), stacks.as_slice()) {
+        (Some(only), []) => Ok(only),
+        (None, _) => bail!(
+            "nothing was recognised in {}: expected a disk image or a block device with a partition table; `straddle check` says more",
+            args.target.display()
+        ),
+        (Some(_), _) => bail!(
+            "{} is more than one disk; name one of them",
+            args.target.display()
+        ),
+    }
+}
+
+fn read_only(path: &Path) -> std::io::Result<Arc<dyn Store>> {
+    let target = Target::open(path).map_err(std::io::Error::other)?;
+    Ok(Arc::new(ReadOnly(target)))
+}
+
+/// Makes a disk of the stack longer, as far as a plan looks at it.
+fn lengthen(stack: &mut Stack, disk: LayerId, by: Bytes) -> anyhow::Result<()> {
+    let layer = stack.layer_mut(disk);
+    let size = layer.size.as_ref().and_then(|size| size.value.checked_add(by));
+    let size = size.context("the size of the disk is not known, so it cannot be made longer")?;
+    layer.size = Some(Fact::derived(size, "--grow"));
+    Ok(())
+}
+
+struct Borrowed<'a>(&'a dyn Guest);
+
+impl ReadAt for Borrowed<'_> {
+    fn size(&self) -> Bytes {
+        self.0.size()
+    }
+    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        self.0.data_from(offset)
+    }
+}
