@@ -2,5 +2,5 @@
 
 mod case;
 mod crash;
-// mod damage;
+mod damage;
 mod disk;
