@@ -4,6 +4,8 @@
 //! order parts are copied, a [`Journal`] what is known of the move, and a [`Move`] carries it out, takes it up where it was
 //! stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
+#[cfg(target_os = "linux")]
+mod file;
 mod job;
 pub mod journal;
 mod mover;
@@ -12,6 +14,8 @@ mod shift;
 mod store;
 mod view;
 
+#[cfg(target_os = "linux")]
+pub use file::FileStore;
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};
 pub use mover::{Check, Method, Move, MoveError, Options, Phase, Progress};
