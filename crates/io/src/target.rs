@@ -178,12 +178,7 @@ impl ReadAt for Target {
 
     #[cfg(target_os = "linux")]
     fn data_from(&self, offset: Bytes) -> Bytes {
-        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset.get())) {
-            Ok(at) => Bytes::new(at),
-            // Nothing but a hole up to the end.
-            Err(rustix::io::Errno::NXIO) => self.size.max(offset),
-            Err(_) => offset,
-        }
+        crate::linux::data_from(&self.file, offset, self.size)
     }
 
     #[cfg(windows)]

@@ -5,6 +5,8 @@
 //! stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
 pub mod contents;
+#[cfg(target_os = "linux")]
+mod file;
 mod follow_up;
 pub mod intent;
 mod job;
@@ -17,6 +19,8 @@ mod store;
 pub mod table;
 mod view;
 
+#[cfg(target_os = "linux")]
+pub use file::FileStore;
 pub use intent::{Intent, Wanted};
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};
@@ -24,5 +28,5 @@ pub use mover::{Check, Method, Move, MoveError, Options, Phase, Progress};
 pub use refusal::Refusal;
 pub use sequence::{Sequence, Sizes};
 pub use shift::{Block, Shift};
-pub use store::Store;
+pub use store::{ReadOnly, Store};
 pub use view::View;

@@ -48,6 +48,34 @@ pub trait Store: ReadAt {
     }
 }
 
+/// What is read, and never written: every write fails.
+#[derive(Debug)]
+pub struct ReadOnly<T>(pub T);
+
+impl<T: ReadAt> ReadAt for ReadOnly<T> {
+    fn size(&self) -> Bytes {
+        self.0.size()
+    }
+
+    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn data_from(&self, offset: Bytes) -> Bytes {
+        self.0.data_from(offset)
+    }
+}
+
+impl<T: ReadAt> Store for ReadOnly<T> {
+    fn write_at(&self, _: Bytes, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Most zeroes that are written at once.
 const ZEROES: Bytes = Bytes::mib(1);
 

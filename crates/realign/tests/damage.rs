@@ -1,63 +1,64 @@
 //! Journals that were lost, cut, edited or are another's, and disks that lie.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 use straddle_geometry::Bytes;
-use straddle_realign::{Check, JournalError, Move, MoveError, Shift, journal};
+use straddle_realign::{Check, Edit, Job, JournalError, Method, Move, MoveError, Part, Phase};
 
+use crate::case::{Case, TOKEN, back, forward};
 use crate::disk::{Disk, Power, SECTOR};
 
-const TOKEN: journal::Token = [7; 16];
-/// Blocks that are recorded together.
-const BATCH: u64 = 2;
-
-/// Ten sectors from sector 3 to sector 5, in blocks of two.
-fn shift() -> Shift {
-    let bytes = |sectors: usize| Bytes::new((sectors * SECTOR) as u64);
-    Shift::new(bytes(3), bytes(5), bytes(10), bytes(2)).expect("a move")
+/// Ten sectors from sector 3 to sector 5, in blocks of two, recorded two at a time, with edits.
+fn case() -> Case {
+    Case {
+        batch: 2,
+        has_edits: true,
+        ..Case::new(&[(3, 5, 10)], 2)
+    }
 }
 
-fn contents() -> Vec<u8> {
-    (0..32_u8).flat_map(|n| [n; SECTOR]).collect()
+/// The same through the data journal.
+fn journaled() -> Case {
+    Case {
+        method: Method::Journaled,
+        ..case()
+    }
 }
 
-fn empty() -> Vec<u8> {
-    let len = journal::len(&shift(), BATCH).expect("small");
-    vec![0; usize::try_from(len.get()).expect("small")]
+fn steady(bytes: &[u8]) -> Disk {
+    Disk::new(bytes.to_vec(), Power::steady())
 }
 
 /// A move that was stopped after so many writes and flushes, or came to its end before: target and journal.
-fn stopped_or_done(after: u64) -> (Vec<u8>, Vec<u8>) {
+fn stopped_or_done(case: &Case, after: u64) -> (Vec<u8>, Vec<u8>) {
     let power = Power::until(after);
-    let disk = Disk::new(contents(), power.clone());
-    let log = Disk::new(empty(), power);
-    let begun = Move::create(disk.clone(), log.clone(), TOKEN, shift(), BATCH);
-    let _ = begun.and_then(|mut it| it.forward(Check::AtTheEnd, |_| ()));
+    let disk = Disk::new(case.disk(), power.clone());
+    let log = Disk::new(case.journal(), power);
+    let _ = case
+        .create(&disk, &log)
+        .and_then(|mut it| forward(&mut it, case.check));
     (disk.seen(), log.seen())
 }
 
-/// One that was stopped.
-fn stopped(after: u64) -> (Vec<u8>, Vec<u8>) {
-    let (disk, log) = stopped_or_done(after);
-    assert!(
-        open(&disk, &log).is_ok_and(|it| !it.is_moved()),
-        "it is stopped"
-    );
+/// One that was stopped while it copied.
+fn stopped(case: &Case) -> (Vec<u8>, Vec<u8>) {
+    let mut middle = (0..).map(|after| stopped_or_done(case, after));
+    let found = middle.find(|(disk, log)| {
+        open(disk, log).is_ok_and(|it| it.progress().0 >= Bytes::new(4 * SECTOR as u64))
+    });
+    let (disk, log) = found.expect("there is one");
+    assert!(open(&disk, &log).is_ok_and(|it| !it.is_moved()));
     (disk, log)
 }
 
 fn open(disk: &[u8], log: &[u8]) -> Result<Move<Disk, Disk>, MoveError> {
-    let disk = Disk::new(disk.to_vec(), Power::steady());
-    let log = Disk::new(log.to_vec(), Power::steady());
-    Move::open(disk, log)
+    case().open(&steady(disk), &steady(log))
 }
-
-/// In the middle of the blocks.
-const MIDDLE: u64 = 34;
 
 #[test]
 fn a_journal_that_was_lost_or_cut_is_refused() {
-    let (disk, log) = stopped(MIDDLE);
-    assert!(open(&disk, &log).is_ok_and(|it| it.progress().0 > 0));
+    let (disk, log) = stopped(&case());
     for len in [0, 1, 4096, 8191, 8192, log.len() - 4096, log.len() - 1] {
         let refused = open(&disk, &log[..len]).map(|_| ());
         match len {
@@ -80,207 +81,509 @@ fn a_journal_that_was_lost_or_cut_is_refused() {
 
 #[test]
 fn every_byte_of_a_journal_that_is_edited_is_noticed_or_does_no_harm() {
-    let (disk, log) = stopped(MIDDLE);
-    let (mut refused, mut taken) = (0, 0);
-    for page in 0..log.len() / 4096 {
-        for at in [0, 8, 16, 24, 40, 100, 4095] {
-            for both in [false, true] {
-                let mut edited = log.clone();
-                edited[page * 4096 + at] ^= 0x40;
-                if both {
-                    edited[(page ^ 1) * 4096 + at] ^= 0x40;
-                }
-                match open(&disk, &edited) {
-                    Err(MoveError::Journal(
-                        JournalError::Damaged { .. } | JournalError::NoHeader,
-                    )) => refused += 1,
-                    Ok(mut it) => {
-                        taken += 1;
-                        it.forward(Check::AtTheEnd, |_| ())
-                            .expect("nothing is lost");
-                        let (after, _) = it.into_stores();
-                        let moved = &after.seen()[5 * SECTOR..15 * SECTOR];
-                        assert!(moved == &contents()[3 * SECTOR..13 * SECTOR], "{page} {at}");
+    for case in [case(), journaled()] {
+        let (disk, log) = stopped(&case);
+        let (mut refused, mut taken) = (0, 0);
+        for page in 0..log.len() / 4096 {
+            for at in [0, 8, 16, 24, 40, 100, 4095] {
+                for both in [false, true] {
+                    let mut edited = log.clone();
+                    edited[page * 4096 + at] ^= 0x40;
+                    let other = (page ^ 1) * 4096 + at;
+                    if both && other < log.len() {
+                        edited[other] ^= 0x40;
                     }
-                    Err(other) => panic!("page {page}, byte {at}, both {both}: {other}"),
+                    let (one, other) = (steady(&disk), steady(&edited));
+                    match case.open(&one, &other) {
+                        Err(MoveError::Journal(
+                            JournalError::Damaged { .. } | JournalError::NoHeader,
+                        )) => refused += 1,
+                        Ok(mut it) => {
+                            taken += 1;
+                            forward(&mut it, Check::AtTheEnd).expect("nothing is lost");
+                            assert!(one.seen() == case.done(), "{page} {at}");
+                        }
+                        Err(other) => panic!("page {page}, byte {at}, both {both}: {other}"),
+                    }
+                    assert!(one.seen() == disk || one.seen() == case.done());
                 }
             }
         }
+        assert!(
+            refused > 80 && taken > 60,
+            "{refused} refused, {taken} taken"
+        );
     }
-    assert!(
-        refused > 80 && taken > 40,
-        "{refused} refused, {taken} taken"
-    );
 }
 
 proptest! {
     #[test]
     fn however_a_journal_is_edited_nothing_is_lost(
-        after in 0_u64..60,
-        edits in proptest::collection::vec((0_usize..14 * 4096, any::<u8>(), 1_usize..5000), 0..8),
-        cut in proptest::option::of(0_usize..14 * 4096),
+        after in 0_u64..120,
+        is_journaled in any::<bool>(),
+        edits in proptest::collection::vec((0_usize..40 * 4096, any::<u8>(), 1_usize..5000), 0..8),
+        cut in proptest::option::of(0_usize..40 * 4096),
+        to_back in any::<bool>(),
     ) {
-        let (disk, mut log) = stopped_or_done(after);
+        let case = if is_journaled { journaled() } else { case() };
+        let (disk, mut log) = stopped_or_done(&case, after);
         for (at, byte, len) in edits {
-            let end = log.len().min(at + len);
-            log[at..end].fill(byte);
+            let (start, end) = (log.len().min(at), log.len().min(at + len));
+            log[start..end].fill(byte);
         }
         log.truncate(cut.unwrap_or(log.len()));
-        let target = Disk::new(disk.clone(), Power::steady());
-        let journal = Disk::new(log, Power::steady());
-        let opened = Move::open(target.clone(), journal);
+        let (one, other) = (steady(&disk), steady(&log));
+        let opened = case.open(&one, &other);
         // Looking changes nothing.
-        prop_assert!(target.seen() == disk);
+        prop_assert!(one.seen() == disk && other.seen() == log);
         let Ok(mut it) = opened else { return Ok(()) };
-        it.forward(Check::AtTheEnd, |_| ()).expect("what is taken up comes to its end");
-        let moved = &target.seen()[5 * SECTOR..15 * SECTOR];
-        prop_assert!(moved == &contents()[3 * SECTOR..13 * SECTOR]);
+        let keeps = it.keeps_free_space();
+        let ended = match to_back {
+            true => back(&mut it, Check::AtTheEnd),
+            false => forward(&mut it, Check::AtTheEnd),
+        };
+        match ended {
+            Ok(()) if to_back && !keeps => prop_assert!(one.seen()[..13 * SECTOR] == case.disk()[..13 * SECTOR]),
+            Ok(()) if to_back => prop_assert!(one.seen() == case.disk()),
+            Ok(()) => prop_assert!(one.seen() == case.done()),
+            // Digests of what is moved already are in the journal, too: they are all looked at before anything is written.
+            Err(error) => {
+                prop_assert!(one.seen() == disk, "{}", error);
+                prop_assert!(matches!(error, MoveError::Journal(JournalError::Damaged { .. })), "{}", error);
+            }
+        }
     }
 }
 
 #[test]
 fn the_journal_of_another_target_is_refused_and_nothing_is_written() {
-    let (disk, log) = stopped(MIDDLE);
+    let (disk, log) = stopped(&case());
     let longer = [&disk[..], &[0; SECTOR]].concat();
     assert!(matches!(
         open(&longer, &log),
         Err(MoveError::Journal(JournalError::Target {
-            found: 16_896,
-            expected: 16_384
+            found: 33_280,
+            expected: 32_768
         }))
     ));
     // As long, with other bytes.
     let other: Vec<u8> = disk.iter().map(|byte| !byte).collect();
-    assert!(matches!(open(&other, &log), Err(MoveError::Lost { .. })));
+    assert!(matches!(open(&other, &log), Err(MoveError::Changed { .. })));
+    // The table is the same, and what is moved is not.
+    let mut other = disk.clone();
+    other[3 * SECTOR..15 * SECTOR].fill(9);
+    assert!(matches!(open(&other, &log), Err(MoveError::Changed { .. })));
+    // Nothing was moved yet.
+    let plain = Case {
+        has_edits: false,
+        ..case()
+    };
+    let empty = steady(&plain.journal());
+    plain.create(&steady(&plain.disk()), &empty).expect("room");
+    let begun = empty.seen();
+    assert!(open(&plain.disk(), &begun).is_ok());
+    for n in 3..13 {
+        let mut other = plain.disk();
+        other[n * SECTOR] ^= 1;
+        let found = open(&other, &begun).map(|_| ());
+        match n % 2 {
+            // Only the beginning of a block is sampled, which here is all of it.
+            _ => assert!(
+                matches!(found, Err(MoveError::Changed { .. })),
+                "{n} {found:?}"
+            ),
+        }
+    }
 }
 
 #[test]
-fn a_target_that_was_changed_meanwhile_is_refused() {
-    let (disk, log) = stopped(MIDDLE);
-    let (copied, _) = open(&disk, &log).expect("whole").progress();
-    let block = shift().block(copied).expect("one is left");
-    let mut changed = disk.clone();
-    changed[usize::try_from(block.from.start().get()).expect("small")] ^= 1;
-    let refused = open(&changed, &log).map(|_| ());
+fn pages_of_the_journal_of_another_move_are_no_pages_of_this() {
+    let (disk, log) = stopped(&case());
+    let other = steady(&case().journal());
+    let on = steady(&case().disk());
+    let begun = Move::create(on, other.clone(), [1; 16], &case().job(), &case().options());
+    begun
+        .and_then(|mut it| forward(&mut it, Check::AtTheEnd))
+        .expect("moved");
+    let other = other.seen();
+    let (mut refused, pages) = (0, 12 + 2 * 3);
+    for page in (2..pages).step_by(2) {
+        let mut mixed = log.clone();
+        let place = page * 4096..(page + 2) * 4096;
+        if mixed[place.clone()] != other[place.clone()] {
+            mixed[place.clone()].copy_from_slice(&other[place]);
+            let found = open(&disk, &mixed).map(|_| ());
+            assert!(
+                matches!(found, Err(MoveError::Journal(JournalError::Damaged { at })) if at == page as u64 * 4096),
+                "{page} {found:?}"
+            );
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 8);
+}
+
+#[test]
+fn a_record_that_is_missing_before_another_is_noticed() {
+    let (disk, log) = stopped_or_done(&case(), u64::MAX);
+    let begun = steady(&case().journal());
+    case()
+        .create(&steady(&case().disk()), &begun)
+        .expect("room");
+    // As it was when it was begun.
+    let mut edited = log.clone();
+    let place = 12 * 4096..14 * 4096;
+    edited[place.clone()].copy_from_slice(&begun.seen()[place]);
+    let found = open(&disk, &edited).map(|_| ());
     assert!(
-        matches!(refused, Err(MoveError::Lost { from, .. }) if from == block.from),
-        "{refused:?}"
+        matches!(
+            found,
+            Err(MoveError::Journal(JournalError::Damaged { at: 57_344 }))
+        ),
+        "{found:?}"
     );
+}
+
+/// Each bit of what is moved, of the table and of what is edited, at each point where a move can be stopped: noticed before a byte
+/// is written, or on the far side of what matters.
+#[test]
+fn a_target_that_was_changed_meanwhile_is_refused() {
+    for case in [case(), journaled()] {
+        let (mut refused, mut harmless) = (0, 0);
+        for after in (0..200).step_by(3) {
+            let (disk, log) = stopped_or_done(&case, after);
+            let whole = match case.open(&steady(&disk), &steady(&log)) {
+                Ok(whole) if !whole.is_done() => whole,
+                _ => continue,
+            };
+            let is_moved = whole.is_moved();
+            for at in [
+                446,
+                3 * SECTOR + 1,
+                6 * SECTOR,
+                9 * SECTOR + 5,
+                13 * SECTOR,
+                61 * SECTOR,
+            ] {
+                for to_back in [false, true] {
+                    let mut changed = disk.clone();
+                    changed[at] ^= 0x55;
+                    let (one, other) = (steady(&changed), steady(&log));
+                    let ended = case.open(&one, &other).and_then(|mut it| match to_back {
+                        true => back(&mut it, case.check),
+                        false => forward(&mut it, case.check),
+                    });
+                    match ended {
+                        Err(MoveError::Changed { .. } | MoveError::Lost { .. }) => {
+                            refused += 1;
+                            assert!(one.seen() == changed, "{after} {at} {is_moved}");
+                        }
+                        // It was copied already, or is written over by the block that comes there.
+                        Ok(()) => {
+                            harmless += 1;
+                            let wanted = if to_back { case.disk() } else { case.done() };
+                            // What is left at the old place is nobody's any more.
+                            let left = if to_back {
+                                0..0
+                            } else {
+                                3 * SECTOR..5 * SECTOR
+                            };
+                            let found = one.seen();
+                            let differ = (0..wanted.len())
+                                .find(|at| !left.contains(at) && found[*at] != wanted[*at]);
+                            assert_eq!(differ, None, "{after} {at} {to_back}");
+                        }
+                        Err(error) => panic!("{after} {at} {to_back}: {error}"),
+                    }
+                }
+            }
+        }
+        assert!(refused > 100 && harmless > 20, "{refused} {harmless}");
+    }
 }
 
 #[test]
 fn a_move_over_one_that_was_stopped_is_refused() {
-    let (disk, log) = stopped(MIDDLE);
-    let target = Disk::new(disk.clone(), Power::steady());
-    let journal = Disk::new(log.clone(), Power::steady());
+    let (disk, log) = stopped(&case());
+    let (target, journal) = (steady(&disk), steady(&log));
     assert!(matches!(
-        Move::create(target.clone(), journal.clone(), TOKEN, shift(), BATCH),
+        case().create(&target, &journal),
         Err(MoveError::Journal(JournalError::Taken))
     ));
     assert!(target.seen() == disk && journal.seen() == log);
 }
 
 #[test]
-fn a_flush_that_fails_and_forgets_loses_nothing_when_it_goes_on() {
-    let mut failed = 0;
-    for number in 0..8 {
-        for back in [false, true] {
-            let disk = Disk::new(contents(), Power::steady());
-            let log = Disk::new(empty(), Power::steady());
-            let begun = Move::create(disk.clone(), log, TOKEN, shift(), BATCH);
-            let mut it = begun.expect("room");
-            disk.forget_at_flush(number);
-            let Err(error) = it.forward(Check::AtTheEnd, |_| ()) else {
-                continue;
-            };
-            assert!(matches!(error, MoveError::Flush(_)), "{error}");
-            failed += 1;
-            let (place, ended) = match back {
-                true => (3, it.back(Check::AtTheEnd, |_| ())),
-                false => (5, it.forward(Check::AtTheEnd, |_| ())),
-            };
-            ended.expect("nothing was lost");
-            let moved = &disk.seen()[place * SECTOR..(place + 10) * SECTOR];
-            assert!(
-                moved == &contents()[3 * SECTOR..13 * SECTOR],
-                "{number} {back}"
-            );
-        }
+fn what_is_not_as_planned_is_refused_before_anything_is_written() {
+    let case = case();
+    for edit in case.job().edits() {
+        let at = edit.at.get() + edit.before.len() as u64 - 1;
+        let (origin, _) = case.job().origin(Bytes::new(at));
+        let mut other = case.disk();
+        other[usize::try_from(origin.get()).expect("small")] ^= 1;
+        let (disk, log) = (steady(&other), steady(&case.journal()));
+        let refused = case.create(&disk, &log).map(|_| ());
+        assert!(
+            matches!(&refused, Err(MoveError::Changed { place, .. }) if place.start() == edit.at),
+            "{refused:?}"
+        );
+        assert!(disk.seen() == other && log.seen() == case.journal());
     }
-    assert!(failed >= 10, "{failed}");
+}
+
+#[test]
+fn a_write_or_a_flush_that_fails_once_loses_nothing_when_it_goes_on() {
+    for case in [case(), journaled()] {
+        let mut failed = 0;
+        for number in 0..14 {
+            for (to_back, is_flush, is_log) in [
+                (false, true, false),
+                (true, true, false),
+                (false, false, false),
+                (true, false, false),
+                (false, true, true),
+                (true, true, true),
+                (false, false, true),
+            ] {
+                let (disk, log) = (steady(&case.disk()), steady(&case.journal()));
+                let mut it = case.create(&disk, &log).expect("room");
+                let one = if is_log { &log } else { &disk };
+                match is_flush {
+                    true => one.forget_at_flush(number),
+                    false => one.fail_at_write(number),
+                }
+                let Err(error) = forward(&mut it, case.check) else {
+                    continue;
+                };
+                assert!(
+                    matches!(
+                        error,
+                        MoveError::Flush(_)
+                            | MoveError::Target {
+                                what: "writing",
+                                ..
+                            }
+                            | MoveError::Journal(JournalError::Io(_))
+                    ),
+                    "{error}"
+                );
+                failed += 1;
+                let (wanted, ended) = match to_back {
+                    true => (case.disk(), back(&mut it, case.check)),
+                    false => (case.done(), forward(&mut it, case.check)),
+                };
+                ended.unwrap_or_else(|error| {
+                    panic!("{number} {to_back} {is_flush} {is_log}: {error}")
+                });
+                assert!(
+                    disk.seen() == wanted,
+                    "{number} {to_back} {is_flush} {is_log}"
+                );
+            }
+        }
+        assert!(failed >= 50, "{failed}");
+    }
 }
 
 #[test]
 fn what_has_no_room_is_refused() {
-    let shift = shift();
-    let short = Disk::new(vec![0; 14 * SECTOR], Power::steady());
-    let log = Disk::new(empty(), Power::steady());
+    let case = case();
+    let short = steady(&case.disk()[..14 * SECTOR]);
     assert!(matches!(
-        Move::create(short, log, TOKEN, shift, BATCH),
+        case.create(&short, &steady(&case.journal())),
         Err(MoveError::Outside {
             size: 7168,
-            needed: 7680
+            needed: 31_520
         })
     ));
-    let disk = Disk::new(contents(), Power::steady());
-    let log = Disk::new(vec![0; 4096], Power::steady());
+    let log = steady(&[0; 4096]);
     assert!(matches!(
-        Move::create(disk, log, TOKEN, shift, BATCH),
+        case.create(&steady(&case.disk()), &log),
         Err(MoveError::Journal(JournalError::Length { found: 4096, .. }))
     ));
 }
 
 #[test]
 fn a_write_that_the_disk_forgot_never_ends_well() {
-    for check in [Check::AtTheEnd, Check::Each] {
-        for sector in 5..15 {
-            let disk = Disk::new(contents(), Power::steady());
+    for (method, check) in [
+        (Method::Ordered, Check::AtTheEnd),
+        (Method::Ordered, Check::Each),
+        (Method::Journaled, Check::Each),
+    ] {
+        let case = Case {
+            method,
+            check,
+            ..case()
+        };
+        let mut dropped = 0;
+        for sector in (0..64).rev() {
+            let disk = steady(&case.disk());
             disk.drop_writes_to(sector * SECTOR..(sector + 1) * SECTOR);
-            let log = Disk::new(empty(), Power::steady());
-            let mut it =
-                Move::create(disk.clone(), log.clone(), TOKEN, shift(), BATCH).expect("room");
-            let ended = it.forward(check, |_| ());
-            // Blocks are written whole: only their first sector is an address.
-            if sector % 2 == 1 {
-                assert!(matches!(ended, Err(MoveError::Dropped { .. })), "{ended:?}");
-            } else {
-                ended.expect("nothing was dropped");
-                continue;
+            let log = steady(&case.journal());
+            let mut it = case.create(&disk, &log).expect("room");
+            match forward(&mut it, case.check) {
+                Err(MoveError::Dropped { place }) => {
+                    dropped += 1;
+                    assert_eq!(place.start().get() / SECTOR as u64, sector as u64);
+                }
+                // Nothing was written there, or what was there already.
+                Ok(()) => assert!(disk.seen() == case.done()),
+                Err(error) => panic!("{sector}: {error}"),
             }
             // Each block was looked at before its source was written over, so that everything can be taken back.
-            if check == Check::Each {
-                let mut it = open(&disk.seen(), &log.seen()).expect("nothing is lost");
-                it.back(check, |_| ()).expect("nothing is lost");
-                let (after, _) = it.into_stores();
-                let restored = &after.seen()[3 * SECTOR..13 * SECTOR];
-                assert!(restored == &contents()[3 * SECTOR..13 * SECTOR], "{sector}");
+            if case.check == Check::Each && !it.is_done() && sector >= 15 {
+                disk.drop_writes_to(0..0);
+                back(&mut it, case.check).expect("nothing is lost");
+                assert!(disk.seen() == case.disk(), "{sector}");
             }
         }
+        // Writes that begin there: five blocks, the table, a field in the part, and one edit of two sectors.
+        assert_eq!(dropped, 7, "{method:?} {check:?}");
     }
 }
 
 #[test]
-fn what_is_moved_stays_moved_and_can_be_taken_back() {
-    let disk = Disk::new(contents(), Power::steady());
-    let log = Disk::new(empty(), Power::steady());
-    let mut it = Move::create(disk, log, TOKEN, shift(), BATCH).expect("room");
-    let mut steps = Vec::new();
-    it.forward(Check::AtTheEnd, |copied| steps.push(copied))
-        .expect("moved");
-    assert_eq!(steps, [1, 2, 3, 4, 5]);
-    assert!(it.is_moved() && !it.is_restored());
-    let (disk, log) = it.into_stores();
-    let mut it = open(&disk.seen(), &log.seen()).expect("whole");
-    assert!(it.is_moved());
-    assert_eq!(it.progress(), (5, 5));
+fn what_is_done_stays_done_and_can_be_rolled_back() {
+    let case = case();
+    let (disk, log) = (steady(&case.disk()), steady(&case.journal()));
+    let mut it = case.create(&disk, &log).expect("room");
+    let mut told = Vec::new();
+    it.forward(Check::AtTheEnd, |progress| {
+        told.push((progress.phase, progress.done.get(), progress.of.get()));
+        ControlFlow::Continue(())
+    })
+    .expect("done");
+    let moving = (1..=5).map(|n| (Phase::Moving, n * 1024, 5120));
+    let moving = moving.chain((1..=5).map(|n| (Phase::ReadingBack, n * 1024, 5120)));
+    let editing = [16, 716, 720].map(|done| (Phase::Editing, done, 720));
+    assert_eq!(told, moving.chain(editing).collect::<Vec<_>>());
+    assert!(it.is_done() && it.keeps_free_space() && !it.is_restored());
+    let mut it = case.open(&disk, &log).expect("whole");
+    assert!(it.is_done());
+    assert_eq!(it.progress(), (Bytes::new(5120), Bytes::new(5120)));
     it.forward(Check::AtTheEnd, |_| panic!("there is nothing to do"))
-        .expect("moved");
-    it.back(Check::Each, |_| ()).expect("taken back");
-    assert!(it.is_restored() && !it.is_moved());
+        .expect("done");
+    back(&mut it, Check::Each).expect("rolled back");
+    assert!(it.is_restored() && !it.is_done());
     assert!(matches!(
-        it.forward(Check::AtTheEnd, |_| ()),
+        forward(&mut it, Check::AtTheEnd),
         Err(MoveError::Back)
     ));
-    let (disk, _) = it.into_stores();
-    assert!(disk.seen()[3 * SECTOR..13 * SECTOR] == contents()[3 * SECTOR..13 * SECTOR]);
+    assert!(disk.seen() == case.disk());
+}
+
+#[test]
+fn what_was_used_since_is_not_rolled_back() {
+    let case = case();
+    let (disk, log) = stopped_or_done(&case, u64::MAX);
+    let mut used = disk.clone();
+    used[10 * SECTOR] ^= 1;
+    let one = steady(&used);
+    let mut it = case.open(&one, &steady(&log)).expect("it is done");
+    let refused = back(&mut it, Check::AtTheEnd);
+    assert!(
+        matches!(refused, Err(MoveError::Changed { .. })),
+        "{refused:?}"
+    );
+    assert!(one.seen() == used && !it.is_going_back());
+}
+
+#[test]
+fn it_stops_when_it_is_asked_to_and_goes_on() {
+    for has_threads in [false, true] {
+        for case in [case(), journaled()] {
+            let case = Case {
+                has_threads,
+                ..case
+            };
+            let (disk, log) = (steady(&case.disk()), steady(&case.journal()));
+            let mut it = case.create(&disk, &log).expect("room");
+            let mut stops = 0;
+            for wanted in 0.. {
+                let mut left = wanted;
+                let ended = it.forward(case.check, |_| match left {
+                    0 => ControlFlow::Break(()),
+                    _ => {
+                        left -= 1;
+                        ControlFlow::Continue(())
+                    }
+                });
+                match ended {
+                    Err(MoveError::Stopped) => stops += 1,
+                    ended => {
+                        ended.expect("done");
+                        break;
+                    }
+                }
+            }
+            assert!(stops >= 8, "{stops}");
+            assert!(disk.seen() == case.done());
+            back(&mut it, case.check).expect("rolled back");
+            assert!(disk.seen() == case.disk());
+        }
+    }
+}
+
+/// More free space than is kept.
+#[test]
+fn without_free_space_rolling_back_restores_parts_only() {
+    let at = |sectors: usize| Bytes::new((sectors * SECTOR) as u64);
+    let far = 129 << 10;
+    let part = Part {
+        from: at(8),
+        to: at(8 + far + far),
+        len: at(far),
+    };
+    let job = Job::new(vec![part], Vec::new()).expect("a job");
+    let options = straddle_realign::Options::default();
+    let size = at(16 + 3 * far);
+    let len = straddle_realign::journal::len(&job, &options.sizes, b"", size).expect("sound");
+    assert!(len < Bytes::mib(64));
+    let before: Vec<u8> = (0..size.get())
+        .map(|at| (at % 251).to_le_bytes()[0])
+        .collect();
+    let (disk, log) = (
+        steady(&before),
+        steady(&vec![0; usize::try_from(len.get()).expect("small")]),
+    );
+    let mut it = Move::create(disk.clone(), log, TOKEN, &job, &options).expect("room");
+    assert!(!it.keeps_free_space());
+    forward(&mut it, Check::AtTheEnd).expect("moved");
+    back(&mut it, Check::AtTheEnd).expect("rolled back");
+    let after = disk.seen();
+    let moved = 8 * SECTOR..(8 + far) * SECTOR;
+    assert!(after[moved.clone()] == before[moved]);
+    assert!(after != before, "copies are left");
+}
+
+#[test]
+fn holes_stay_holes() {
+    let mut before = vec![0; 64 * SECTOR];
+    for sector in [3, 4, 9, 10] {
+        before[sector * SECTOR..(sector + 1) * SECTOR].fill(5);
+    }
+    before[20 * SECTOR..30 * SECTOR].fill(7);
+    let at = |sectors: usize| Bytes::new((sectors * SECTOR) as u64);
+    let part = Part {
+        from: at(3),
+        to: at(20),
+        len: at(10),
+    };
+    let job = Job::new(vec![part], Vec::<Edit>::new()).expect("a job");
+    for method in [Method::Ordered, Method::Journaled] {
+        let options = Case { method, ..case() }.options();
+        let len = straddle_realign::journal::len(&job, &options.sizes, &options.label, at(64));
+        let len = usize::try_from(len.expect("sound").get()).expect("small");
+        let disk = steady(&before).with_holes();
+        let begun = Move::create(disk.clone(), steady(&vec![0; len]), TOKEN, &job, &options);
+        let mut it = begun.expect("room").with_method(method);
+        forward(&mut it, Check::AtTheEnd).expect("moved");
+        // Two of five blocks have bytes.
+        assert_eq!(disk.written(), (4 * SECTOR as u64, 6 * SECTOR as u64));
+        let mut wanted = before.clone();
+        wanted.copy_within(3 * SECTOR..13 * SECTOR, 20 * SECTOR);
+        assert!(disk.seen() == wanted);
+        back(&mut it, Check::AtTheEnd).expect("rolled back");
+        assert!(disk.seen() == before);
+    }
 }

@@ -3,6 +3,6 @@
 mod case;
 mod contents;
 mod crash;
-// mod damage;
+mod damage;
 mod disk;
 mod tables;

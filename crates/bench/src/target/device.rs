@@ -223,8 +223,13 @@ pub(super) fn name_of(path: &Path) -> String {
 /// Opens a device that nobody else uses, so that nobody else can until it is closed.
 #[cfg(target_os = "linux")]
 fn claimed(path: &Path, write: bool) -> Result<File, TargetError> {
+    use straddle_io::Opening;
     use straddle_io::linux::{ClaimError, claim_device};
-    claim_device(path, write).map_err(|error| match error {
+    let opening = Opening {
+        write,
+        ..Opening::default()
+    };
+    claim_device(path, opening).map_err(|error| match error {
         ClaimError::InUse(by) => TargetError::InUse {
             path: path.to_owned(),
             by,

@@ -30,19 +30,19 @@ pub enum ClaimError {
 ///
 /// # Errors
 /// [`ClaimError::InUse`] when it, a partition of it or the disk that it is a part of is mounted, held, or open for writing.
-pub fn claim_device(path: &Path, write: bool) -> Result<File, ClaimError> {
+pub fn claim_device(path: &Path, opening: Opening) -> Result<File, ClaimError> {
     let stat = file_stat(path)?;
     let uses = || match stat.block_device {
         Some(device) => device_uses(Path::new("/"), device),
         None => Ok(Vec::new()),
     };
     // Claimed first, looked at then: what comes between finds it taken.
-    let opening = Opening {
-        write,
-        exclusive: true,
-        ..Opening::default()
-    };
-    let claim = opening.open(path);
+    let exclusive = true;
+    let claim = Opening {
+        exclusive,
+        ..opening
+    }
+    .open(path);
     nobody(uses)?;
     claim.map_err(|error| match error.kind() {
         ErrorKind::ResourceBusy => ClaimError::InUse(
@@ -87,6 +87,15 @@ fn lock_bytes(file: &File) -> io::Result<()> {
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+impl From<ClaimError> for io::Error {
+    fn from(error: ClaimError) -> io::Error {
+        match error {
+            ClaimError::Os(error) => error,
+            error => io::Error::new(ErrorKind::ResourceBusy, error),
+        }
     }
 }
 

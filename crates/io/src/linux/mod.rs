@@ -13,7 +13,7 @@ pub use access::Who;
 pub use claim::{ClaimError, claim_device, claim_file};
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
-pub use space::{allocate, available, evict, is_in_memory, punch_hole};
+pub use space::{allocate, available, data_from, evict, is_direct, is_in_memory, punch_hole};
 pub use stat::{
     DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat, logical_sector, physical_sector,
 };

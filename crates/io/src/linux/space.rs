@@ -33,6 +33,26 @@ pub fn punch_hole(file: &File, at: Bytes, len: Bytes) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, flags, at.get(), len.get())?)
 }
 
+/// The first byte from `offset` on that need not be 0x00; where the file cannot tell, `offset` itself.
+#[must_use]
+pub fn data_from(file: &File, offset: Bytes, size: Bytes) -> Bytes {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset.get())) {
+        Ok(at) => Bytes::new(at),
+        // Nothing but a hole up to the end.
+        Err(rustix::io::Errno::NXIO) => size.max(offset),
+        Err(_) => offset,
+    }
+}
+
+/// Whether an open file goes past the page cache (`O_DIRECT`).
+///
+/// # Errors
+/// Those of `fcntl`.
+pub fn is_direct(file: &File) -> io::Result<bool> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    Ok(flags.contains(rustix::fs::OFlags::DIRECT))
+}
+
 /// Asks the kernel to drop what its page cache holds of a file; what is not yet written stays.
 ///
 /// # Errors
@@ -75,7 +95,8 @@ mod tests {
         file.write_all_at(&[7; 16384], 0).expect("written");
         punch_hole(&file, Bytes::new(4096), Bytes::new(8192)).expect("a hole");
         let mut bytes = [1; 16384];
-        file.read_exact_at(&mut bytes, 0).expect("as long as before");
+        file.read_exact_at(&mut bytes, 0)
+            .expect("as long as before");
         let sevens = bytes.iter().enumerate().filter(|(_, byte)| **byte == 7);
         assert!(sevens.map(|(at, _)| at).eq((0..4096).chain(12288..16384)));
     }

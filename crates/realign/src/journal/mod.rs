@@ -227,6 +227,8 @@ pub struct Journal<S> {
     token: Token,
     contents: Contents,
     layout: Layout,
+    /// Whether the free space that is kept is as it was written.
+    is_free_space_whole: bool,
 }
 
 impl<S: Store> Journal<S> {
@@ -255,6 +257,7 @@ impl<S: Store> Journal<S> {
             token,
             contents,
             layout,
+            is_free_space_whole: true,
         };
         let empty = page(Kind::Empty, &token, 0, &[]);
         for number in 0..layout.contents[0] {
@@ -303,12 +306,19 @@ impl<S: Store> Journal<S> {
         if !is_sound {
             return Err(damaged(0));
         }
-        let journal = Journal {
+        let mut journal = Journal {
             store,
             token: header.token,
             contents,
             layout,
+            is_free_space_whole: true,
         };
+        let mut is_whole = true;
+        journal.free_space(|_, bytes| {
+            is_whole &= bytes.is_some();
+            Ok(())
+        })?;
+        journal.is_free_space_whole = is_whole;
         let recorded = journal.read()?;
         Ok((journal, recorded))
     }
@@ -430,6 +440,11 @@ impl<S: Store> Journal<S> {
         let within = stride(shift).checked_mul(within).unwrap_or(Bytes::MAX);
         read_exact(&self.store, sum(self.slot(batch), within)?, buf)?;
         Ok(true)
+    }
+
+    /// Whether all free space that is written over is here, and as it was.
+    pub(crate) fn keeps_free_space(&self) -> bool {
+        self.contents.keeps_free_space && self.is_free_space_whole
     }
 
     /// Free space that is kept, each piece with its bytes; `None` for one that is not as it was written.

@@ -186,7 +186,7 @@ impl<T: Store, J: Store> Move<T, J> {
     /// Whether rolling back gives back every byte of the free space that is written over, too. Otherwise copies of what was moved
     /// stay there.
     pub fn keeps_free_space(&self) -> bool {
-        self.journal.contents().keeps_free_space
+        self.journal.keeps_free_space()
     }
 
     /// Bytes of parts that are at their new places, of how many: since it was opened, or when it last came to an end.
