@@ -20,3 +20,17 @@ pub struct Shown<'a> {
     /// What is found only afterwards.
     pub new: &'a [Cure],
 }
+
+/// How a move came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// In place.
+    Moved,
+    /// In a new file.
+    Copied {
+        /// Its name.
+        new: String,
+        /// What it is.
+        format: &'static str,
+    },
+}

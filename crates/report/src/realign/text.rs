@@ -6,7 +6,7 @@ use straddle_fix::Cure;
 use straddle_geometry::{Bytes, both_ways};
 use straddle_realign::{Edit, Intent};
 
-use super::Shown;
+use super::{Ended, Shown};
 use crate::bench::text::{WIDTH, heading};
 use crate::escape::terminal;
 use crate::fix::text::{MIN_WIDTH, prices, prose};
@@ -74,7 +74,7 @@ pub fn proposal(shown: Shown<'_>, next: &[(String, String)], width: usize) -> St
 
 /// A move that was done.
 #[must_use]
-pub fn done(shown: Shown<'_>, width: usize) -> String {
+pub fn done(shown: Shown<'_>, ended: &Ended, width: usize) -> String {
     let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     let count = shown.intent.moved().count();
@@ -112,6 +112,17 @@ pub fn bytes(intent: &Intent) -> String {
         rows(edit, &mut out);
     }
     out
+}
+
+fn words(ended: &Ended, count: usize) -> String {
+    let moved = counted(count);
+    match ended {
+        Ended::Moved => format!("{moved} moved, and every byte read back"),
+        Ended::Copied { new, format } => format!(
+            "written to {} ({format}) with {moved} moved, and every byte compared; the target was only read",
+            terminal(new)
+        ),
+    }
 }
 
 fn counted(count: usize) -> String {

@@ -15,7 +15,7 @@ use straddle::realign::{
 
 use super::progress::Console;
 use super::seen::{Seen, stack};
-use super::{done, journal, options};
+use super::{Ended, done, journal, options};
 use crate::args::realign::{Realign, When};
 use crate::commands::typed;
 use crate::exit::CLEAN;
@@ -28,7 +28,7 @@ const MAX_NAME: usize = 512;
 
 /// Does what is intended.
 pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Result<u8> {
-    if let Err(why) = seen.in_place(args) {
+    if let Err(why) = seen.in_place() {
         bail!("{why}");
     }
     let target = &args.target;
@@ -39,7 +39,7 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     };
     let job = &intent.job;
     let grow = args.grow.map_or(Bytes::ZERO, |grow| grow.bytes());
-    let size = seen.guest(args)?.size().checked_add(grow).context("too long")?;
+    let size = seen.guest().size().checked_add(grow).context("too long")?;
     let len = pages::len(job, &begun.sizes, &begun.label, size)?;
     journal::check(&path, target, len)?;
     let Access::InPlace(mut guest) = writable(target)? else {
@@ -70,7 +70,7 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     forget(args, &path)?;
     let (_, after) = stack(args)?;
     let (found, new) = compared(&seen.stack, &after, &options(args));
-    done(args, seen, intent, &found, &new)
+    done(args, seen, intent, &found, &new, &Ended::Moved)
 }
 
 /// Goes on with a move that was stopped, or undoes it.
@@ -125,7 +125,7 @@ fn check(args: &Realign) -> Check {
 
 /// The disk of the target, held by nobody else.
 fn writable(target: &Path) -> anyhow::Result<Access> {
-    let open = |path: &Path| FileStore::open(path).map(|store| Arc::new(store) as Arc<dyn Store>);
+    let open = |path: &Path| FileStore::open(path).map(|store| Arc::new(store.extended()) as Arc<dyn Store>);
     container::open(target, &open).with_context(|| format!("cannot open {}", target.display()))
 }
 

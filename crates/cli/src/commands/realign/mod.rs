@@ -10,7 +10,7 @@ mod seen;
 
 use straddle::fix::{Cure, compared};
 use straddle::realign::Intent;
-use straddle::report::realign::{Document, Shown, State, text};
+use straddle::report::realign::{Document, Ended, Shown, State, text};
 use straddle::rules::Options;
 
 use super::typed;
@@ -59,7 +59,14 @@ fn document(shown: Shown<'_>, state: State) -> anyhow::Result<u8> {
 }
 
 /// What was done, compared with what the target is found to be now.
-fn done(args: &Realign, seen: &Seen, intent: &Intent, found: &[Cure], new: &[Cure]) -> anyhow::Result<u8> {
+fn done(
+    args: &Realign,
+    seen: &Seen,
+    intent: &Intent,
+    found: &[Cure],
+    new: &[Cure],
+    ended: &Ended,
+) -> anyhow::Result<u8> {
     let shown = Shown {
         target: &seen.name,
         intent,
@@ -69,7 +76,7 @@ fn done(args: &Realign, seen: &Seen, intent: &Intent, found: &[Cure], new: &[Cur
     if args.json {
         return document(shown, State::Done);
     }
-    output::print(&text::done(shown, output::width()))?;
+    output::print(&text::done(shown, ended, output::width()))?;
     Ok(CLEAN)
 }
 
@@ -77,7 +84,7 @@ fn done(args: &Realign, seen: &Seen, intent: &Intent, found: &[Cure], new: &[Cur
 fn next(args: &Realign, seen: &Seen) -> anyhow::Result<Vec<(String, String)>> {
     let command = command(args);
     let mut next = Vec::new();
-    match seen.in_place(args) {
+    match seen.in_place() {
         Ok(()) => {
             let consent = consent::words(&args.target)?;
             let journal = journal::place(args)?;
@@ -87,7 +94,7 @@ fn next(args: &Realign, seen: &Seen) -> anyhow::Result<Vec<(String, String)>> {
                 format!("{} until it is done", journal.display()),
             ));
         }
-        Err(why) => next.push(("not in place".to_owned(), why)),
+        Err(why) => next.push(("not in place".to_owned(), why.to_owned())),
     }
     next.push(("see every byte".to_owned(), format!("{command} --dry-run")));
     if !consent::is_device(&args.target) {

@@ -8,9 +8,10 @@ use straddle::fix::change::Change;
 use straddle::fix::{self, Ask, Plan};
 use straddle::geometry::Bytes;
 use straddle::io::{ReadAt, Target};
-use straddle::realign::container::{self, Access, Guest};
+use straddle::realign::container::{self, Access};
 use straddle::realign::{Intent, ReadOnly, Store, Wanted, intent};
 use straddle::rules::Options;
+use straddle::sources::{GuestImage, Settings, guest_disk};
 use straddle::stack::{Fact, LayerId, Stack};
 
 use super::options;
@@ -26,8 +27,10 @@ pub(super) struct Seen {
     pub(super) options: Options,
     /// The disk on which the partitions are.
     pub(super) disk: LayerId,
-    /// It, or why only a new file can be made of it.
-    access: Access,
+    /// Its bytes, as a guest sees them.
+    guest: GuestImage,
+    /// Why it cannot be changed where it is.
+    refused: Option<String>,
 }
 
 impl Seen {
@@ -44,15 +47,23 @@ impl Seen {
             ..Ask::default()
         };
         let plan = fix::plan(&stack, &ask);
+        let shown = args.target.display();
         let access = container::open(&args.target, &read_only)
-            .with_context(|| format!("cannot look into {}", args.target.display()))?;
+            .with_context(|| format!("cannot look into {shown}"))?;
+        let refused = match access {
+            Access::InPlace(_) => None,
+            Access::Refused { format, why } => Some(format!("{shown} ({format}): {why}")),
+        };
+        let target = Arc::new(Target::open(&args.target)?);
+        let guest = guest_disk(&target, &Settings::default())?;
         Ok(Seen {
             name,
             stack,
             plan,
             options,
             disk,
-            access,
+            guest,
+            refused,
         })
     }
 
@@ -62,30 +73,29 @@ impl Seen {
             to: args.to,
             partitions: args.partitions.clone(),
         };
-        let guest = self.guest(args)?;
+        let guest = self.guest();
         let grow = args.grow.map_or(Bytes::ZERO, |grow| grow.bytes());
         let size = guest.size().checked_add(grow).context("too long")?;
         let (stack, plan) = (&self.stack, &self.plan);
-        let intent = Intent::new(stack, plan, self.disk, &*guest, size, &wanted, &self.name)?;
+        let intent = Intent::new(stack, plan, self.disk, guest, size, &wanted, &self.name)?;
         Ok(intent)
     }
 
     /// The bytes of the disk, as a guest sees them.
-    pub(super) fn guest(&self, args: &Realign) -> anyhow::Result<Box<dyn ReadAt + '_>> {
-        Ok(match &self.access {
-            Access::InPlace(guest) => Box::new(Borrowed(&**guest)),
-            Access::Refused { .. } => Box::new(straddle::sources::guest_disk(&args.target)?),
-        })
+    pub(super) fn guest(&self) -> &dyn ReadAt {
+        &*self.guest.bytes
+    }
+
+    /// What was found that casts doubt on them.
+    pub(super) fn doubts(&self) -> &[String] {
+        &self.guest.doubts
     }
 
     /// Whether it can be changed where it is.
-    pub(super) fn in_place(&self, args: &Realign) -> Result<(), String> {
-        match &self.access {
-            Access::InPlace(_) => Ok(()),
-            Access::Refused { format, why } => Err(format!(
-                "{} ({format}): {why}",
-                args.target.display()
-            )),
+    pub(super) fn in_place(&self) -> Result<(), &str> {
+        match &self.refused {
+            None => Ok(()),
+            Some(why) => Err(why),
         }
     }
 
@@ -99,18 +109,23 @@ impl Seen {
 
 /// The stack of the one target.
 pub(super) fn stack(args: &Realign) -> anyhow::Result<(String, Stack)> {
-    let targets = std::slice::from_ref(&args.target);
+    stack_of(args, &args.target)
+}
+
+/// The stack of a file, with what was typed of the geometry of the target.
+pub(super) fn stack_of(args: &Realign, path: &Path) -> anyhow::Result<(String, Stack)> {
+    let targets = &[path.to_owned()];
     let overrides = args.geometry.overrides();
     let mut stacks = stacks(targets, overrides, args.geometry.follow_outside)?;
     match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => Ok(only),
         (None, _) => bail!(
             "nothing was recognised in {}: expected a disk image or a block device with a partition table; `straddle check` says more",
-            args.target.display()
+            path.display()
         ),
         (Some(_), _) => bail!(
             "{} is more than one disk; name one of them",
-            args.target.display()
+            path.display()
         ),
     }
 }
@@ -127,18 +142,4 @@ fn lengthen(stack: &mut Stack, disk: LayerId, by: Bytes) -> anyhow::Result<()> {
     let size = size.context("the size of the disk is not known, so it cannot be made longer")?;
     layer.size = Some(Fact::derived(size, "--grow"));
     Ok(())
-}
-
-struct Borrowed<'a>(&'a dyn Guest);
-
-impl ReadAt for Borrowed<'_> {
-    fn size(&self) -> Bytes {
-        self.0.size()
-    }
-    fn read_at(&self, offset: Bytes, buf: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read_at(offset, buf)
-    }
-    fn data_from(&self, offset: Bytes) -> Bytes {
-        self.0.data_from(offset)
-    }
 }
