@@ -4,23 +4,34 @@
 //! order parts are copied, a [`Journal`] what is known of the move, and a [`Move`] carries it out, takes it up where it was
 //! stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
 
+mod bits;
+pub mod container;
 pub mod contents;
 #[cfg(target_os = "linux")]
 mod file;
 mod follow_up;
+mod ids;
+pub mod image;
 pub mod intent;
 mod job;
 pub mod journal;
 mod mover;
+mod qcow2;
 mod refusal;
 mod sequence;
 mod shift;
 mod store;
 pub mod table;
+mod vdi;
+mod vhd;
+mod vhdx;
 mod view;
+mod vmdk;
 
+pub use container::{Access, ContainerError, Disk, Files, Guest};
 #[cfg(target_os = "linux")]
 pub use file::FileStore;
+pub use ids::Ids;
 pub use intent::{Intent, Wanted};
 pub use job::{Edit, Job, JobError, Part};
 pub use journal::{Journal, JournalError};

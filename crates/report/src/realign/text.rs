@@ -82,10 +82,7 @@ pub fn done(shown: Shown<'_>, ended: &Ended, width: usize) -> String {
         out,
         "{}  {}",
         paint(STRONG, terminal(shown.target)),
-        paint(
-            GOOD,
-            format!("{} moved, and every byte read back", counted(count))
-        )
+        paint(GOOD, words(ended, count))
     );
     moved(shown.intent, width, &mut out);
     costs(

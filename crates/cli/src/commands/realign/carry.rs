@@ -88,9 +88,11 @@ pub(super) fn again(args: &Realign) -> anyhow::Result<u8> {
         Access::InPlace(guest) => guest,
         Access::Refused { format, why } => bail!("{} ({format}): {why}", target.display()),
     };
-    let store = FileStore::open(&path).with_context(|| format!("cannot open the journal {shown}"))?;
+    let store =
+        FileStore::open(&path).with_context(|| format!("cannot open the journal {shown}"))?;
     let mut console = Console::new()?;
-    let mut moved = Move::open(Disk(guest), store).with_context(|| format!("{shown}, nothing was written"))?;
+    let mut moved =
+        Move::open(Disk(guest), store).with_context(|| format!("{shown}, nothing was written"))?;
     let named = String::from_utf8_lossy(moved.label()).into_owned();
     let ended = match args.rollback {
         true => moved.back(check(args), |progress| console.watch(progress)),
@@ -125,14 +127,20 @@ fn check(args: &Realign) -> Check {
 
 /// The disk of the target, held by nobody else.
 fn writable(target: &Path) -> anyhow::Result<Access> {
-    let open = |path: &Path| FileStore::open(path).map(|store| Arc::new(store.extended()) as Arc<dyn Store>);
+    let open = |path: &Path| {
+        FileStore::open(path).map(|store| Arc::new(store.extended()) as Arc<dyn Store>)
+    };
     container::open(target, &open).with_context(|| format!("cannot open {}", target.display()))
 }
 
 /// Everything that is written: edits, and where data come to lie. Holes stay holes.
 fn written(disk: &dyn ReadAt, job: &Job, size: Bytes) -> Vec<Extent> {
     let view = View::new(disk, job, size);
-    let mut ranges: Vec<Extent> = job.edits().iter().filter_map(straddle::realign::Edit::place).collect();
+    let mut ranges: Vec<Extent> = job
+        .edits()
+        .iter()
+        .filter_map(straddle::realign::Edit::place)
+        .collect();
     for part in job.parts() {
         let Some(place) = part.destination() else {
             continue;
@@ -140,7 +148,10 @@ fn written(disk: &dyn ReadAt, job: &Job, size: Bytes) -> Vec<Extent> {
         let mut at = place.start();
         while at < place.end() {
             let data = view.data_from(at).max(at);
-            let end = data.checked_add(STEP).unwrap_or(place.end()).min(place.end());
+            let end = data
+                .checked_add(STEP)
+                .unwrap_or(place.end())
+                .min(place.end());
             if let Some(len) = end.checked_sub(data).filter(|len| *len > Bytes::ZERO) {
                 ranges.extend(Extent::new(data, len));
             }
@@ -192,6 +203,10 @@ fn forget(args: &Realign, path: &Path) -> anyhow::Result<()> {
         ));
         return Ok(());
     }
-    std::fs::remove_file(path)
-        .with_context(|| format!("all is done, but the journal {} cannot be removed; delete it", path.display()))
+    std::fs::remove_file(path).with_context(|| {
+        format!(
+            "all is done, but the journal {} cannot be removed; delete it",
+            path.display()
+        )
+    })
 }

@@ -39,7 +39,9 @@ pub(super) fn is_given(args: &Realign) -> anyhow::Result<bool> {
     let expected = name(&args.target);
     match (is_device(&args.target), args.yes, &args.yes_move) {
         (_, false, None) => Ok(false),
-        (true, true, _) => bail!("{target} is a block device: name it once more, --yes-move {expected}"),
+        (true, true, _) => {
+            bail!("{target} is a block device: name it once more, --yes-move {expected}")
+        }
         (true, false, Some(given)) if *given == expected => Ok(true),
         (true, false, Some(given)) => bail!(
             "--yes-move {given} agrees to another device than {target}; expected --yes-move {expected}"

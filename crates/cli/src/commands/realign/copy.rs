@@ -40,7 +40,9 @@ pub(super) fn run(args: &Realign, seen: &Seen, intent: &Intent, new: &Path) -> a
     let view = View::new(guest, &intent.job, size);
     let sector = seen.stack.layer(seen.disk).grid(GridRole::LogicalSector);
     let sector = sector.and_then(|grid| u32::try_from(grid.value.unit().get()).ok());
-    let sector = sector.and_then(SectorSize::new).unwrap_or(intent.partitions.sector);
+    let sector = sector
+        .and_then(SectorSize::new)
+        .unwrap_or(intent.partitions.sector);
     let mut console = Console::new()?;
     let mut progress = |done: Bytes| {
         let _ = console.copied(done.get(), size.get());
@@ -68,7 +70,8 @@ pub(super) fn run(args: &Realign, seen: &Seen, intent: &Intent, new: &Path) -> a
 /// Reads the new file and compares it with what it was made of.
 fn is_same(view: &dyn ReadAt, new: &Path, console: &mut Console) -> anyhow::Result<()> {
     let target = Arc::new(Target::open(new)?);
-    let made = straddle::sources::guest_disk(&target, &straddle::sources::Settings::default())?.bytes;
+    let made =
+        straddle::sources::guest_disk(&target, &straddle::sources::Settings::default())?.bytes;
     let size = view.size();
     if made.size() < size {
         bail!(
@@ -100,7 +103,10 @@ fn is_same(view: &dyn ReadAt, new: &Path, console: &mut Console) -> anyhow::Resu
         }
         at = at.checked_add(Bytes::new(len as u64)).unwrap_or(size);
         if console.copied(at.get(), size.get()) == ControlFlow::Break(()) {
-            bail!("stopped: {} is complete, and was not compared to its end", new.display());
+            bail!(
+                "stopped: {} is complete, and was not compared to its end",
+                new.display()
+            );
         }
     }
     Ok(())
@@ -111,10 +117,15 @@ fn fill(from: &dyn ReadAt, at: Bytes, buf: &mut [u8]) -> anyhow::Result<()> {
     while had < buf.len() {
         let here = at.checked_add(Bytes::new(had as u64)).context("too far")?;
         match from.read_at(here, &mut buf[had..]) {
-            Ok(0) => bail!("byte {} cannot be read: the disk ends before", here.grouped()),
+            Ok(0) => bail!(
+                "byte {} cannot be read: the disk ends before",
+                here.grouped()
+            ),
             Ok(read) => had += read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).context(format!("byte {} cannot be read", here.grouped())),
+            Err(error) => {
+                return Err(error).context(format!("byte {} cannot be read", here.grouped()));
+            }
         }
     }
     Ok(())

@@ -24,17 +24,21 @@ pub(super) fn place(args: &Realign) -> anyhow::Result<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/state"));
     let state = state.filter(|state| state.is_absolute()).or_else(home);
-    let state = state.context("there is no home directory for the journal: name a file with --journal")?;
+    let state =
+        state.context("there is no home directory for the journal: name a file with --journal")?;
     Ok(state.join("straddle").join(file))
 }
 
 /// Refuses a place that does not outlive a loss of power, or has no room.
 pub(super) fn check(path: &Path, target: &Path, len: Bytes) -> anyhow::Result<()> {
     let shown = path.display();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     if !folder.exists() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
     }
     if path.exists() {
         bail!(
@@ -53,7 +57,8 @@ pub(super) fn check(path: &Path, target: &Path, len: Bytes) -> anyhow::Result<()
                 "{shown} would be in memory, and be lost with the power; name a file on a disk with --journal, not on the device that is moved"
             );
         }
-        let room = available(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
+        let room =
+            available(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
         if room < len {
             bail!(
                 "{shown} needs {}, and {} are free there; name another place with --journal",

@@ -52,7 +52,8 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
         &mut crate::commands::fix::reader(&seen.stack),
     );
     let now = samples(&serde_json::to_value(&survival)?);
-    let is_other = |(place, sum): (&String, &serde_json::Value)| now.get(place).is_some_and(|now| now != sum);
+    let is_other =
+        |(place, sum): (&String, &serde_json::Value)| now.get(place).is_some_and(|now| now != sum);
     if samples(&kept["survival"]).iter().any(is_other) {
         bail!(
             "the target was changed since {shown} was made: its contents are not what they were. Plan again with `straddle fix --json`"
@@ -65,8 +66,12 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
 fn samples(survival: &serde_json::Value) -> BTreeMap<String, serde_json::Value> {
     let samples = survival["samples"].as_array().into_iter().flatten();
     let samples = samples.map(|sample| {
-        let layer = sample["layer"].as_u64().and_then(|layer| usize::try_from(layer).ok());
-        let layer = layer.map_or(&serde_json::Value::Null, |layer| &survival["layers"][layer]["name"]);
+        let layer = sample["layer"]
+            .as_u64()
+            .and_then(|layer| usize::try_from(layer).ok());
+        let layer = layer.map_or(&serde_json::Value::Null, |layer| {
+            &survival["layers"][layer]["name"]
+        });
         let place = format!("{layer} {} {}", sample["offset"], sample["length"]);
         (place, sample["sha256"].clone())
     });

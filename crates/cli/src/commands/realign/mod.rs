@@ -106,11 +106,19 @@ fn next(args: &Realign, seen: &Seen) -> anyhow::Result<Vec<(String, String)>> {
 /// What was typed, as far as it says what is moved.
 fn command(args: &Realign) -> String {
     let mut words = vec!["straddle realign".to_owned()];
-    words.extend(typed::words(std::slice::from_ref(&args.target), &args.geometry, &args.io));
+    words.extend(typed::words(
+        std::slice::from_ref(&args.target),
+        &args.geometry,
+        &args.io,
+    ));
     if let Some(to) = args.to {
         words.push(format!("--to {}", to.get()));
     }
-    words.extend(args.partitions.iter().map(|number| format!("--partition {number}")));
+    words.extend(
+        args.partitions
+            .iter()
+            .map(|number| format!("--partition {number}")),
+    );
     if let Some(grow) = args.grow {
         words.push(format!("--grow {}", typed::size(grow)));
     }

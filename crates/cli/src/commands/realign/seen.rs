@@ -123,10 +123,7 @@ pub(super) fn stack_of(args: &Realign, path: &Path) -> anyhow::Result<(String, S
             "nothing was recognised in {}: expected a disk image or a block device with a partition table; `straddle check` says more",
             path.display()
         ),
-        (Some(_), _) => bail!(
-            "{} is more than one disk; name one of them",
-            path.display()
-        ),
+        (Some(_), _) => bail!("{} is more than one disk; name one of them", path.display()),
     }
 }
 
@@ -138,7 +135,10 @@ fn read_only(path: &Path) -> std::io::Result<Arc<dyn Store>> {
 /// Makes a disk of the stack longer, as far as a plan looks at it.
 fn lengthen(stack: &mut Stack, disk: LayerId, by: Bytes) -> anyhow::Result<()> {
     let layer = stack.layer_mut(disk);
-    let size = layer.size.as_ref().and_then(|size| size.value.checked_add(by));
+    let size = layer
+        .size
+        .as_ref()
+        .and_then(|size| size.value.checked_add(by));
     let size = size.context("the size of the disk is not known, so it cannot be made longer")?;
     layer.size = Some(Fact::derived(size, "--grow"));
     Ok(())
