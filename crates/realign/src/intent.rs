@@ -78,24 +78,25 @@ impl Intent {
     }
 }
 
-/// The disk that a target is, seen from inside: the one on which partitions lie.
+/// The disk that a target is, seen from inside: the one on which partitions lie. `names` are what the target is called.
 ///
 /// # Errors
 /// When the target has no table of partitions, or it lies in something that is not opened here.
-pub fn disk(stack: &Stack, target: &str) -> Result<LayerId, Refusal> {
+pub fn disk(stack: &Stack, names: &[String]) -> Result<LayerId, Refusal> {
     let is_divided = |id: &LayerId| {
         let mut above = stack.above(*id).map(|id| stack.layer(id));
         above.any(|layer| layer.kind == LayerKind::Partition)
     };
     let divided: Vec<LayerId> = stack.iter().map(|(id, _)| id).filter(is_divided).collect();
     let is_target = |id: LayerId| {
-        let name = &stack.layer(id).name;
-        name == target || target.strip_prefix("/dev/") == Some(name)
+        let layer = &stack.layer(id).name;
+        let mut names = names.iter();
+        names.any(|name| name == layer || name.strip_prefix("/dev/") == Some(layer))
     };
     let found = divided.iter().copied().find(|id| {
         let layer = stack.layer(*id);
-        let is_inside = layer.kind == LayerKind::Container
-            && layer.below.first().is_some_and(|below| is_target(*below));
+        let is_inside =
+            layer.kind == LayerKind::Container && layer.below.iter().any(|below| is_target(*below));
         is_target(*id) || is_inside
     });
     let found = found.or(match divided.as_slice() {

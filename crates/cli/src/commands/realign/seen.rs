@@ -36,7 +36,9 @@ pub(super) struct Seen {
 impl Seen {
     pub(super) fn of(args: &Realign) -> anyhow::Result<Seen> {
         let (name, mut stack) = stack(args)?;
-        let disk = intent::disk(&stack, &name)?;
+        let real = std::fs::canonicalize(&args.target);
+        let real = real.map_or_else(|_| name.clone(), |real| real.display().to_string());
+        let disk = intent::disk(&stack, &[name.clone(), real])?;
         if let Some(grow) = args.grow {
             lengthen(&mut stack, disk, grow.bytes())?;
         }
