@@ -11,6 +11,24 @@ pub trait Store: ReadAt {
     /// Those of the operating system.
     fn write_at(&self, offset: Bytes, bytes: &[u8]) -> io::Result<()>;
 
+    /// Makes `len` bytes at `at` zeroes, which a file may do without storing them.
+    ///
+    /// # Errors
+    /// As [`Store::write_at`].
+    fn zero(&self, at: Bytes, len: Bytes) -> io::Result<()> {
+        const PIECE: u64 = 1 << 20;
+        let zeroes = vec![0; usize::try_from(len.get().min(PIECE)).unwrap_or(0)];
+        let mut done = 0;
+        while done < len.get() {
+            let part = usize::try_from((len.get() - done).min(PIECE)).unwrap_or(0);
+            let from = at.checked_add(Bytes::new(done));
+            let from = from.ok_or(io::ErrorKind::InvalidInput)?;
+            self.write_at(from, zeroes.get(..part).unwrap_or(&zeroes))?;
+            done += PIECE;
+        }
+        Ok(())
+    }
+
     /// Comes back when everything that was written is there to stay.
     ///
     /// # Errors

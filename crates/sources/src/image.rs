@@ -1,6 +1,6 @@
 use std::path::Path;
 use std::sync::Arc;
-use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_io::{ReadAt, Target, TargetKind};
 use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Stack};
 
@@ -54,6 +54,45 @@ pub fn all_bytes(
         .map(|(name, bytes)| (Arc::clone(&bytes), None, layer_of_bytes(&name, &*bytes)));
     let whole = look_into(opened.collect(), settings, false)?;
     Ok(whole.unwrap_or_default())
+}
+
+/// A disk as its guest sees it.
+pub struct GuestImage {
+    /// Its bytes, with those of its parents, and unpacked where they are compressed.
+    pub bytes: Arc<dyn ReadAt>,
+    /// The format of the file; `None` for a raw image, whose bytes are the disk.
+    pub format: Option<String>,
+    /// What the guest takes for a sector.
+    pub sector: Option<SectorSize>,
+    /// What was found that casts doubt on the bytes: a parent that is missing or another one, tables that are damaged. Empty as a
+    /// rule.
+    pub doubts: Vec<String>,
+}
+
+/// Opens the disk that a guest sees in an image file: of a virtual disk, whatever it refers to, and of a raw image the image. Nothing is
+/// looked for in it.
+///
+/// # Errors
+/// [`SourceError::File`] where it is a virtual disk that cannot be read: damaged, encrypted, without its parent.
+pub fn guest_disk(target: &Arc<Target>, settings: &Settings) -> Result<GuestImage, SourceError> {
+    let (bytes, file, layer) = opened(target);
+    let mut ground = ByItself::default();
+    let layer = ground.stack.push(layer);
+    let contents = Contents { layer, bytes, file };
+    let mut guests = Guests::new(&mut ground, None).with_outside(&settings.outside);
+    let guest = guests.open(contents).map_err(|detail| SourceError::File {
+        path: target.path().display().to_string(),
+        detail,
+    })?;
+    let stack = &ground.stack;
+    let format = &stack.layer(guest.layer).format;
+    let doubts = stack.layers().iter().flat_map(|layer| &layer.anomalies);
+    Ok(GuestImage {
+        bytes: guest.bytes,
+        format: format.as_deref().map(str::to_owned),
+        sector: logical_sector_of(stack.layer(guest.layer)),
+        doubts: doubts.map(|anomaly| anomaly.detail.clone()).collect(),
+    })
 }
 
 /// A target's bytes, itself where it is a file, and its layer.

@@ -18,6 +18,6 @@ mod settings;
 
 pub use error::SourceError;
 pub use guest::Outside;
-pub use image::{all_bytes, bytes, image, images, raw_image};
+pub use image::{GuestImage, all_bytes, bytes, guest_disk, image, images, raw_image};
 pub use overrides::{Overrides, Stated};
 pub use settings::Settings;

@@ -138,6 +138,31 @@ impl<'a> Guests<'a> {
         self.all_found(contents).map(|()| true)
     }
 
+    /// The disk that a guest sees in a file: that of a virtual disk, with what it refers to, or the file itself where it is none.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn open(&mut self, contents: Contents) -> Result<Contents, String> {
+        let reader = Reader::new(&*contents.bytes);
+        let found = recognise(&reader, &contents.bytes).map_err(|error| error.to_string())?;
+        let Some((format, container)) = found else {
+            drop(reader);
+            return Ok(contents);
+        };
+        match self.container(&contents, format, container, &mut Vec::new()) {
+            Some(guest) => {
+                self.assume_guest_sector(guest.layer);
+                Ok(guest)
+            }
+            None => {
+                let last = self.stack().layers().last();
+                let why = last.and_then(|layer| layer.anomalies.first());
+                let why = why.map_or("it holds no disk that can be read", |why| &why.detail);
+                Err(format!("{}: {why}", format.name))
+            }
+        }
+    }
+
     fn inspect(&mut self, contents: &Contents, depth: usize) {
         let reader = Reader::new(&*contents.bytes);
         let found = recognise(&reader, &contents.bytes);
