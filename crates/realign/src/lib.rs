@@ -3,6 +3,10 @@
 //! A [`Job`] says what becomes of a target, and a [`View`] shows the target as it will be. A [`Sequence`] says in which blocks and in which
 //! order parts are copied, a [`Journal`] what is known of the move, and a [`Move`] carries it out, takes it up where it was
 //! stopped, or takes it back. All of it works on a [`Store`], so that tests can fail, tear and lose every write.
+//!
+//! [`Intent`] makes a job from a plan of `fix`: [`table`] knows what says where partitions are, [`contents`] what they must be left like.
+//! [`container::open`] makes a store of a virtual disk, whose blocks get their places before anything is moved. [`image::write`] writes
+//! a disk, or a view of it, to a new file of any format.
 
 mod bits;
 pub mod container;

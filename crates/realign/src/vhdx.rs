@@ -9,8 +9,6 @@ pub(crate) const REGIONS: [u64; 2] = [0x3_0000, 0x4_0000];
 pub(crate) const REGIONS_LEN: usize = 64 << 10;
 /// State of a block that has a place.
 pub(crate) const PRESENT: u64 = 6;
-/// Bits of an entry that say where its block lies.
-pub(crate) const OFFSET: u64 = !0xf_ffff;
 /// Largest disk by the specification.
 pub(crate) const MAX_DISK: u64 = 64 << 40;
 

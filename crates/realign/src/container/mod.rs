@@ -29,7 +29,6 @@ use straddle_probe::container::recognise;
 pub use error::ContainerError;
 pub use guest::{Access, Disk, Files, Guest};
 
-use crate::Store;
 use crate::ids::Ids;
 use blocks::{Image, Open};
 use flat::{Flat, grow_raw};

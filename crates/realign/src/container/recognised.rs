@@ -63,6 +63,9 @@ pub(super) fn recognised(
             "it has snapshots ({count}), which share blocks with the disk: delete them with `qemu-img snapshot -d`"
         ));
     }
+    if text(Key::SavedState).is_some() {
+        return Err("its machine was suspended, and goes on with what it knows of the disk: start it and shut it down".to_owned());
+    }
     for anomaly in &detected.anomalies {
         let at = match &anomaly.source {
             Some(Source::Image(bytes)) => Some(bytes.offset().get()),

@@ -1,9 +1,10 @@
 //! VDI in place.
 //!
-//! The place of a block is its number times the distance of blocks, so a new one gets the next number. In this order:
+//! The place of a block is its number times the distance of blocks. A new one gets a number that no entry has, below the highest, where
+//! a call that was stopped or another program has left one, or else the next. In this order:
 //!
 //! 1. The UUID of the last change, so that children notice. Flush.
-//! 2. Zeroes where the new blocks will be, which is at the end of the file. Flush.
+//! 2. Zeroes where the new blocks will be. Flush.
 //! 3. The number of allocated blocks. Flush. It is what VirtualBox takes for the next free number: were it behind the table, a block
 //!    would get two owners. Ahead of the table it only leaves blocks out of use, and the next call corrects it.
 //! 4. The entries of the table. Flush. Each is 4 bytes in one sector.
@@ -30,6 +31,8 @@ use crate::vdi::{
 };
 
 const FORMAT: &str = "vdi";
+/// Numbers out of use that are used again; more only stay out of use.
+const MAX_GAPS: usize = 1 << 20;
 
 struct Vdi {
     /// The first sector of the file.
@@ -39,8 +42,10 @@ struct Vdi {
     data: u64,
     block: u64,
     extra: u64,
-    /// Blocks that the table names; their numbers are all below that.
-    used: u64,
+    /// Behind the highest number that the table names.
+    end: u64,
+    /// Numbers below that which it does not name, in descending order.
+    gaps: Vec<u64>,
 }
 
 pub(super) fn open(file: &Arc<dyn Store>) -> Result<Opened, String> {
@@ -61,21 +66,18 @@ pub(super) fn open(file: &Arc<dyn Store>) -> Result<Opened, String> {
         data: field(DATA_OFFSET),
         block: field(BLOCK_SIZE),
         extra: field(BLOCK_EXTRA),
-        used: 0,
+        end: 0,
+        gaps: Vec::new(),
     };
     let needed = le64(&header, DISK_SIZE).div_ceil(layout.block.max(1));
     if !layout.table.is_multiple_of(4) || needed > layout.blocks {
         return Err("its table is not where or as long as it should be".to_owned());
     }
-    let highest = layout.survey(&**file).map_err(failed)?;
-    if highest != layout.used {
-        return Err(format!(
-            "its table names {} blocks, with numbers up to {}: numbers were given up, and which are free cannot be told from the number \
-             of blocks; `VBoxManage modifymedium disk FILE --compact` numbers them again",
-            Bytes::new(layout.used).grouped(),
-            Bytes::new(highest).grouped()
-        ));
-    }
+    let room = file.size().get().saturating_sub(layout.data);
+    let most = room.div_ceil(layout.block.saturating_add(layout.extra).max(1));
+    layout
+        .survey(&**file, most.min(layout.blocks))
+        .map_err(failed)?;
     let end = layout.table + layout.blocks * 4;
     let taken = [
         ("the header", 0..512),
@@ -96,21 +98,30 @@ pub(super) fn open(file: &Arc<dyn Store>) -> Result<Opened, String> {
 }
 
 impl Vdi {
-    /// Counts the blocks that the table names, and finds the number behind the highest.
-    fn survey(&mut self, file: &dyn ReadAt) -> Result<u64, std::io::Error> {
-        let (mut used, mut highest) = (0, 0);
+    /// Finds which numbers the table names, of which there are at most `most` in the file.
+    fn survey(&mut self, file: &dyn ReadAt, most: u64) -> Result<(), std::io::Error> {
+        let mut named = vec![0_u64; usize::try_from(most.div_ceil(64)).unwrap_or(0)];
+        let mut end = 0;
         pieces(file, self.table, self.blocks * 4, |_, raw| {
             for entry in raw.as_chunks::<4>().0 {
                 let number = u32::from_le_bytes(*entry);
                 if number < ZERO {
-                    used += 1;
-                    highest = highest.max(u64::from(number) + 1);
+                    end = end.max(u64::from(number) + 1);
+                    if let Some(word) = named.get_mut(number as usize / 64) {
+                        *word |= 1 << (number % 64);
+                    }
                 }
             }
             Ok::<_, std::io::Error>(())
         })?;
-        self.used = used;
-        Ok(highest)
+        let is_free = |number: &u64| {
+            let word = usize::try_from(number / 64).ok().and_then(|n| named.get(n));
+            word.is_some_and(|word| word >> (number % 64) & 1 == 0)
+        };
+        self.gaps = (0..end).filter(is_free).take(MAX_GAPS).collect();
+        self.gaps.reverse();
+        self.end = end;
+        Ok(())
     }
 
     /// Where the block with this number in the file begins.
@@ -145,23 +156,24 @@ impl Layout for Vdi {
         let at = Bytes::new(u64::try_from(LAST_CHANGE).unwrap_or(0));
         file.write_at(at, &id)?;
         file.flush()?;
-        self.write_allocated(file, self.used)
+        self.write_allocated(file, self.end)
     }
 
     fn allocate(&mut self, file: &dyn Store, blocks: &[u64]) -> Result<(), ContainerError> {
-        let count = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
-        let end = self.used.saturating_add(count);
-        if end > self.blocks {
-            let why = "more blocks than the disk has".to_owned();
-            return Err(Vdi::refused(why));
+        let mut placed = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let number = self.gaps.pop().unwrap_or(self.end);
+            self.end = self.end.max(number + 1);
+            let entry = u32::try_from(number).ok().filter(|_| number < self.blocks);
+            let entry =
+                entry.ok_or_else(|| Vdi::refused("more blocks than the disk has".to_owned()))?;
+            append::zeroes(file, self.place(number), self.place(number + 1))?;
+            placed.push((*block, entry.to_le_bytes()));
         }
-        append::zeroes(file, self.place(self.used), self.place(end))?;
         file.flush()?;
-        self.write_allocated(file, end)?;
-        let numbers = (self.used..end).map(|n| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes());
-        append::entries(file, self.table, blocks.iter().copied().zip(numbers))?;
+        self.write_allocated(file, self.end)?;
+        append::entries(file, self.table, placed.into_iter())?;
         file.flush()?;
-        self.used = end;
         Ok(())
     }
 

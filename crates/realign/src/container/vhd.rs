@@ -94,7 +94,9 @@ pub(super) fn open(file: &Arc<dyn Store>) -> Result<Opened, String> {
         ..Found::default()
     };
     let found = recognised(file, FORMAT, &permitted)?;
-    let table = found.table.ok_or("it has no table of blocks")?;
+    let table = found.table.ok_or(
+        "a fixed disk whose footer has 511 bytes, as versions before Virtual PC 2004 wrote it",
+    )?;
     let failed = |error: std::io::Error| error.to_string();
     let size = file.size().get();
     let end = size.checked_sub(SECTOR).filter(|at| *at > 0);

@@ -22,10 +22,10 @@ use super::claims::{self, Rules};
 use super::error::ContainerError;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::{fill, le16, le32, le64, pieces, put, read, up};
+use crate::bits::{fill, le16, le32, le64, put, read, up};
 use crate::ids::Ids;
 use crate::vhdx::{
-    DISK_SIZE, HEADERS, LOGICAL, MAX_DISK, METADATA, MIB, OFFSET, PARAMETERS, PRESENT, REGIONS,
+    DISK_SIZE, HEADERS, LOGICAL, MAX_DISK, METADATA, MIB, PARAMETERS, PRESENT, REGIONS,
     REGIONS_LEN, TABLE, entry_of, ratio, seal,
 };
 

@@ -46,6 +46,11 @@ impl<'a> Input<'a> {
             .min(self.size)
     }
 
+    /// Reports that all before `end` needs nothing.
+    pub(super) fn skip(&mut self, end: u64) {
+        (self.progress)(Bytes::new(end.min(self.size)));
+    }
+
     /// Fills `buf` from `at` on, with zeroes behind the end of the disk.
     fn fill(&self, at: u64, buf: &mut [u8]) -> Result<(), ImageError> {
         let mut done = 0;

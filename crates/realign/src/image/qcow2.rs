@@ -102,6 +102,7 @@ pub(super) fn write(
     for (table, needed) in (0..tables).zip(needed) {
         if !needed {
             l1.push(&mut out, &[0; 8])?;
+            input.skip((table + 1) * per_table);
             continue;
         }
         l1.push(&mut out, &((l2 * CLUSTER) | COPIED).to_be_bytes())?;

@@ -10,7 +10,7 @@ use straddle_realign::{Access, Ids};
 use straddle_sources::{Settings, guest_disk};
 
 use super::in_place::{MIB, all, extent, guest};
-use super::tools::{checked, guest_bytes, run};
+use super::tools::{checked, guest_bytes, qemu_img, run};
 use super::world::World;
 
 /// Bytes with holes, as a file has them: every 4 KiB that is zero.
@@ -112,7 +112,7 @@ fn every_reader_reads_what_was_written() {
     for (len, which) in [
         (odd, 0b1_0110_0000_0000_0001_1001),
         (512, 0),
-        (70 * MIB, u64::MAX),
+        (34 * MIB, u64::MAX),
         (3 * MIB, 0),
     ] {
         let mut wanted = guest(len, which, 12);
@@ -307,6 +307,80 @@ fn files_are_the_same_for_a_seed_and_differ_without() {
             std::fs::read(folder.join("new")).expect("reads")
         };
         assert!(written("a") == written("b"), "{format:?}");
+    }
+}
+
+#[test]
+fn what_is_packed_or_has_a_parent_is_written_whole() {
+    let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    let mut wanted = guest(5 * MIB, 0b1_0110, 17);
+    wanted[MIB..2 * MIB].fill(0x55);
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let raw = text(&dir.path().join("raw"));
+    std::fs::write(&raw, &wanted).expect("writes");
+    let path = |name: &str| dir.path().join(name);
+    qemu_img(&[
+        "convert",
+        "-c",
+        "-f",
+        "raw",
+        "-O",
+        "qcow2",
+        &raw,
+        &text(&path("packed.qcow2")),
+    ]);
+    let stream = ["-o", "subformat=streamOptimized"];
+    let args = [
+        &["convert", "-f", "raw", "-O", "vmdk"],
+        &stream[..],
+        &[&raw, &text(&path("stream.vmdk"))],
+    ];
+    qemu_img(&args.concat());
+    let base = text(&path("packed.qcow2"));
+    qemu_img(&[
+        "create",
+        "-q",
+        "-f",
+        "qcow2",
+        "-b",
+        &base,
+        "-F",
+        "qcow2",
+        &text(&path("child.qcow2")),
+    ]);
+    qemu_img(&["snapshot", "-c", "one", &text(&path("child.qcow2"))]);
+    for name in ["packed.qcow2", "stream.vmdk", "child.qcow2", "raw"] {
+        let before = std::fs::read(path(name)).expect("reads");
+        let target = Arc::new(Target::open(&path(name)).expect("opens"));
+        let disk = guest_disk(&target, &Settings::default()).expect("is read");
+        assert_eq!(disk.doubts, Vec::<String>::new(), "{name}");
+        assert_eq!(disk.format.is_none(), name == "raw");
+        for format in FORMATS {
+            let new = tempfile::tempdir().expect("temporary directory");
+            let path = new.path().join("new");
+            write(format, &*disk.bytes, &path).expect("is written");
+            assert_eq!(differs(&ours(&path), &wanted), None, "{name} to {format:?}");
+        }
+        assert!(
+            std::fs::read(path(name)).expect("reads") == before,
+            "the source is not written"
+        );
+    }
+    // Without its parent.
+    std::fs::rename(path("packed.qcow2"), path("elsewhere")).expect("renames");
+    let target = Arc::new(Target::open(&path("child.qcow2")).expect("opens"));
+    match guest_disk(&target, &Settings::default()) {
+        Ok(disk) => {
+            assert!(
+                disk.doubts.iter().any(|doubt| doubt.contains("parent")),
+                "{:?}",
+                disk.doubts
+            );
+            let new = path("new");
+            write(&FORMATS[0], &*disk.bytes, &new).expect_err("its parent is missing");
+            assert!(!new.exists());
+        }
+        Err(error) => assert!(error.to_string().contains("parent"), "{error}"),
     }
 }
 

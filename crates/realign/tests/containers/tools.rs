@@ -157,7 +157,8 @@ pub(crate) fn must_read(kind: Kind, files: &Contents, wanted: &[u8], is_whole: b
     let disk = dir.path().join(first());
     let (status, said) = checked(kind.format, &disk);
     // A VDI counts its blocks apart from its table, which qemu-img takes for an error in between.
-    let may_differ = kind.format == "vdi" && !is_whole && said.contains("blocks_allocated");
+    let may_differ =
+        kind.format == "vdi" && !is_whole && said.contains("allocated blocks mismatch");
     let is_sound = match status {
         Some(0 | 63) => true,
         Some(3) => !is_whole,

@@ -15,6 +15,22 @@ use crate::ids::Ids;
 
 const FORMAT: &str = "vmdk";
 
+/// That nobody keeps a record of what is changed in the disk that `text` describes: it would not know of a move.
+fn untracked(text: &[u8]) -> Result<(), String> {
+    const NAME: &[u8] = b"changetrackpath";
+    let is_tracked = |line: &[u8]| {
+        let name = line.trim_ascii_start().get(..NAME.len());
+        name.is_some_and(|name| name.eq_ignore_ascii_case(NAME))
+    };
+    match text.split(|byte| *byte == b'\n').any(is_tracked) {
+        true => Err(
+            "changed block tracking is on: backups by its record would miss the move; turn it off (ctkEnabled = \"FALSE\") first"
+                .to_owned(),
+        ),
+        false => Ok(()),
+    }
+}
+
 /// Opens the disk whose first file is `file`.
 ///
 /// # Errors

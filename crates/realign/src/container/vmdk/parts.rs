@@ -19,7 +19,7 @@ use super::super::flat::{grown, inside, len_of};
 use super::super::guest::{Files, Guest};
 use super::super::recognised::{Found, recognised};
 use super::descriptor::{MAX_BYTES, Patch, with_content_id, with_last_extent};
-use super::{FORMAT, sparse};
+use super::{FORMAT, sparse, untracked};
 use crate::Store;
 use crate::bits::{fill, le32};
 use crate::ids::Ids;
@@ -144,11 +144,13 @@ pub(super) fn open(
         };
         parts.push(Part { upper, lies });
     }
-    Ok(Parts {
+    let disk = Parts {
         descriptor: Arc::clone(file),
         parts,
         ids,
-    })
+    };
+    untracked(&disk.text().map_err(|error| error.to_string())?)?;
+    Ok(disk)
 }
 
 impl Parts {

@@ -25,8 +25,8 @@ use super::super::blocks::{Layout, Opened};
 use super::super::claims::{self, Rules};
 use super::super::error::ContainerError;
 use super::super::recognised::{Found, recognised};
-use super::FORMAT;
 use super::descriptor::{MAX_BYTES, with_content_id, with_last_extent};
+use super::{FORMAT, untracked};
 use crate::Store;
 use crate::bits::{fill, le32, le64, pieces, put, read, up};
 use crate::ids::Ids;
@@ -87,6 +87,7 @@ pub(super) fn open(file: &Arc<dyn Store>) -> Result<Opened, String> {
         tables,
         end: 0,
     };
+    untracked(&layout.text(&**file).map_err(failed)?)?;
     let taken = layout.survey(&**file)?;
     let size = file.size().get();
     if taken
