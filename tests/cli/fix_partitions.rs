@@ -1,10 +1,10 @@
 //! Scripts that move partitions, run on images that real tools made misaligned.
 
 mod blocks;
-mod contents;
+pub(crate) mod contents;
 mod recovery;
 mod refusals;
-mod ways;
+pub(crate) mod ways;
 
 use crate::support::{sh, straddle, tool};
 use contents::{compared, image};
@@ -19,13 +19,13 @@ use ways::On::{self, Ext4, Logical, Noise, Ntfs};
 use ways::Table::{self, Gpt, Mbr};
 use ways::{MIB, WAYS, Way};
 
-fn output(command: &mut Command) -> Output {
+pub(crate) fn output(command: &mut Command) -> Output {
     command
         .output()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-fn read_at(path: &Path, start: u64, len: u64) -> Vec<u8> {
+pub(crate) fn read_at(path: &Path, start: u64, len: u64) -> Vec<u8> {
     let mut file = File::open(path).expect("exists");
     file.seek(SeekFrom::Start(start)).expect("seekable");
     let mut bytes = Vec::new();
@@ -33,7 +33,7 @@ fn read_at(path: &Path, start: u64, len: u64) -> Vec<u8> {
     bytes
 }
 
-fn write_at(path: &Path, start: u64, bytes: &[u8]) {
+pub(crate) fn write_at(path: &Path, start: u64, bytes: &[u8]) {
     let mut file = OpenOptions::new().write(true).open(path).expect("exists");
     file.seek(SeekFrom::Start(start)).expect("seekable");
     file.write_all(bytes).expect("writable");
@@ -61,7 +61,7 @@ fn identity(path: &Path) -> Vec<String> {
 }
 
 /// Start and length of each partition, in sectors.
-fn places(path: &Path) -> Vec<(u64, u64, u64)> {
+pub(crate) fn places(path: &Path) -> Vec<(u64, u64, u64)> {
     let dump = tool("fdisk", Command::new("sfdisk").arg("--json").arg(path));
     let dump: Value = serde_json::from_slice(&dump.stdout).expect("JSON");
     let rows = dump["partitiontable"]["partitions"]
@@ -83,7 +83,7 @@ fn places(path: &Path) -> Vec<(u64, u64, u64)> {
     rows.iter().map(row).collect()
 }
 
-fn check(folder: &Path, flags: &[&str]) -> Vec<(String, String)> {
+pub(crate) fn check(folder: &Path, flags: &[&str]) -> Vec<(String, String)> {
     let mut args = vec!["check", "--json", "--fail-on", "never", "disk.img"];
     args.extend(flags);
     let run = straddle(folder, &args);
@@ -100,36 +100,52 @@ fn check(folder: &Path, flags: &[&str]) -> Vec<(String, String)> {
     findings.iter().map(name).collect()
 }
 
-/// Carries a way out and looks at what came of it; gives the script.
+/// The disk of a way as it is before anything is done to it, `disk.img`, with the plan for it, `plan.json`.
+pub(crate) struct Before {
+    contents: Vec<Vec<u8>>,
+    identity: Vec<String>,
+    boot_code: Vec<u8>,
+    plan: String,
+}
+
+/// What is typed behind a verb, with the geometry of a way.
+pub(crate) fn with(way: &Way, args: &[&'static str]) -> Vec<&'static str> {
+    [args, way.flags].concat()
+}
+
+pub(crate) fn made(folder: &Path, way: &Way) -> Before {
+    let disk = folder.join("disk.img");
+    image(folder, &disk, way);
+    let args = with(way, &["fix", "disk.img", "--only", "partitions", "--json"]);
+    let plan = straddle(folder, &args);
+    assert_eq!(plan.code, Some(0), "{}: {}", way.name, plan.transcript());
+    fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
+    let contents = way
+        .partitions
+        .iter()
+        .map(|(_, start, sectors, ..)| read_at(&disk, start * 512, sectors * 512));
+    Before {
+        contents: contents.collect(),
+        identity: identity(&disk),
+        boot_code: read_at(&disk, 0, 446),
+        plan: plan.stdout,
+    }
+}
+
+/// Carries a way out by a script and looks at what came of it; gives the script.
 fn carried_out(way: &Way) -> String {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
-    let disk = folder.join("disk.img");
-    image(folder, &disk, way);
-    let before: Vec<Vec<u8>> = way
-        .partitions
-        .iter()
-        .map(|(_, start, sectors, ..)| read_at(&disk, start * 512, sectors * 512))
-        .collect();
-    let (identity_before, boot_before) = (identity(&disk), read_at(&disk, 0, 446));
-    let with = |args: &[&'static str]| [args, way.flags].concat();
-    let plan = straddle(
-        folder,
-        &with(&["fix", "disk.img", "--only", "partitions", "--json"]),
-    );
-    assert_eq!(plan.code, Some(0), "{}: {}", way.name, plan.transcript());
-    fs::write(folder.join("plan.json"), &plan.stdout).expect("writable");
-    let script = straddle(
-        folder,
-        &with(&[
-            "fix",
-            "disk.img",
-            "--only",
-            "partitions",
-            "--script",
-            way.tool,
-        ]),
-    );
+    let before = made(folder, way);
+    let args = [
+        "fix",
+        "disk.img",
+        "--only",
+        "partitions",
+        "--script",
+        way.tool,
+    ];
+    let script = straddle(folder, &with(way, &args));
     assert_eq!(
         script.code,
         Some(0),
@@ -151,7 +167,13 @@ fn carried_out(way: &Way) -> String {
         String::from_utf8_lossy(&run.stderr)
     );
     assert_eq!(run.status.code(), Some(0), "{said}");
+    assert_carried_out(folder, way, before);
+    script.stdout
+}
 
+/// `disk.img` is what the plan promised: everything is there, at its place, and nothing else has changed.
+pub(crate) fn assert_carried_out(folder: &Path, way: &Way, before: Before) {
+    let disk = folder.join("disk.img");
     let now = places(&disk);
     for (number, start) in way.starts {
         let at = now
@@ -161,7 +183,7 @@ fn carried_out(way: &Way) -> String {
         assert_eq!(at, Some(start), "{}: partition {number}: {now:?}", way.name);
     }
     assert_eq!(now.len(), way.partitions.len(), "{}", way.name);
-    for ((number, old, len, _, on), before) in way.partitions.iter().zip(before) {
+    for ((number, old, len, _, on), before) in way.partitions.iter().zip(before.contents) {
         let (_, start, size) = now.iter().find(|(n, ..)| n == number).expect("still there");
         let has_moved = way.starts.iter().any(|(n, _)| n == number);
         assert_eq!(start != old, has_moved, "{}: partition {number}", way.name);
@@ -187,24 +209,27 @@ fn carried_out(way: &Way) -> String {
             shortened(folder, *on, &before, &after, way.name);
         }
     }
-    assert_eq!(identity(&disk), identity_before, "{}", way.name);
+    assert_eq!(identity(&disk), before.identity, "{}", way.name);
     assert_eq!(
         read_at(&disk, 0, 446),
-        boot_before,
+        before.boot_code,
         "{}: boot code",
         way.name
     );
 
     let verified = straddle(
         folder,
-        &with(&[
-            "fix",
-            "disk.img",
-            "--only",
-            "partitions",
-            "--verify",
-            "plan.json",
-        ]),
+        &with(
+            way,
+            &[
+                "fix",
+                "disk.img",
+                "--only",
+                "partitions",
+                "--verify",
+                "plan.json",
+            ],
+        ),
     );
     assert_eq!(
         verified.code,
@@ -213,7 +238,7 @@ fn carried_out(way: &Way) -> String {
         way.name,
         verified.transcript()
     );
-    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let plan: Value = serde_json::from_str(&before.plan).expect("JSON");
     let left = check(folder, way.flags);
     let promised = plan["cured"].as_array().expect("promises");
     assert!(!promised.is_empty(), "{}", way.name);
@@ -249,7 +274,6 @@ fn carried_out(way: &Way) -> String {
             way.name
         );
     }
-    script.stdout
 }
 
 /// A filesystem that became shorter is sound, and has the same files.

@@ -32,6 +32,7 @@ mod pastes;
 mod predict;
 mod predict_parts;
 mod readme;
+mod realign;
 mod rules;
 mod scale;
 mod study;

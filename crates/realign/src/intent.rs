@@ -167,7 +167,7 @@ fn placed(mut table: Partitions, to: Bytes, numbers: &[u64]) -> Result<Partition
         .filter(|entry| entry.number == number)
     {
         if entry.from.start() == to {
-            return Err(Refusal::new(
+            return Err(Refusal::nothing_to_do(
                 format_args!("partition {number} starts at {} already", both_ways(to)),
                 "nothing is to be done",
             ));
@@ -195,7 +195,7 @@ fn proposed(
         .find(|step| matches!(step.change, Change::Partitions(_)));
     let Some((step, planned)) = step.and_then(|step| Some((step, step.change.partitions()?)))
     else {
-        return Err(Refusal::new(
+        return Err(Refusal::nothing_to_do(
             "every partition is aligned to all boundaries that are known",
             "nothing is to be done; --to N --partition N moves one all the same",
         ));
@@ -225,7 +225,7 @@ fn proposed(
         }
     }
     if !table.entries.iter().any(Entry::changes) {
-        return Err(Refusal::new(
+        return Err(Refusal::nothing_to_do(
             "the partitions that were named are aligned",
             "leave --partition out to move those that are not, or say where to with --to",
         ));

@@ -8,6 +8,8 @@ pub struct Refusal {
     pub why: String,
     /// What to do next.
     pub instead: String,
+    /// True when it is as it should be already.
+    pub is_nothing_to_do: bool,
 }
 
 impl Refusal {
@@ -15,6 +17,14 @@ impl Refusal {
         Refusal {
             why: why.to_string(),
             instead: instead.to_string(),
+            is_nothing_to_do: false,
+        }
+    }
+
+    pub(crate) fn nothing_to_do(why: impl Display, instead: impl Display) -> Refusal {
+        Refusal {
+            is_nothing_to_do: true,
+            ..Refusal::new(why, instead)
         }
     }
 }

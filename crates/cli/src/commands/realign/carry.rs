@@ -14,7 +14,7 @@ use straddle::realign::{
 };
 
 use super::progress::Console;
-use super::seen::{Seen, stack};
+use super::seen::{Seen, stack_of};
 use super::{Ended, done, journal, options};
 use crate::args::realign::{Realign, When};
 use crate::commands::typed;
@@ -32,6 +32,8 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
         bail!("{why}");
     }
     let target = &args.target;
+    // From here on a signal is asked for, and ends nothing in the middle.
+    let mut console = Console::new()?;
     let path = journal::place(args)?;
     let begun = Options {
         label: label(target),
@@ -51,7 +53,6 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     guest.prepare(&written(&*guest, job, size))?;
     let store = FileStore::create(&path, len)
         .with_context(|| format!("cannot make the journal {}", path.display()))?;
-    let mut console = Console::new()?;
     let moved = Move::create(Disk(guest), store, token(), job, &begun);
     let moved = moved.and_then(|mut moved| {
         let ended = moved.forward(check(args), |progress| console.watch(progress));
@@ -68,7 +69,7 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     };
     ended.map_err(|error| stopped(args, &path, error))?;
     forget(args, &path)?;
-    let (_, after) = stack(args)?;
+    let (_, after) = stack_of(args, target)?;
     let (found, new) = compared(&seen.stack, &after, &options(args));
     done(args, seen, intent, &found, &new, &Ended::Moved)
 }
@@ -105,7 +106,7 @@ pub(super) fn again(args: &Realign) -> anyhow::Result<u8> {
     if label(target) != named.as_bytes() {
         output::remark(&format!("note: the move was begun as one of {named}"));
     }
-    let (name, after) = stack(args)?;
+    let (name, after) = stack_of(args, target)?;
     let what = match args.rollback {
         true => "everything is at its old place again, and every byte was read back",
         false => "everything is at its new place, and every byte was read back",

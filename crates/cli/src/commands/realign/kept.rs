@@ -1,15 +1,18 @@
 //! A plan that was saved: carried out only while it still describes the target.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use straddle::fix::Before;
+use straddle::fix::{Before, sha256};
+use straddle::geometry::Bytes;
 use straddle::report::fix::{Document, SCHEMA};
 
 use super::seen::Seen;
+use crate::commands::fix::reader;
 
+/// Longest sample of a plan.
+const MAX_SAMPLE: usize = 1 << 20;
 /// Longest plan that is read.
 const MAX_LEN: u64 = 64 << 20;
 
@@ -30,7 +33,8 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
     before.check(SCHEMA).with_context(no_plan)?;
     let now = serde_json::to_value(Document::new(&seen.name, &seen.plan))?;
     let of = |document: &serde_json::Value| -> Vec<serde_json::Value> {
-        let steps = document["steps"].as_array().into_iter().flatten();
+        let lists = ["steps", "optional"].map(|list| document[list].as_array());
+        let steps = lists.into_iter().flatten().flatten();
         let steps = steps.filter(|step| step["change"]["change"] == "partitions");
         steps.map(|step| step["change"].clone()).collect()
     };
@@ -44,36 +48,28 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
              give the same options (--stripe-unit, --physical-sector, …) as then"
         );
     }
-    let mut survival = seen.plan.survival.clone();
-    survival.sample(
-        &seen.stack,
-        &seen.plan.after,
-        &seen.plan.steps,
-        &mut crate::commands::fix::reader(&seen.stack),
-    );
-    let now = samples(&serde_json::to_value(&survival)?);
-    let is_other =
-        |(place, sum): (&String, &serde_json::Value)| now.get(place).is_some_and(|now| now != sum);
-    if samples(&kept["survival"]).iter().any(is_other) {
-        bail!(
-            "the target was changed since {shown} was made: its contents are not what they were. Plan again with `straddle fix --json`"
-        );
-    }
-    Ok(())
-}
-
-/// Digests of samples, by the names of their layers and their places.
-fn samples(survival: &serde_json::Value) -> BTreeMap<String, serde_json::Value> {
-    let samples = survival["samples"].as_array().into_iter().flatten();
-    let samples = samples.map(|sample| {
+    let mut read = reader(&seen.stack);
+    for sample in kept["survival"]["samples"].as_array().into_iter().flatten() {
         let layer = sample["layer"]
             .as_u64()
             .and_then(|layer| usize::try_from(layer).ok());
-        let layer = layer.map_or(&serde_json::Value::Null, |layer| {
-            &survival["layers"][layer]["name"]
-        });
-        let place = format!("{layer} {} {}", sample["offset"], sample["length"]);
-        (place, sample["sha256"].clone())
-    });
-    samples.collect()
+        let name = layer.map(|layer| &kept["survival"]["layers"][layer]["name"]);
+        let name = name.and_then(serde_json::Value::as_str).unwrap_or_default();
+        let length = sample["length"]
+            .as_u64()
+            .and_then(|len| usize::try_from(len).ok());
+        let mut bytes = vec![0; length.unwrap_or(0).min(MAX_SAMPLE)];
+        let at = Bytes::new(sample["offset"].as_u64().unwrap_or(u64::MAX));
+        // Several filesystems may have one name.
+        let layers = seen.stack.iter().filter(|(_, layer)| layer.name == name);
+        let mut layers = layers.map(|(id, _)| id);
+        let is_same =
+            layers.any(|id| read(id, at, &mut bytes) && sample["sha256"] == sha256(&bytes));
+        if !is_same {
+            bail!(
+                "the target was changed since {shown} was made: bytes of {name} are not what they were. Plan again with `straddle fix --json`"
+            );
+        }
+    }
+    Ok(())
 }

@@ -27,7 +27,14 @@ pub(crate) fn run(args: &Realign) -> anyhow::Result<u8> {
     if let Some(plan) = &args.plan {
         kept::is_still_so(plan, &seen)?;
     }
-    let intent = seen.intent(args)?;
+    let intent = match seen.intent(args)? {
+        Ok(intent) => intent,
+        Err(refusal) if refusal.is_nothing_to_do && !args.json => {
+            output::print(&format!("{}  {refusal}\n", seen.name))?;
+            return Ok(CLEAN);
+        }
+        Err(refusal) => return Err(refusal.into()),
+    };
     if args.dry_run {
         output::print(&text::bytes(&intent))?;
         return Ok(CLEAN);

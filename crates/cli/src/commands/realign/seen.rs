@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use straddle::fix::change::Change;
-use straddle::fix::{self, Ask, Plan};
+use straddle::fix::{self, Ask, Plan, Step};
 use straddle::geometry::Bytes;
 use straddle::io::{ReadAt, Target};
 use straddle::realign::container::{self, Access};
-use straddle::realign::{Intent, ReadOnly, Store, Wanted, intent};
+use straddle::realign::{Intent, ReadOnly, Refusal, Store, Wanted, intent};
 use straddle::rules::Options;
 use straddle::sources::{GuestImage, Settings, guest_disk};
 use straddle::stack::{Fact, LayerId, Stack};
@@ -31,11 +31,36 @@ pub(super) struct Seen {
     guest: GuestImage,
     /// Why it cannot be changed where it is.
     refused: Option<String>,
+    /// What no place of a partition makes good.
+    note: Option<String>,
 }
 
 impl Seen {
     pub(super) fn of(args: &Realign) -> anyhow::Result<Seen> {
-        let (name, mut stack) = stack(args)?;
+        let shown = args.target.display().to_string();
+        let access = container::open(&args.target, &read_only)
+            .with_context(|| format!("cannot look into {shown}"))?;
+        let refused = match access {
+            Access::InPlace(_) => None,
+            Access::Refused { format, why } => Some(format!("{shown} ({format}): {why}")),
+        };
+        let target = Arc::new(Target::open(&args.target)?);
+        let settings = Settings {
+            overrides: args.geometry.overrides(),
+            ..Settings::default()
+        };
+        let guest = guest_disk(&target, &settings)?;
+        let (name, mut stack) = match args.output {
+            // Where its blocks lie now is no matter: those of a new file are aligned.
+            Some(_) => {
+                let bytes = Arc::clone(&guest.bytes);
+                (
+                    shown.clone(),
+                    straddle::sources::bytes(&shown, bytes, &settings)?,
+                )
+            }
+            None => stack_of(args, &args.target)?,
+        };
         let real = std::fs::canonicalize(&args.target);
         let real = real.map_or_else(|_| name.clone(), |real| real.display().to_string());
         let disk = intent::disk(&stack, &[name.clone(), real])?;
@@ -45,19 +70,14 @@ impl Seen {
         let options = options(args);
         let ask = Ask {
             options: options.clone(),
-            only: vec!["partitions"],
             ..Ask::default()
         };
         let plan = fix::plan(&stack, &ask);
-        let shown = args.target.display();
-        let access = container::open(&args.target, &read_only)
-            .with_context(|| format!("cannot look into {shown}"))?;
-        let refused = match access {
-            Access::InPlace(_) => None,
-            Access::Refused { format, why } => Some(format!("{shown} ({format}): {why}")),
-        };
-        let target = Arc::new(Target::open(&args.target)?);
-        let guest = guest_disk(&target, &Settings::default())?;
+        let mut steps = plan.steps.iter();
+        let is_image = |step: &Step| step.layer == disk && matches!(step.change, Change::Image(_));
+        let note = steps.any(is_image).then(|| {
+            format!("the blocks of {shown} are misaligned themselves, and stay so in place; a new file aligns both (-o NEW)")
+        });
         Ok(Seen {
             name,
             stack,
@@ -66,11 +86,12 @@ impl Seen {
             disk,
             guest,
             refused,
+            note,
         })
     }
 
     /// What is to be done.
-    pub(super) fn intent(&self, args: &Realign) -> anyhow::Result<Intent> {
+    pub(super) fn intent(&self, args: &Realign) -> anyhow::Result<Result<Intent, Refusal>> {
         let wanted = Wanted {
             to: args.to,
             partitions: args.partitions.clone(),
@@ -79,8 +100,11 @@ impl Seen {
         let grow = args.grow.map_or(Bytes::ZERO, |grow| grow.bytes());
         let size = guest.size().checked_add(grow).context("too long")?;
         let (stack, plan) = (&self.stack, &self.plan);
-        let intent = Intent::new(stack, plan, self.disk, guest, size, &wanted, &self.name)?;
-        Ok(intent)
+        let intent = Intent::new(stack, plan, self.disk, guest, size, &wanted, &self.name);
+        Ok(intent.map(|mut intent| {
+            intent.notes.extend(self.note.clone());
+            intent
+        }))
     }
 
     /// The bytes of the disk, as a guest sees them.
@@ -107,11 +131,6 @@ impl Seen {
         Change::Partitions(intent.partitions.clone()).apply(&mut stack);
         stack
     }
-}
-
-/// The stack of the one target.
-pub(super) fn stack(args: &Realign) -> anyhow::Result<(String, Stack)> {
-    stack_of(args, &args.target)
 }
 
 /// The stack of a file, with what was typed of the geometry of the target.
