@@ -9,6 +9,7 @@ mod input;
 mod output;
 mod qcow2;
 mod raw;
+mod settings;
 mod vdi;
 mod vhd;
 mod vhdx;
@@ -23,6 +24,7 @@ pub use error::ImageError;
 
 use crate::ids::Ids;
 use input::Input;
+use settings::Settings;
 
 /// One kind of file.
 pub struct Format {
@@ -33,12 +35,6 @@ pub struct Format {
     /// Ends of file names that stand for it.
     pub extensions: &'static [&'static str],
     write: fn(&mut Input<'_>, &Path, &mut Settings) -> Result<(), ImageError>,
-}
-
-/// What is told to a writer.
-struct Settings {
-    sector: SectorSize,
-    ids: Ids,
 }
 
 /// Every kind, in the order in which they are listed.

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use straddle_geometry::Bytes;
 
-use super::Settings;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
+use super::settings::Settings;
 use crate::bits::{put, up};
 use crate::qcow2::{
     CLUSTER_BITS, COPIED, HEADER_LEN, L1_ENTRIES, L1_OFFSET, MAGIC, REFCOUNT_ORDER,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::Settings;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::Output;
+use super::settings::Settings;
 
 /// Bytes between two reports of progress.
 const STEP: u64 = 8 << 20;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use straddle_geometry::Bytes;
 
-use super::Settings;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
+use super::settings::Settings;
 use crate::bits::{put, up};
 use crate::vdi::{
     ALLOCATED, BLOCK_SIZE, BLOCKS, DATA_OFFSET, DISK_SIZE, FREE, KIND, LAST_CHANGE, TABLE_OFFSET,

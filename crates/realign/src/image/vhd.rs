@@ -7,7 +7,8 @@ use straddle_geometry::Bytes;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
-use super::{Settings, raw};
+use super::raw;
+use super::settings::Settings;
 use crate::bits::{put, up};
 use crate::vhd::{
     FREE, KIND, SECTOR, TABLE_ENTRIES, TABLE_OFFSET, bitmap_len, seal_header, set_size,

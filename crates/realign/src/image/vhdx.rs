@@ -9,10 +9,10 @@ use std::path::Path;
 
 use straddle_geometry::Bytes;
 
-use super::Settings;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
+use super::settings::Settings;
 use crate::bits::{put, up};
 use crate::vhdx::{
     DISK_ID, DISK_SIZE, HEADERS, LOGICAL, MAX_DISK, METADATA, MIB, PARAMETERS, PHYSICAL, PRESENT,

@@ -12,7 +12,8 @@ use straddle_geometry::Bytes;
 use super::error::ImageError;
 use super::input::Input;
 use super::output::Output;
-use super::{Settings, raw};
+use super::raw;
+use super::settings::Settings;
 use crate::bits::{is_zero, le32, put, up};
 use crate::vmdk::{
     CAPACITY, DESCRIPTOR, DESCRIPTOR_LEN, DIRECTORY, FLAGS, GRAIN, HAS_SECOND_DIRECTORY, LINE_ENDS,

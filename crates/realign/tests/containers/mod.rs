@@ -2,6 +2,7 @@
 
 mod crash;
 mod in_place;
+mod model;
 mod new;
 mod tools;
 mod world;

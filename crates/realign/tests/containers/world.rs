@@ -14,6 +14,9 @@ use straddle_realign::Store;
 /// What no disk tears.
 const SECTOR: usize = 512;
 
+/// Where a file is at its end: a damaged table may lead anywhere.
+const MAX_LEN: usize = 1 << 29;
+
 /// Files by their names.
 pub(crate) type Contents = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -106,6 +109,9 @@ impl ReadAt for Disk {
 impl Store for Disk {
     fn write_at(&self, offset: Bytes, bytes: &[u8]) -> io::Result<()> {
         let at = usize::try_from(offset.get()).expect("small");
+        if at > MAX_LEN {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.world
             .note(Op::Write(self.path.clone(), at, bytes.to_vec()))?;
         let mut files = self.world.now.lock().expect("no panic while held");

@@ -4,9 +4,9 @@
 //!
 //! 1. Features that whoever writes the file without knowing them has to take back. Flush.
 //! 2. Where the table of reference counts has no room, a longer one in new clusters, flush, and its place in the header, flush.
-//!    Blocks of reference counts that are missing, with the counts of the new clusters. Flush. Their entries, and the counts in blocks that
-//!    exist. Flush. A count that is too high only keeps a cluster out of use, which `qemu-img check` calls a leak; one that is missing would
-//!    give a cluster two owners.
+//!    Blocks of reference counts that are missing, with the counts of the new clusters, and the counts in blocks that exist. Flush. The
+//!    entry of the block that counts the new blocks. Flush. Those of the others. Flush. A count that is too high only keeps a cluster out
+//!    of use, which `qemu-img check` calls a leak; one that is missing would give a cluster two owners.
 //! 3. The clusters themselves: zeroes for data (also in a cluster that an entry with the flag for zeroes has kept), and new tables of the
 //!    second level with their entries. Flush.
 //! 4. Entries in tables of the second level that exist, and entries of the first level. Flush. Each is 8 bytes in one sector.

@@ -11,7 +11,7 @@ use straddle_io::ReadAt;
 use super::super::append;
 use super::super::error::ContainerError;
 use crate::Store;
-use crate::bits::{be32, be64, fill, put, read};
+use crate::bits::{be32, be64, fill, put, read, up};
 use crate::qcow2::{REFCOUNT_ORDER, REFCOUNTS_CLUSTERS, REFCOUNTS_OFFSET, VERSION};
 
 /// QEMU refuses longer tables.
@@ -129,21 +129,40 @@ impl Refcounts {
     }
 
     /// Takes `count` clusters in a row, with the count 1. Blocks of counts that are missing for them are put in front.
+    ///
+    /// New blocks lie where one block has the counts of them all, which is entered before the others: so none is ever entered and not
+    /// counted.
     pub(super) fn reserve(&mut self, file: &dyn Store, count: u64) -> Result<u64, ContainerError> {
         if count == 0 {
             return Ok(self.next);
         }
         let what = || ContainerError::io("writing reference counts");
-        let first = self.next.max(file.size().get().div_ceil(self.cluster));
+        let free = self.next.max(file.size().get().div_ceil(self.cluster));
         let per = self.per_block();
         let mut missing: Vec<u64> = Vec::new();
-        let end = loop {
+        let mut first = free;
+        let (end, missing) = loop {
             let blocks = u64::try_from(missing.len()).unwrap_or(u64::MAX);
+            if (first % per).saturating_add(blocks) > per {
+                // It stays there, so that what is missing only becomes more.
+                first = up(first, per);
+            }
+            if blocks > per {
+                return Err(ContainerError::Refused {
+                    format: super::FORMAT,
+                    why: format!(
+                        "{} clusters more need {} blocks of reference counts at once, of which one counts {per}: write a new file with larger \
+                         clusters with -o",
+                        Bytes::new(count).grouped(),
+                        Bytes::new(blocks).grouped()
+                    ),
+                });
+            }
             let end = first.saturating_add(count).saturating_add(blocks);
             let mut found = Vec::new();
             for index in first / per..end.div_ceil(per) {
                 if index >= self.entries() {
-                    self.enlarge(file, first, count)?;
+                    self.enlarge(file, free, count)?;
                     return self.reserve(file, count);
                 }
                 if self.block(file, index)? == 0 {
@@ -151,7 +170,7 @@ impl Refcounts {
                 }
             }
             if found.len() == missing.len() {
-                break end;
+                break (end, found);
             }
             missing = found;
         };
@@ -165,12 +184,14 @@ impl Refcounts {
             file.write_at(Bytes::new(at), &raw).map_err(what())?;
             placed.push((*index, at.to_be_bytes()));
         }
-        if !placed.is_empty() {
-            file.flush()?;
-        }
         // In blocks that exist; the new ones have theirs.
         self.set_all(file, first, end, 1)?;
-        append::entries(file, self.table, placed.into_iter())?;
+        file.flush()?;
+        let counts_them = placed.iter().filter(|(index, _)| *index == first / per);
+        append::entries(file, self.table, counts_them.copied())?;
+        file.flush()?;
+        let others = placed.iter().filter(|(index, _)| *index != first / per);
+        append::entries(file, self.table, others.copied())?;
         file.flush()?;
         self.next = end;
         Ok(end - count)

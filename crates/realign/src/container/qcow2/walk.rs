@@ -137,15 +137,22 @@ impl Qcow2 {
     /// Claims the blocks of counts, and compares the counts with the owners.
     fn counts(&self, file: &dyn ReadAt, owned: &mut Owned) -> Result<(), Fault> {
         let refcounts = &self.refcounts;
-        let needed = owned.count.div_ceil(refcounts.per_block());
+        // Also those for clusters behind the end of the file, which it will have.
         let mut blocks = Vec::new();
-        for index in 0..refcounts.entries().min(needed) {
-            let block = refcounts.block(file, index)?;
-            if block > 0 {
-                owned.claim(block, "a block of reference counts")?;
+        let len = refcounts.entries().saturating_mul(8);
+        let needed = owned.count.div_ceil(refcounts.per_block());
+        pieces(file, refcounts.table, len, |_, raw| {
+            for entry in raw.as_chunks::<8>().0 {
+                let block = u64::from_be_bytes(*entry) & !0x1ff;
+                if block > 0 {
+                    owned.claim(block, "a block of reference counts")?;
+                }
+                if u64::try_from(blocks.len()).is_ok_and(|had| had < needed) {
+                    blocks.push(block);
+                }
             }
-            blocks.push(block);
-        }
+            Ok::<_, Fault>(())
+        })?;
         let mut raw = vec![0; usize::try_from(self.cluster).unwrap_or(0)];
         let per = refcounts.per_block();
         for index in 0..needed {

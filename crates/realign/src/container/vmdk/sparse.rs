@@ -32,7 +32,7 @@ use crate::bits::{fill, le32, le64, pieces, put, read, up};
 use crate::ids::Ids;
 use crate::vmdk::{
     CAPACITY, COMPRESSED, DESCRIPTOR, DESCRIPTOR_LEN, DIRECTORY, FLAGS, HAS_SECOND_DIRECTORY,
-    MARKERS, OVERHEAD, PER_TABLE, SECOND_DIRECTORY, SECTOR,
+    MARKERS, PER_TABLE, SECOND_DIRECTORY, SECTOR,
 };
 
 /// Most tables of an extent: 32 TiB with the usual grains.
@@ -172,9 +172,7 @@ impl Sparse {
         }
         taken.retain(|(_, place)| place.start < place.end);
         taken.sort_by_key(|(_, place)| place.start);
-        let overhead = le64(&self.header, OVERHEAD).saturating_mul(SECTOR);
-        let last = taken.last().map_or(0, |(_, place)| place.end);
-        self.end = overhead.max(last);
+        self.end = taken.last().map_or(0, |(_, place)| place.end);
         Ok(taken)
     }
 
