@@ -117,7 +117,8 @@ fn begin(
     let len = journal::len(&job, &options.sizes, &options.label, store.size())?;
     let journal = FileStore::create(log, len)?;
     // Nothing but a token that no other move has.
-    let token = u128::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834);
+    let token =
+        u128::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834);
     Ok(Move::create(
         store,
         journal,

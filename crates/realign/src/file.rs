@@ -80,7 +80,9 @@ impl FileStore {
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
         drop(file);
         FileStore::open(path)
@@ -248,7 +250,10 @@ impl Store for FileStore {
         let (mut memory, start, within) = self.around(offset, bytes.len())?;
         let mut had = 0;
         while had < memory.len() {
-            match self.file.read_at(&mut memory[had..], start.get() + had as u64) {
+            match self
+                .file
+                .read_at(&mut memory[had..], start.get() + had as u64)
+            {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => had += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -317,12 +322,21 @@ mod tests {
     fn what_is_written_at_any_place_is_read_there() {
         let (_dir, store) = store(40_000);
         let mut wanted = vec![0; 40_000];
-        for (n, (at, len)) in [(0, 4096), (1, 7), (511, 2), (8192, 4096), (39_990, 10), (5000, 12_345)]
-            .into_iter()
-            .enumerate()
+        for (n, (at, len)) in [
+            (0, 4096),
+            (1, 7),
+            (511, 2),
+            (8192, 4096),
+            (39_990, 10),
+            (5000, 12_345),
+        ]
+        .into_iter()
+        .enumerate()
         {
             let bytes = vec![u8::try_from(n + 1).expect("few"); len];
-            store.write_at(Bytes::new(at as u64), &bytes).expect("written");
+            store
+                .write_at(Bytes::new(at as u64), &bytes)
+                .expect("written");
             wanted[at..at + len].copy_from_slice(&bytes);
         }
         store.flush().expect("flushed");
@@ -331,7 +345,10 @@ mod tests {
         crate::store::read_exact(&store, Bytes::ZERO, &mut found).expect("read");
         assert!(found == wanted);
         let mut some = [9; 100];
-        assert_eq!(store.read_at(Bytes::new(39_950), &mut some).expect("read"), 50);
+        assert_eq!(
+            store.read_at(Bytes::new(39_950), &mut some).expect("read"),
+            50
+        );
         assert!(some[..50] == wanted[39_950..] && some[50..] == [9; 50]);
         assert!(store.write_at(Bytes::new(39_999), &[1, 2]).is_err());
         assert_eq!(store.file().metadata().expect("metadata").len(), 40_000);
@@ -340,8 +357,12 @@ mod tests {
     #[test]
     fn zeroes_become_a_hole_where_there_are_holes() {
         let (_dir, store) = store(1 << 20);
-        store.write_at(Bytes::ZERO, &vec![7; 1 << 20]).expect("written");
-        store.zero(Bytes::kib(100), Bytes::kib(300)).expect("zeroed");
+        store
+            .write_at(Bytes::ZERO, &vec![7; 1 << 20])
+            .expect("written");
+        store
+            .zero(Bytes::kib(100), Bytes::kib(300))
+            .expect("zeroed");
         store.flush().expect("flushed");
         let mut found = vec![9; 1 << 20];
         crate::store::read_exact(&store, Bytes::ZERO, &mut found).expect("read");
@@ -358,12 +379,18 @@ mod tests {
         let (dir, store) = store(4096);
         let path = dir.path().join("file");
         let kind = |opened: io::Result<FileStore>| opened.map_err(|error| error.kind()).err();
-        assert_eq!(kind(FileStore::open(&path)), Some(io::ErrorKind::ResourceBusy));
+        assert_eq!(
+            kind(FileStore::open(&path)),
+            Some(io::ErrorKind::ResourceBusy)
+        );
         let made = FileStore::create(&path, Bytes::new(4096));
         assert_eq!(kind(made), Some(io::ErrorKind::AlreadyExists));
         drop(store);
         assert_eq!(kind(FileStore::open(&path)), None);
-        assert_eq!(kind(FileStore::open(dir.path())), Some(io::ErrorKind::InvalidInput));
+        assert_eq!(
+            kind(FileStore::open(dir.path())),
+            Some(io::ErrorKind::InvalidInput)
+        );
     }
 
     #[test]

@@ -48,7 +48,10 @@ impl Case {
     pub(crate) fn disk(&self) -> Vec<u8> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.contents);
         let sectors = (0..DISK).map(|n| {
-            let is_moved = self.parts.iter().any(|(from, _, len)| (*from..from + len).contains(&n));
+            let is_moved = self
+                .parts
+                .iter()
+                .any(|(from, _, len)| (*from..from + len).contains(&n));
             match is_moved {
                 true => u8::try_from(random.next_u64() % self.contents).expect("few"),
                 false => 0xF0,
@@ -74,7 +77,12 @@ impl Case {
                 let after = before.iter().map(|byte| !byte).collect();
                 let at = Bytes::new(at as u64);
                 let what = format!("bytes at {at:?}");
-                edits.push(Edit { at, before, after, what });
+                edits.push(Edit {
+                    at,
+                    before,
+                    after,
+                    what,
+                });
             };
             // An entry of a table, one that is longer than a sector, and a field in each part.
             edit(446, 16);
@@ -123,7 +131,13 @@ impl Case {
     }
 
     pub(crate) fn create(&self, disk: &Disk, log: &Disk) -> Result<Move<Disk, Disk>, MoveError> {
-        let begun = Move::create(disk.clone(), log.clone(), TOKEN, &self.job(), &self.options());
+        let begun = Move::create(
+            disk.clone(),
+            log.clone(),
+            TOKEN,
+            &self.job(),
+            &self.options(),
+        );
         begun.map(|it| self.set(it))
     }
 

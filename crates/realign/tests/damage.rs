@@ -35,7 +35,9 @@ fn stopped_or_done(case: &Case, after: u64) -> (Vec<u8>, Vec<u8>) {
     let power = Power::until(after);
     let disk = Disk::new(case.disk(), power.clone());
     let log = Disk::new(case.journal(), power);
-    let _ = case.create(&disk, &log).and_then(|mut it| forward(&mut it, case.check));
+    let _ = case
+        .create(&disk, &log)
+        .and_then(|mut it| forward(&mut it, case.check));
     (disk.seen(), log.seen())
 }
 
@@ -184,10 +186,11 @@ fn the_journal_of_another_target_is_refused_and_nothing_is_written() {
         let mut other = plain.disk();
         other[n * SECTOR] ^= 1;
         let found = open(&other, &begun).map(|_| ());
-        match n % 2 {
-            // Only the beginning of a block is sampled, which here is all of it.
-            _ => assert!(matches!(found, Err(MoveError::Changed { .. })), "{n} {found:?}"),
-        }
+        // Of a block the beginning is sampled, which here is all of it.
+        assert!(
+            matches!(found, Err(MoveError::Changed { .. })),
+            "{n} {found:?}"
+        );
     }
 }
 
@@ -197,7 +200,9 @@ fn pages_of_the_journal_of_another_move_are_no_pages_of_this() {
     let other = steady(&case().journal());
     let on = steady(&case().disk());
     let begun = Move::create(on, other.clone(), [1; 16], &case().job(), &case().options());
-    begun.and_then(|mut it| forward(&mut it, Check::AtTheEnd)).expect("moved");
+    begun
+        .and_then(|mut it| forward(&mut it, Check::AtTheEnd))
+        .expect("moved");
     let other = other.seen();
     let (mut refused, pages) = (0, 12 + 2 * 3);
     for page in (2..pages).step_by(2) {
@@ -220,14 +225,19 @@ fn pages_of_the_journal_of_another_move_are_no_pages_of_this() {
 fn a_record_that_is_missing_before_another_is_noticed() {
     let (disk, log) = stopped_or_done(&case(), u64::MAX);
     let begun = steady(&case().journal());
-    case().create(&steady(&case().disk()), &begun).expect("room");
+    case()
+        .create(&steady(&case().disk()), &begun)
+        .expect("room");
     // As it was when it was begun.
     let mut edited = log.clone();
     let place = 12 * 4096..14 * 4096;
     edited[place.clone()].copy_from_slice(&begun.seen()[place]);
     let found = open(&disk, &edited).map(|_| ());
     assert!(
-        matches!(found, Err(MoveError::Journal(JournalError::Damaged { at: 57_344 }))),
+        matches!(
+            found,
+            Err(MoveError::Journal(JournalError::Damaged { at: 57_344 }))
+        ),
         "{found:?}"
     );
 }
@@ -236,16 +246,23 @@ fn a_record_that_is_missing_before_another_is_noticed() {
 /// is written, or on the far side of what matters.
 #[test]
 fn a_target_that_was_changed_meanwhile_is_refused() {
+    let (mut refused, mut harmless) = (0, 0);
     for case in [case(), journaled()] {
-        let (mut refused, mut harmless) = (0, 0);
-        for after in (0..200).step_by(3) {
+        for after in 0..200 {
             let (disk, log) = stopped_or_done(&case, after);
             let whole = match case.open(&steady(&disk), &steady(&log)) {
                 Ok(whole) if !whole.is_done() => whole,
                 _ => continue,
             };
             let is_moved = whole.is_moved();
-            for at in [446, 3 * SECTOR + 1, 6 * SECTOR, 9 * SECTOR + 5, 13 * SECTOR, 61 * SECTOR] {
+            for at in [
+                446,
+                3 * SECTOR + 1,
+                6 * SECTOR,
+                9 * SECTOR + 5,
+                13 * SECTOR,
+                61 * SECTOR,
+            ] {
                 for to_back in [false, true] {
                     let mut changed = disk.clone();
                     changed[at] ^= 0x55;
@@ -264,9 +281,14 @@ fn a_target_that_was_changed_meanwhile_is_refused() {
                             harmless += 1;
                             let wanted = if to_back { case.disk() } else { case.done() };
                             // What is left at the old place is nobody's any more.
-                            let left = if to_back { 0..0 } else { 3 * SECTOR..5 * SECTOR };
+                            let left = if to_back {
+                                0..0
+                            } else {
+                                3 * SECTOR..5 * SECTOR
+                            };
                             let found = one.seen();
-                            let differ = (0..wanted.len()).find(|at| !left.contains(at) && found[*at] != wanted[*at]);
+                            let differ = (0..wanted.len())
+                                .find(|at| !left.contains(at) && found[*at] != wanted[*at]);
                             assert_eq!(differ, None, "{after} {at} {to_back}");
                         }
                         Err(error) => panic!("{after} {at} {to_back}: {error}"),
@@ -274,8 +296,8 @@ fn a_target_that_was_changed_meanwhile_is_refused() {
                 }
             }
         }
-        assert!(refused > 100 && harmless > 20, "{refused} {harmless}");
     }
+    assert!(refused > 400 && harmless > 60, "{refused} {harmless}");
 }
 
 #[test]
@@ -335,7 +357,10 @@ fn a_write_or_a_flush_that_fails_once_loses_nothing_when_it_goes_on() {
                     matches!(
                         error,
                         MoveError::Flush(_)
-                            | MoveError::Target { what: "writing", .. }
+                            | MoveError::Target {
+                                what: "writing",
+                                ..
+                            }
                             | MoveError::Journal(JournalError::Io(_))
                     ),
                     "{error}"
@@ -345,8 +370,13 @@ fn a_write_or_a_flush_that_fails_once_loses_nothing_when_it_goes_on() {
                     true => (case.disk(), back(&mut it, case.check)),
                     false => (case.done(), forward(&mut it, case.check)),
                 };
-                ended.unwrap_or_else(|error| panic!("{number} {to_back} {is_flush} {is_log}: {error}"));
-                assert!(disk.seen() == wanted, "{number} {to_back} {is_flush} {is_log}");
+                ended.unwrap_or_else(|error| {
+                    panic!("{number} {to_back} {is_flush} {is_log}: {error}")
+                });
+                assert!(
+                    disk.seen() == wanted,
+                    "{number} {to_back} {is_flush} {is_log}"
+                );
             }
         }
         assert!(failed >= 50, "{failed}");
@@ -449,7 +479,10 @@ fn what_was_used_since_is_not_rolled_back() {
     let one = steady(&used);
     let mut it = case.open(&one, &steady(&log)).expect("it is done");
     let refused = back(&mut it, Check::AtTheEnd);
-    assert!(matches!(refused, Err(MoveError::Changed { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(MoveError::Changed { .. })),
+        "{refused:?}"
+    );
     assert!(one.seen() == used && !it.is_going_back());
 }
 
@@ -504,8 +537,13 @@ fn without_free_space_rolling_back_restores_parts_only() {
     let size = at(16 + 3 * far);
     let len = straddle_realign::journal::len(&job, &options.sizes, b"", size).expect("sound");
     assert!(len < Bytes::mib(64));
-    let before: Vec<u8> = (0..size.get()).map(|at| (at % 251).to_le_bytes()[0]).collect();
-    let (disk, log) = (steady(&before), steady(&vec![0; usize::try_from(len.get()).expect("small")]));
+    let before: Vec<u8> = (0..size.get())
+        .map(|at| (at % 251).to_le_bytes()[0])
+        .collect();
+    let (disk, log) = (
+        steady(&before),
+        steady(&vec![0; usize::try_from(len.get()).expect("small")]),
+    );
     let mut it = Move::create(disk.clone(), log, TOKEN, &job, &options).expect("room");
     assert!(!it.keeps_free_space());
     forward(&mut it, Check::AtTheEnd).expect("moved");
@@ -531,11 +569,7 @@ fn holes_stay_holes() {
     };
     let job = Job::new(vec![part], Vec::<Edit>::new()).expect("a job");
     for method in [Method::Ordered, Method::Journaled] {
-        let options = Case {
-            method,
-            ..case()
-        }
-        .options();
+        let options = Case { method, ..case() }.options();
         let len = straddle_realign::journal::len(&job, &options.sizes, &options.label, at(64));
         let len = usize::try_from(len.expect("sound").get()).expect("small");
         let disk = steady(&before).with_holes();

@@ -32,7 +32,9 @@ impl Power {
 
     fn is_on(&self) -> bool {
         let less = |left: u64| left.checked_sub(1);
-        let took = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let took = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         took.is_ok()
     }
 }
@@ -161,7 +163,10 @@ impl ReadAt for Disk {
         let read = inner.kept.as_slice().read_at(offset, buf)?;
         let at = usize::try_from(offset.get()).expect("small");
         for write in &inner.loose {
-            let (start, end) = (write.at.max(at), (write.at + write.bytes.len()).min(at + read));
+            let (start, end) = (
+                write.at.max(at),
+                (write.at + write.bytes.len()).min(at + read),
+            );
             if start < end {
                 let from = &write.bytes[start - write.at..end - write.at];
                 buf[start - at..end - at].copy_from_slice(from);

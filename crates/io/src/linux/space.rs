@@ -95,7 +95,8 @@ mod tests {
         file.write_all_at(&[7; 16384], 0).expect("written");
         punch_hole(&file, Bytes::new(4096), Bytes::new(8192)).expect("a hole");
         let mut bytes = [1; 16384];
-        file.read_exact_at(&mut bytes, 0).expect("as long as before");
+        file.read_exact_at(&mut bytes, 0)
+            .expect("as long as before");
         let sevens = bytes.iter().enumerate().filter(|(_, byte)| **byte == 7);
         assert!(sevens.map(|(at, _)| at).eq((0..4096).chain(12288..16384)));
     }

@@ -195,7 +195,10 @@ impl Contents {
         let is_piece = |saved: &Saved| (1..=PIECE).contains(&saved.place.len().get());
         parts.all(|part| fits(part.source()) && fits(part.destination()))
             && edits.all(|edit| fits(edit.place()))
-            && self.saved.iter().all(|one| is_piece(one) && fits(Some(one.place)))
+            && self
+                .saved
+                .iter()
+                .all(|one| is_piece(one) && fits(Some(one.place)))
             && sampled(self.sequence.blocks()).count() == self.samples.len()
             && has_room
     }

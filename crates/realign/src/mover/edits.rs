@@ -66,11 +66,7 @@ impl<T: Store, J: Store> Move<T, J> {
     }
 
     /// Makes all edits, or takes them back, and reads back what was written.
-    pub(super) fn edit(
-        &self,
-        bytes: Side,
-        count: &mut Count<'_, '_>,
-    ) -> Result<(), MoveError> {
+    pub(super) fn edit(&self, bytes: Side, count: &mut Count<'_, '_>) -> Result<(), MoveError> {
         let edits = self.job().edits();
         let edits: Vec<&Edit> = match bytes {
             Side::After => edits.iter().collect(),
@@ -179,7 +175,11 @@ pub(super) fn check_before(target: &impl ReadAt, job: &Job) -> Result<(), MoveEr
             let mut found = vec![0; len];
             read_exact(target, origin, &mut found).map_err(|source| {
                 let place = Extent::new(origin, length(len));
-                failed("reading", place.unwrap_or(Extent::whole(Bytes::ZERO)), source)
+                failed(
+                    "reading",
+                    place.unwrap_or(Extent::whole(Bytes::ZERO)),
+                    source,
+                )
             })?;
             if edit.before.get(done..done + len) != Some(&found) {
                 return Err(changed(edit));
@@ -192,7 +192,10 @@ pub(super) fn check_before(target: &impl ReadAt, job: &Job) -> Result<(), MoveEr
 
 /// Lays what edits leave over bytes that were read at `offset`.
 fn lay(job: &Job, which: Side, offset: Bytes, bytes: &mut [u8]) {
-    let (start, end) = (offset.get(), offset.get().saturating_add(bytes.len() as u64));
+    let (start, end) = (
+        offset.get(),
+        offset.get().saturating_add(bytes.len() as u64),
+    );
     for edit in job.edits() {
         let new = which.of(edit);
         let first = edit.at.get();
@@ -204,7 +207,9 @@ fn lay(job: &Job, which: Side, offset: Bytes, bytes: &mut [u8]) {
         let (Some(into), Some(from)) = (bytes.get_mut(ahead..), new.get(skipped..)) else {
             continue;
         };
-        into.iter_mut().zip(from).for_each(|(into, from)| *into = *from);
+        into.iter_mut()
+            .zip(from)
+            .for_each(|(into, from)| *into = *from);
     }
 }
 
@@ -214,7 +219,11 @@ fn pieces(edit: &Edit) -> impl Iterator<Item = std::ops::Range<usize>> {
     let first = in_memory(Bytes::new(SECTOR - edit.at.get() % SECTOR));
     let starts = std::iter::once(0).chain((first..len).step_by(in_memory(Bytes::new(SECTOR))));
     starts.map(move |start| {
-        let whole = if start == 0 { first } else { in_memory(Bytes::new(SECTOR)) };
+        let whole = if start == 0 {
+            first
+        } else {
+            in_memory(Bytes::new(SECTOR))
+        };
         start..len.min(start + whole)
     })
 }

@@ -140,12 +140,7 @@ impl<T: Store, J: Store> Move<T, J> {
         Ok(found)
     }
 
-    fn new(
-        target: T,
-        journal: Journal<J>,
-        recorded: Recorded,
-        is_in_doubt: bool,
-    ) -> Move<T, J> {
+    fn new(target: T, journal: Journal<J>, recorded: Recorded, is_in_doubt: bool) -> Move<T, J> {
         Move {
             target,
             journal,

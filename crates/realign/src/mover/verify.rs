@@ -24,7 +24,8 @@ const READERS: usize = 2;
 const SAMPLE: Bytes = Bytes::kib(4);
 
 /// What is done with one block that is known.
-type Work<'a> = dyn Fn(u64, Digest, &Block, &mut [u8]) -> Result<Option<u64>, MoveError> + Sync + 'a;
+type Work<'a> =
+    dyn Fn(u64, Digest, &Block, &mut [u8]) -> Result<Option<u64>, MoveError> + Sync + 'a;
 
 impl<T: Store, J: Store> Move<T, J> {
     /// Forward, how many blocks are at their new places before the first that is not; back, behind which block all are at their old
@@ -40,7 +41,10 @@ impl<T: Store, J: Store> Move<T, J> {
             let found = self.find(n, wanted, direction.target(), buf)?;
             Ok((!matches!(found, Found::First(_))).then_some(n))
         };
-        let (start, end) = (sequence.first_of(batches.start), sequence.first_of(batches.end));
+        let (start, end) = (
+            sequence.first_of(batches.start),
+            sequence.first_of(batches.end),
+        );
         let (first, last) = self.scan(batches, &work, count)?;
         Ok(match direction {
             Direction::Forward => first.unwrap_or(end),
