@@ -1,6 +1,9 @@
 //! The tests of this crate by its public interface, in one program.
 
 mod case;
+mod corpora;
 mod crash;
 mod damage;
 mod disk;
+#[cfg(target_os = "linux")]
+mod kill;
