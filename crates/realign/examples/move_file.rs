@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Figures are bytes. Options: `--ordered`, `--journaled` (which is measured otherwise), `--each`, `--serial`, `--stop N` (after N reports of
-//! progress), `--edit AT` (inverts the 16 bytes there once all is moved).
+//! progress), `--edit AT` (inverts the 16 bytes there once all is moved), `--block N`, `--batch N`.
 //! At the end it prints how many microseconds each phase took, and the most memory that it had.
 
 #![allow(clippy::print_stdout, reason = "what it is for")]
@@ -22,7 +22,7 @@ use std::time::Instant;
 use straddle_geometry::Bytes;
 use straddle_io::{AlignedBytes, ReadAt};
 use straddle_realign::{
-    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, Store, View, journal,
+    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, Sizes, Store, View, journal,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,7 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let mut it = if verb == "begin" {
-        begin(store, Path::new(log), &words[3..], value("--edit"))?
+        let usual = Sizes::default();
+        let sizes = Sizes {
+            block: value("--block").map_or(usual.block, Bytes::new),
+            batch: value("--batch").map_or(usual.batch, Bytes::new),
+            ..usual
+        };
+        begin(store, Path::new(log), &words[3..], value("--edit"), sizes)?
     } else {
         Move::open(store, FileStore::open(Path::new(log))?)?
     };
@@ -92,6 +98,7 @@ fn begin(
     log: &Path,
     words: &[String],
     edit: Option<u64>,
+    sizes: Sizes,
 ) -> Result<Move<FileStore, FileStore>, Box<dyn Error>> {
     let mut parts = Vec::new();
     for word in words.iter().filter(|word| word.contains(':')) {
@@ -114,7 +121,10 @@ fn begin(
         };
         job = Job::new(parts, vec![edit])?;
     }
-    let options = Options::default();
+    let options = Options {
+        sizes,
+        ..Options::default()
+    };
     let len = journal::len(&job, &options.sizes, &options.label, store.size())?;
     let journal = FileStore::create(log, len)?;
     // Nothing but a token that no other move has.
