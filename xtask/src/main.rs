@@ -35,6 +35,8 @@ cargo xtask TASK
                        measure how fast systems are simulated, and how much memory it takes, and archive the figures
   bench arrays [BLOCKS]
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
+  bench realign [ROUNDS [MIB]]
+                       measure the in-place move of an image beside an unsafe copy and sfdisk, and archive it
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
   soak                 list the named runs of what takes too long for every commit, with the result of the last one
   soak NAME [MINUTES]  make one of them, and archive what came of it in tests/soak/ (all: all of them; MINUTES of fuzzing)
@@ -89,6 +91,9 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "predict", rounds, other] => bench::predict(rounds.parse()?, Some(other)),
         ["bench", "arrays"] => bench::arrays(6),
         ["bench", "arrays", blocks] => bench::arrays(blocks.parse()?),
+        ["bench", "realign"] => bench::realign(5, 4096),
+        ["bench", "realign", rounds] => bench::realign(rounds.parse()?, 4096),
+        ["bench", "realign", rounds, mib] => bench::realign(rounds.parse()?, mib.parse()?),
         ["bench", "studies"] => {
             bench::studies()?;
             docs::write()

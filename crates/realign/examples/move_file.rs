@@ -4,10 +4,12 @@
 //! move_file begin  TARGET JOURNAL FROM:TO:LEN... [OPTIONS]    begins a move and carries it out
 //! move_file resume TARGET JOURNAL [OPTIONS]                   goes on with one
 //! move_file back   TARGET JOURNAL [OPTIONS]                   takes it back
+//! move_file copy   TARGET FROM:TO:LEN                         copies a range block after block, without any safety
+//! move_file read   TARGET FROM:TO:LEN                         reads what lies at TO
 //! ```
 //!
 //! Figures are bytes. Options: `--ordered`, `--journaled` (which is measured otherwise), `--each`, `--serial`, `--stop N` (after N reports of
-//! progress), `--edit AT` (inverts the 16 bytes there once all is moved).
+//! progress), `--edit AT` (inverts the 16 bytes there once all is moved), `--block N`, `--batch N`.
 //! At the end it prints how many microseconds each phase took, and the most memory that it had.
 
 #![allow(clippy::print_stdout, reason = "what it is for")]
@@ -18,9 +20,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use straddle_geometry::Bytes;
-use straddle_io::ReadAt;
+use straddle_io::{AlignedBytes, ReadAt};
 use straddle_realign::{
-    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, View, journal,
+    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, Sizes, Store, View,
+    journal,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,8 +37,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("expected begin, resume or back, a target and a journal".into());
     };
     let store = FileStore::open(Path::new(target))?;
+    if let "copy" | "read" = verb.as_str() {
+        let began = Instant::now();
+        plain(&store, log, verb == "copy")?;
+        println!("Plain {}", began.elapsed().as_micros());
+        return Ok(());
+    }
     let mut it = if verb == "begin" {
-        begin(store, Path::new(log), &words[3..], value("--edit"))?
+        let usual = Sizes::default();
+        let sizes = Sizes {
+            block: value("--block").map_or(usual.block, Bytes::new),
+            batch: value("--batch").map_or(usual.batch, Bytes::new),
+            ..usual
+        };
+        begin(store, Path::new(log), &words[3..], value("--edit"), sizes)?
     } else {
         Move::open(store, FileStore::open(Path::new(log))?)?
     };
@@ -84,18 +99,12 @@ fn begin(
     log: &Path,
     words: &[String],
     edit: Option<u64>,
+    sizes: Sizes,
 ) -> Result<Move<FileStore, FileStore>, Box<dyn Error>> {
     let mut parts = Vec::new();
     for word in words.iter().filter(|word| word.contains(':')) {
-        let figures: Result<Vec<u64>, _> = word.split(':').map(str::parse).collect();
-        let [from, to, len] = figures?[..] else {
-            return Err("expected FROM:TO:LEN".into());
-        };
-        parts.push(Part {
-            from: Bytes::new(from),
-            to: Bytes::new(to),
-            len: Bytes::new(len),
-        });
+        let [from, to, len] = range(word)?.map(Bytes::new);
+        parts.push(Part { from, to, len });
     }
     let mut job = Job::new(parts.clone(), Vec::new())?;
     if let Some(at) = edit {
@@ -113,7 +122,10 @@ fn begin(
         };
         job = Job::new(parts, vec![edit])?;
     }
-    let options = Options::default();
+    let options = Options {
+        sizes,
+        ..Options::default()
+    };
     let len = journal::len(&job, &options.sizes, &options.label, store.size())?;
     let journal = FileStore::create(log, len)?;
     // Nothing but a token that no other move has.
@@ -126,4 +138,40 @@ fn begin(
         &job,
         &options,
     )?)
+}
+
+fn range(word: &str) -> Result<[u64; 3], Box<dyn Error>> {
+    let figures: Result<Vec<u64>, _> = word.split(':').map(str::parse).collect();
+    let figures: Result<[u64; 3], _> = figures?.try_into();
+    figures.map_err(|_| "expected FROM:TO:LEN".into())
+}
+
+/// What a move without any safety costs: 1 MiB is read, then written, from the end that the range moves towards. Or only a read.
+fn plain(store: &FileStore, word: &str, is_written: bool) -> Result<(), Box<dyn Error>> {
+    const BLOCK: u64 = 1 << 20;
+    let [from, to, len] = range(word)?;
+    let mut memory = AlignedBytes::new(Bytes::new(BLOCK))?;
+    let count = len.div_ceil(BLOCK);
+    for n in 0..count {
+        let n = if is_written && to > from {
+            count - 1 - n
+        } else {
+            n
+        };
+        let at = n * BLOCK;
+        let buf = &mut memory[..usize::try_from(BLOCK.min(len - at))?];
+        let source = if is_written { from } else { to };
+        let mut had = 0;
+        while had < buf.len() {
+            let place = Bytes::new(source + at + u64::try_from(had)?);
+            match store.read_at(place, &mut buf[had..])? {
+                0 => return Err("the target ends there".into()),
+                read => had += read,
+            }
+        }
+        if is_written {
+            store.write_at(Bytes::new(to + at), buf)?;
+        }
+    }
+    Ok(())
 }

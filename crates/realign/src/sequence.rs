@@ -168,6 +168,20 @@ impl Sequence {
         })
     }
 
+    /// Where a block is in the memory of its batch, and in its slot of the data journal: by addresses, each next to the one that it is
+    /// next to on the target, so that they are read and written together.
+    pub(crate) fn place_in_batch(&self, n: u64) -> Option<Bytes> {
+        let batch = self.batch(self.batch_of(n))?;
+        let shift = self.shift(batch.part)?;
+        let each = stride(shift);
+        let len = self.block(n)?.from.len();
+        if shift.to() < shift.from() {
+            return each.checked_mul(n - batch.blocks.start);
+        }
+        let after = each.checked_mul(batch.blocks.end - n)?;
+        after.checked_sub(len)
+    }
+
     /// The number of the batch that block `n` is in, or of batches when there is no such block.
     pub(crate) fn batch_of(&self, n: u64) -> u64 {
         self.stretch(n).map_or(self.batches, |one| {
@@ -258,6 +272,31 @@ mod tests {
         assert!(all.largest_batch() <= Sizes::default().batch);
     }
 
+    #[test]
+    fn blocks_that_are_neighbours_are_neighbours_in_memory() {
+        for (from, to) in [(0, 16_384), (16_384, 0)] {
+            let shift = Shift::new(
+                Bytes::new(from),
+                Bytes::new(to),
+                Bytes::new(9_000),
+                Bytes::new(4096),
+            );
+            let all = Sequence::of(&[(shift.expect("a move"), 250)]).expect("sound");
+            let mut places: Vec<(u64, u64)> = (0..3)
+                .map(|n| {
+                    let at = all.block(n).expect("it exists").from.start().get() - from;
+                    (at, all.place_in_batch(n).expect("it exists").get())
+                })
+                .collect();
+            places.sort_unstable();
+            let first = places[0].1;
+            assert!(
+                places.iter().all(|(at, place)| place - first == *at),
+                "{places:?}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn batches_cover_all_blocks_in_order(
@@ -278,6 +317,9 @@ mod tests {
                     prop_assert_eq!(all.batch_of(n), number);
                     prop_assert_eq!(all.bytes_before(n).get(), before);
                     let block = all.block(n).expect("it exists");
+                    let place = all.place_in_batch(n).expect("it exists").get();
+                    let room = (batch.blocks.end - batch.blocks.start) * 4096;
+                    prop_assert!(place + block.from.len().get() <= room);
                     let at = batch.part as u64 * 100;
                     prop_assert!((at..at + 40).contains(&block.from.start().get()));
                     before += block.from.len().get();

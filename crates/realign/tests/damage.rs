@@ -186,13 +186,11 @@ fn the_journal_of_another_target_is_refused_and_nothing_is_written() {
         let mut other = plain.disk();
         other[n * SECTOR] ^= 1;
         let found = open(&other, &begun).map(|_| ());
-        match n % 2 {
-            // Only the beginning of a block is sampled, which here is all of it.
-            _ => assert!(
-                matches!(found, Err(MoveError::Changed { .. })),
-                "{n} {found:?}"
-            ),
-        }
+        // Of a block the beginning is sampled, which here is all of it.
+        assert!(
+            matches!(found, Err(MoveError::Changed { .. })),
+            "{n} {found:?}"
+        );
     }
 }
 
@@ -248,9 +246,9 @@ fn a_record_that_is_missing_before_another_is_noticed() {
 /// is written, or on the far side of what matters.
 #[test]
 fn a_target_that_was_changed_meanwhile_is_refused() {
+    let (mut refused, mut harmless) = (0, 0);
     for case in [case(), journaled()] {
-        let (mut refused, mut harmless) = (0, 0);
-        for after in (0..200).step_by(3) {
+        for after in 0..200 {
             let (disk, log) = stopped_or_done(&case, after);
             let whole = match case.open(&steady(&disk), &steady(&log)) {
                 Ok(whole) if !whole.is_done() => whole,
@@ -298,8 +296,8 @@ fn a_target_that_was_changed_meanwhile_is_refused() {
                 }
             }
         }
-        assert!(refused > 100 && harmless > 20, "{refused} {harmless}");
     }
+    assert!(refused > 400 && harmless > 60, "{refused} {harmless}");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 mod case;
 mod containers;
 mod contents;
+mod corpora;
 mod crash;
 mod damage;
 mod disk;
+#[cfg(target_os = "linux")]
+mod kill;
 mod tables;

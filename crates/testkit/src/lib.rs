@@ -16,6 +16,8 @@ pub mod journal;
 pub mod ldm;
 #[cfg(feature = "predict")]
 pub mod predict;
+#[cfg(feature = "realign")]
+pub mod realign;
 pub mod sparse;
 pub mod vmfs;
 #[cfg(feature = "probe")]

@@ -37,7 +37,7 @@ impl Group {
             Group::Containers => matches!(what, "container" | "fuzz_check"),
             Group::Volumes => what == "volume",
             Group::Captured => what == "captured",
-            Group::Bench => matches!(what, "compat" | "journal"),
+            Group::Bench => matches!(what, "compat" | "journal" | "realign"),
             Group::Predict => what == "predict",
         }
     }

@@ -106,8 +106,17 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "kill",
+        what: "moves of a real file killed at 500 instants, resumed and rolled back",
+        how: How::Test(Test {
+            package: "straddle-realign",
+            program: "tests",
+            filter: "kill::",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
-        what: "fuzzes journals and other tools' command lines",
+        what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),
     },
     Soak {

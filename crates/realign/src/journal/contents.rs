@@ -14,6 +14,8 @@ pub const MAX_LABEL: usize = 4096;
 pub const MAX_PARTS: u64 = 256;
 /// Most edits of a job: each is compared with each.
 pub const MAX_EDITS: u64 = 4096;
+/// Longest batch: two are in memory at once.
+const MAX_BATCH: Bytes = Bytes::mib(32);
 /// Longest contents: they are in memory while a move goes on.
 pub(super) const MAX_CONTENTS: u64 = 8 << 20;
 /// Most free space that is kept.
@@ -61,6 +63,7 @@ impl Contents {
         let is_small = label.len() <= MAX_LABEL
             && job.parts().len() as u64 <= MAX_PARTS
             && job.edits().len() as u64 <= MAX_EDITS;
+        let is_small = is_small && sequence.largest_batch() <= MAX_BATCH;
         if !is_small || sequence.needs_journal() && !has_data {
             return Err(JournalError::Sizes);
         }
@@ -190,6 +193,10 @@ impl Contents {
         let fits = |place: Option<Extent>| place.is_some_and(|place| place.end() <= self.target);
         let mut parts = self.job.parts().iter();
         let mut edits = self.job.edits().iter();
+        // What is on a disk decides of no more memory than a move takes.
+        if self.sequence.largest_batch() > MAX_BATCH {
+            return false;
+        }
         let has_room = self.slot == Bytes::ZERO && !self.sequence.needs_journal()
             || self.slot == self.sequence.largest_batch();
         let is_piece = |saved: &Saved| (1..=PIECE).contains(&saved.place.len().get());

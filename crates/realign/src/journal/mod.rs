@@ -48,7 +48,7 @@ use straddle_geometry::Bytes;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::job::Job;
-use crate::sequence::{Sequence, Sizes, stride};
+use crate::sequence::{Sequence, Sizes};
 use crate::store::{Store, in_memory, read_exact};
 
 use contents::MAX_CONTENTS;
@@ -426,18 +426,12 @@ impl<S: Store> Journal<S> {
         self.store.flush()
     }
 
-    /// What the slot of a block's batch has at the place of this block, if there are slots.
-    pub(crate) fn read_slot(&self, batch: u64, n: u64, buf: &mut [u8]) -> io::Result<bool> {
-        let (Some(its), true) = (self.sequence().batch(batch), self.has_slots()) else {
+    /// What the slot of its batch has at the place of a block, if there are slots.
+    pub(crate) fn read_slot(&self, n: u64, buf: &mut [u8]) -> io::Result<bool> {
+        let (Some(within), true) = (self.sequence().place_in_batch(n), self.has_slots()) else {
             return Ok(false);
         };
-        let (Some(shift), Some(within)) = (
-            self.sequence().shift(its.part),
-            n.checked_sub(its.blocks.start),
-        ) else {
-            return Ok(false);
-        };
-        let within = stride(shift).checked_mul(within).unwrap_or(Bytes::MAX);
+        let batch = self.sequence().batch_of(n);
         read_exact(&self.store, sum(self.slot(batch), within)?, buf)?;
         Ok(true)
     }

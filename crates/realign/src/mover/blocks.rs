@@ -17,6 +17,10 @@ const SHORTEST_HOLE: usize = 64 << 10;
 pub(super) struct Holes(Vec<(usize, usize)>);
 
 impl Holes {
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn are_all_of(&self, len: usize) -> bool {
         self.0 == [(0, len)]
     }
@@ -36,24 +40,32 @@ pub(super) enum Found {
 impl<T: Store, J: Store> Move<T, J> {
     /// Reads a block, and finds out which of it are holes.
     pub(super) fn read(&self, place: Extent, buf: &mut [u8]) -> Result<Holes, MoveError> {
-        let ahead = |within: usize| {
-            let at = place.start().checked_add(length(within));
-            let at = at.unwrap_or(Bytes::MAX);
-            self.target
-                .data_from(at)
-                .checked_sub(at)
-                .unwrap_or_default()
-        };
-        if ahead(0) >= place.len() {
-            buf.fill(0);
-            return Ok(Holes(vec![(0, buf.len())]));
+        self.read_run(place, buf)?;
+        Ok(self.holes(place, buf))
+    }
+
+    /// Reads blocks that are next to each other. What is nothing but a hole is not read.
+    pub(super) fn read_run(&self, place: Extent, buf: &mut [u8]) -> Result<(), MoveError> {
+        match self.hole_at(place.start()) >= place.len() {
+            true => buf.fill(0),
+            false => self.read_all(place, buf)?,
         }
-        self.read_all(place, buf)?;
-        // Nothing tells where data end: only where there are zeroes may be another hole.
+        Ok(())
+    }
+
+    /// Which of a block that was read are holes. Nothing tells where data end, but only where there are zeroes can be a hole.
+    pub(super) fn holes(&self, place: Extent, buf: &[u8]) -> Holes {
+        let hole_at = |within: usize| {
+            let at = place.start().checked_add(length(within));
+            self.hole_at(at.unwrap_or(Bytes::MAX))
+        };
+        if is_zero(buf) && hole_at(0) >= place.len() {
+            return Holes(vec![(0, buf.len())]);
+        }
         let mut holes: Vec<(usize, usize)> = Vec::new();
         for (n, piece) in buf.chunks_exact(SHORTEST_HOLE).enumerate() {
             let start = n * SHORTEST_HOLE;
-            if !is_zero(piece) || ahead(start) < length(SHORTEST_HOLE) {
+            if !is_zero(piece) || hole_at(start) < length(SHORTEST_HOLE) {
                 continue;
             }
             match holes.last_mut() {
@@ -61,7 +73,13 @@ impl<T: Store, J: Store> Move<T, J> {
                 _ => holes.push((start, SHORTEST_HOLE)),
             }
         }
-        Ok(Holes(holes))
+        Holes(holes)
+    }
+
+    /// How long the hole is that begins there, if one does.
+    fn hole_at(&self, at: Bytes) -> Bytes {
+        let data = self.target.data_from(at);
+        data.checked_sub(at).unwrap_or_default()
     }
 
     /// Reads bytes, holes or not.
@@ -114,8 +132,7 @@ impl<T: Store, J: Store> Move<T, J> {
         if digest(buf) == wanted {
             return Ok(Found::Other);
         }
-        let batch = self.journal.sequence().batch_of(n);
-        let read = self.journal.read_slot(batch, n, buf);
+        let read = self.journal.read_slot(n, buf);
         if read.map_err(JournalError::Io)? && digest(buf) == wanted {
             return Ok(Found::Slot);
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use straddle_geometry::Extent;
+use straddle_geometry::{Bytes, Extent};
 use straddle_io::AlignedBytes;
 
 use crate::journal::{Digest, JournalError, digest};
@@ -21,6 +21,8 @@ pub(super) const MAX_DEPTH: u64 = 256;
 /// Batches that are in memory at once, each with a slot of the data journal.
 const AHEAD: usize = 2;
 
+/// As much is read or written at once: the kernel cuts it into requests that are under way together.
+const LONGEST_RUN: Bytes = Bytes::mib(8);
 /// Fewer blocks are compared without another thread.
 const FEW: usize = 4;
 
@@ -136,26 +138,24 @@ impl<T: Store, J: Store> Move<T, J> {
         let sequence = self.journal.sequence();
         let batch = sequence.batch(number).ok_or_else(damaged)?;
         let shift = sequence.shift(batch.part).ok_or_else(damaged)?;
-        let each = in_memory(stride(shift));
         let known = match number < self.recorded.batches {
             true => Some(self.journal.digests(number)?),
-            false => None,
+            false => {
+                self.load_all(direction, &batch, &mut memory)?;
+                None
+            }
         };
         let (mut blocks, mut is_from_slot) = (Vec::new(), false);
-        let numbers: Vec<u64> = batch.blocks.clone().collect();
-        for index in 0..numbers.len() {
-            // From low addresses to high ones, whichever way they are copied.
-            let index = match shift.to() > shift.from() {
-                true => numbers.len() - 1 - index,
-                false => index,
-            };
-            let n = batch.blocks.start + index as u64;
+        for (index, n) in batch.blocks.clone().enumerate() {
             let block = self.block(n)?;
-            let at = index * each;
+            let at = sequence
+                .place_in_batch(n)
+                .map(in_memory)
+                .ok_or_else(damaged)?;
             let buf = memory.get_mut(at..at + block.size()).ok_or_else(damaged)?;
             let (digest, holes) = match &known {
                 None => {
-                    let holes = self.read(block.at(direction.source()), buf)?;
+                    let holes = self.holes(block.at(direction.source()), buf);
                     let digest = match holes.are_all_of(buf.len()) {
                         true => self.of_zeroes(buf),
                         false => digest(buf),
@@ -175,23 +175,19 @@ impl<T: Store, J: Store> Move<T, J> {
                     (wanted, holes)
                 }
             };
-            blocks.push((
-                index,
-                Ready {
-                    to: block.at(direction.target()),
-                    at,
-                    digest,
-                    holes,
-                },
-            ));
+            blocks.push(Ready {
+                to: block.at(direction.target()),
+                at,
+                digest,
+                holes,
+            });
         }
-        blocks.sort_by_key(|(index, _)| *index);
-        let digests: Vec<Digest> = blocks.iter().map(|(_, ready)| ready.digest).collect();
+        let digests: Vec<Digest> = blocks.iter().map(|ready| ready.digest).collect();
         // What is in a slot only has to be flushed at its place before the slot is used again, as everything that goes through it.
         let is_journaled =
             self.journal.has_slots() && (is_slow || is_from_slot || shift.depth() == 0);
-        if is_journaled && blocks.iter().any(|(_, ready)| ready.holes.is_some()) {
-            let len = each * blocks.len();
+        if is_journaled && blocks.iter().any(|ready| ready.holes.is_some()) {
+            let len = in_memory(stride(shift)) * blocks.len();
             let bytes = memory.get(..len).ok_or_else(damaged)?;
             self.journal
                 .write_slot(number, bytes)
@@ -206,7 +202,6 @@ impl<T: Store, J: Store> Move<T, J> {
                 .batch(number, &digests)
                 .map_err(JournalError::Io)?;
         }
-        let mut blocks: Vec<Ready> = blocks.into_iter().map(|(_, ready)| ready).collect();
         if direction == Direction::Back {
             blocks.reverse();
         }
@@ -232,26 +227,83 @@ impl<T: Store, J: Store> Move<T, J> {
             self.flush_loose(check, writing)?;
         }
         writing.part = Some(load.batch.part);
-        for ready in &load.blocks {
+        let mut rest = &load.blocks[..];
+        while !rest.is_empty() {
             if !load.is_journaled && writing.since >= depth {
                 self.flush_loose(check, writing)?;
             }
-            if let Some(holes) = &ready.holes {
-                let end = ready.at + in_memory(ready.to.len());
-                let bytes = load.memory.get(ready.at..end).unwrap_or_default();
-                let began = Instant::now();
-                self.write(ready.to, bytes, holes)?;
-                writing.writing += began.elapsed();
-                writing.loose.push((ready.to, ready.digest));
-            }
-            writing.since += 1;
-            if let Err(stopped) = count.add(ready.to.len()) {
+            let most = match load.is_journaled {
+                true => u64::MAX,
+                false => depth - writing.since,
+            };
+            let (run, others) = rest.split_at(run_of(rest, most));
+            rest = others;
+            let began = Instant::now();
+            self.write_run(run, &load.memory)?;
+            writing.writing += began.elapsed();
+            let written = run.iter().filter(|ready| ready.holes.is_some());
+            writing
+                .loose
+                .extend(written.map(|ready| (ready.to, ready.digest)));
+            writing.since += run.len() as u64;
+            let lens = run.iter().map(|ready| ready.to.len().get());
+            if let Err(stopped) = count.add(Bytes::new(lens.sum())) {
                 self.flush_loose(check, writing)?;
                 return Err(stopped);
             }
         }
         if load.is_journaled {
             self.flush_loose(check, writing)?;
+        }
+        Ok(())
+    }
+
+    /// Writes blocks that are next to each other, or one.
+    fn write_run(&self, run: &[Ready], memory: &[u8]) -> Result<(), MoveError> {
+        let [Some(one), Some(other)] = [run.first(), run.last()] else {
+            return Ok(());
+        };
+        let Some(holes) = &one.holes else {
+            return Ok(());
+        };
+        let first = if one.at < other.at { one } else { other };
+        let len = run.iter().map(|ready| ready.to.len().get()).sum();
+        let bytes = memory.get(first.at..first.at + in_memory(Bytes::new(len)));
+        let place = Extent::new(first.to.start(), Bytes::new(len)).unwrap_or(first.to);
+        self.write(place, bytes.unwrap_or_default(), holes)
+    }
+
+    /// Reads a batch of which nothing is known yet, as many blocks at once as are next to each other.
+    fn load_all(
+        &self,
+        direction: Direction,
+        batch: &Batch,
+        memory: &mut [u8],
+    ) -> Result<(), MoveError> {
+        let mut blocks = Vec::new();
+        for n in batch.blocks.clone() {
+            let place = self.block(n)?.at(direction.source());
+            let at = self.journal.sequence().place_in_batch(n);
+            blocks.push((at.map_or(usize::MAX, in_memory), place));
+        }
+        blocks.sort_by_key(|(at, _)| *at);
+        let mut runs: Vec<(usize, Extent)> = Vec::new();
+        for (at, place) in blocks {
+            if let Some((start, run)) = runs.last_mut()
+                && *start + in_memory(run.len()) == at
+                && run.end() == place.start()
+                && let Some(len) = run.len().checked_add(place.len())
+                && len <= LONGEST_RUN
+                && let Some(longer) = Extent::new(run.start(), len)
+            {
+                *run = longer;
+                continue;
+            }
+            runs.push((at, place));
+        }
+        for (at, run) in runs {
+            let buf = memory.get_mut(at..at.saturating_add(in_memory(run.len())));
+            self.read_run(run, buf.unwrap_or_default())?;
         }
         Ok(())
     }
@@ -296,6 +348,30 @@ impl<T: Store, J: Store> Move<T, J> {
             one.and(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })
     }
+}
+
+/// How many of these blocks are written at once: those that are next to each other, in memory, too, and have no holes.
+fn run_of(blocks: &[Ready], most: u64) -> usize {
+    let is_plain = |ready: &Ready| ready.holes.as_ref().is_some_and(Holes::are_none);
+    let follows = |one: &Ready, other: &Ready| {
+        let len = in_memory(one.to.len());
+        one.to.end() == other.to.start() && one.at + len == other.at
+    };
+    let mut len = blocks.first().map_or(0, |ready| ready.to.len().get());
+    let mut run = 1;
+    for pair in blocks.windows(2) {
+        let [one, other] = pair else { break };
+        len = len.saturating_add(other.to.len().get());
+        let is_next = follows(one, other) || follows(other, one);
+        if !(is_plain(one) && is_plain(other) && is_next)
+            || run as u64 >= most
+            || len > LONGEST_RUN.get()
+        {
+            break;
+        }
+        run += 1;
+    }
+    run.min(blocks.len())
 }
 
 /// Whether flushes cost more than writing everything twice would.
