@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+#[cfg(target_os = "linux")]
+use anyhow::bail;
+#[cfg(target_os = "linux")]
 use straddle::geometry::Bytes;
+#[cfg(target_os = "linux")]
+use straddle::io::linux::{available, is_in_memory};
 
 use super::consent::is_device;
 use crate::args::realign::Realign;
@@ -29,6 +34,7 @@ pub(super) fn place(args: &Realign) -> anyhow::Result<PathBuf> {
     Ok(state.join("straddle").join(file))
 }
 
+#[cfg(target_os = "linux")]
 /// Refuses a place that does not outlive a loss of power, or has no room.
 pub(super) fn check(path: &Path, target: &Path, len: Bytes) -> anyhow::Result<()> {
     let shown = path.display();
@@ -47,25 +53,20 @@ pub(super) fn check(path: &Path, target: &Path, len: Bytes) -> anyhow::Result<()
             target = target.display()
         );
     }
-    #[cfg(target_os = "linux")]
-    {
-        use straddle::io::linux::{available, is_in_memory};
-        // An image in memory is lost with its journal; everything else outlives it.
-        let is_image_too = !is_device(target) && is_in_memory(target).unwrap_or(false);
-        if is_in_memory(folder).unwrap_or(false) && !is_image_too {
-            bail!(
-                "{shown} would be in memory, and be lost with the power; name a file on a disk with --journal, not on the device that is moved"
-            );
-        }
-        let room =
-            available(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
-        if room < len {
-            bail!(
-                "{shown} needs {}, and {} are free there; name another place with --journal",
-                len.rounded(),
-                room.rounded()
-            );
-        }
+    // An image in memory is lost with its journal; everything else outlives it.
+    let is_image_too = !is_device(target) && is_in_memory(target).unwrap_or(false);
+    if is_in_memory(folder).unwrap_or(false) && !is_image_too {
+        bail!(
+            "{shown} would be in memory, and be lost with the power; name a file on a disk with --journal, not on the device that is moved"
+        );
+    }
+    let room = available(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
+    if room < len {
+        bail!(
+            "{shown} needs {}, and {} are free there; name another place with --journal",
+            len.rounded(),
+            room.rounded()
+        );
     }
     Ok(())
 }

@@ -1,5 +1,9 @@
 //! `straddle realign`: partitions moved onto boundaries, in place with a journal or into a new file.
 
+#[cfg(target_os = "linux")]
+mod carry;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
 mod carry;
 mod consent;
 mod copy;

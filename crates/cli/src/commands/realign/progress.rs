@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+#[cfg(target_os = "linux")]
 use straddle::realign::{Phase, Progress};
 
 /// Whoever sits before it.
 pub(super) struct Console {
     bar: ProgressBar,
+    #[cfg(target_os = "linux")]
     phase: Option<Phase>,
     stop: Arc<AtomicBool>,
 }
@@ -27,11 +29,13 @@ impl Console {
         }
         Ok(Console {
             bar,
+            #[cfg(target_os = "linux")]
             phase: None,
             stop: crate::interrupts::interrupts()?,
         })
     }
 
+    #[cfg(target_os = "linux")]
     /// Shows how far it is, and says whether to go on.
     pub(super) fn watch(&mut self, progress: Progress) -> ControlFlow<()> {
         if self.phase != Some(progress.phase) {
@@ -69,6 +73,7 @@ impl Console {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn words(phase: Phase) -> &'static str {
     match phase {
         Phase::Verifying => "comparing with journal",
