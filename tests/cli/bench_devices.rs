@@ -38,10 +38,10 @@ const QUICK: &[&str] = &[
 ];
 
 /// A loop device; it ends with the test.
-struct Loop(String);
+pub(crate) struct Loop(pub(crate) String);
 
 impl Loop {
-    fn new(file: &Path, options: &[&str]) -> Loop {
+    pub(crate) fn new(file: &Path, options: &[&str]) -> Loop {
         let mut command = Command::new("losetup");
         let output = tool(
             "mount",
@@ -51,7 +51,7 @@ impl Loop {
         Loop(path.trim().to_owned())
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.0.trim_start_matches("/dev/")
     }
 }
@@ -69,7 +69,7 @@ fn bench(directory: &Path, device: &str, more: &[&str]) -> Run {
     straddle(directory, &arguments)
 }
 
-fn needs_root() {
+pub(crate) fn needs_root() {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test needs root, for loop devices and mounts; run it with sudo"

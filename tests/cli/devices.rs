@@ -6,5 +6,6 @@
 mod bench_devices;
 #[path = "../lab/lab.rs"]
 mod lab;
+mod realign_devices;
 #[allow(dead_code, reason = "another test program uses the rest")]
 mod support;

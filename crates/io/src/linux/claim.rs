@@ -53,6 +53,23 @@ pub fn claim_device(path: &Path, opening: Opening) -> Result<File, ClaimError> {
     })
 }
 
+/// Makes the kernel read the partition table of a device again, which nobody uses.
+///
+/// # Errors
+/// Those of the system: partitions of it are in use, or it is of a kind that has none.
+#[allow(unsafe_code)]
+pub fn reread_partitions(path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    /// `BLKRRPART` of `linux/fs.h`.
+    const REREAD: libc::Ioctl = 0x125f;
+    let device = Opening::default().open(path)?;
+    // SAFETY: the descriptor is open during the call, which takes no argument.
+    match unsafe { libc::ioctl(device.as_raw_fd(), REREAD) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Locks an open file against everybody who asks: other runs of this program, and QEMU. Released when the file is closed.
 ///
 /// # Errors

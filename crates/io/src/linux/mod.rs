@@ -10,7 +10,7 @@ mod stat;
 mod uses;
 
 pub use access::Who;
-pub use claim::{ClaimError, claim_device, claim_file};
+pub use claim::{ClaimError, claim_device, claim_file, reread_partitions};
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
 pub use space::{allocate, available, data_from, evict, is_direct, is_in_memory, punch_hole};

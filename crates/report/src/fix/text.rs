@@ -15,16 +15,20 @@ use crate::text::table::{self, Cell, Column};
 
 pub(crate) const MIN_WIDTH: usize = 60;
 
-/// A plan, in lines of at most `width` columns where a table permits that. `typed` is what was typed behind `straddle fix`, and `tools`
-/// are those that a script can be written for.
+/// How a plan can be carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Ways<'a> {
+    /// What was typed behind `straddle fix`.
+    pub typed: &'a str,
+    /// The command that moves the partitions, where that is a part of it.
+    pub realign: Option<&'a str>,
+    /// Those that a script can be written for.
+    pub tools: &'a [&'static Tool],
+}
+
+/// A plan, in lines of at most `width` columns where a table permits that.
 #[must_use]
-pub fn plan(
-    target: &str,
-    typed: &str,
-    plan: &Plan,
-    tools: &[&'static Tool],
-    width: usize,
-) -> String {
+pub fn plan(target: &str, plan: &Plan, ways: Ways<'_>, width: usize) -> String {
     let width = width.clamp(MIN_WIDTH, WIDTH);
     let mut out = String::new();
     let _ = writeln!(
@@ -42,7 +46,7 @@ pub fn plan(
     }
     verdicts::render(plan, width, &mut out);
     steps(plan, width, &mut out);
-    optional(typed, plan, width, &mut out);
+    optional(ways.typed, plan, width, &mut out);
     cured(plan, width, &mut out);
     if plan.worth.worst > Ratio::ZERO {
         out.push('\n');
@@ -50,7 +54,7 @@ pub fn plan(
     }
     left(plan, width, &mut out);
     effort(plan, width, &mut out);
-    next(typed, plan, tools, width, &mut out);
+    next(plan, ways, width, &mut out);
     out
 }
 
@@ -303,12 +307,16 @@ fn effort(plan: &Plan, width: usize, out: &mut String) {
     }
 }
 
-fn next(typed: &str, plan: &Plan, tools: &[&'static Tool], width: usize, out: &mut String) {
+fn next(plan: &Plan, ways: Ways<'_>, width: usize, out: &mut String) {
+    let tools = ways.tools;
     let Some(first) = tools.first() else {
         return;
     };
     heading(out, width, "Next", "");
-    let typed = terminal(typed);
+    let typed = terminal(ways.typed);
+    if let Some(realign) = ways.realign {
+        let _ = writeln!(out, "  {:14}  {}", "move it here", terminal(realign));
+    }
     let script = format!("fix.{}", first.language.extension());
     let lines = [
         (

@@ -13,6 +13,7 @@ use straddle::realign::{
     Check, Disk, FileStore, Intent, Job, Move, MoveError, Options, Store, View, journal as pages,
 };
 
+use super::consent::is_device;
 use super::progress::Console;
 use super::seen::{Seen, stack_of};
 use super::{Ended, done, journal, options};
@@ -60,7 +61,11 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     });
     console.end();
     let ended = match moved {
-        Ok((_, ended)) => ended,
+        // What holds a device is closed before anybody looks at it again.
+        Ok((held, ended)) => {
+            drop(held);
+            ended
+        }
         Err(error) => {
             // Nothing was moved, and a journal that says nothing would be in the way of the next one.
             let _ = std::fs::remove_file(&path);
@@ -69,6 +74,7 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     };
     ended.map_err(|error| stopped(args, &path, error))?;
     forget(args, &path)?;
+    reread(target);
     let (_, after) = stack_of(args, target)?;
     let (found, new) = compared(&seen.stack, &after, &options(args));
     done(args, seen, intent, &found, &new, &Ended::Moved)
@@ -103,6 +109,7 @@ pub(super) fn again(args: &Realign) -> anyhow::Result<u8> {
     ended.map_err(|error| stopped(args, &path, error))?;
     drop(moved);
     forget(args, &path)?;
+    reread(target);
     if label(target) != named.as_bytes() {
         output::remark(&format!("note: the move was begun as one of {named}"));
     }
@@ -193,6 +200,19 @@ fn stopped(args: &Realign, path: &Path, error: MoveError) -> anyhow::Error {
          Undo: {words} --rollback",
         path.display()
     ))
+}
+
+/// The kernel has the table of a device in memory, and would go on using the old one.
+fn reread(target: &Path) {
+    if !is_device(target) {
+        return;
+    }
+    if let Err(error) = straddle::io::linux::reread_partitions(target) {
+        output::remark(&format!(
+            "the kernel did not read the new table ({error}): `partprobe {0}` or `blockdev --rereadpt {0}` before anything of it is used",
+            typed::word(&target.display().to_string())
+        ));
+    }
 }
 
 /// A journal that is over is removed, unless it is to be kept.

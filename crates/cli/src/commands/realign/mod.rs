@@ -12,6 +12,7 @@ mod kept;
 mod progress;
 mod seen;
 
+use anyhow::bail;
 use straddle::fix::{Cure, compared};
 use straddle::realign::Intent;
 use straddle::report::realign::{Document, Ended, Shown, State, text};
@@ -26,6 +27,9 @@ use seen::Seen;
 pub(crate) fn run(args: &Realign) -> anyhow::Result<u8> {
     if args.resume || args.rollback {
         return carry::again(args);
+    }
+    if args.grow.is_some() && args.output.is_none() && consent::is_device(&args.target) {
+        bail!("a block device cannot be made longer; --grow is for images, and for new files (-o)");
     }
     let seen = Seen::of(args)?;
     if let Some(plan) = &args.plan {
