@@ -22,7 +22,8 @@ use std::time::Instant;
 use straddle_geometry::Bytes;
 use straddle_io::{AlignedBytes, ReadAt};
 use straddle_realign::{
-    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, Sizes, Store, View, journal,
+    Check, Edit, FileStore, Job, Method, Move, Options, Part, Phase, Progress, Sizes, Store, View,
+    journal,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
