@@ -98,7 +98,9 @@ impl Case {
         let journaled_below = match self.method {
             Method::Ordered => Bytes::ZERO,
             // All the same whether a part has to be.
-            Method::Measured | Method::Journaled => Bytes::new(3 * SECTOR as u64),
+            Method::Measured | Method::Journaled | Method::JournaledFrom(_) => {
+                Bytes::new(3 * SECTOR as u64)
+            }
         };
         let sizes = Sizes {
             block: Bytes::new(self.block * SECTOR as u64),

@@ -44,7 +44,7 @@ for n in range(entries):
             sys.exit(f"prefix {n} of {entries}, {verb}: {r.stdout}{r.stderr}")
         done[r.stdout.strip()] += 1
 print(f"{entries} writes", done, file=sys.stderr)
-print("every prefix:", "resumed or rolled back" if min(done["resumed"], done["rolled back"]) else done)
+print("taken up:", "resumed or rolled back" if min(done["resumed"], done["rolled back"]) else done)
 PYTHON
 
 # take-up.sh resume|back BEFORE AFTER: the digest of the image must be the one or the other then.
@@ -88,12 +88,12 @@ head -c 40M "$disk" > /tmp/base
 size=$((40 * 2048))
 
 for method in ordered journaled; do
-    echo "== $method: every prefix of what comes to the disk"
+    echo "== $method: what comes to the disk, cut short"
     dd if=/tmp/base of="$disk" bs=1M status=none
     dd if=/dev/zero of="$log" bs=1M count=1 status=none
     echo "0 $size log-writes $disk $log" | dmsetup create logged
     mount /dev/mapper/logged /mnt/disk
-    quiet move_file begin /mnt/disk/image /mnt/disk/journal "$range" --edit 446 --$method --block 262144 --batch 2097152
+    quiet move_file begin /mnt/disk/image /mnt/disk/journal "$range" --edit 446 --$method --block 65536 --batch 524288
     same "moved" "$after" "$(sha256sum < /mnt/disk/image)" > /dev/null
     umount /mnt/disk
     dmsetup remove logged
@@ -108,12 +108,12 @@ flakey() { # flakey FEATURE: what comes to the disk from now on is dropped, or f
 for feature in error_writes drop_writes; do
     echo "== $feature from some point on"
     ended=0
-    for after_ms in 10 30 60 100 150 220 300 400; do
+    for after_ms in 1 5 10 15 20 30 40 60; do
         dd if=/tmp/base of="$disk" bs=1M status=none
         echo "0 $size linear $disk 0" | dmsetup create flaky
         mount /dev/mapper/flaky /mnt/disk
         rm -f /mnt/disk/journal
-        move_file begin /mnt/disk/image /mnt/disk/journal "$range" --edit 446 --block 262144 --batch 2097152 > /tmp/out 2>&1 &
+        move_file begin /mnt/disk/image /mnt/disk/journal "$range" --edit 446 --block 65536 --batch 524288 > /tmp/out 2>&1 &
         sleep "0.$(printf %03d $after_ms)"
         flakey "$feature"
         status=0

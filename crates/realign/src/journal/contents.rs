@@ -350,4 +350,56 @@ mod tests {
         assert!(matches!(keeps(limit), Ok((true, 64))));
         assert!(matches!(keeps(limit + 512), Ok((false, 0))));
     }
+
+    #[test]
+    fn what_no_move_makes_is_not_sound() {
+        let job = job(&[(8, 16, 40)]).expect("a job");
+        let sizes = Sizes {
+            block: Bytes::new(4),
+            batch: Bytes::kib(8),
+            journaled_below: Bytes::new(2),
+        };
+        let sound = Contents::new(&job, &sizes, b"", Bytes::new(80)).expect("sound");
+        assert!(sound.is_sound());
+        let with = |change: &dyn Fn(&mut Contents)| {
+            let mut contents = sound.clone();
+            change(&mut contents);
+            contents.is_sound()
+        };
+        // The part ends at byte 56.
+        assert!(with(&|it| it.target = Bytes::new(56)));
+        assert!(!with(&|it| it.target = Bytes::new(55)));
+        assert!(!with(&|it| it.slot = Bytes::kib(4)));
+        assert!(!with(&|it| it.samples.clear()));
+        let beyond = Extent::new(Bytes::new(79), Bytes::new(2));
+        assert!(!with(&|it| it.saved[0].place = beyond.expect("short")));
+        let long = Extent::new(Bytes::ZERO, Bytes::new(PIECE + 1)).expect("short");
+        assert!(!with(&|it| {
+            it.target = Bytes::mib(2);
+            it.saved[0].place = long;
+        }));
+        // A batch of more memory than any move takes.
+        let bytes = Bytes::mib;
+        let shift = Shift::new(bytes(0), bytes(64), bytes(64), bytes(33)).expect("a move");
+        let part = Part {
+            from: bytes(0),
+            to: bytes(64),
+            len: bytes(64),
+        };
+        assert!(!with(&|it| {
+            it.target = bytes(128);
+            it.sequence = Sequence::of(&[(shift, 1)]).expect("sound");
+            it.slot = it.sequence.largest_batch();
+            it.job = Job::new(vec![part], Vec::new()).expect("a job");
+            it.samples.truncate(2);
+        }));
+        let large = Sizes {
+            block: bytes(33),
+            batch: bytes(66),
+            ..Sizes::default()
+        };
+        let job = Job::new(vec![part], Vec::new()).expect("a job");
+        assert!(Contents::new(&job, &large, b"", bytes(128)).is_err());
+        assert!(Contents::new(&job, &sizes, &[0; MAX_LABEL + 1], bytes(128)).is_err());
+    }
 }

@@ -103,7 +103,10 @@ impl<T: Store, J: Store> Move<T, J> {
             written.map(|()| load.memory)
         };
         let load = |number, memory| {
-            let is_journaled = is_slow.load(Ordering::Relaxed);
+            let is_journaled = match self.method {
+                Method::JournaledFrom(first) => number >= first,
+                _ => is_slow.load(Ordering::Relaxed),
+            };
             self.load(direction, number, is_journaled, memory)
         };
         if self.is_ahead {
