@@ -115,6 +115,24 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "realign",
+        what: "disks made at random, moved in every container and read by the tools that own their formats; 500 kills",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "realign::",
+        }),
+    },
+    Soak {
+        name: "containers",
+        what: "virtual disks in place, whatever write is lost; damaged tables; rows of bytes as a model",
+        how: How::Test(Test {
+            package: "straddle-realign",
+            program: "tests",
+            filter: "containers::",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),

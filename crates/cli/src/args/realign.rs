@@ -5,7 +5,7 @@ use straddle::geometry::{Bytes, Unit};
 use super::geometry::Geometry;
 use super::sizes::{offset, unit};
 
-/// Move the partitions onto the boundaries for me, and lose nothing.
+/// Moves partitions onto the boundaries below them, in place or into a new file, and loses nothing.
 ///
 /// Without --yes, prints what would be moved and written, and changes nothing. A journal in another file makes it safe to stop at
 /// any instant: by Ctrl-C, kill -9, a loss of power, a full disk or an I/O error. --resume goes on, --rollback undoes. Every byte

@@ -31,6 +31,11 @@ pub(crate) fn run(args: &Realign) -> anyhow::Result<u8> {
     if args.grow.is_some() && args.output.is_none() && consent::is_device(&args.target) {
         bail!("a block device cannot be made longer; --grow is for images, and for new files (-o)");
     }
+    // Whoever uses it is named first: what they have written is not to be judged.
+    #[cfg(target_os = "linux")]
+    if consent::is_given(args)? && consent::is_device(&args.target) {
+        straddle::io::linux::claim_device(&args.target, straddle::io::Opening::default())?;
+    }
     let seen = Seen::of(args)?;
     if let Some(plan) = &args.plan {
         kept::is_still_so(plan, &seen)?;
