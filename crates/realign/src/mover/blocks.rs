@@ -6,8 +6,8 @@ use crate::journal::{Digest, JournalError, digest};
 use crate::shift::Block;
 use crate::store::{Store, in_memory, read_exact};
 
-use super::error::Place;
-use super::{Move, MoveError};
+use super::error::{MoveError, Place};
+use super::state::Move;
 
 /// A shorter hole is written: a call for each costs more.
 const SHORTEST_HOLE: usize = 64 << 10;

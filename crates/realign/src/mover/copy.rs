@@ -12,9 +12,10 @@ use crate::sequence::{Batch, stride};
 use crate::store::{Store, in_memory};
 
 use super::blocks::{Found, Holes};
+use super::error::MoveError;
 use super::error::Place;
 use super::progress::Count;
-use super::{Check, Method, Move, MoveError};
+use super::state::{Check, Method, Move};
 
 /// Most blocks that are written without a flush: so much may have to be looked at again when a move is taken up.
 pub(super) const MAX_DEPTH: u64 = 256;
@@ -77,6 +78,14 @@ struct Writing {
 }
 
 impl<T: Store, J: Store> Move<T, J> {
+    /// Which way it goes.
+    pub(super) fn direction(&self) -> Direction {
+        match self.is_going_back() {
+            true => Direction::Back,
+            false => Direction::Forward,
+        }
+    }
+
     /// Copies batches, in this order. What was recorded of them is used, and what was not is recorded.
     pub(super) fn copy(
         &self,

@@ -8,8 +8,9 @@ use crate::journal::Saved;
 use crate::store::{Store, in_memory, read_exact};
 
 use super::blocks::{failed, is_zero, length};
+use super::error::MoveError;
 use super::progress::Count;
-use super::{Move, MoveError};
+use super::state::Move;
 
 /// What no disk tears.
 const SECTOR: u64 = 512;

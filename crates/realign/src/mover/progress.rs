@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use straddle_geometry::Bytes;
 
-use super::MoveError;
+use super::error::MoveError;
 
 /// What a move is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

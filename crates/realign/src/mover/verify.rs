@@ -14,9 +14,10 @@ use crate::store::{Store, read_exact};
 
 use super::blocks::{Found, failed};
 use super::copy::{Direction, MAX_DEPTH};
+use super::error::MoveError;
 use super::error::Place;
 use super::progress::Count;
-use super::{Move, MoveError};
+use super::state::Move;
 
 /// Threads that read at once: while one compares, the other reads.
 const READERS: usize = 2;

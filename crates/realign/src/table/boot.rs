@@ -13,8 +13,8 @@
 
 use straddle_geometry::Bytes;
 
-use super::Place;
 use super::draft::{Draft, number};
+use super::layout::Place;
 use crate::Refusal;
 
 const SECTOR: usize = 512;

@@ -16,7 +16,7 @@ use crc32fast::hash;
 use straddle_geometry::{Bytes, SectorSize};
 
 use super::draft::{Draft, number};
-use super::{Layout, changed};
+use super::layout::{Layout, changed};
 use crate::Refusal;
 
 const HEADER: usize = 92;

@@ -8,8 +8,8 @@ use straddle_geometry::{Bytes, Extent, SectorSize};
 
 use super::chs::{Geometry, Said};
 use super::draft::{Draft, number};
-use super::mbr::{BOOT_RECORD, ENTRIES, ENTRY, extent, place_entry, said};
-use super::{Layout, changed};
+use super::entry::{BOOT_RECORD, ENTRIES, ENTRY, extent, place_entry, said};
+use super::layout::{Layout, changed};
 use crate::Refusal;
 
 /// Longest chain that is followed: more than any system makes.

@@ -13,10 +13,13 @@ use straddle::realign::{
     Check, Disk, FileStore, Intent, Job, Move, MoveError, Options, Store, View, journal as pages,
 };
 
+use straddle::report::realign::Ended;
+
 use super::consent::is_device;
+use super::journal;
+use super::outcome::done;
 use super::progress::Console;
-use super::seen::{Seen, stack_of};
-use super::{Ended, done, journal, options};
+use super::seen::{Seen, options, stack_of};
 use crate::args::realign::{Realign, When};
 use crate::commands::typed;
 use crate::exit::CLEAN;

@@ -10,11 +10,12 @@ use straddle::geometry::{Bytes, SectorSize};
 use straddle::io::{ReadAt, Target};
 use straddle::realign::image::{self, Format, Options, Progress};
 use straddle::realign::{Ids, Intent, View};
+use straddle::report::realign::Ended;
 use straddle::stack::GridRole;
 
+use super::outcome::done;
 use super::progress::Console;
-use super::seen::{Seen, stack_of};
-use super::{Ended, done, options};
+use super::seen::{Seen, options, stack_of};
 use crate::args::realign::Realign;
 use crate::output;
 

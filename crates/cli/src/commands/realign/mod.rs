@@ -9,14 +9,13 @@ mod consent;
 mod copy;
 mod journal;
 mod kept;
+mod outcome;
 mod progress;
 mod seen;
 
 use anyhow::bail;
-use straddle::fix::{Cure, compared};
-use straddle::realign::Intent;
-use straddle::report::realign::{Document, Ended, Shown, State, text};
-use straddle::rules::Options;
+use straddle::fix::compared;
+use straddle::report::realign::{Shown, State, text};
 
 use super::typed;
 use crate::args::realign::Realign;
@@ -66,37 +65,9 @@ pub(crate) fn run(args: &Realign) -> anyhow::Result<u8> {
         new: &new,
     };
     if args.json {
-        return document(shown, State::Proposed);
+        return outcome::document(shown, State::Proposed);
     }
     output::print(&text::proposal(shown, &next(args, &seen)?, output::width()))?;
-    Ok(CLEAN)
-}
-
-fn document(shown: Shown<'_>, state: State) -> anyhow::Result<u8> {
-    let document = Document::new(shown, state);
-    output::print(&straddle::report::json::pretty(&document)?)?;
-    Ok(CLEAN)
-}
-
-/// What was done, compared with what the target is found to be now.
-fn done(
-    args: &Realign,
-    seen: &Seen,
-    intent: &Intent,
-    found: &[Cure],
-    new: &[Cure],
-    ended: &Ended,
-) -> anyhow::Result<u8> {
-    let shown = Shown {
-        target: &seen.name,
-        intent,
-        found,
-        new,
-    };
-    if args.json {
-        return document(shown, State::Done);
-    }
-    output::print(&text::done(shown, ended, output::width()))?;
     Ok(CLEAN)
 }
 
@@ -143,12 +114,4 @@ fn command(args: &Realign) -> String {
         words.push(format!("--grow {}", typed::size(grow)));
     }
     words.join(" ")
-}
-
-/// What a rule is asked with.
-fn options(args: &Realign) -> Options {
-    Options {
-        io: args.io.clone(),
-        ..Options::default()
-    }
 }

@@ -14,7 +14,6 @@ use straddle::rules::Options;
 use straddle::sources::{GuestImage, Settings, guest_disk};
 use straddle::stack::{Fact, LayerId, Stack};
 
-use super::options;
 use crate::args::realign::Realign;
 use crate::commands::stacks;
 
@@ -163,4 +162,12 @@ fn lengthen(stack: &mut Stack, disk: LayerId, by: Bytes) -> anyhow::Result<()> {
     let size = size.context("the size of the disk is not known, so it cannot be made longer")?;
     layer.size = Some(Fact::derived(size, "--grow"));
     Ok(())
+}
+
+/// What a rule is asked with.
+pub(super) fn options(args: &Realign) -> Options {
+    Options {
+        io: args.io.clone(),
+        ..Options::default()
+    }
 }
