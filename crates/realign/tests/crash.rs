@@ -120,6 +120,8 @@ enum Before {
     Killed(u64),
     /// The same, and it is taken back.
     Back(u64),
+    /// A move that lost power after so many, and is gone on with by another method, or taken back.
+    Lost(u64, Method, bool),
 }
 
 /// Every point at which a run can be stopped. How many states that gave.
@@ -130,16 +132,27 @@ fn every_point(case: &Case, before: Before) -> u64 {
         let power = Power::until(stop);
         let first = match before {
             Before::Nothing => power.clone(),
-            Before::Killed(after) | Before::Back(after) => Power::until(after),
+            Before::Killed(after) | Before::Back(after) | Before::Lost(after, ..) => {
+                Power::until(after)
+            }
         };
         let mut disk = Disk::new(case.disk(), first.clone());
         let mut log = Disk::new(case.journal(), first);
         let mut ended = run(case, &disk, &log, true, false);
         if !matches!(before, Before::Nothing) {
-            let to_back = matches!(before, Before::Back(_));
-            (disk, log) = (disk.taken_up(power.clone()), log.taken_up(power.clone()));
+            let to_back = matches!(before, Before::Back(_) | Before::Lost(_, _, true));
+            let mut second = case.clone();
+            if let Before::Lost(after, method, _) = before {
+                // The same each time, whatever comes later.
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(after);
+                disk = Disk::new(lose(&disk, &mut random), power.clone());
+                log = Disk::new(lose(&log, &mut random), power.clone());
+                second.method = method;
+            } else {
+                (disk, log) = (disk.taken_up(power.clone()), log.taken_up(power.clone()));
+            }
             let is_over = ended.is_ok() && !to_back;
-            ended = run(case, &disk, &log, false, to_back);
+            ended = run(&second, &disk, &log, false, to_back);
             if is_over || matches!(ended, Err(MoveError::Journal(JournalError::NoHeader))) {
                 break;
             }
@@ -242,6 +255,29 @@ fn nothing_is_lost_wherever_power_fails() {
         points > if is_all { 50_000 } else { 3_000 },
         "only {points}"
     );
+}
+
+/// A move that changes from the one method to the other while it runs, and one that is taken up by another method than it was begun
+/// with, when some of it is in the data journal only.
+#[test]
+fn nothing_is_lost_when_the_method_changes() {
+    let mut points = 0;
+    for (parts, block) in [([(3, 5, 14)], 2), ([(5, 3, 14)], 2)] {
+        let case = |method| Case {
+            batch: 1,
+            method,
+            ..Case::new(&parts, block)
+        };
+        points += every_point(&case(Method::JournaledFrom(3)), Before::Nothing);
+        for after in (40..100).step_by(7) {
+            for first in [2, 4, 6] {
+                let to_back = first == 4;
+                let before = Before::Lost(after, Method::JournaledFrom(first), to_back);
+                points += every_point(&case(Method::Journaled), before);
+            }
+        }
+    }
+    assert!(points > 5_000, "only {points}");
 }
 
 /// What other threads do at the same time differs from run to run; nothing may depend on it.
