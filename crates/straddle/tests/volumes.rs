@@ -16,7 +16,7 @@ use straddle_testkit::sparse::members;
 /// For one seed in a debug build on a busy machine.
 const MAX_LEN: Duration = Duration::from_secs(60);
 /// How often each seed is damaged, and in a soak.
-const ROUNDS: (usize, usize) = (2, 60);
+const ROUNDS: (usize, usize) = (1, 60);
 /// More layers than any target may grow to.
 const MAX_LAYERS: usize = 1 << 15;
 
