@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// A folder in memory, where that has room (containers have 64 MiB): what is written to it waits for no disk.
+/// A folder in memory, where that has room (containers have 64 MiB): what is written to it waits for no disk. It is below `/dev`, where
+/// names are taken for those of devices: not for tests of how a script names a file.
 pub(crate) fn in_memory() -> tempfile::TempDir {
     const ROOM: u64 = 2 << 30;
     let shm = Path::new("/dev/shm");
