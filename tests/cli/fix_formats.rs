@@ -1,17 +1,18 @@
 //! `straddle fix` on filesystems, LUKS and ZFS: what is made on the wrong grid by the real tools is put right by the script, and
-//! `--verify` and `check` find every promise kept.
+//! `--verify` and `check` find every promise kept. Of filesystems that are not empty every second is tried, with `STRADDLE_SOAK=1` all.
 
 mod luks;
 mod pools;
 mod ways;
 
-use crate::support::{sh, straddle};
+use crate::support::{sh, straddle, with_quick_luks};
 use luks::{LUKS2, RAID5_OF_3};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use straddle_testkit::is_soak;
 use ways::{FILESYSTEMS, ON_64K, ON_RAID5, PARTITIONS, UUID, Way, way};
 
 /// Runs lines of shell in a folder; they must succeed.
@@ -59,6 +60,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
         .arg("fix.sh")
         .args(args)
         .current_dir(folder)
+        .env("PATH", with_quick_luks())
         .env("LUKS_KEY_FILE", folder.join("key"));
     command
         .output()
@@ -232,6 +234,10 @@ fn another_disk_is_refused() {
     }
 }
 
+/// Of the ways in `files_are_not_lost`, by their place, those that are tried for every commit: each filesystem once, its name like those
+/// that are always there where names are looked at, and a file in `lost+found`.
+const SAMPLE: [usize; 7] = [1, 4, 6, 8, 9, 10, 14];
+
 /// What is not empty stays as it is, unless it is backed up.
 #[test]
 fn files_are_not_lost() {
@@ -327,12 +333,15 @@ fn files_are_not_lost() {
             &["STR307"],
         ),
     ];
-    for way in &ways {
+    for (place, way) in ways.iter().enumerate() {
+        if !is_soak() && !SAMPLE.contains(&place) {
+            continue;
+        }
         let folder = tempfile::tempdir().expect("temporary folder");
         let folder = folder.path();
         sh(folder, way.make);
         planned(folder, way, &["a.img"]);
-        let before = sh(folder, "sha256sum a.img");
+        sh(folder, "cp --sparse=always a.img before.img");
         let refused = run(folder, &["--yes"]);
         assert_eq!(
             refused.status.code(),
@@ -346,7 +355,8 @@ fn files_are_not_lost() {
             "{}",
             words(&refused)
         );
-        assert_eq!(sh(folder, "sha256sum a.img"), before, "{}", way.make);
+        // It says where they differ.
+        sh(folder, "cmp a.img before.img");
         let done = run(folder, &["--yes", "--contents-are-backed-up"]);
         assert!(done.status.success(), "{}\n{}", way.make, words(&done));
         kept(folder, way, &["a.img"]);

@@ -1,7 +1,7 @@
 //! Hostile names of images, partitions and labels: every script that runs here carries its plan out on such a file and on no other, or is
 //! not written; contents are compared.
 
-use crate::support::straddle;
+use crate::support::{straddle, with_quick_luks};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -115,6 +115,7 @@ fn output(folder: &Path, program: &str, args: &[&str]) -> Output {
     command
         .args(args)
         .current_dir(folder)
+        .env("PATH", with_quick_luks())
         .env("LUKS_KEY_FILE", folder.join("key"));
     command
         .output()
@@ -232,7 +233,7 @@ fn all(index: usize) {
     } else {
         2
     };
-    let is_long = std::env::var_os("STRADDLE_SOAK").is_some();
+    let is_long = straddle_testkit::is_soak();
     let made = tempfile::tempdir_in("/dev/shm").expect("temporary folder");
     sh(made.path(), writer.make);
     let long = "x".repeat(255);

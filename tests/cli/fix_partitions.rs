@@ -1,4 +1,4 @@
-//! Scripts that move partitions, run on images that real tools made misaligned.
+//! Scripts that move partitions, run on images that real tools made misaligned: on those of `SAMPLE`, or with `STRADDLE_SOAK=1` on all.
 
 mod blocks;
 pub(crate) mod contents;
@@ -6,7 +6,7 @@ mod recovery;
 mod refusals;
 pub(crate) mod ways;
 
-use crate::support::{sh, straddle, tool};
+use crate::support::{in_memory, sh, straddle, tool};
 use contents::{compared, image};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -15,9 +15,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use straddle_testkit::is_soak;
 use ways::On::{self, Ext4, Logical, Noise, Ntfs};
 use ways::Table::{self, Gpt, Mbr};
-use ways::{MIB, WAYS, Way};
+use ways::{MIB, SAMPLE, WAYS, Way};
 
 pub(crate) fn output(command: &mut Command) -> Output {
     command
@@ -134,7 +135,7 @@ pub(crate) fn made(folder: &Path, way: &Way) -> Before {
 
 /// Carries a way out by a script and looks at what came of it; gives the script.
 fn carried_out(way: &Way) -> String {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let before = made(folder, way);
     let args = [
@@ -300,7 +301,7 @@ fn shortened(folder: &Path, on: On, before: &[u8], after: &[u8], name: &str) {
 
 /// Fails when shellcheck has anything to say about a script.
 fn lint(scripts: &[String]) {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let mut command = Command::new("shellcheck");
     for (index, script) in scripts.iter().enumerate() {
         let path = folder.path().join(format!("{index}.sh"));
@@ -312,9 +313,37 @@ fn lint(scripts: &[String]) {
     assert!(out.status.success(), "{text}");
 }
 
+/// What is tried for every commit has each tool with each table that it is for, everything that lies on partitions, and each tool that
+/// makes filesystems shorter.
+#[test]
+fn the_sample_has_every_class_of_ways() {
+    let sampled = |way: &&Way| SAMPLE.contains(&way.name);
+    assert_eq!(WAYS.iter().filter(sampled).count(), SAMPLE.len());
+    let classes = |way: &Way| {
+        let shorter = way.name.contains("shrinks");
+        let mut classes = vec![
+            format!("{} of {:?}", way.tool, way.table),
+            format!("{} of {} flags", shorter, way.flags.len()),
+        ];
+        classes.extend(way.partitions.iter().map(|part| format!("{:?}", part.4)));
+        if shorter {
+            classes.push(format!("{} makes shorter", way.tool));
+        }
+        classes
+    };
+    let in_sample: Vec<String> = WAYS.iter().filter(sampled).flat_map(classes).collect();
+    for class in WAYS.iter().flat_map(classes) {
+        assert!(in_sample.contains(&class), "{class}");
+    }
+}
+
 #[test]
 fn every_way_is_mended_and_keeps_its_contents() {
     assert!(WAYS.len() >= 30);
+    let ways: Vec<&Way> = WAYS
+        .iter()
+        .filter(|way| is_soak() || SAMPLE.contains(&way.name))
+        .collect();
     let next = AtomicUsize::new(0);
     let scripts = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
@@ -322,7 +351,7 @@ fn every_way_is_mended_and_keeps_its_contents() {
         // More than there are cores: they wait for the disk.
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(way) = WAYS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(way) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match std::panic::catch_unwind(|| carried_out(way)) {
                         Ok(script) => scripts.lock().expect("no panic").push(script),
                         Err(_) => failed.lock().expect("no panic").push(way.name),
@@ -404,7 +433,7 @@ const TOOLS: [(&str, Table); 4] = [
 #[test]
 fn scripts_look_like_this() {
     for (tool, table) in TOOLS {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         small(folder.path(), "disk.img", table);
         insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("fix_{tool}"), script(folder.path(), "disk.img", tool));

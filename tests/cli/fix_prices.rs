@@ -67,7 +67,19 @@ fn counted(folder: &Path, script: &str) -> (u64, u64) {
     let takes_folder = text.contains("[FOLDER]");
     let mut strace = Command::new("strace");
     strace
-        .args(["-f", "-ff", "-y", "-s", "0", "-e", calls, "-o", "logs/log"])
+        // Only what is asked for stops (--seccomp-bpf).
+        .args([
+            "-f",
+            "-ff",
+            "--seccomp-bpf",
+            "-y",
+            "-s",
+            "0",
+            "-e",
+            calls,
+            "-o",
+            "logs/log",
+        ])
         .args(["sh", script, "--yes"])
         .args(takes_folder.then_some("kept"))
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

@@ -1,5 +1,8 @@
 //! Hostile captures: text made to cost time or memory. Each is answered soon, within 76 MiB.
 //!
+//! For every commit those are tried of which something is kept, each with one of four commands in turn, and of the others one of each
+//! form; `STRADDLE_SOAK=1` tries all, and all four commands where something is kept.
+//!
 //! The limit on time guards against hangs, as in `hostile.rs`; speed is shown elsewhere.
 
 use std::ffi::OsStr;
@@ -7,6 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use straddle_testkit::is_soak;
 
 /// Seconds after which a run hangs, in a build without optimisation on a machine that does other work, too.
 const HANG: &str = "600";
@@ -135,6 +139,22 @@ const HEAVY: [&str; 8] = [
     "clixml-objects",
 ];
 
+/// Of those of which nothing is kept, the ones that are tried for every commit: lines, columns, escapes, CSV, each part of JSON, CLIXML, prompts.
+const LIGHT: [&str; 12] = [
+    "empty-lines",
+    "one-line",
+    "tabs",
+    "escapes",
+    "csv-names",
+    "objects",
+    "numbers",
+    "members",
+    "strings",
+    "clixml",
+    "prompts",
+    "keys",
+];
+
 /// Runs `straddle` and says what was wrong with the way it ended, if anything was.
 fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
     let used = folder.join(format!("{name}.used"));
@@ -165,7 +185,17 @@ fn judged(folder: &Path, name: &str, arguments: &[&OsStr]) -> Option<String> {
 #[test]
 fn no_capture_takes_long_or_much_memory() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let todo = Mutex::new(captures().into_iter());
+    let mut all = captures();
+    assert!(
+        HEAVY
+            .iter()
+            .chain(&LIGHT)
+            .all(|name| all.iter().any(|(known, _)| known == name))
+    );
+    if !is_soak() {
+        all.retain(|(name, _)| HEAVY.contains(name) || LIGHT.contains(name));
+    }
+    let todo = Mutex::new(all.into_iter());
     let failures = Mutex::new(Vec::new());
     // Each run is judged by its own process, so that they may go side by side.
     std::thread::scope(|scope| {
@@ -191,8 +221,11 @@ fn of_capture(folder: &Path, name: &str, text: &str) -> Vec<String> {
     let [check, fix, summary, json] = ["check", "fix", "--summary", "--json"].map(OsStr::new);
     let path = path.as_os_str();
     let mut runs = vec![vec![check, summary, path]];
-    if HEAVY.contains(&name) {
+    if let Some(turn) = HEAVY.iter().position(|heavy| *heavy == name) {
         runs.extend([vec![check, path], vec![check, json, path], vec![fix, path]]);
+        if !is_soak() {
+            runs = vec![runs.swap_remove(turn % 4)];
+        }
     }
     let wrong = runs.iter().filter_map(|run| judged(folder, name, run));
     let wrong = wrong.collect();
@@ -205,8 +238,11 @@ fn no_folder_of_captures_takes_long_or_much_memory() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let captured = folder.path().join("captured");
     fs::create_dir(&captured).expect("a scratch folder");
+    // Half of them are more than may be kept at once, too.
+    let step = if is_soak() { 1 } else { 2 };
+    let several: Vec<&str> = HEAVY.into_iter().step_by(step).collect();
     for (name, text) in captures() {
-        if HEAVY.contains(&name) {
+        if several.contains(&name) {
             let path = captured.join(format!("{name}.txt"));
             fs::write(&path, text).expect("a scratch file");
         }

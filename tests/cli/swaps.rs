@@ -1,7 +1,7 @@
 //! The test file or the journal is replaced, linked, removed or truncated before and after each system call that names or
 //! touches one of them: what somebody put there is as it was, each time.
 //!
-//! `STRADDLE_SOAK=1` makes every kind of swap at every stop; without it every second stop is used once, with kinds in turn.
+//! `STRADDLE_SOAK=1` makes every kind of swap at every stop; without it every third stop is used once, with kinds in turn.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -335,7 +335,7 @@ fn try_one(case: &Case, tally: &Mutex<Tally>) {
 
 #[test]
 fn what_a_stranger_puts_there_stays_as_it_is() {
-    let is_soak = std::env::var_os("STRADDLE_SOAK").is_some();
+    let is_soak = straddle_testkit::is_soak();
     let mut cases = Vec::new();
     let mut wanted = BTreeSet::new();
     for (number, verb) in VERBS.iter().enumerate() {
@@ -352,12 +352,12 @@ fn what_a_stranger_puts_there_stays_as_it_is() {
             let combinations: Vec<_> = combinations.collect();
             // What is touched is what is swapped as a rule, and all kinds come in turn.
             turn += 1;
-            if !is_soak && turn % 2 == 0 {
+            if !is_soak && turn % 3 != 1 {
                 continue;
             }
             wanted.insert((number, stop.clone()));
             for (at, (name, kind)) in combinations.iter().enumerate() {
-                if is_soak || at == turn / 2 % combinations.len() {
+                if is_soak || at == turn / 3 % combinations.len() {
                     cases.push(Case {
                         verb: number,
                         stop: stop.clone(),
@@ -401,7 +401,8 @@ fn what_a_stranger_puts_there_stays_as_it_is() {
             }
         }
     }
-    assert!(made >= 500, "{made} swaps of {planned}");
+    let fewest = if is_soak { 500 } else { 300 };
+    assert!(made >= fewest, "{made} swaps of {planned}");
     assert!(
         tally.stops.len() * 20 >= wanted.len() * 19,
         "too many stops were not reached"

@@ -262,7 +262,7 @@ fn programs() -> Result<Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::run::repository;
     use std::path::{Path, PathBuf};
@@ -278,36 +278,41 @@ mod tests {
         }
     }
 
-    /// Each part of a filter is a module or a function of its crate, and the last one has a test or is one.
+    /// Whether each part of a filter is a module or a function of its crate.
+    pub(crate) fn matches_a_test(package: &str, program: &str, filter: &str) -> bool {
+        let name = package.trim_start_matches("straddle-");
+        let folder = match program {
+            "cli" | "devices" | "swaps" => "tests".to_owned(),
+            "--lib" => format!("crates/{name}/src"),
+            _ => format!("crates/{name}/tests"),
+        };
+        let mut paths = Vec::new();
+        sources(&repository().join(folder), &mut paths);
+        let texts: Vec<String> = paths
+            .iter()
+            .map(|path| std::fs::read_to_string(path).expect("readable"))
+            .collect();
+        let mut parts = filter.split("::").filter(|part| !part.is_empty());
+        parts.all(|part| {
+            let is_there = [
+                format!("mod {part};"),
+                format!("mod {part} {{"),
+                format!("fn {part}("),
+            ];
+            texts
+                .iter()
+                .any(|text| is_there.iter().any(|item| text.contains(item)))
+        })
+    }
+
     #[test]
     fn every_filter_still_matches_a_test() {
         for left in SLOW {
-            let name = left.package.trim_start_matches("straddle-");
-            let folder = match left.program {
-                "cli" => "tests".to_owned(),
-                "--lib" => format!("crates/{name}/src"),
-                _ => format!("crates/{name}/tests"),
-            };
-            let mut paths = Vec::new();
-            sources(&repository().join(folder), &mut paths);
-            let texts: Vec<String> = paths
-                .iter()
-                .map(|path| std::fs::read_to_string(path).expect("readable"))
-                .collect();
-            for part in left.filter.split("::").filter(|part| !part.is_empty()) {
-                let is_there = [
-                    format!("mod {part};"),
-                    format!("mod {part} {{"),
-                    format!("fn {part}("),
-                ];
-                assert!(
-                    texts
-                        .iter()
-                        .any(|text| is_there.iter().any(|item| text.contains(item))),
-                    "no test is called {}: take it from the list",
-                    left.filter
-                );
-            }
+            assert!(
+                matches_a_test(left.package, left.program, left.filter),
+                "no test is called {}: take it from the list",
+                left.filter
+            );
         }
     }
 

@@ -190,15 +190,19 @@ fn every_capture_says_what_is_expected() {
     }
 }
 
-/// What mail, copying and full disks do to text: cut anywhere, lines lost, characters changed. Nothing panics.
+/// What mail, copying and full disks do to text: cut anywhere, lines lost, characters changed. Nothing panics. Of twelve changes of a file
+/// three are made for every commit, one of each kind, and all with `STRADDLE_SOAK=1`.
 #[test]
 fn maimed_captures_are_read_without_harm() {
     let mut all = Vec::new();
     cases(&root(), &mut all);
-    for (path, files) in &all {
+    for (turn, (path, files)) in all.iter().enumerate() {
         for file in files {
             let bytes = std::fs::read(file).expect("readable");
             for n in 0..12_usize {
+                if !straddle_testkit::is_soak() && n / 3 != turn % 4 {
+                    continue;
+                }
                 let mut maimed = bytes.clone();
                 match n % 3 {
                     0 => maimed.truncate(bytes.len() * n / 12),

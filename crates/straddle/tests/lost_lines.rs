@@ -2,7 +2,8 @@
 //!
 //! Of each capture with a warning about where something starts, each line is left out in turn, except the one that says where
 //! that is, and each is cut in half. What then is found is a warning again, or something that was not said of the whole text
-//! (what is missing, contradicts or was cut), or that no start was checked.
+//! (what is missing, contradicts or was cut), or that no start was checked. For every commit a third of them is tried, in turn; all with
+//! `STRADDLE_SOAK=1`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,13 @@ use straddle::rules::{Context, Coverage, Finding, Options, Severity, check, cove
 use straddle::sources::Settings;
 use straddle::sources::captured;
 use straddle::stack::{Key, Source, Stack};
+use straddle_testkit::is_soak;
 
 /// Longest capture that is gone through, in lines.
 const MAX_LEN: usize = 200;
+
+/// Of so many mutants one is tried for every commit.
+const STEP: usize = 3;
 
 /// What a text comes to, machine by machine.
 struct Said(Vec<Machine>);
@@ -174,7 +179,10 @@ fn silent(folders: &[&str]) -> (usize, Vec<String>) {
                     if rows.is_empty() {
                         continue;
                     }
-                    for mutant in mutants(&text, &rows) {
+                    let step = if is_soak() { 1 } else { STEP };
+                    // In turn, so that first lines are not always among them.
+                    let mutants = mutants(&text, &rows).into_iter();
+                    for mutant in mutants.skip(index % step).step_by(step) {
                         tried.fetch_add(1, Ordering::Relaxed);
                         let said = Said::of(&name, &mutant.text);
                         if said.is_some_and(|said| said.is_silent(&whole)) {
@@ -195,6 +203,7 @@ fn silent(folders: &[&str]) -> (usize, Vec<String>) {
 /// scripts print their own way.
 fn none_is_silent(folders: &[&str], least: usize, known: &[&str], most: usize) {
     let (tried, silent) = silent(folders);
+    let least = if is_soak() { least } else { least / STEP };
     assert!(tried >= least, "only {tried}");
     let is_known = |line: &String| known.iter().any(|file| line.contains(file));
     let (known, new): (Vec<String>, Vec<String>) = silent.into_iter().partition(is_known);

@@ -30,3 +30,9 @@ use std::path::{Path, PathBuf};
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
+
+/// Whether a soak runs (`cargo xtask soak`): tests then try everything of which they otherwise take a sample.
+#[must_use]
+pub fn is_soak() -> bool {
+    std::env::var_os("STRADDLE_SOAK").is_some()
+}

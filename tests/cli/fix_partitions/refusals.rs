@@ -8,12 +8,12 @@ use super::ways::MIB;
 use super::ways::On::{self, Ext4, Luks, Noise, Swap, Xfs};
 use super::ways::Table::{Gpt, Mbr};
 use super::{TOOLS, lint, places, run_script, script, sh, small, write_at};
-use crate::support::{straddle, tool};
+use crate::support::{in_memory, straddle, tool};
 
 #[test]
 fn no_other_disk_is_touched() {
     for (tool, table) in TOOLS {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         small(folder, "disk.img", table);
         let disk = folder.join("disk.img");
@@ -101,7 +101,7 @@ fn no_other_disk_is_touched() {
 
 #[test]
 fn names_are_quoted_or_refused() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let mut scripts = Vec::new();
     for name in ["it's a \"quoted\" $HOME `id` \\.img", "-it's.img", "*.img"] {
@@ -165,7 +165,7 @@ fn what_a_script_must_not_do_is_said() {
         ("63 65473 83", 65_536, MBR, Ext4, &["--stripe-unit", "16M"], "there is no room for it"),
     ];
     for (table, sectors, label, on, flags, why) in cases {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         let disk = folder.join("disk.img");
         File::create(&disk)
@@ -217,7 +217,7 @@ fn what_a_script_must_not_do_is_said() {
 
 #[test]
 fn a_hybrid_table_is_not_moved() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     small(folder, "disk.img", Gpt);
     tool(
@@ -243,7 +243,7 @@ fn a_hybrid_table_is_not_moved() {
 
 #[test]
 fn a_full_filesystem_is_not_made_shorter() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let disk = folder.join("disk.img");
     File::create(&disk)

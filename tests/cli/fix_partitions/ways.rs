@@ -15,7 +15,7 @@ pub(crate) struct Way {
     pub(crate) starts: &'static [(u64, u64)],
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Table {
     Mbr,
     Gpt,
@@ -24,7 +24,7 @@ pub(crate) enum Table {
 /// A partition: number, first sector, sectors, type as sfdisk takes it, what is on it.
 pub(crate) type Part = (u64, u64, u64, &'static str, On);
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum On {
     /// Holds other partitions.
     Logical,
@@ -45,6 +45,28 @@ use On::{Btrfs, Exfat, Ext4, Fat16, Fat32, Logical, Luks, Lvm, Noise, Ntfs, Swap
 use Table::{Gpt, Mbr};
 
 pub(crate) const MIB: u64 = 2048;
+
+/// Those that are tried for every commit; a soak tries all. Partitions in whatever order, some that others push away, logical ones, odd
+/// widths of stripes, disks without room.
+pub(crate) const SAMPLE: &[&str] = &[
+    "one-ntfs",
+    "fat32-parted",
+    "xfs",
+    "btrfs",
+    "swap-luks-lvm",
+    "pushed-parted",
+    "other-order",
+    "logical",
+    "logical-tight",
+    "five-members-no-room-for-5-mib",
+    "gpt-sgdisk",
+    "gpt-parted-pushed",
+    "gpt-other-order-sgdisk",
+    "gpt-repart-fat-exfat",
+    "ext4-shrinks-parted",
+    "ext4-shrinks-sgdisk",
+    "ntfs-shrinks-logical",
+];
 
 #[rustfmt::skip]
 pub(crate) const WAYS: &[Way] = &[

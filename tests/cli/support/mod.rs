@@ -4,12 +4,54 @@ pub(crate) mod qemu;
 
 pub(crate) use straddle_testkit::repository;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// A folder in memory, where that has room (containers have 64 MiB): what is written to it waits for no disk. It is below `/dev`, where
+/// names are taken for those of devices: not for tests of how a script names a file.
+pub(crate) fn in_memory() -> tempfile::TempDir {
+    const ROOM: u64 = 2 << 30;
+    let shm = Path::new("/dev/shm");
+    let has_room = rustix::fs::statvfs(shm)
+        .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM);
+    let made = if has_room {
+        tempfile::tempdir_in(shm)
+    } else {
+        tempfile::tempdir()
+    };
+    made.expect("temporary directory")
+}
 
 /// A folder for one test.
 pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
+}
+
+/// A search path with a `cryptsetup` that spends no seconds on turning a passphrase into a key, as `luksFormat` does by default.
+pub(crate) fn with_quick_luks() -> String {
+    use std::os::unix::fs::PermissionsExt;
+    const TEXT: &str = r#"#!/bin/sh
+for word; do
+    if [ "$word" = luksFormat ]; then set -- "$@" --pbkdf pbkdf2 --pbkdf-force-iterations 1000; fi
+done
+PATH=${PATH#*:}
+exec cryptsetup "$@"
+"#;
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    let folder = MADE.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quick-luks");
+        std::fs::create_dir_all(&folder).expect("writable");
+        // Another program of tests may use the one that is there.
+        let new = folder.join(std::process::id().to_string());
+        std::fs::write(&new, TEXT).expect("writable");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&new, mode).expect("possible");
+        std::fs::rename(&new, folder.join("cryptsetup")).expect("writable");
+        folder
+    });
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", folder.display())
 }
 
 /// Runs lines of shell in `folder`, up to the first that fails; gives what they print.

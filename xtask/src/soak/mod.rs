@@ -52,6 +52,60 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "in-use",
+        what: "every way to be in use with every script of fix",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "fix_in_use:: fix_formats::pools::a_pool_whose_member_is_in_use_is_left_alone",
+        }),
+    },
+    Soak {
+        name: "moves",
+        what: "partitions moved in every way, and scripts killed at every call that moves data",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "fix_partitions::",
+        }),
+    },
+    Soak {
+        name: "hostile",
+        what: "every hostile capture, and hostile bytes in every line of every capture",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "hostile_captures:: hostile_bytes::",
+        }),
+    },
+    Soak {
+        name: "maimed",
+        what: "every capture cut, changed and without each of its lines; members of volumes damaged often",
+        how: How::Test(Test {
+            package: "straddle",
+            program: "tests",
+            filter: "captured:: lost_lines:: volumes::",
+        }),
+    },
+    Soak {
+        name: "filesystems",
+        what: "filesystems with files in them, by whatever name, and every chain of virtual disks",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "fix_formats:: fix_images:: chains::",
+        }),
+    },
+    Soak {
+        name: "oracles",
+        what: "every partitioner, start and filesystem beside the tools that own them",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "oracles::",
+        }),
+    },
+    Soak {
         name: "names",
         what: "every hostile name with every script of fix that runs here",
         how: How::Test(Test {
@@ -270,4 +324,24 @@ fn machine() -> Result<String> {
         "{}, {cores} cores",
         model.trim_start_matches(['\t', ' ', ':'])
     ))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::test::tests::matches_a_test;
+
+    #[test]
+    fn every_long_form_is_of_tests_that_exist() {
+        for soak in SOAKS {
+            let How::Test(test) = &soak.how else { continue };
+            for filter in test.filter.split_whitespace() {
+                assert!(
+                    matches_a_test(test.package, test.program, filter),
+                    "{}: no test is called {filter}",
+                    soak.name
+                );
+            }
+        }
+    }
 }

@@ -12,7 +12,7 @@ pub(super) struct Test {
     pub(super) package: &'static str,
     /// The test program; the library's own tests where it is empty.
     pub(super) program: &'static str,
-    /// A part of their names; all where it is empty.
+    /// Parts of their names, of which each has one, with spaces between them; all where it is empty.
     pub(super) filter: &'static str,
 }
 
@@ -28,7 +28,8 @@ pub(super) fn run(test: &Test) -> Result<Outcome> {
     }
     let path = std::env::var("PATH").unwrap_or_default();
     let run = command
-        .args(["--", "--nocapture", test.filter])
+        .args(["--", "--nocapture"])
+        .args(test.filter.split_whitespace())
         .env("STRADDLE_SOAK", "1")
         .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
         .stdin(Stdio::null())
