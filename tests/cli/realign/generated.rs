@@ -171,7 +171,7 @@ fn one(seed: u64) {
     // What is proposed; or one partition somewhere else, up or down, as far as there is room.
     let mut args = vec!["realign".to_owned(), name.clone()];
     let last = made.partitions.last().expect("one at least");
-    let is_told = seed % 3 == 0 && last.0 <= 4;
+    let is_told = seed.is_multiple_of(3) && last.0 <= 4;
     if is_told {
         let end = made.sectors - if made.is_gpt { 34 } else { 0 };
         let room = end - last.1 - last.2;

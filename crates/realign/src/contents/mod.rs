@@ -17,11 +17,13 @@ use crate::Refusal;
 /// Most that is read of one partition: of a large log, only some blocks.
 const BUDGET: straddle_geometry::Bytes = straddle_geometry::Bytes::mib(64);
 
+/// Finds out why a filesystem was not left in order; `None` where it was.
+type Unclean = fn(&Window<'_>) -> Result<Option<String>, ReadError>;
+
 /// What is known of formats, by how their names begin.
 struct Known {
     name: &'static str,
-    /// Finds out why it was not left in order.
-    unclean: Option<fn(&Window<'_>) -> Result<Option<String>, ReadError>>,
+    unclean: Option<Unclean>,
     /// Who brings it in order.
     by: &'static str,
 }
@@ -34,11 +36,7 @@ const fn independent(name: &'static str) -> Known {
     }
 }
 
-const fn checked(
-    name: &'static str,
-    unclean: fn(&Window<'_>) -> Result<Option<String>, ReadError>,
-    by: &'static str,
-) -> Known {
+const fn checked(name: &'static str, unclean: Unclean, by: &'static str) -> Known {
     Known {
         name,
         unclean: Some(unclean),

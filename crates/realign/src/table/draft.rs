@@ -91,7 +91,8 @@ fn read(from: &(impl ReadAt + ?Sized), at: Bytes, len: usize) -> Result<Vec<u8>,
 /// A little-endian number of up to eight bytes; 0 where they are not all there.
 pub(super) fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let mut raw = [0; 8];
-    match (bytes.get(at..at + len), raw.get_mut(..len)) {
+    let end = at.saturating_add(len);
+    match (bytes.get(at..end), raw.get_mut(..len)) {
         (Some(from), Some(into)) => into.copy_from_slice(from),
         _ => return 0,
     }

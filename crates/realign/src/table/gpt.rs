@@ -81,11 +81,11 @@ pub(super) fn edit(draft: &mut Draft<'_>, layout: &Layout) -> Result<(), Refusal
     let size = usize::try_from(primary.field(84, 4)).unwrap_or(usize::MAX);
     for place in &layout.partitions {
         let index = usize::try_from(place.number.saturating_sub(1)).unwrap_or(usize::MAX);
-        let at = index.checked_mul(size).unwrap_or(usize::MAX);
+        let at = index.saturating_mul(size);
         let ends = |start: Bytes, end: Bytes| (sectors(start), sectors(end).saturating_sub(1));
         let found = (
-            number(&primary.entries, at + 32, 8),
-            number(&primary.entries, at + 40, 8),
+            number(&primary.entries, at.saturating_add(32), 8),
+            number(&primary.entries, at.saturating_add(40), 8),
         );
         if at >= primary.entries.len() || found != ends(place.from.start(), place.from.end()) {
             return Err(changed(format_args!(
