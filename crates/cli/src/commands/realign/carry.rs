@@ -58,9 +58,9 @@ pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Res
     let store = FileStore::create(&path, len)
         .with_context(|| format!("cannot make the journal {}", path.display()))?;
     let moved = Move::create(Disk(guest), store, token(), job, &begun);
-    let moved = moved.and_then(|mut moved| {
+    let moved = moved.map(|mut moved| {
         let ended = moved.forward(check(args), |progress| console.watch(progress));
-        Ok((moved, ended))
+        (moved, ended)
     });
     console.end();
     let ended = match moved {
