@@ -8,29 +8,24 @@
 //! [`container::open`] makes a store of a virtual disk, whose blocks get their places before anything is moved. [`image::write`] writes
 //! a disk, or a view of it, to a new file of any format.
 
-mod bits;
 pub mod container;
 pub mod contents;
 #[cfg(target_os = "linux")]
 mod file;
 mod follow_up;
+mod format;
 mod ids;
 pub mod image;
 pub mod intent;
 mod job;
 pub mod journal;
 mod mover;
-mod qcow2;
 mod refusal;
 mod sequence;
 mod shift;
 mod store;
 pub mod table;
-mod vdi;
-mod vhd;
-mod vhdx;
 mod view;
-mod vmdk;
 
 pub use container::{Access, ContainerError, Disk, Files, Guest};
 #[cfg(target_os = "linux")]

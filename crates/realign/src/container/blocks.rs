@@ -12,7 +12,7 @@ use super::flat::{grown, inside, len_of};
 use super::guest::Guest;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::is_zero;
+use crate::format::bits::is_zero;
 use crate::ids::Ids;
 
 /// Blocks that get their place together: one flush for what is in front of the tables, and one for the tables.
@@ -204,7 +204,7 @@ impl ReadAt for Image {
             return Ok(0);
         };
         match piece {
-            Piece::At(place, _) => crate::bits::fill(&*self.file, place.get(), buf)?,
+            Piece::At(place, _) => crate::format::bits::fill(&*self.file, place.get(), buf)?,
             Piece::Gap(_) => buf.fill(0),
         }
         Ok(len)

@@ -23,12 +23,12 @@ use super::claims::{self, Rules};
 use super::error::ContainerError;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::{le32, le64, pieces, put, read};
-use crate::ids::Ids;
-use crate::vdi::{
+use crate::format::bits::{le32, le64, pieces, put, read};
+use crate::format::vdi::{
     ALLOCATED, BLOCK_EXTRA, BLOCK_SIZE, BLOCKS, DATA_OFFSET, DISK_SIZE, KIND, LAST_CHANGE,
     TABLE_OFFSET, ZERO,
 };
+use crate::ids::Ids;
 
 const FORMAT: &str = "vdi";
 /// Numbers out of use that are used again; more only stay out of use.

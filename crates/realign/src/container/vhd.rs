@@ -28,12 +28,12 @@ use super::claims::{self, Rules};
 use super::error::ContainerError;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::{be32, be64, fill, pieces, put, read, up};
-use crate::ids::Ids;
-use crate::vhd::{
+use crate::format::bits::{be32, be64, fill, pieces, put, read, up};
+use crate::format::vhd::{
     FREE, KIND, SECTOR, SIZE, TABLE_ENTRIES, TABLE_OFFSET, bitmap_len, is_footer, seal_footer,
     seal_header, set_size,
 };
+use crate::ids::Ids;
 
 const FORMAT: &str = "vhd";
 const HEADER: u64 = 1024;

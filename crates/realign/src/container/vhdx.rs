@@ -22,12 +22,12 @@ use super::claims::{self, Rules};
 use super::error::ContainerError;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::{fill, le16, le32, le64, put, read, up};
-use crate::ids::Ids;
-use crate::vhdx::{
+use crate::format::bits::{fill, le16, le32, le64, put, read, up};
+use crate::format::vhdx::{
     DISK_SIZE, HEADERS, LOGICAL, MAX_DISK, METADATA, MIB, PARAMETERS, PRESENT, REGIONS,
     REGIONS_LEN, TABLE, entry_of, ratio, seal,
 };
+use crate::ids::Ids;
 
 const FORMAT: &str = "vhdx";
 
@@ -161,7 +161,10 @@ fn regions(file: &dyn ReadAt) -> std::io::Result<Places> {
     let places = rows.iter().take(count).map(|row| {
         let start = le64(row, 16);
         let len = u64::from(le32(row, 24));
-        (crate::bits::bytes(row, 0), start..start.saturating_add(len))
+        (
+            crate::format::bits::bytes(row, 0),
+            start..start.saturating_add(len),
+        )
     });
     Ok(Places(places.collect()))
 }
@@ -177,7 +180,7 @@ fn items(file: &dyn ReadAt, start: u64) -> std::io::Result<Items> {
     let known = items.filter(|row| le32(*row, 24) & 1 == 0);
     let places = known.map(|row| {
         let at = start.saturating_add(u64::from(le32(row, 16)));
-        (crate::bits::bytes(row, 0), at)
+        (crate::format::bits::bytes(row, 0), at)
     });
     Ok(Items(places.collect()))
 }

@@ -7,7 +7,7 @@ use straddle_io::ReadAt;
 
 use super::error::ImageError;
 use super::output::Output;
-use crate::bits::is_zero;
+use crate::format::bits::is_zero;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;

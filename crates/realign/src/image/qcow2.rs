@@ -15,8 +15,8 @@ use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
 use super::settings::Settings;
-use crate::bits::{put, up};
-use crate::qcow2::{
+use crate::format::bits::{put, up};
+use crate::format::qcow2::{
     CLUSTER_BITS, COPIED, HEADER_LEN, L1_ENTRIES, L1_OFFSET, MAGIC, REFCOUNT_ORDER,
     REFCOUNTS_CLUSTERS, REFCOUNTS_OFFSET, SIZE, VERSION,
 };

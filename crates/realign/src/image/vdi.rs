@@ -8,8 +8,8 @@ use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
 use super::settings::Settings;
-use crate::bits::{put, up};
-use crate::vdi::{
+use crate::format::bits::{put, up};
+use crate::format::vdi::{
     ALLOCATED, BLOCK_SIZE, BLOCKS, DATA_OFFSET, DISK_SIZE, FREE, KIND, LAST_CHANGE, TABLE_OFFSET,
 };
 

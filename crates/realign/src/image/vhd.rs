@@ -9,8 +9,8 @@ use super::input::Input;
 use super::output::{Output, Table};
 use super::raw;
 use super::settings::Settings;
-use crate::bits::{put, up};
-use crate::vhd::{
+use crate::format::bits::{put, up};
+use crate::format::vhd::{
     FREE, KIND, SECTOR, TABLE_ENTRIES, TABLE_OFFSET, bitmap_len, seal_header, set_size,
 };
 

@@ -13,8 +13,8 @@ use super::error::ImageError;
 use super::input::Input;
 use super::output::{Output, Table};
 use super::settings::Settings;
-use crate::bits::{put, up};
-use crate::vhdx::{
+use crate::format::bits::{put, up};
+use crate::format::vhdx::{
     DISK_ID, DISK_SIZE, HEADERS, LOGICAL, MAX_DISK, METADATA, MIB, PARAMETERS, PHYSICAL, PRESENT,
     REGIONS, REGIONS_LEN, TABLE, entry_of, ratio, seal,
 };

@@ -14,8 +14,8 @@ use super::input::Input;
 use super::output::Output;
 use super::raw;
 use super::settings::Settings;
-use crate::bits::{is_zero, le32, put, up};
-use crate::vmdk::{
+use crate::format::bits::{is_zero, le32, put, up};
+use crate::format::vmdk::{
     CAPACITY, DESCRIPTOR, DESCRIPTOR_LEN, DIRECTORY, FLAGS, GRAIN, HAS_SECOND_DIRECTORY, LINE_ENDS,
     LINE_ENDS_TEST, OVERHEAD, PER_TABLE, SECOND_DIRECTORY, SECTOR, VERSION,
 };

@@ -29,12 +29,12 @@ use super::blocks::{Layout, Opened};
 use super::error::ContainerError;
 use super::recognised::{Found, recognised};
 use crate::Store;
-use crate::bits::{be32, be64, bytes, pieces, put, read};
-use crate::ids::Ids;
-use crate::qcow2::{
+use crate::format::bits::{be32, be64, bytes, pieces, put, read};
+use crate::format::qcow2::{
     AUTOCLEAR, CLUSTER_BITS, COPIED, INCOMPATIBLE, L1_ENTRIES, L1_OFFSET, OFFSET, PACKED, SIZE,
     VERSION, ZERO,
 };
+use crate::ids::Ids;
 use refcounts::Refcounts;
 
 const FORMAT: &str = "qcow2";

@@ -11,8 +11,8 @@ use straddle_io::ReadAt;
 use super::super::append;
 use super::super::error::ContainerError;
 use crate::Store;
-use crate::bits::{be32, be64, fill, put, read, up};
-use crate::qcow2::{REFCOUNT_ORDER, REFCOUNTS_CLUSTERS, REFCOUNTS_OFFSET, VERSION};
+use crate::format::bits::{be32, be64, fill, put, read, up};
+use crate::format::qcow2::{REFCOUNT_ORDER, REFCOUNTS_CLUSTERS, REFCOUNTS_OFFSET, VERSION};
 
 /// QEMU refuses longer tables.
 const MAX_TABLE: u64 = 8 << 20;

@@ -4,8 +4,8 @@ use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
 
 use super::Qcow2;
-use crate::bits::{fill, pieces};
-use crate::qcow2::{OFFSET, PACKED};
+use crate::format::bits::{fill, pieces};
+use crate::format::qcow2::{OFFSET, PACKED};
 
 /// Most clusters of a file, one bit each: 256 MiB, enough for 128 TiB with clusters of 64 KiB.
 const MAX_CLUSTERS: u64 = 1 << 31;

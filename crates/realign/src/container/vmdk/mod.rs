@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::blocks::Image;
 use super::guest::{Files, Guest};
 use crate::Store;
-use crate::bits::read;
+use crate::format::bits::read;
 use crate::ids::Ids;
 
 const FORMAT: &str = "vmdk";

@@ -21,9 +21,9 @@ use super::super::recognised::{Found, recognised};
 use super::descriptor::{MAX_BYTES, Patch, with_content_id, with_last_extent};
 use super::{FORMAT, sparse, untracked};
 use crate::Store;
-use crate::bits::{fill, le32};
+use crate::format::bits::{fill, le32};
+use crate::format::vmdk::SECTOR;
 use crate::ids::Ids;
-use crate::vmdk::SECTOR;
 
 /// Most files that are opened at once: 2 TB in parts of 2 GB are 1,024.
 const MAX_PARTS: usize = 4096;
@@ -276,7 +276,7 @@ impl Store for Parts {
             match &part.lies {
                 Lies::Flat(file, start) => file.write_at(there(*start, within)?, some),
                 Lies::Sparse(image) => image.write_at(within, some),
-                Lies::Zeroes if crate::bits::is_zero(some) => Ok(()),
+                Lies::Zeroes if crate::format::bits::is_zero(some) => Ok(()),
                 Lies::Zeroes => Err(io::Error::other("bytes for a part that has no file")),
             }
         })

@@ -28,12 +28,12 @@ use super::super::recognised::{Found, recognised};
 use super::descriptor::{MAX_BYTES, with_content_id, with_last_extent};
 use super::{FORMAT, untracked};
 use crate::Store;
-use crate::bits::{fill, le32, le64, pieces, put, read, up};
-use crate::ids::Ids;
-use crate::vmdk::{
+use crate::format::bits::{fill, le32, le64, pieces, put, read, up};
+use crate::format::vmdk::{
     CAPACITY, COMPRESSED, DESCRIPTOR, DESCRIPTOR_LEN, DIRECTORY, FLAGS, HAS_SECOND_DIRECTORY,
     MARKERS, PER_TABLE, SECOND_DIRECTORY, SECTOR,
 };
+use crate::ids::Ids;
 
 /// Most tables of an extent: 32 TiB with the usual grains.
 const MAX_TABLES: u64 = 1 << 20;

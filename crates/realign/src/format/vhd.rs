@@ -2,7 +2,7 @@
 
 use straddle_geometry::Bytes;
 
-use crate::bits::{be32, put};
+use crate::format::bits::{be32, put};
 
 pub(crate) const SECTOR: u64 = 512;
 /// An entry of the table without a block.

@@ -1,6 +1,6 @@
 //! What of a VHDX's structures is written: the layout is at the heads of `probe`'s files on VHDX.
 
-use crate::bits::{crc32c, put};
+use crate::format::bits::{crc32c, put};
 
 /// Everything behind the headers lies at multiples of it.
 pub(crate) const MIB: u64 = 1 << 20;
