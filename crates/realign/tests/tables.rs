@@ -375,3 +375,67 @@ fn what_is_not_what_was_seen_is_refused() {
             .contains("would overlap partition 2")
     );
 }
+
+#[test]
+fn no_byte_of_a_table_does_harm() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let size = 16 * MIB;
+    let logical = "label: dos\nstart=63,size=2000,type=83\nstart=4096,size=20000,type=f\nstart=4159,size=4000,type=83\nstart=9000,size=4000,type=82\n";
+    let gpt = "label: gpt\nfirst-lba: 34\nstart=34,size=3000\nstart=3100,size=5003\n";
+    let disks = [
+        (
+            disk(dir.path(), size, logical, &[]),
+            layout(
+                Table::Mbr,
+                size,
+                vec![
+                    place(1, (63, 2000), 2048),
+                    place(5, (4159, 4000), 6144),
+                    place(6, (9000, 4000), 12288),
+                ],
+                Some(Place {
+                    number: 2,
+                    from: sectors(4096, 20_000),
+                    to: sectors(4096, 20_000),
+                }),
+            ),
+            vec![440..512, 4096 * 512 + 440..4096 * 512 + 512],
+        ),
+        (
+            disk(dir.path(), size, gpt, &[]),
+            layout(
+                Table::Gpt,
+                size + MIB,
+                vec![place(1, (34, 3000), 2048), place(2, (3100, 5003), 8192)],
+                None,
+            ),
+            vec![440..512, 512..604, 1024..1300],
+        ),
+    ];
+    for (mut bytes, layout, places) in disks {
+        table::job(&bytes, &layout).expect("it is sound");
+        let mut refused = 0;
+        for at in places.into_iter().flatten() {
+            let was = bytes[at];
+            for value in [0, 1, 0x7f, 0x80, 0xff, !was, was.wrapping_add(1)] {
+                bytes[at] = value;
+                // Whatever it says: a job whose edits expect what is there, or a refusal.
+                match table::job(&bytes, &layout) {
+                    Ok(job) if at % 32 == 0 => drop(done(&bytes, &job, layout.size.get())),
+                    Ok(_) => {}
+                    Err(refusal) => {
+                        assert!(!refusal.instead.is_empty());
+                        refused += 1;
+                    }
+                }
+            }
+            bytes[at] = was;
+        }
+        assert!(refused > 100, "{refused}");
+        // Cut anywhere.
+        for len in [0, 1, 511, 512, 600, 1024, 4096 * 512 + 100] {
+            let cut = bytes[..len].to_vec();
+            assert!(table::job(&cut, &layout).is_err(), "{len}");
+        }
+    }
+}
