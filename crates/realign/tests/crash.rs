@@ -69,7 +69,7 @@ fn recovered(case: &Case, disk: &[u8], log: &[u8], random: &mut Xoshiro256PlusPl
     // It may be taken up with another method than it was begun with.
     let mut case = case.clone();
     if case.method != Method::Ordered && random.next_u64() & 1 == 1 {
-        case.method = Method::JournaledFrom(random.next_u64() % 5);
+        case.method = Method::JournaledAfter(random.next_u64() % 5);
     }
     let case = &case;
     for back in [false, true] {
@@ -203,7 +203,7 @@ fn cases() -> Vec<Case> {
                 (Method::Ordered, Check::AtTheEnd),
                 (Method::Journaled, Check::AtTheEnd),
                 (Method::Ordered, Check::Each),
-                (Method::JournaledFrom(2), Check::Each),
+                (Method::JournaledAfter(2), Check::Each),
             ] {
                 for (contents, has_edits) in [(200, true), (2, false), (1, true)] {
                     cases.push(Case {
@@ -268,7 +268,7 @@ fn nothing_is_lost_when_the_method_changes() {
             method,
             ..Case::new(&parts, block)
         };
-        points += every_point(&case(Method::JournaledFrom(3)), Before::Nothing);
+        points += every_point(&case(Method::JournaledAfter(3)), Before::Nothing);
         let journaled = case(Method::Journaled);
         let mut only_journaled = 0;
         for after in 30..110 {
@@ -287,10 +287,9 @@ fn nothing_is_lost_when_the_method_changes() {
                 continue;
             }
             only_journaled += 1;
-            // One that goes back, and those that change where a slot is used again.
-            for first in [3, 4, 5] {
-                let to_back = first == 3;
-                let before = Before::Lost(after, Method::JournaledFrom(first), to_back);
+            // They change where a slot is used again.
+            for (first, to_back) in [(1, true), (2, true), (2, false)] {
+                let before = Before::Lost(after, Method::JournaledAfter(first), to_back);
                 points += every_point(&journaled, before);
             }
         }
@@ -304,7 +303,11 @@ fn nothing_is_lost_when_the_method_changes() {
 fn nothing_is_lost_with_threads_that_read_ahead() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut stops = 0;
-    for method in [Method::Ordered, Method::Journaled, Method::JournaledFrom(3)] {
+    for method in [
+        Method::Ordered,
+        Method::Journaled,
+        Method::JournaledAfter(3),
+    ] {
         let case = Case {
             batch: 1,
             has_edits: true,

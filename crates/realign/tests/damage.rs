@@ -222,6 +222,26 @@ fn pages_of_the_journal_of_another_move_are_no_pages_of_this() {
 }
 
 #[test]
+fn the_contents_of_a_journal_are_there_twice() {
+    let (disk, log) = stopped(&case());
+    let label: Vec<usize> = (0..log.len() - 8)
+        .filter(|at| log[*at..].starts_with(b"target 7"))
+        .collect();
+    assert_eq!(label.len(), 2);
+    for which in [&label[..1], &label[1..], &label[..]] {
+        let mut edited = log.clone();
+        which.iter().for_each(|at| edited[*at] = b'T');
+        match open(&disk, &edited) {
+            Ok(it) => assert!(which.len() == 1 && it.label() == b"target 7"),
+            Err(error) => {
+                let is_damaged = matches!(error, MoveError::Journal(JournalError::Damaged { .. }));
+                assert!(which.len() == 2 && is_damaged, "{which:?} {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_record_that_is_missing_before_another_is_noticed() {
     let (disk, log) = stopped_or_done(&case(), u64::MAX);
     let begun = steady(&case().journal());
