@@ -98,7 +98,7 @@ impl Case {
         let journaled_below = match self.method {
             Method::Ordered => Bytes::ZERO,
             // All the same whether a part has to be.
-            Method::Measured | Method::Journaled | Method::JournaledFrom(_) => {
+            Method::Measured | Method::Journaled | Method::JournaledAfter(_) => {
                 Bytes::new(3 * SECTOR as u64)
             }
         };

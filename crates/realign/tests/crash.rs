@@ -69,7 +69,7 @@ fn recovered(case: &Case, disk: &[u8], log: &[u8], random: &mut Xoshiro256PlusPl
     // It may be taken up with another method than it was begun with.
     let mut case = case.clone();
     if case.method != Method::Ordered && random.next_u64() & 1 == 1 {
-        case.method = Method::JournaledFrom(random.next_u64() % 5);
+        case.method = Method::JournaledAfter(random.next_u64() % 5);
     }
     let case = &case;
     for back in [false, true] {
@@ -203,7 +203,7 @@ fn cases() -> Vec<Case> {
                 (Method::Ordered, Check::AtTheEnd),
                 (Method::Journaled, Check::AtTheEnd),
                 (Method::Ordered, Check::Each),
-                (Method::JournaledFrom(2), Check::Each),
+                (Method::JournaledAfter(2), Check::Each),
             ] {
                 for (contents, has_edits) in [(200, true), (2, false), (1, true)] {
                     cases.push(Case {
@@ -262,22 +262,40 @@ fn nothing_is_lost_wherever_power_fails() {
 #[test]
 fn nothing_is_lost_when_the_method_changes() {
     let mut points = 0;
-    for (parts, block) in [([(3, 5, 14)], 2), ([(5, 3, 14)], 2)] {
+    for (parts, block) in [([(3, 5, 28)], 2), ([(5, 3, 28)], 2)] {
         let case = |method| Case {
-            batch: 1,
+            batch: 2,
             method,
             ..Case::new(&parts, block)
         };
-        points += every_point(&case(Method::JournaledFrom(3)), Before::Nothing);
-        for after in (40..100).step_by(7) {
-            for first in [2, 4, 6] {
-                let to_back = first == 4;
-                let before = Before::Lost(after, Method::JournaledFrom(first), to_back);
-                points += every_point(&case(Method::Journaled), before);
+        points += every_point(&case(Method::JournaledAfter(3)), Before::Nothing);
+        let journaled = case(Method::Journaled);
+        let mut only_journaled = 0;
+        for after in 30..110 {
+            // Only where the data journal has what is nowhere else.
+            let power = Power::until(after);
+            let disk = Disk::new(journaled.disk(), power.clone());
+            let log = Disk::new(journaled.journal(), power);
+            let _ = run(&journaled, &disk, &log, true, false);
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(after);
+            let disk = Disk::new(lose(&disk, &mut random), Power::steady());
+            let mut log = lose(&log, &mut random);
+            let slots = log.len() - 2 * 4096;
+            log[slots..].fill(0);
+            let found = journaled.open(&disk, &Disk::new(log, Power::steady()));
+            if !matches!(found, Err(MoveError::Lost { .. })) {
+                continue;
+            }
+            only_journaled += 1;
+            // They change where a slot is used again.
+            for (first, to_back) in [(1, true), (2, true), (2, false)] {
+                let before = Before::Lost(after, Method::JournaledAfter(first), to_back);
+                points += every_point(&journaled, before);
             }
         }
+        assert!(only_journaled >= 4, "{only_journaled}");
     }
-    assert!(points > 5_000, "only {points}");
+    assert!(points > 3_000, "only {points}");
 }
 
 /// What other threads do at the same time differs from run to run; nothing may depend on it.
@@ -285,7 +303,11 @@ fn nothing_is_lost_when_the_method_changes() {
 fn nothing_is_lost_with_threads_that_read_ahead() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut stops = 0;
-    for method in [Method::Ordered, Method::Journaled, Method::JournaledFrom(3)] {
+    for method in [
+        Method::Ordered,
+        Method::Journaled,
+        Method::JournaledAfter(3),
+    ] {
         let case = Case {
             batch: 1,
             has_edits: true,

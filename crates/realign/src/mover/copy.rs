@@ -1,6 +1,6 @@
 //! Batches copied: one is read, recorded and, where there is need, written to the data journal, while the one before it is written.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -111,9 +111,10 @@ impl<T: Store, J: Store> Move<T, J> {
             }
             written.map(|()| load.memory)
         };
+        let loads = AtomicU64::new(0);
         let load = |number, memory| {
             let is_journaled = match self.method {
-                Method::JournaledFrom(first) => number >= first,
+                Method::JournaledAfter(batches) => loads.fetch_add(1, Ordering::Relaxed) >= batches,
                 _ => is_slow.load(Ordering::Relaxed),
             };
             self.load(direction, number, is_journaled, memory)

@@ -29,9 +29,8 @@ pub enum Method {
     Ordered,
     /// Blocks are written to the journal first: one flush for each batch.
     Journaled,
-    /// Ordered for batches before the one with this number, journaled from there on: what a measurement may come to, the same each
-    /// time.
-    JournaledFrom(u64),
+    /// Ordered for so many batches of a run, journaled from there on: what a measurement may come to, the same each time.
+    JournaledAfter(u64),
 }
 
 /// What is decided when a move begins.
