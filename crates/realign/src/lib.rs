@@ -25,6 +25,7 @@ mod sequence;
 mod shift;
 mod store;
 pub mod table;
+mod used;
 mod view;
 
 pub use container::{Access, ContainerError, Disk, Files, Guest};
@@ -39,4 +40,5 @@ pub use refusal::Refusal;
 pub use sequence::{Sequence, Sizes};
 pub use shift::{Block, Shift};
 pub use store::{ReadOnly, Store};
+pub use used::Used;
 pub use view::View;

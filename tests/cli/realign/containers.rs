@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::legacy;
 use crate::support::qemu::qemu_img;
-use crate::support::{straddle, tool};
+use crate::support::{sh, straddle, tool};
 
 /// What the disk is once its partition has moved, as raw bytes.
 fn wanted(folder: &Path) -> Vec<u8> {
@@ -284,7 +284,7 @@ fn a_disk_without_room_is_made_longer_when_that_is_asked_for() {
                   printf 'at the start' | dd of=disk.img bs=1 seek=17408 conv=notrunc status=none";
     for format in ["raw", "vpc", "vhdx", "vmdk", "vdi", "qcow2"] {
         let _ = fs::remove_file(folder.join("disk.img"));
-        crate::support::sh(folder, script);
+        sh(folder, script);
         let name = format!("one.{format}");
         qemu_img(
             folder,
@@ -314,4 +314,111 @@ fn a_disk_without_room_is_made_longer_when_that_is_asked_for() {
         );
         fs::remove_file(folder.join(&name)).expect("removes");
     }
+}
+
+#[test]
+fn what_is_free_is_left_out_and_every_file_is_there() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = folder.path();
+    // Each filesystem full of files that are deleted again, but for some.
+    for (format, make, put, get) in [
+        (
+            "ntfs",
+            "mkntfs -q -F -f -p 63 -H 16 -S 63 fs 2> /dev/null",
+            "ntfscp -f fs FILE FILE",
+            "ntfscat -f fs FILE",
+        ),
+        (
+            "ext4",
+            "mke2fs -q -t ext4 -O ^uninit_bg,^metadata_csum -F fs",
+            "debugfs -w -R 'write FILE FILE' fs 2> /dev/null",
+            "debugfs -R 'cat FILE' fs 2> /dev/null",
+        ),
+        (
+            "fat",
+            "mkfs.vfat -F 16 -h 63 fs > /dev/null",
+            "mcopy -i fs FILE ::FILE",
+            "mtype -i fs ::FILE",
+        ),
+        (
+            "fat32",
+            "mkfs.vfat -F 32 -h 63 fs > /dev/null",
+            "mcopy -i fs FILE ::FILE",
+            "mtype -i fs ::FILE",
+        ),
+    ] {
+        let step = |command: &str, file: &str| command.replace("FILE", file);
+        sh(
+            folder,
+            &format!(
+                "rm -f fs disk.img new.* && truncate -s 100M fs && head -c 102760448 /dev/urandom > noise && \
+                 head -c 3000000 noise > kept && {make} && {put}",
+                put = step(put, "kept"),
+            ),
+        );
+        // What is free is full of noise: by the map that the tool wrote, nothing else tells.
+        let before = fs::read(folder.join("fs")).expect("readable");
+        let noise = fs::read(folder.join("noise")).expect("readable");
+        let mut dirty = before.clone();
+        for (n, page) in dirty.chunks_mut(4096).enumerate().skip(30_000_000 / 4096) {
+            if page.iter().all(|byte| *byte == 0) {
+                page.copy_from_slice(&noise[n * 4096 % 50_000_000..][..4096]);
+            }
+        }
+        fs::write(folder.join("fs"), &dirty).expect("writes");
+        sh(
+            folder,
+            "truncate -s 110M disk.img && printf 'label: dos\nlabel-id: 0x1\nstart=63,size=204800,type=7\n' | sfdisk -q disk.img && \
+             dd if=fs of=disk.img bs=1M seek=32256 oflag=seek_bytes conv=notrunc,sparse status=none",
+        );
+        let run = straddle(
+            folder,
+            &[
+                "realign",
+                "disk.img",
+                "-o",
+                "new.qcow2",
+                "--used-only",
+                "--to",
+                "1MiB",
+            ],
+        );
+        assert_eq!(run.code, Some(0), "{format}: {}", run.transcript());
+        let len = |name: &str| fs::metadata(folder.join(name)).expect("there").len();
+        assert!(
+            len("new.qcow2") < 60 << 20,
+            "{format}: {} of 70 MB of noise",
+            len("new.qcow2")
+        );
+        let whole = straddle(
+            folder,
+            &["realign", "disk.img", "-o", "all.qcow2", "--to", "1MiB"],
+        );
+        assert_eq!(whole.code, Some(0), "{format}: {}", whole.transcript());
+        assert!(
+            len("all.qcow2") > 60 << 20,
+            "{format}: {}",
+            len("all.qcow2")
+        );
+        fs::remove_file(folder.join("all.qcow2")).expect("removes");
+        let raw = guest(folder, "new.qcow2", "qcow2");
+        fs::write(folder.join("fs"), &raw[1 << 20..(1 << 20) + (100 << 20)]).expect("writes");
+        let found = sh(
+            folder,
+            &format!(
+                "{} > found && cmp found kept && echo same",
+                step(get, "kept")
+            ),
+        );
+        assert_eq!(found.trim(), "same", "{format}");
+        let check = match format {
+            "ntfs" => "ntfsresize --info --force --no-progress-bar fs",
+            "ext4" => "e2fsck -fn fs 2>&1",
+            _ => "fsck.fat -n fs",
+        };
+        sh(folder, check);
+    }
+    // Of what has no map here, all is copied, and that is said.
+    let run = straddle(folder, &["realign", "disk.img", "-o", "x.vhdx"]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
 }

@@ -174,6 +174,19 @@ fn a_journal_that_is_kept_undoes_what_was_done_unless_it_was_used() {
             .iter()
             .all(|byte| *byte == 7)
     );
+    // What is done is not gone on with, whatever target is named.
+    for target in ["disk.img", "other.img"] {
+        let again = straddle(
+            folder,
+            &["realign", target, "--resume", "--journal", "kept"],
+        );
+        assert_eq!(again.code, Some(2), "{}", again.transcript());
+        assert!(
+            again.stderr.contains("was done, by this journal"),
+            "{}",
+            again.transcript()
+        );
+    }
     let back = straddle(folder, rollback);
     assert_eq!(back.code, Some(0), "{}", back.transcript());
     assert_as_before(folder, &before);

@@ -84,6 +84,10 @@ pub(crate) struct Realign {
     #[arg(long, value_name = "FORMAT", requires = "output")]
     pub(crate) format: Option<String>,
 
+    /// Leave out of the new file what its filesystems call free (NTFS, FAT16, FAT32, exFAT, ext)
+    #[arg(long, requires = "output")]
+    pub(crate) used_only: bool,
+
     /// Make the disk of an image longer by this much at its end, where partitions need room
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub(crate) grow: Option<Unit>,

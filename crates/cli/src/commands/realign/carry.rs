@@ -104,6 +104,18 @@ pub(super) fn again(args: &Realign) -> anyhow::Result<u8> {
     let mut moved =
         Move::open(Disk(guest), store).with_context(|| format!("{shown}, nothing was written"))?;
     let named = String::from_utf8_lossy(moved.label()).into_owned();
+    // What the target is now, a journal of a move that is over does not say.
+    if moved.is_restored() || moved.is_done() && !args.rollback {
+        let over = if moved.is_restored() {
+            "undone"
+        } else {
+            "done"
+        };
+        bail!(
+            "the move of {named} was {over}, by this journal: nothing is to go on with. Delete {shown}, or, where it was done and nothing has used the \
+             target since, undo it with --rollback"
+        );
+    }
     let ended = match args.rollback {
         true => moved.back(check(args), |progress| console.watch(progress)),
         false => moved.forward(check(args), |progress| console.watch(progress)),

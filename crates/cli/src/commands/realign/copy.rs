@@ -9,7 +9,7 @@ use straddle::fix::compared;
 use straddle::geometry::{Bytes, SectorSize};
 use straddle::io::{ReadAt, Target};
 use straddle::realign::image::{self, Format, Options, Progress};
-use straddle::realign::{Ids, Intent, View};
+use straddle::realign::{Ids, Intent, Used, View, contents};
 use straddle::report::realign::Ended;
 use straddle::stack::GridRole;
 
@@ -38,7 +38,11 @@ pub(super) fn run(args: &Realign, seen: &Seen, intent: &Intent, new: &Path) -> a
     let grow = args.grow.map_or(Bytes::ZERO, |grow| grow.bytes());
     let guest = seen.guest();
     let size = guest.size().checked_add(grow).context("too long")?;
-    let view = View::new(guest, &intent.job, size);
+    let mut used = Used::new(guest);
+    if args.used_only {
+        leave_out(&mut used, seen, intent)?;
+    }
+    let view = View::new(&used, &intent.job, size);
     let sector = seen.stack.layer(seen.disk).grid(GridRole::LogicalSector);
     let sector = sector.and_then(|grid| u32::try_from(grid.value.unit().get()).ok());
     let sector = sector
@@ -66,6 +70,36 @@ pub(super) fn run(args: &Realign, seen: &Seen, intent: &Intent, new: &Path) -> a
         format: format.name,
     };
     done(args, seen, intent, &found, &only_new, &ended)
+}
+
+/// Leaves out what is free in the partitions, each of which must have been left in order.
+fn leave_out(
+    used: &mut Used<'_, dyn ReadAt + '_>,
+    seen: &Seen,
+    intent: &Intent,
+) -> anyhow::Result<()> {
+    for entry in &intent.partitions.entries {
+        let format = entry.filesystem.as_deref();
+        contents::check(seen.guest(), entry.number, entry.from, format)?;
+        let is_known = match format {
+            Some(format) => used.leave_out(entry.from, format).with_context(|| {
+                format!("what is free in partition {} cannot be read", entry.number)
+            })?,
+            None => false,
+        };
+        if !is_known {
+            output::remark(&format!(
+                "note: all of partition {} is copied: {} says nothing here of what is free",
+                entry.number,
+                format.unwrap_or("what is in it")
+            ));
+        }
+    }
+    output::remark(&format!(
+        "note: {} that are free are left out",
+        used.left_out().rounded()
+    ));
+    Ok(())
 }
 
 /// Reads the new file and compares it with what it was made of.
