@@ -39,10 +39,14 @@ fn a_device_is_moved_when_it_was_named_twice_and_nobody_uses_it() {
         for word in words {
             assert!(run.stderr.contains(word), "{word}: {}", run.transcript());
         }
-        assert!(
-            fs::read(folder.join("disk.img")).expect("readable") == before,
-            "{more:?}"
-        );
+        // Whoever has it mounted writes to the filesystem meanwhile; the table is nobody's but ours.
+        let len = if words.contains(&"is mounted at") {
+            512
+        } else {
+            before.len()
+        };
+        let after = fs::read(folder.join("disk.img")).expect("readable");
+        assert!(after[..len] == before[..len], "{more:?}");
         assert!(!folder.join("journal").exists());
     };
     let proposed = realign(folder, &device.0, &[]);
