@@ -74,11 +74,18 @@ fn a_device_is_moved_when_it_was_named_twice_and_nobody_uses_it() {
         std::panic::catch_unwind(|| refused(&yes, &["is mounted at", "unmount it first"]));
     sh(folder, &format!("umount at && partx -d {}", device.0));
     outcome.expect("refused");
+    // mount and umount have written to the filesystem.
+    fs::write(folder.join("copy"), &before).expect("writes");
+    sh(
+        folder,
+        &format!(
+            "dd if=copy of={} bs=1M conv=notrunc,fsync status=none",
+            device.0
+        ),
+    );
     let other = Loop::new(Path::new(&device.0), &["--offset", "32256"]);
     refused(&yes, &["under another name", "losetup -d"]);
     drop(other);
-    // mount and umount have written to the filesystem.
-    fs::write(folder.join("disk.img"), &before).expect("writes");
     let run = realign(folder, &device.0, &yes);
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     assert_eq!(starts(&device.0), [2048]);
