@@ -5,5 +5,6 @@ mod corpora;
 mod crash;
 mod damage;
 mod disk;
+mod ends;
 #[cfg(target_os = "linux")]
 mod kill;
