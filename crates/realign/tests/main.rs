@@ -7,6 +7,7 @@ mod corpora;
 mod crash;
 mod damage;
 mod disk;
+mod ends;
 #[cfg(target_os = "linux")]
 mod kill;
 mod tables;

@@ -369,6 +369,10 @@ mod tests {
         // The part ends at byte 56.
         assert!(with(&|it| it.target = Bytes::new(56)));
         assert!(!with(&|it| it.target = Bytes::new(55)));
+        assert!(!with(&|it| {
+            it.target = Bytes::new(55);
+            it.saved.clear();
+        }));
         assert!(!with(&|it| it.slot = Bytes::kib(4)));
         assert!(!with(&|it| it.samples.clear()));
         let beyond = Extent::new(Bytes::new(79), Bytes::new(2));
