@@ -9,7 +9,7 @@
 
 use std::io;
 
-use super::{Free, Part};
+use super::part::{Free, Part};
 
 const BITMAP: u8 = 0x81;
 const ENTRY: usize = 32;

@@ -12,7 +12,7 @@
 
 use std::io;
 
-use super::{Free, Part};
+use super::part::{Free, Part};
 
 const SUPERBLOCK: u64 = 1024;
 /// More groups than any filesystem has that fits into memory here: 16 TiB in groups of 128 MiB, 64 times.

@@ -9,7 +9,7 @@
 
 use std::io;
 
-use super::{Free, Part};
+use super::part::{Free, Part};
 
 pub(super) fn free(part: &Part<'_>, free: &mut Free) -> io::Result<bool> {
     let boot = part.read(0, 512)?;

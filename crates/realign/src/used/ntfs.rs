@@ -5,7 +5,7 @@ use std::io;
 use straddle_io::Reader;
 use straddle_probe::{Window, find_file};
 
-use super::{Free, Part};
+use super::part::{Free, Part};
 
 pub(super) fn free(part: &Part<'_>, free: &mut Free) -> io::Result<bool> {
     let boot = part.read(0, 512)?;
