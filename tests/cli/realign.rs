@@ -1,6 +1,7 @@
 //! Partitions that `realign` moves itself: every table and filesystem, every container, stopped anywhere, refused where it must not.
 
 mod containers;
+mod follow_ups;
 mod generated;
 mod refusals;
 mod stopped;

@@ -86,6 +86,10 @@ fn a_device_is_moved_when_it_was_named_twice_and_nobody_uses_it() {
     let other = Loop::new(Path::new(&device.0), &["--offset", "32256"]);
     refused(&yes, &["under another name", "losetup -d"]);
     drop(other);
+    sh(folder, &format!("blockdev --setro {}", device.0));
+    let outcome = std::panic::catch_unwind(|| refused(&yes, &["set read-only", "--setrw"]));
+    sh(folder, &format!("blockdev --setrw {}", device.0));
+    outcome.expect("refused");
     let run = realign(folder, &device.0, &yes);
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     assert_eq!(starts(&device.0), [2048]);

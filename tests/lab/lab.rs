@@ -24,7 +24,9 @@ fn run(script: &Path, limit: u64) -> Outcome {
         limit: Duration::from_secs(limit),
         out: None,
         disks: Vec::new(),
-        programs: vec![env!("CARGO_BIN_EXE_straddle").into()],
+        programs: std::iter::once(env!("CARGO_BIN_EXE_straddle").into())
+            .chain(examples(script))
+            .collect(),
     };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let status = guest
@@ -48,7 +50,7 @@ fn every_case_holds() {
         .collect();
     scripts.sort();
     // The others run for every commit.
-    let in_soak = std::env::var_os("STRADDLE_SOAK").is_some();
+    let in_soak = straddle_testkit::is_soak();
     scripts.retain(|script| says(script, "# Only in a soak.") == in_soak);
     let fewest = if in_soak { 1 } else { 20 };
     assert!(scripts.len() >= fewest, "only {} cases", scripts.len());
@@ -92,6 +94,11 @@ fn every_case_holds() {
 )]
 fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let limit = if straddle_testkit::is_soak() {
+        3600
+    } else {
+        600
+    };
     // None of these is to run alone at the end.
     let mut order: Vec<(usize, &PathBuf)> = scripts.iter().enumerate().collect();
     order.sort_by_key(|(_, script)| !says(script, "# Takes long."));
@@ -104,7 +111,7 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
                     let next = todo.lock().expect("no panic while held").next();
                     let Some((index, script)) = next else { break };
                     let start = Instant::now();
-                    let outcome = run(script, 600);
+                    let outcome = run(script, limit);
                     let name = script.file_stem().unwrap_or_default().display();
                     eprintln!("lab: {name}: {} s", start.elapsed().as_secs());
                     let mut done = done.lock().expect("no panic while held");
@@ -116,6 +123,27 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let mut done = done.into_inner().expect("no panic while held");
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// The programs that a case takes from the examples of a crate, in lines `# Example CRATE NAME`. They are built first.
+fn examples(script: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(script).expect("readable");
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Example "));
+    let built = lines.map(|line| {
+        let (package, name) = line.split_once(' ').expect("a crate and a name");
+        let status = std::process::Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", package, "--example", name])
+            .current_dir(repository())
+            .status()
+            .expect("cargo runs");
+        assert!(status.success(), "{line}: {status}");
+        // Beside the program itself, wherever that is.
+        let own = Path::new(env!("CARGO_BIN_EXE_straddle"));
+        own.with_file_name("examples").join(name)
+    });
+    built.collect()
 }
 
 /// Whether a case has this line in it.

@@ -84,7 +84,7 @@ const SLOW: &[Slow] = &[
     slow(
         "straddle",
         "tests",
-        "captured::maimed_captures_are_read_without_harm",
+        "captured::damaged_captures_are_read_without_harm",
         "every capture, cut and changed",
     ),
     slow(

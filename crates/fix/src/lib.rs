@@ -35,6 +35,6 @@ pub use step::Step;
 pub use supposed::settle;
 pub use survival::{Kept, Reader, Sample, Survival, sha256};
 use traffic::Traffic;
-pub use verdict::{has_steps, plan};
+pub use verdict::{outline, plan};
 pub use verify::{Before, Outcome, Unverifiable, Verification, verify};
 pub use worth::{Worth, duration, rate};

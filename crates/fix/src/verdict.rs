@@ -28,10 +28,10 @@ pub fn plan(stack: &Stack, ask: &Ask) -> Plan {
     plan
 }
 
-/// Whether a plan for this has any step, which is known long before its verdict.
+/// The steps of a plan without its verdict, which takes far longer: also those that a verdict makes optional.
 #[must_use]
-pub fn has_steps(stack: &Stack, ask: &Ask) -> bool {
-    !draft(&supposed::by_models(stack), &brief(ask)).is_empty()
+pub fn outline(stack: &Stack, ask: &Ask) -> Plan {
+    draft(&supposed::by_models(stack), &brief(ask))
 }
 
 /// The same without what findings say at length: a plan shows none of it.

@@ -1,11 +1,11 @@
 //! What is moved, and where to: what a plan of `fix` proposes for one disk, or a place that somebody names.
 
-use straddle_fix::Plan;
 use straddle_fix::change::Change;
 use straddle_fix::change::partitions::{Entry, Partitions};
+use straddle_fix::{Plan, Step};
 use straddle_geometry::{Bytes, Extent, both_ways};
 use straddle_io::ReadAt;
-use straddle_stack::{LayerId, LayerKind, Stack};
+use straddle_stack::{LayerId, LayerKind, Source, Stack};
 
 use crate::job::Job;
 use crate::table::{Layout, job};
@@ -76,6 +76,26 @@ impl Intent {
         let entries = self.partitions.entries.iter();
         entries.filter(|entry| entry.from.start() != entry.to.start())
     }
+}
+
+/// True when these steps move partitions of a target, none becomes shorter, and all have bytes to move, which those of a disk that
+/// is only described have not. `names` are what the target is called.
+#[must_use]
+pub fn is_for(stack: &Stack, steps: &[Step], names: &[String]) -> bool {
+    let Ok(disk) = disk(stack, names) else {
+        return false;
+    };
+    let mut steps = steps.iter().filter(|step| step.layer == disk);
+    let Some(planned) = steps.find_map(|step| step.change.partitions()) else {
+        return false;
+    };
+    let has_bytes = |entry: &Entry| {
+        let place = stack.layer(entry.layer).placement.as_ref();
+        place.is_some_and(|place| matches!(place.source, Source::Image(_)))
+    };
+    let mut moved = planned.entries.iter().filter(|entry| entry.changes());
+    let is_any = moved.clone().next().is_some();
+    is_any && moved.all(|entry| has_bytes(entry) && !entry.shrinks())
 }
 
 /// The disk that a target is, seen from inside: the one on which partitions lie. `names` are what the target is called.

@@ -193,7 +193,7 @@ fn every_capture_says_what_is_expected() {
 /// What mail, copying and full disks do to text: cut anywhere, lines lost, characters changed. Nothing panics. Of twelve changes of a file
 /// three are made for every commit, one of each kind, and all with `STRADDLE_SOAK=1`.
 #[test]
-fn maimed_captures_are_read_without_harm() {
+fn damaged_captures_are_read_without_harm() {
     let mut all = Vec::new();
     cases(&root(), &mut all);
     for (turn, (path, files)) in all.iter().enumerate() {
@@ -203,23 +203,23 @@ fn maimed_captures_are_read_without_harm() {
                 if !straddle_testkit::is_soak() && n / 3 != turn % 4 {
                     continue;
                 }
-                let mut maimed = bytes.clone();
+                let mut damaged = bytes.clone();
                 match n % 3 {
-                    0 => maimed.truncate(bytes.len() * n / 12),
+                    0 => damaged.truncate(bytes.len() * n / 12),
                     1 => {
                         let at = bytes.len() * n / 12;
-                        let end = (at + 40).min(maimed.len());
-                        maimed.drain(at.min(end)..end);
+                        let end = (at + 40).min(damaged.len());
+                        damaged.drain(at.min(end)..end);
                     }
                     _ => {
                         let mut at = n;
-                        while at < maimed.len() {
-                            maimed[at] = maimed[at].wrapping_add(u8::try_from(n).expect("small"));
+                        while at < damaged.len() {
+                            damaged[at] = damaged[at].wrapping_add(u8::try_from(n).expect("small"));
                             at += 97 + n * 13;
                         }
                     }
                 }
-                let capture = captured::read(&path.to_string_lossy(), &maimed, false, 0);
+                let capture = captured::read(&path.to_string_lossy(), &damaged, false, 0);
                 let stack = stack_of(vec![capture]);
                 let _ = check(&Context::new(&stack, &Options::default()));
             }

@@ -208,14 +208,6 @@ fn journals_have_their_place() {
         &["realign", "disk.img", "--resume", "--journal", "taken"],
         &["no journal of a move"],
     );
-    // A disk that cannot be written.
-    let mut permissions = fs::metadata(folder.join("disk.img"))
-        .expect("there")
-        .permissions();
-    permissions.set_readonly(true);
-    let copy = folder.join("copy");
-    fs::write(&copy, b"x").expect("writes");
-    fs::set_permissions(&copy, permissions).expect("sets");
 }
 
 #[test]

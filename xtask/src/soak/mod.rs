@@ -79,7 +79,7 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
-        name: "maimed",
+        name: "damaged",
         what: "every capture cut, changed and without each of its lines; members of volumes damaged often",
         how: How::Test(Test {
             package: "straddle",

@@ -8,8 +8,8 @@ use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
 use super::{
-    Argument, LONGEST_REQUEST, LONGEST_RUN, MAX_OUTSTANDING, Refused, argument, names_a_raw_device,
-    number, raw_device, small,
+    Argument, MAX_OUTSTANDING, MAX_REQUEST, MAX_RUN, Refused, argument, names_a_raw_device, number,
+    raw_device, small,
 };
 use crate::place::Region;
 use straddle_workload::{Pattern, Percent, Workload};
@@ -172,7 +172,7 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Command, Refused> {
     for (_, value, whole) in switches.iter().filter(|(letter, ..)| *letter == 'b') {
         let size = size(whole, value, None)?;
         let fits = Unit::try_from(size).ok();
-        let fits = fits.filter(|size| size.get() <= LONGEST_REQUEST);
+        let fits = fits.filter(|size| size.get() <= MAX_REQUEST);
         let fits = fits.ok_or_else(|| {
             Refused::new(
                 whole,
@@ -280,16 +280,8 @@ impl Given {
                 let share = u8::try_from(share).ok().and_then(Percent::new);
                 set(&mut self.writes, share.unwrap_or(Percent::ALL), whole)
             }
-            'd' => set(
-                &mut self.seconds,
-                number(whole, value, 1, LONGEST_RUN)?,
-                whole,
-            ),
-            'W' => set(
-                &mut self.warm_up,
-                number(whole, value, 0, LONGEST_RUN)?,
-                whole,
-            ),
+            'd' => set(&mut self.seconds, number(whole, value, 1, MAX_RUN)?, whole),
+            'W' => set(&mut self.warm_up, number(whole, value, 0, MAX_RUN)?, whole),
             'B' => {
                 let (base, length) = match value.split_once(':') {
                     Some((base, length)) => (base, Some(size(whole, length, block)?)),

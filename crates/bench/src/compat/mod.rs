@@ -39,11 +39,11 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// Longest request that is taken from any tool's words, in bytes. Each outstanding request has a buffer of that length.
-const LONGEST_REQUEST: u64 = 64 << 20;
+const MAX_REQUEST: u64 = 64 << 20;
 /// Most requests that one thread keeps under way.
 const MAX_OUTSTANDING: u64 = 4096;
 /// Longest run, in seconds: a week.
-const LONGEST_RUN: u64 = 7 * 24 * 3600;
+const MAX_RUN: u64 = 7 * 24 * 3600;
 
 /// An argument as Windows tools see it.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 use straddle_geometry::{Access, Bytes, Unit};
 
 use super::{
-    Argument, LONGEST_REQUEST, LONGEST_RUN, MAX_OUTSTANDING, Refused, argument, names_a_raw_device,
-    number, raw_device, small,
+    Argument, MAX_OUTSTANDING, MAX_REQUEST, MAX_RUN, Refused, argument, names_a_raw_device, number,
+    raw_device, small,
 };
 use crate::place::Region;
 use straddle_workload::{Pattern, Percent, Workload};
@@ -332,11 +332,7 @@ impl Given {
                 };
                 set(&mut self.access, access, whole)
             }
-            's' => set(
-                &mut self.seconds,
-                number(whole, value, 1, LONGEST_RUN)?,
-                whole,
-            ),
+            's' => set(&mut self.seconds, number(whole, value, 1, MAX_RUN)?, whole),
             'f' => {
                 let factor = match value {
                     "random" => Factor::Random,
@@ -350,7 +346,7 @@ impl Given {
             }
             'b' => set(
                 &mut self.block,
-                number(whole, value, 1, LONGEST_REQUEST >> 10)?,
+                number(whole, value, 1, MAX_REQUEST >> 10)?,
                 whole,
             ),
             'o' => {

@@ -234,10 +234,10 @@ fn claimed(path: &Path, write: bool) -> Result<File, TargetError> {
             path: path.to_owned(),
             by,
         },
-        ClaimError::Os(source) => TargetError::Os {
+        error => TargetError::Os {
             doing: "open",
             path: path.to_owned(),
-            source,
+            source: error.into(),
         },
     })
 }

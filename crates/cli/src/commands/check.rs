@@ -117,14 +117,18 @@ fn next(args: &args::Check) -> Option<Next> {
         && args.guest_files.is_empty()
         && args.at.is_empty();
     is_plain.then(|| {
-        let mut words = vec!["straddle fix".to_owned()];
-        words.extend(super::typed::words(&args.targets, &args.geometry, &args.io));
+        let words = super::typed::words(&args.targets, &args.geometry, &args.io).join(" ");
+        let realign = match args.targets.as_slice() {
+            [only] => Some((format!("straddle realign {words}"), only.clone())),
+            _ => None,
+        };
         let options = Options {
             io: args.io.clone(),
             in_full: false,
         };
         Next {
-            command: words.join(" "),
+            fix: format!("straddle fix {words}"),
+            realign,
             ask: Ask {
                 options,
                 ..Ask::default()

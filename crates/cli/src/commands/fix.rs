@@ -13,7 +13,7 @@ use straddle::io::{ReadAt, Target};
 use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
 use straddle::rules::Options;
-use straddle::stack::{LayerId, LayerKind, Source, Stack};
+use straddle::stack::{LayerId, LayerKind, Stack};
 use straddle::workload::offset::Offset;
 
 use super::profile::load;
@@ -118,24 +118,15 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// The command that moves the partitions of the plan, where they are on a disk that can be opened here and none becomes shorter.
+/// The command that moves the partitions of the plan, where it can.
 fn realign(args: &Fix, name: &str, stack: &Stack, plan: &Plan) -> Option<String> {
     let [target] = args.targets.as_slice() else {
         return None;
     };
-    let real = std::fs::canonicalize(target).ok()?.display().to_string();
-    let disk = straddle::realign::intent::disk(stack, &[name.to_owned(), real]).ok()?;
-    let mut steps = plan.steps.iter().filter(|step| step.layer == disk);
-    let entries = steps.find_map(|step| Some(&step.change.partitions()?.entries))?;
-    let moved = || entries.iter().filter(|entry| entry.changes());
-    // What is only described by text has no bytes.
-    let is_here = moved().all(|entry| {
-        let place = stack.layer(entry.layer).placement.as_ref();
-        place.is_some_and(|place| matches!(place.source, Source::Image(_)))
-    });
     let words = typed::words(&args.targets, &args.geometry, &args.io).join(" ");
-    let can_be_moved = moved().count() > 0 && is_here && !moved().any(|entry| entry.shrinks());
-    can_be_moved.then(|| format!("straddle realign {words}"))
+    let names = typed::names(name, target);
+    straddle::realign::intent::is_for(stack, &plan.steps, &names)
+        .then(|| format!("straddle realign {words}"))
 }
 
 /// Puts what a profile says of the sectors of its disks in the place of what is assumed.

@@ -17,7 +17,7 @@ use crate::output;
 /// Longest profile that is read, in bytes.
 const MAX_LEN: u64 = 1 << 20;
 /// Longest document of a measurement that is read: raw samples are in it.
-const LONGEST_RESULT: u64 = 256 << 20;
+const MAX_RESULT: u64 = 256 << 20;
 /// Most sets of parameters that are tried.
 const EVALUATIONS: u32 = 150;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 
 fn fit(args: &Fit) -> anyhow::Result<()> {
     let name = args.result.display().to_string();
-    let measured = Measured::read(&name, &read(&args.result, LONGEST_RESULT)?)?;
+    let measured = Measured::read(&name, &read(&args.result, MAX_RESULT)?)?;
     let profile = with(load(&args.like)?, &args.set)?;
     let from = args.result.file_name().unwrap_or_default();
     let from = from.to_string_lossy();

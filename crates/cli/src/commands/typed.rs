@@ -28,6 +28,13 @@ pub(super) fn words(targets: &[PathBuf], geometry: &Geometry, io: &[Unit]) -> Ve
     targets.chain(flags).chain(outside).chain(io).collect()
 }
 
+/// What a target is called in its stack: as it was named, or as what a symbolic link of that name leads to.
+pub(super) fn names(shown: &str, target: &Path) -> Vec<String> {
+    let real = std::fs::canonicalize(target).ok();
+    let real = real.map(|real| real.display().to_string());
+    std::iter::once(shown.to_owned()).chain(real).collect()
+}
+
 /// A size in one word.
 pub(super) fn size(unit: Unit) -> String {
     unit.to_string().replace(' ', "")

@@ -21,6 +21,9 @@ pub enum ClaimError {
     /// Somebody uses it: who, and what ends that.
     #[error("it is in use: {0}")]
     InUse(String),
+    /// It is set read-only, which the kernel says at the first write, and not when it is opened.
+    #[error("it is set read-only; `blockdev --setrw` makes it writable, where that is meant")]
+    ReadOnly,
     /// The system refused.
     #[error(transparent)]
     Os(#[from] io::Error),
@@ -29,7 +32,8 @@ pub enum ClaimError {
 /// Opens a block device that nobody else uses, so that nobody else can until it is closed.
 ///
 /// # Errors
-/// [`ClaimError::InUse`] when it, a partition of it or the disk that it is a part of is mounted, held, or open for writing.
+/// [`ClaimError::InUse`] when it, a partition of it or the disk that it is a part of is mounted, held, or open for writing;
+/// [`ClaimError::ReadOnly`] when it is to be written and cannot be.
 pub fn claim_device(path: &Path, opening: Opening) -> Result<File, ClaimError> {
     let stat = file_stat(path)?;
     let uses = || match stat.block_device {
@@ -44,13 +48,31 @@ pub fn claim_device(path: &Path, opening: Opening) -> Result<File, ClaimError> {
     }
     .open(path);
     nobody(uses)?;
-    claim.map_err(|error| match error.kind() {
+    let claimed = claim.map_err(|error| match error.kind() {
         ErrorKind::ResourceBusy => ClaimError::InUse(
             "the kernel refuses an exclusive open (EBUSY); `fuser -v` and `lsblk` show who has it"
                 .to_owned(),
         ),
         _ => ClaimError::Os(error),
-    })
+    })?;
+    match opening.write && is_read_only(&claimed)? {
+        true => Err(ClaimError::ReadOnly),
+        false => Ok(claimed),
+    }
+}
+
+/// Whether a block device is set read-only.
+#[allow(unsafe_code)]
+fn is_read_only(device: &File) -> io::Result<bool> {
+    use std::os::fd::AsRawFd;
+    /// `BLKROGET` of `linux/fs.h`.
+    const READ_ONLY: libc::Ioctl = 0x125e;
+    let mut found: libc::c_int = 0;
+    // SAFETY: the descriptor is open during the call, which writes one integer.
+    match unsafe { libc::ioctl(device.as_raw_fd(), READ_ONLY, &raw mut found) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(found != 0),
+    }
 }
 
 /// Makes the kernel read the partition table of a device again, which nobody uses.
@@ -111,7 +133,8 @@ impl From<ClaimError> for io::Error {
     fn from(error: ClaimError) -> io::Error {
         match error {
             ClaimError::Os(error) => error,
-            error => io::Error::new(ErrorKind::ResourceBusy, error),
+            error @ ClaimError::ReadOnly => io::Error::new(ErrorKind::ReadOnlyFilesystem, error),
+            error @ ClaimError::InUse(_) => io::Error::new(ErrorKind::ResourceBusy, error),
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) enum PathStyle {
 }
 
 /// No system's paths are longer, in bytes of UTF-8.
-const LONGEST_PATH: usize = 96 << 10;
+const MAX_PATH: usize = 96 << 10;
 /// Directories can be nested deeper, but nothing that is made on purpose is.
 const MAX_DEPTH: usize = 256;
 
@@ -26,7 +26,7 @@ impl PathStyle {
                 detail: detail.to_owned(),
             })
         };
-        if path.len() > LONGEST_PATH {
+        if path.len() > MAX_PATH {
             return bad("it is longer than 96 KiB");
         }
         let windows = self == PathStyle::Windows;

@@ -46,7 +46,7 @@ pub enum Access {
     Refused {
         /// The format's usual name.
         format: &'static str,
-        /// Why not, and what to do.
+        /// Why not.
         why: String,
     },
 }

@@ -71,10 +71,7 @@ pub fn open_with(path: &Path, files: &dyn Files, ids: Ids) -> Result<Access, Con
             grow: grow_raw,
         })));
     };
-    let refused = |why: String| Access::Refused {
-        format,
-        why: format!("{why}; `-o NEW` writes a new file from it"),
-    };
+    let refused = |why: String| Access::Refused { format, why };
     if format == "vhd" {
         match vhd::fixed(&file) {
             Ok(None) => {}

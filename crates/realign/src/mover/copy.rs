@@ -23,7 +23,7 @@ pub(super) const MAX_DEPTH: u64 = 256;
 const AHEAD: usize = 2;
 
 /// As much is read or written at once: the kernel cuts it into requests that are under way together.
-const LONGEST_RUN: Bytes = Bytes::mib(8);
+const MAX_RUN: Bytes = Bytes::mib(8);
 /// Fewer blocks are compared without another thread.
 const FEW: usize = 4;
 
@@ -306,7 +306,7 @@ impl<T: Store, J: Store> Move<T, J> {
                 && *start + in_memory(run.len()) == at
                 && run.end() == place.start()
                 && let Some(len) = run.len().checked_add(place.len())
-                && len <= LONGEST_RUN
+                && len <= MAX_RUN
                 && let Some(longer) = Extent::new(run.start(), len)
             {
                 *run = longer;
@@ -378,7 +378,7 @@ fn run_of(blocks: &[Ready], most: u64) -> usize {
         let is_next = follows(one, other) || follows(other, one);
         if !(is_plain(one) && is_plain(other) && is_next)
             || run as u64 >= most
-            || len > LONGEST_RUN.get()
+            || len > MAX_RUN.get()
         {
             break;
         }

@@ -20,10 +20,19 @@ pub use page::{folklore, rule_list, rule_page};
 pub use style::{ERROR, severity_style};
 pub use summary::{below_lines, fleet, line, unchecked};
 
+/// Commands that go on from a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Next<'a> {
+    /// Makes a plan, with a verdict.
+    pub fix: &'a str,
+    /// Moves the partitions, where that is a part of it.
+    pub realign: Option<&'a str>,
+}
+
 /// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler, and what to do `next`. A long
 /// one begins with what its findings come to.
 #[must_use]
-pub fn report(checked: &Checked, next: Option<&str>) -> String {
+pub fn report(checked: &Checked, next: Option<Next<'_>>) -> String {
     let mut body = String::new();
     let (findings, more) = fold(&checked.findings);
     for finding in findings {
@@ -36,11 +45,14 @@ pub fn report(checked: &Checked, next: Option<&str>) -> String {
     stack::render(checked, &mut body);
     places::render(checked, &mut body);
     ruler::render(checked, &mut body);
-    let mut out = opening::opening(checked, next, &body);
+    let mut out = opening::opening(checked, next.map(|next| next.fix), &body);
     out.push_str(&body);
     let _ = writeln!(out, "\n{}", summary::verdict(checked));
     if let Some(next) = next {
-        let _ = writeln!(out, "is it worth fixing, and how: {next}");
+        let _ = writeln!(out, "is it worth fixing, and how: {}", next.fix);
+        if let Some(realign) = next.realign {
+            let _ = writeln!(out, "if it is, this moves the partitions: {realign}");
+        }
     }
     out
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
 use super::{Engine, Entry, Mode};
-use crate::compat::{LONGEST_REQUEST, LONGEST_RUN, Refused};
+use crate::compat::{MAX_REQUEST, MAX_RUN, Refused};
 use straddle_workload::{Pattern, Percent};
 
 pub(super) fn text(entry: &Entry<'_>) -> Result<String, Refused> {
@@ -151,7 +151,7 @@ pub(super) fn bytes(entry: &Entry<'_>, value: &str) -> Result<Bytes, Refused> {
 
 fn block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
     let unit = Unit::try_from(bytes(entry, value)?).ok();
-    unit.filter(|unit| unit.get() <= LONGEST_REQUEST)
+    unit.filter(|unit| unit.get() <= MAX_REQUEST)
         .ok_or_else(|| {
             entry.refused(
                 "a request has from 1 byte to 64 MiB",
@@ -230,7 +230,7 @@ pub(super) fn time(entry: &Entry<'_>, value: &str, unit: &str) -> Result<Duratio
     let number: Option<u64> = if plain { digits.parse().ok() } else { None };
     let all = number.and_then(|number| number.checked_mul(micros?));
     all.map(Duration::from_micros)
-        .filter(|time| time.as_secs() <= LONGEST_RUN)
+        .filter(|time| time.as_secs() <= MAX_RUN)
         .ok_or_else(|| {
             entry.refused(
                 format!("`{value}` is not a time of a week at most"),

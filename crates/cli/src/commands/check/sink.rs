@@ -1,13 +1,16 @@
 //! Where results go: rendered by the worker that found them, written in order by one thread.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use straddle::check::{Outcome, Report, nothing_known};
 use straddle::fix::{self, Ask, change::KINDS};
+use straddle::realign::intent;
 use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, escape, json, text};
 use straddle::rules::{Finding, Severity, Why};
 
 use crate::args::FailOn;
+use crate::commands::typed;
 use crate::output;
 
 /// What is printed.
@@ -51,20 +54,34 @@ pub(super) enum Piece {
 /// What to do about a target's findings.
 pub(super) struct Next {
     /// The command that makes a plan for it.
-    pub(super) command: String,
+    pub(super) fix: String,
+    /// The command that moves partitions, and the only target that it is for.
+    pub(super) realign: Option<(String, PathBuf)>,
     /// What that command is asked for.
     pub(super) ask: Ask,
 }
 
 impl Next {
-    /// Whether the plan would have a step, and the findings are not all notes, which are worth no outage.
-    fn is_any(&self, checked: &Checked) -> bool {
+    /// The commands for it, if the plan would have a step and the findings are not all notes, which are worth no outage.
+    fn of(&self, checked: &Checked) -> Option<text::Next<'_>> {
         let cures = |finding: &Finding| KINDS.iter().any(|kind| kind.is_for(finding.code));
         let mut dear = checked
             .findings
             .iter()
             .filter(|f| f.severity >= Severity::Warning);
-        dear.any(cures) && fix::has_steps(&checked.stack, &self.ask)
+        if checked.coverage.why().is_some() || !dear.any(cures) {
+            return None;
+        }
+        let plan = fix::outline(&checked.stack, &self.ask);
+        let can_move = |(_, target): &&(String, PathBuf)| {
+            let names = typed::names(&checked.name, target);
+            intent::is_for(&checked.stack, &plan.steps, &names)
+        };
+        let realign = self.realign.as_ref().filter(can_move);
+        (!plan.is_empty()).then(|| text::Next {
+            fix: &self.fix,
+            realign: realign.map(|(command, _)| command.as_str()),
+        })
     }
 }
 
@@ -82,9 +99,8 @@ pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>) -> Piece
             csv::target(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
         }
         Mode::Report => {
-            let is_checked = checked.coverage.why().is_none();
-            let next = next.filter(|next| is_checked && next.is_any(&checked));
-            let report = text::report(&checked, next.map(|next| next.command.as_str()));
+            let next = next.and_then(|next| next.of(&checked));
+            let report = text::report(&checked, next);
             bytes.write_all(escape::page(&report).as_bytes())
         }
         Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),

@@ -33,7 +33,10 @@ const MAX_NAME: usize = 512;
 /// Does what is intended.
 pub(super) fn begin(args: &Realign, seen: &Seen, intent: &Intent) -> anyhow::Result<u8> {
     if let Err(why) = seen.in_place() {
-        bail!("{why}");
+        bail!(
+            "{why}: `{} -o NEW` writes a new file from it",
+            super::command(args)
+        );
     }
     let target = &args.target;
     // From here on a signal is asked for, and ends nothing in the middle.

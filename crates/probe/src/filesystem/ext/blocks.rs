@@ -22,7 +22,7 @@ use crate::find::Flaw;
 /// The kernel's limit.
 const MAX_DEPTH: u16 = 5;
 const ENTRY: usize = 12;
-const LONGEST_EXTENT: u64 = 32_768;
+const MAX_EXTENT: u64 = 32_768;
 
 impl Volume<'_> {
     pub(super) fn layout(&self, inode: &Inode) -> Result<Layout, FindError> {
@@ -118,7 +118,7 @@ impl Extents<'_, '_> {
 
     fn extent(&mut self, entry: &[u8], at: u64, pos: usize, first: u64) -> Result<(), FindError> {
         let raw = u64::from(u16_at(entry, 4).unwrap_or(0));
-        let (count, written) = match raw.checked_sub(LONGEST_EXTENT) {
+        let (count, written) = match raw.checked_sub(MAX_EXTENT) {
             Some(count @ 1..) => (count, false),
             _ => (raw, true),
         };

@@ -12,7 +12,7 @@ use crate::{FindError, FoundFile, Window};
 
 const ROOT: u64 = 2;
 /// Longest target of a symbolic link.
-const LONGEST_LINK: u64 = 4096;
+const MAX_LINK: u64 = 4096;
 
 pub(super) fn find(window: &Window<'_>, path: &str) -> Result<FoundFile, FindError> {
     let volume = Volume::open(window)?;
@@ -54,7 +54,7 @@ impl Tree for Volume<'_> {
 impl Volume<'_> {
     /// Where a symbolic link leads: a short target is in the inode.
     fn target(&self, link: &Inode) -> Result<String, FindError> {
-        let len = usize::try_from(link.size.min(LONGEST_LINK)).unwrap_or(0);
+        let len = usize::try_from(link.size.min(MAX_LINK)).unwrap_or(0);
         if link.has(ENCRYPTED) {
             return Ok("an encrypted path".to_owned());
         }

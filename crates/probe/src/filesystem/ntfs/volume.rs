@@ -24,7 +24,7 @@ const MFT_RECORD: u64 = 0;
 const UPCASE_RECORD: u64 = 10;
 
 /// Windows limits attribute lists to this.
-const LONGEST_LIST: u64 = 256 << 10;
+const MAX_LIST: u64 = 256 << 10;
 /// Records are 1 or 4 KiB. This is also the limit for blocks of an index.
 pub(super) const LARGEST_RECORD: u64 = 64 << 10;
 
@@ -310,9 +310,9 @@ impl<'a> Volume<'a> {
         }
         let header = list.non_resident().map_err(flaw)?;
         let size = header.size.get();
-        if size > LONGEST_LIST {
+        if size > MAX_LIST {
             let found = format!("an attribute list of {size} bytes");
-            let expected = format!("at most {LONGEST_LIST}");
+            let expected = format!("at most {MAX_LIST}");
             return Err(flaw(Flaw::new(list.at, found, expected)));
         }
         let mut placer = Placer::new(self.geometry.cluster, self.window.size().get(), size, None);

@@ -8,7 +8,7 @@ use crate::find::{Entry, Nearby, NodeKind, PathStyle, Tree, walk};
 use crate::{FindError, FoundFile, Window};
 
 /// Longest target of a symbolic link.
-const LONGEST_LINK: u64 = 1024;
+const MAX_LINK: u64 = 1024;
 /// From version 5, a target outside the inode has a header.
 const LINK_MAGIC: &[u8] = b"XSLM";
 const LINK_HEADER: usize = 56;
@@ -48,7 +48,7 @@ impl Tree for Volume<'_> {
 impl Volume<'_> {
     /// Where a symbolic link leads.
     fn target(&self, link: &Inode) -> Result<String, FindError> {
-        let len = usize::try_from(link.size.min(LONGEST_LINK)).unwrap_or(0);
+        let len = usize::try_from(link.size.min(MAX_LINK)).unwrap_or(0);
         if link.format == Format::Local {
             let text = link.fork.get(..len).unwrap_or(&link.fork);
             return Ok(String::from_utf8_lossy(text).into_owned());

@@ -27,7 +27,7 @@ pub(super) const NONE_32: u32 = u32::MAX;
 const MAX: u64 = 4096;
 const MAX_RECORDS: u64 = 256;
 /// Longest section whose checksum is verified, in bytes: a list of 4,095 entries of 64.
-const LONGEST_SECTION: u64 = 4096 * 64 + 512;
+const MAX_SECTION: u64 = 4096 * 64 + 512;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
@@ -327,10 +327,10 @@ impl<'a> Ddf<'a> {
 
     /// Verifies the CRC of a structure of `len` bytes.
     fn check(&mut self, at: u64, len: u64, what: &str) -> Result<(), ReadError> {
-        if len > LONGEST_SECTION {
+        if len > MAX_SECTION {
             return Ok(());
         }
-        // At most LONGEST_SECTION.
+        // At most MAX_SECTION.
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(512)];
         if within(self.window.fill(at, &mut bytes))?.is_none() {
             let detail = format!("the {what} reaches beyond the end of the disk");
@@ -400,7 +400,7 @@ impl<'a> Ddf<'a> {
             return Ok(());
         }
         let length = u64::from(length.get()).saturating_mul(self.block);
-        self.window.prefetch(at, length.min(LONGEST_SECTION));
+        self.window.prefetch(at, length.min(MAX_SECTION));
         self.check(at, length, &format!("list of {what}"))?;
         let room = length.saturating_sub(64) / 64;
         for index in 0..u64::from(most).min(room).min(MAX) {

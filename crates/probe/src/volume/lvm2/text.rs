@@ -10,7 +10,7 @@ const MAX_ENTRIES: usize = 1 << 18;
 /// Sections in sections; real texts have five.
 const MAX_DEPTH: usize = 16;
 /// Longest name or string that means anything here; identifiers and names are at most 128.
-const LONGEST_WORD: usize = 1024;
+const MAX_WORD: usize = 1024;
 
 /// A text that was understood.
 pub(super) struct Tree {
@@ -132,7 +132,7 @@ impl Lexer<'_> {
         };
         let rest = self.text.get(start..).unwrap_or(&[]);
         let len = rest.iter().position(ends).unwrap_or(rest.len());
-        if len > LONGEST_WORD {
+        if len > MAX_WORD {
             return Err(self.limit("a name of at most 1,024 bytes"));
         }
         self.at += len;
@@ -351,7 +351,7 @@ impl Tree {
             return None;
         };
         let raw = self.bytes(range);
-        let mut out = Vec::with_capacity(raw.len().min(LONGEST_WORD));
+        let mut out = Vec::with_capacity(raw.len().min(MAX_WORD));
         let mut bytes = raw.iter();
         while let Some(byte) = bytes.next() {
             let byte = if *byte == b'\\' {
@@ -360,7 +360,7 @@ impl Tree {
                 Some(byte)
             };
             out.extend(byte);
-            if out.len() >= LONGEST_WORD {
+            if out.len() >= MAX_WORD {
                 break;
             }
         }

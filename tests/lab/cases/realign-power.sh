@@ -1,10 +1,12 @@
 # Moves of a file on ext4 on a device that loses power: dm-log-writes records what comes to the device in which order, and every
 # prefix of that is a disk after a loss of power; dm-flakey drops writes, or answers with errors, from some point on.
+# Each prefix is resumed, and on a copy rolled back. By hand, for each fifth prefix:
 #
 #   cargo build -p straddle-realign --example move_file
-#   cargo xtask lab --timeout 1800 --program target/debug/examples/move_file tests/lab/runs/realign-power.sh [EVERY]
+#   cargo xtask lab --timeout 1800 --program target/debug/examples/move_file tests/lab/cases/realign-power.sh 5
 #
-# Each prefix is resumed, and on a copy rolled back; EVERY 1 takes all of them (which is the default), 5 each fifth.
+# Only in a soak.
+# Example straddle-realign move_file
 . "$LAB/helpers.sh"
 need dmsetup=dmsetup mkfs.ext4=e2fsprogs python3=python3
 modules dm-mod dm-log-writes dm-flakey loop ext4

@@ -1,0 +1,4 @@
+#![no_main]
+straddle_fuzz::libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    straddle_fuzz::realign::table(data);
+});
