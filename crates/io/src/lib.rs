@@ -15,6 +15,8 @@ mod open;
 pub mod owned;
 mod reader;
 mod target;
+#[cfg(windows)]
+pub mod windows;
 
 pub use aligned::AlignedBytes;
 pub use error::{ReadError, ReadErrorKind};
