@@ -259,7 +259,10 @@ fn what_cannot_be_changed_in_place_is_refused_with_the_way_out() {
         let run = straddle(folder, &["realign", "guest", "--yes", "--to", "1MiB"]);
         assert_eq!(run.code, Some(2), "{}", run.transcript());
         assert!(
-            run.stderr.contains(why) && run.stderr.contains("-o NEW"),
+            run.stderr.contains(why)
+                && run
+                    .stderr
+                    .contains("`straddle realign guest --to 1048576 -o NEW` writes a new file from it"),
             "{why}: {}",
             run.transcript()
         );
