@@ -14,7 +14,11 @@ const TESTS: &[(&str, &str)] = &[
     ),
     (
         "gcc-mingw-w64-x86-64",
-        "makes the stubs that scripts of `fix` for Windows call",
+        "makes the stubs that scripts of `fix` for Windows call, and lays out answers of Windows",
+    ),
+    (
+        "gcc-mingw-w64-i686",
+        "lays out answers of Windows as a program of 32 bits gets them",
     ),
     (
         "bcache-tools",

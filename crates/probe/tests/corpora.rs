@@ -655,8 +655,16 @@ fn every_fuzz_target_has_a_prober() {
         let name = path.file_stem().and_then(|stem| stem.to_str());
         // Those of captured text are held against their own registry, in `crates/straddle/tests/captured.rs`.
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
-        // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`.
-        let elsewhere = ["captured-", "compat-", "bench-", "predict-", "realign-"];
+        // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
+        // answers of Windows in `crates/sources/tests/windows/corpora.rs`.
+        let elsewhere = [
+            "captured-",
+            "compat-",
+            "bench-",
+            "predict-",
+            "realign-",
+            "windows-",
+        ];
         if name.is_some_and(|name| elsewhere.iter().any(|start| name.starts_with(start))) {
             continue;
         }

@@ -15,6 +15,7 @@ mod overrides;
 mod raid;
 mod sectors;
 mod settings;
+pub mod windows;
 
 pub use error::SourceError;
 pub use guest::Outside;

@@ -3,3 +3,4 @@
 mod capture_secrets;
 mod hosts;
 mod live;
+mod windows;

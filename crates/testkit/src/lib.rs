@@ -22,6 +22,8 @@ pub mod sparse;
 pub mod vmfs;
 #[cfg(feature = "probe")]
 pub mod volume;
+#[cfg(feature = "sources")]
+pub mod windows;
 
 use std::path::{Path, PathBuf};
 

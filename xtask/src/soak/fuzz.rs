@@ -25,6 +25,7 @@ pub(super) enum Group {
     Captured,
     Bench,
     Predict,
+    Windows,
 }
 
 impl Group {
@@ -39,6 +40,7 @@ impl Group {
             Group::Captured => what == "captured",
             Group::Bench => matches!(what, "compat" | "journal" | "realign"),
             Group::Predict => what == "predict",
+            Group::Windows => what == "windows",
         }
     }
 

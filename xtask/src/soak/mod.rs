@@ -217,6 +217,11 @@ const SOAKS: &[Soak] = &[
         how: How::Fuzz(Group::Volumes, 60),
     },
     Soak {
+        name: "fuzz-windows",
+        what: "fuzzes answers of Windows to storage system calls",
+        how: How::Fuzz(Group::Windows, 8),
+    },
+    Soak {
         name: "fuzz",
         what: "fuzzes every target",
         how: How::Fuzz(Group::All, 120),
