@@ -197,7 +197,9 @@ fn read(answers: &[u8], fields: &[u8]) -> BTreeMap<String, Made> {
 #[test]
 fn both_compilers_lay_out_the_same_bytes_but_for_pointers() {
     let (wide, narrow) = (answers(0), answers(1));
-    assert_eq!(wide.len(), 36);
+    let list = include_str!("answers.h").lines();
+    let listed = list.filter(|line| line.starts_with("BEGIN(")).count();
+    assert_eq!((wide.len(), narrow.len()), (listed, listed));
     for (name, answer) in wide {
         let other = &narrow[name];
         assert_eq!(answer.bytes == other.bytes, name != "dependency", "{name}");
