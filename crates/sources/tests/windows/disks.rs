@@ -109,6 +109,16 @@ fn a_count_larger_than_the_answer_says_how_many_are_missing() {
 }
 
 #[test]
+fn an_entry_of_a_gpt_without_a_type_is_skipped() {
+    let mut bytes = made("layout_gpt_128").bytes.clone();
+    let mut all = DriveLayout::decode(&bytes).expect("a layout").partitions;
+    bytes[48 + 2 * 144 + 32..][..16].fill(0);
+    all.remove(2);
+    let layout = DriveLayout::decode(&bytes).expect("a layout");
+    assert_eq!((layout.partitions, layout.missing), (all, 0));
+}
+
+#[test]
 fn empty_entries_of_an_mbr_are_skipped_and_the_extended_one_is_not() {
     for made in [made("layout_mbr"), made_32("layout_mbr")] {
         let layout = DriveLayout::decode(&made.bytes).expect("a layout");
@@ -269,6 +279,13 @@ fn a_tail_of_a_geometry_that_is_not_there_or_lies_is_left_out() {
         };
         assert_eq!(cut, expected, "{end}");
     }
+    let mut short = bytes.clone();
+    short[56] = 55;
+    let expected = Geometry {
+        bios: None,
+        ..whole
+    };
+    assert_eq!(Geometry::decode(&short), Ok(expected));
     for size in [0, 23, 25, 200, u32::MAX] {
         let mut lying = bytes.clone();
         lying[32..36].copy_from_slice(&size.to_le_bytes());

@@ -96,6 +96,15 @@ fn a_text_that_the_end_of_the_buffer_cuts_is_not_taken_for_whole() {
     let whole = with(cut, 4, u32::try_from(cut.len()).expect("short"));
     let device = StorageDevice::decode(&whole, false).expect("a device");
     assert_eq!(device.product.as_deref(), Some("EXAMPLE"));
+    // What lies past the size is in the buffer, and is not the driver's.
+    let size = u32::try_from(at).expect("short");
+    let device = StorageDevice::decode(&with(&made.bytes, 4, size), false).expect("a device");
+    assert_eq!((device.product, device.revision), (None, None));
+    let outside = |error: &BadAnswer| matches!(error.problem, Problem::Outside { .. });
+    assert_eq!(
+        device.unread.iter().filter(|error| outside(error)).count(),
+        2
+    );
 }
 
 #[test]
@@ -346,6 +355,43 @@ fn numbers_that_no_feature_bit_vouches_for_are_left_out() {
     few[48 + 25] = 1;
     let found = NvmeNamespace::decode(&few).expect("a namespace");
     assert_eq!((found.format, found.block), (1, SectorSize::B512));
+}
+
+#[test]
+fn zero_stands_for_the_number_of_the_controller_and_for_no_boundary() {
+    let mut bytes = made("nvme_namespace").bytes.clone();
+    for field in [36, 44, 46] {
+        bytes[48 + field..][..2].fill(0);
+    }
+    let found = NvmeNamespace::decode(&bytes).expect("a namespace");
+    let none = (found.atomic_power_fail, found.atomic_boundary_power_fail);
+    assert_eq!((none, found.boundary), ((None, None), None));
+}
+
+#[test]
+fn a_namespace_with_more_formats_than_there_are_is_an_error() {
+    let bytes = &made("nvme_namespace").bytes;
+    for (listed, is_fine) in [(1, true), (63, true), (64, false), (255, false)] {
+        let mut bytes = bytes.clone();
+        bytes[48 + 25] = listed;
+        let found = NvmeNamespace::decode(&bytes);
+        assert_eq!(found.is_ok(), is_fine, "{listed}");
+        if let Err(error) = found {
+            assert_eq!((error.at, error.field), (48 + 25, "NLBAF"));
+        }
+    }
+    // The format in use is not listed, or has no block.
+    for (at, value) in [
+        (25, 0),
+        (128 + 4 + 2, 0),
+        (128 + 4 + 2, 8),
+        (128 + 4 + 2, 32),
+    ] {
+        let mut bytes = bytes.clone();
+        bytes[48 + at] = value;
+        let error = NvmeNamespace::decode(&bytes).expect_err("a format");
+        assert_eq!((error.at, error.field), (48 + 26, "FLBAS"));
+    }
 }
 
 #[test]
