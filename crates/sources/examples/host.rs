@@ -2,7 +2,8 @@
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
-use straddle_sources::linux::{CaptureOptions, Root, capture_tree, file, host};
+use straddle_sources::linux::Root;
+use straddle_sources::{CaptureOptions, capture_tree, file, host};
 use straddle_sources::{Settings, SourceError};
 
 fn main() -> Result<(), SourceError> {

@@ -1,13 +1,15 @@
-//! Where stacks come from: an image or device by itself, the live Linux host, or a host captured elsewhere.
+//! Where stacks come from: an image or device by itself, the live Linux or Windows host, or a host captured elsewhere.
 //!
 //! [`image`] looks at one file or device and at nothing around it. [`linux::host`] reads a machine from its sysfs and
 //! mount table below a [`linux::Root`], which is the live system, a directory or a captured archive; one code path
-//! serves all three. [`linux::file`] follows one file through its extents down to the disks. [`linux::capture`] writes
+//! serves all three. [`linux::file`] follows one file through its extents down to the disks. [`capture()`] writes
 //! what those two read.
 
+mod capture;
 pub mod captured;
 mod error;
 mod guest;
+mod host;
 mod image;
 pub mod inventory;
 pub mod linux;
@@ -17,8 +19,10 @@ mod sectors;
 mod settings;
 pub mod windows;
 
+pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
 pub use error::SourceError;
 pub use guest::Outside;
+pub use host::{file, host};
 pub use image::{GuestImage, all_bytes, bytes, guest_disk, image, images, raw_image};
 pub use overrides::{Overrides, Stated};
 pub use settings::Settings;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use straddle_sources::Settings;
-use straddle_sources::linux::{CaptureOptions, Root, capture, capture_tree, host};
+use straddle_sources::linux::{Root, host};
+use straddle_sources::{CaptureOptions, capture, capture_tree};
 
 /// Ends of the paths of files whose text is used: a name, a model, a mode; with how many there have to be among the hosts.
 const TEXTS: [&str; 8] = [

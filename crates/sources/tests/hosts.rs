@@ -8,7 +8,8 @@ use straddle_geometry::{
     Bytes, Copies, Extent, FarCopies, FarSets, Grid, Map, Raid, RaidLayout, Rotation, Segment,
     Striping, Unit,
 };
-use straddle_sources::linux::{CaptureOptions, Root, capture, capture_tree, file, host};
+use straddle_sources::linux::{Root, file, host};
+use straddle_sources::{CaptureOptions, capture, capture_tree};
 use straddle_sources::{Overrides, Settings, SourceError};
 use straddle_stack::{
     AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Seen, Stack, Trust, Value,

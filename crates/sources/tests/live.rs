@@ -5,7 +5,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 use straddle_geometry::Map;
 use straddle_sources::Settings;
-use straddle_sources::linux::{CaptureOptions, Root, capture, file, host};
+use straddle_sources::linux::{Root, file, host};
+use straddle_sources::{CaptureOptions, capture};
 use straddle_stack::{GridRole, Key, LayerKind, Value};
 
 fn run(program: &str, package: &str, args: &[&str]) -> String {

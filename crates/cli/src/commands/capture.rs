@@ -1,7 +1,9 @@
 use anyhow::{Context, bail};
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
-use straddle::sources::linux::{self, CaptureOptions, Root};
+
+use straddle::sources::linux::Root;
+use straddle::sources::{self, CaptureOptions};
 
 use crate::args::Capture;
 use crate::exit::{CLEAN, FAILED};
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         .open(&args.output)
         .with_context(|| format!("cannot create {}", args.output.display()))?;
     let mut out = BufWriter::new(file);
-    let report = match linux::capture(&root, &CaptureOptions { files }, &mut out) {
+    let report = match sources::capture(&root, &CaptureOptions { files }, &mut out) {
         Ok(report) => report,
         Err(error) => {
             // An archive cut short would only mislead.

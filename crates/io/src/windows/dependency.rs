@@ -1,13 +1,11 @@
 use std::fs::File;
 use std::io;
-use std::mem::offset_of;
 use std::os::windows::io::AsRawHandle;
 
 use windows_sys::Win32::Foundation::{ERROR_INSUFFICIENT_BUFFER, ERROR_SUCCESS};
 use windows_sys::Win32::Storage::Vhd::{
     GET_STORAGE_DEPENDENCY_FLAG_DISK_HANDLE, GET_STORAGE_DEPENDENCY_FLAG_HOST_VOLUMES,
-    GetStorageDependencyInformation, STORAGE_DEPENDENCY_INFO, STORAGE_DEPENDENCY_INFO_TYPE_2,
-    STORAGE_DEPENDENCY_INFO_VERSION_2,
+    GetStorageDependencyInformation, STORAGE_DEPENDENCY_INFO, STORAGE_DEPENDENCY_INFO_VERSION_2,
 };
 
 /// Longest answer that is taken.
@@ -19,13 +17,13 @@ const POINTER: usize = size_of::<usize>();
 
 /// On which files a disk lies that is a mounted VHD or VHDX: a `STORAGE_DEPENDENCY_INFO` of version 2 with its header of 8 bytes.
 ///
-/// The system writes pointers into the answer; they are replaced by offsets from its beginning, so that it means the same wherever it
-/// is read, and by 0 where one points elsewhere. They are as wide as pointers of this process.
+/// The system writes pointers into the answer, as wide as those of this process. The address that it was written to comes with it, so that
+/// whoever keeps it can put offsets in their place.
 ///
 /// # Errors
 /// Those of the system.
 #[allow(unsafe_code)]
-pub fn host_files(disk: &File) -> io::Result<Vec<u8>> {
+pub fn host_files(disk: &File) -> io::Result<(Vec<u8>, usize)> {
     let mut room = 4096;
     for _ in 0..TRIES {
         // Of integers as wide as pointers, so that entries lie as the system wants them.
@@ -51,8 +49,7 @@ pub fn host_files(disk: &File) -> io::Result<Vec<u8>> {
                 let mut bytes: Vec<u8> =
                     answer.iter().flat_map(|word| word.to_le_bytes()).collect();
                 bytes.truncate(used);
-                rebase(&mut bytes, start);
-                return Ok(bytes);
+                return Ok((bytes, start));
             }
             ERROR_INSUFFICIENT_BUFFER if room < MAX_LEN => {
                 room = used.max(room * 2).min(MAX_LEN).next_multiple_of(POINTER);
@@ -61,39 +58,4 @@ pub fn host_files(disk: &File) -> io::Result<Vec<u8>> {
         }
     }
     Err(io::ErrorKind::Interrupted.into())
-}
-
-/// Puts offsets in the place of pointers into an answer that the system wrote at address `start`.
-fn rebase(bytes: &mut [u8], start: usize) {
-    type Entry = STORAGE_DEPENDENCY_INFO_TYPE_2;
-    let end = start + bytes.len();
-    // Behind the entries are the texts, which are none.
-    let count = bytes
-        .get(offset_of!(STORAGE_DEPENDENCY_INFO, NumberEntries)..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |raw| u32::from_le_bytes(*raw));
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let entries = bytes
-        .get_mut(offset_of!(STORAGE_DEPENDENCY_INFO, Anonymous)..)
-        .unwrap_or_default();
-    for entry in entries.chunks_exact_mut(size_of::<Entry>()).take(count) {
-        for field in [
-            offset_of!(Entry, DependencyDeviceName),
-            offset_of!(Entry, HostVolumeName),
-            offset_of!(Entry, DependentVolumeName),
-            offset_of!(Entry, DependentVolumeRelativePath),
-        ] {
-            let Some(place) = entry.get_mut(field..field + POINTER) else {
-                continue;
-            };
-            let mut pointer = [0; POINTER];
-            pointer.copy_from_slice(place);
-            let pointer = usize::from_le_bytes(pointer);
-            let offset = match (start..end).contains(&pointer) {
-                true => pointer - start,
-                false => 0,
-            };
-            place.copy_from_slice(&offset.to_le_bytes());
-        }
-    }
 }

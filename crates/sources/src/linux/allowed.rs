@@ -28,7 +28,7 @@ const COMPRESSORS: [&str; 8] = [
 const SERIALS: [&str; 1] = ["/serial"];
 
 /// The text of the file at `path`, as far as it is used. `path` has no leading slash.
-pub(super) fn allowed(path: &str, text: &str) -> String {
+pub(crate) fn allowed(path: &str, text: &str) -> String {
     if let Some(question) = path.strip_prefix(".straddle/") {
         return answer(question, text);
     }

@@ -1,14 +1,13 @@
 //! A Linux host as a stack: from sysfs, the mount table and a few system calls, live or captured.
 
-mod allowed;
+pub(crate) mod allowed;
 mod answer;
-mod archive;
+pub(crate) mod archive;
 mod bcache;
-mod capture;
 mod contents;
 mod devices;
-mod dm;
-mod entry;
+pub(crate) mod dm;
+pub(crate) mod entry;
 mod extents;
 mod files;
 mod filesystems;
@@ -16,14 +15,13 @@ mod host;
 mod loops;
 mod md;
 mod mounts;
-mod pseudonyms;
+pub(crate) mod pseudonyms;
 mod queue;
 mod root;
 mod swaps;
-mod tree;
+pub(crate) mod tree;
 mod words;
 
-pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
 pub use root::Root;
 
 use straddle_stack::Stack;

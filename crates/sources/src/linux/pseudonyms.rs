@@ -36,7 +36,7 @@ const NAMES: [&str; 3] = ["iqn.", "nqn.", "t10."];
 
 /// The same pseudonym for the same identifier.
 #[derive(Default)]
-pub(super) struct Pseudonyms {
+pub(crate) struct Pseudonyms {
     secrets: BTreeSet<String>,
     known: HashMap<String, usize>,
 }
@@ -46,14 +46,14 @@ impl Pseudonyms {
     const MIN_LEN: usize = 12;
 
     /// Something that is an identifier, though it does not look like one.
-    pub(super) fn add_secret(&mut self, secret: &str) {
+    pub(crate) fn add_secret(&mut self, secret: &str) {
         if secret.len() >= Self::MIN_LEN {
             self.secrets.insert(secret.to_owned());
         }
     }
 
     /// Number of identifiers that were replaced.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.known.len()
     }
 
@@ -67,7 +67,7 @@ impl Pseudonyms {
         format!("00000000-0000-0000-0000-{number:012}")
     }
 
-    pub(super) fn replace(&mut self, text: &str) -> String {
+    pub(crate) fn replace(&mut self, text: &str) -> String {
         let mut out = text.to_owned();
         for secret in self.secrets.clone() {
             if out.contains(&secret) {

@@ -54,7 +54,7 @@ impl Root {
     }
 
     /// `/` is the live system; another directory holds the files of a host; a file is an archive made by
-    /// [`capture`](super::capture), or the text form of one (`.tree`).
+    /// [`capture`](crate::capture()), or the text form of one (`.tree`).
     ///
     /// # Errors
     /// [`SourceError::Root`] when it cannot be read, [`SourceError::NotACapture`] when it is something else.
@@ -272,6 +272,33 @@ impl Root {
             Entry::File(text.clone().into_bytes())
         });
         Ok(text.trim().to_owned())
+    }
+
+    /// All bytes of a file, of at most `max`, whatever they are; for answers that no other way of reading takes.
+    pub(crate) fn whole(&self, path: &str, max: usize) -> Option<Vec<u8>> {
+        let place = self.resolve(path)?;
+        if self.node(&place) != Some(Node::File) {
+            return None;
+        }
+        let bytes = match &self.files {
+            Files::Memory(_) => self.contents(&place)?,
+            Files::Live | Files::Directory(_) => {
+                let file = straddle_io::regular(&self.on_disk(&place)).ok()?;
+                let mut bytes = Vec::new();
+                let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+                file.take(limit).read_to_end(&mut bytes).ok()?;
+                bytes
+            }
+        };
+        let bytes = Some(bytes).filter(|bytes| bytes.len() <= max)?;
+        self.note(&place, || Entry::File(bytes.clone()));
+        Some(bytes)
+    }
+
+    /// Records an answer of this machine, where there is a record.
+    #[cfg(windows)]
+    pub(crate) fn keep(&self, path: &str, bytes: impl FnOnce() -> Vec<u8>) {
+        self.note(path.trim_start_matches('/'), || Entry::File(bytes()));
     }
 
     fn contents(&self, place: &str) -> Option<Vec<u8>> {

@@ -478,3 +478,29 @@ CONSTANT(BusTypeSCM)
 CONSTANT(BusTypeUfs)
 CONSTANT(BASE)
 END
+
+/* What a volume on the first partition of layout_mbr answers. */
+BEGIN(extents_mbr, VOLUME_DISK_EXTENTS)
+NUMBER(NumberOfDiskExtents, 1)
+NUMBERS(0, Extents, DiskNumber, 0)
+NUMBERS(0, Extents, StartingOffset.QuadPart, 32256)
+NUMBERS(0, Extents, ExtentLength.QuadPart, 107371952640)
+END
+
+BEGIN(number_mbr, STORAGE_DEVICE_NUMBER)
+NUMBER(DeviceType, FILE_DEVICE_DISK)
+NUMBER(DeviceNumber, 0)
+NUMBER(PartitionNumber, 1)
+END
+
+/* A file of two pieces with a hole between them. */
+BEGIN(pointers_file, struct pointers_of_4)
+NUMBER(head.ExtentCount, 3)
+NUMBER(head.StartingVcn.QuadPart, 0)
+NUMBERS(0, head.Extents, NextVcn.QuadPart, 16)
+NUMBERS(0, head.Extents, Lcn.QuadPart, 100)
+NUMBERS(0, rest, NextVcn.QuadPart, 32)
+NUMBERS(0, rest, Lcn.QuadPart, -1)
+NUMBERS(1, rest, NextVcn.QuadPart, 40)
+NUMBERS(1, rest, Lcn.QuadPart, 7000)
+END

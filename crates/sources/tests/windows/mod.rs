@@ -4,5 +4,6 @@ mod corpora;
 mod damaged;
 mod disks;
 mod files;
+mod host;
 mod made;
 mod properties;

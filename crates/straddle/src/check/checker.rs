@@ -12,7 +12,7 @@ use crate::io::{OpenError, ReadAt, Target, TargetKind};
 use crate::report::{Asked, Checked};
 use crate::rules::{Options, Why};
 use crate::sources::captured::{self, Capture};
-use crate::sources::linux::{self, Root};
+use crate::sources::linux::Root;
 use crate::sources::{self, Settings, SourceError};
 use crate::stack::{Key, LayerKind, Stack};
 
@@ -71,7 +71,7 @@ impl Checker {
             None => one(stack),
         };
         match job {
-            Job::Host => one(linux::host(&self.root(), &self.settings)
+            Job::Host => one(sources::host(&self.root(), &self.settings)
                 .map(Some)
                 .map_err(Into::into)),
             Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
@@ -308,7 +308,7 @@ impl Checker {
             only_when_followed,
             ..self.settings.clone()
         };
-        Ok(linux::file(&self.root(), name, &settings)?)
+        Ok(sources::file(&self.root(), name, &settings)?)
     }
 }
 

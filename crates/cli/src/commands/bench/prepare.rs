@@ -14,7 +14,7 @@ use straddle::bench::target::{
 use straddle::bench::validity::{Scene, Warning, WarningKind, before};
 use straddle::geometry::{Bytes, Extent};
 use straddle::io::engine::Kind;
-use straddle::sources::linux::{self, Root};
+use straddle::sources::linux::Root;
 use straddle::sources::{Overrides, Settings, Stated};
 use straddle::stack::Stack;
 
@@ -329,7 +329,7 @@ pub(super) fn stack_of(header: &Header, path: &Path) -> Option<Stack> {
         io: sizes_of(&header.plan),
         ..Settings::default()
     };
-    linux::file(&Root::live(), name, &settings).ok()
+    straddle::sources::file(&Root::live(), name, &settings).ok()
 }
 
 impl Prepared {

@@ -1,7 +1,7 @@
 //! Who made a device-mapper device.
 
 /// Splits a device-mapper UUID into what says who made it and what identifies it: `CRYPT-LUKS2-` and the rest.
-pub(in crate::linux) fn maker(uuid: &str) -> (&str, &str) {
+pub(crate) fn maker(uuid: &str) -> (&str, &str) {
     let uuid = uuid.trim();
     let mut end = 0;
     for part in uuid.split_inclusive('-') {

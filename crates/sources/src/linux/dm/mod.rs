@@ -4,7 +4,7 @@ mod maker;
 mod redact;
 mod table;
 
-pub(super) use maker::maker;
+pub(crate) use maker::maker;
 #[cfg(target_os = "linux")]
 pub(super) use redact::redact;
 pub(super) use table::redacted;

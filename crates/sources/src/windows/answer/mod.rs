@@ -55,6 +55,7 @@ pub use nvme::{LbaFormat, NvmeController, NvmeNamespace};
 pub use pointers::{RetrievalPointers, Run, pointer_base};
 pub use property::{
     AccessAlignment, Adapter, Bus, CacheKind, StorageDevice, WriteCache, seek_penalty, trim,
+    without_serial,
 };
 pub use sector::SectorInfo;
 pub use volume::{NtfsVolume, RefsVolume};

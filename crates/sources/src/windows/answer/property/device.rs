@@ -66,6 +66,21 @@ impl StorageDevice {
     }
 }
 
+/// Takes the serial number out of a `STORAGE_DEVICE_DESCRIPTOR`, so that the rest can be kept. What it cannot find it cannot decode either.
+pub fn without_serial(bytes: &mut [u8]) {
+    let offset = Fields::new("STORAGE_DEVICE_DESCRIPTOR", bytes).u32(("SerialNumberOffset", 24));
+    let at = offset.ok().and_then(|offset| usize::try_from(offset).ok());
+    let text = at
+        .filter(|at| *at >= MIN_SIZE)
+        .and_then(|at| bytes.get_mut(at..));
+    for byte in text.unwrap_or_default() {
+        if *byte == 0 {
+            break;
+        }
+        *byte = b' ';
+    }
+}
+
 /// The text to which the offset in `field` leads.
 fn text(all: Fields<'_>, field: Field, is_whole: bool) -> Result<Option<String>, BadAnswer> {
     let offset = all.u32(field)?;

@@ -10,7 +10,7 @@ pub use adapter::Adapter;
 pub use alignment::AccessAlignment;
 pub use bus::Bus;
 pub use cache::{CacheKind, WriteCache};
-pub use device::StorageDevice;
+pub use device::{StorageDevice, without_serial};
 
 use super::BadAnswer;
 use super::fields::Fields;

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::allowed::allowed;
-use super::dm::maker;
-use super::entry::{Entry, Record, with_directories};
-use super::pseudonyms::Pseudonyms;
-use super::{Root, archive, file, host, tree};
+use crate::linux::allowed::allowed;
+use crate::linux::dm::maker;
+use crate::linux::entry::{Entry, Record, with_directories};
+use crate::linux::pseudonyms::Pseudonyms;
+use crate::linux::{Root, archive, tree};
 use crate::{Settings, SourceError};
 
 /// What a capture holds beyond the host itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureOptions {
-    /// Files whose extents are captured too, so that [`file`](super::file) can be asked about them.
+    /// Files whose extents are captured too, so that [`file`](crate::file) can be asked about them.
     pub files: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct CaptureReport {
     pub unknown: Vec<(String, String)>,
 }
 
-/// Writes what [`host`](super::host) and [`file`](super::file) read below `root`, as a gzipped tar.
+/// Writes what [`host`](crate::host) and [`file`](crate::file) read below `root`, as a gzipped tar.
 ///
 /// The list of files is not kept anywhere: a check is run and everything that it reads is recorded, so the archive
 /// cannot lack what a check needs; of each file only what its reader uses. Identifiers do not travel: serial numbers are not read unless the root allows it,
@@ -39,7 +39,7 @@ pub struct CaptureReport {
 /// about them. Bytes of the devices themselves are never captured.
 ///
 /// # Errors
-/// As [`host`](super::host), and [`SourceError::Write`].
+/// As [`host`](crate::host), and [`SourceError::Write`].
 pub fn capture(
     root: &Root,
     options: &CaptureOptions,
@@ -53,7 +53,7 @@ pub fn capture(
 /// The same in the text form that [`Root::from_tree`] reads.
 ///
 /// # Errors
-/// As [`host`](super::host).
+/// As [`host`](crate::host).
 pub fn capture_tree(root: &Root, options: &CaptureOptions) -> Result<String, SourceError> {
     Ok(tree::write(&recorded(root, options)?.0))
 }
@@ -61,10 +61,10 @@ pub fn capture_tree(root: &Root, options: &CaptureOptions) -> Result<String, Sou
 fn recorded(root: &Root, options: &CaptureOptions) -> Result<(Record, CaptureReport), SourceError> {
     root.start_recording();
     let settings = Settings::default();
-    let checked = host(root, &settings);
+    let checked = crate::host(root, &settings);
     let mut unknown = Vec::new();
     for path in &options.files {
-        if let Err(error) = file(root, path, &Settings::default()) {
+        if let Err(error) = crate::file(root, path, &Settings::default()) {
             unknown.push((path.clone(), error.to_string()));
         }
     }
@@ -89,6 +89,9 @@ fn without_identifiers(record: Record) -> (Record, usize) {
     let mut record = record;
     for (path, entry) in &mut record {
         let Entry::File(bytes) = entry else { continue };
+        if is_of_windows(path) {
+            continue;
+        }
         let text = String::from_utf8_lossy(bytes).into_owned();
         if path.ends_with("/dm/uuid") {
             names.add_secret(maker(&text).1);
@@ -100,6 +103,7 @@ fn without_identifiers(record: Record) -> (Record, usize) {
         let entry = match entry {
             Entry::Directory => Entry::Directory,
             Entry::Link(target) => Entry::Link(names.replace(&target)),
+            Entry::File(bytes) if is_of_windows(&path) => Entry::File(bytes),
             Entry::File(bytes) => {
                 Entry::File(names.replace(&String::from_utf8_lossy(&bytes)).into_bytes())
             }
@@ -107,4 +111,9 @@ fn without_identifiers(record: Record) -> (Record, usize) {
         out.insert(names.replace(&path), entry);
     }
     (out, names.count())
+}
+
+/// What Windows answered is kept as it is: serial numbers are taken out of it before it is recorded.
+fn is_of_windows(path: &str) -> bool {
+    path.starts_with(crate::windows::FOLDER.trim_start_matches('/'))
 }

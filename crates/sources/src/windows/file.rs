@@ -1,0 +1,175 @@
+//! A file on a volume, through its extents down to the disks.
+
+use straddle_geometry::{SectorSize, Unit};
+use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, LayerKind, Stack, Value};
+
+use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, pointer_base};
+use super::machine::{Machine, Mounted};
+use super::question::{Ask, Of};
+use super::{Asked, inventory, said};
+use crate::inventory::{Name, Placing, Space, Thing};
+use crate::linux::Root;
+use crate::{Settings, SourceError};
+
+/// Most pieces of a file that are followed one by one.
+const MAX_PIECES: usize = 1 << 16;
+
+/// Follows a file of a Windows host down to the disks.
+///
+/// # Errors
+/// [`SourceError::NotAHost`] as for the host, [`SourceError::File`] when no volume has the file.
+pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
+    let machine = Machine::new(root);
+    let mut all = inventory(machine, root.name())?;
+    let failed = |detail: String| SourceError::File {
+        path: path.to_owned(),
+        detail,
+    };
+    let volumes = machine
+        .volumes()
+        .map_err(|why| failed(format!("the volumes cannot be listed: {why}")))?;
+    let volume = volume_of(&volumes, path)
+        .ok_or_else(|| failed("it is on no volume of this machine".to_owned()))?;
+    let on = volume.at.first().unwrap_or(&volume.path);
+    let on = Name::new(Space::WindowsVolume, on.clone());
+    let mut thing = Thing::new(
+        LayerKind::File,
+        path,
+        Name::new(Space::Path, path.to_owned()),
+    )
+    .on(on);
+    place(machine, &volume.path, path, &mut thing);
+    if settings.only_when_followed && thing.placing == Placing::Unknown {
+        return Err(SourceError::NotFollowed {
+            path: path.to_owned(),
+        });
+    }
+    all.add(thing);
+    let mut stack = all.stack(&settings.overrides);
+    stack.survey(&settings.io);
+    Ok(stack)
+}
+
+/// The volume whose letter or folder is the longest beginning of a path.
+fn volume_of<'a>(volumes: &'a [Mounted], path: &str) -> Option<&'a Mounted> {
+    let plain = path.strip_prefix(r"\\?\").unwrap_or(path).to_lowercase();
+    let len = |mounted: &Mounted| {
+        let begins = mounted.at.iter().chain([&mounted.path]).filter(|at| {
+            let at = at.to_lowercase();
+            plain.starts_with(at.strip_prefix(r"\\?\").unwrap_or(&at))
+        });
+        begins.map(String::len).max()
+    };
+    let found = volumes.iter().filter_map(|one| Some((len(one)?, one)));
+    found.max_by_key(|(len, _)| *len).map(|(_, one)| one)
+}
+
+/// Places a file on its volume, which has this GUID path, by the extents that its filesystem tells.
+pub(super) fn place(machine: Machine<'_>, volume: &str, path: &str, thing: &mut Thing) {
+    thing.placing = Placing::Unknown;
+    let of_volume = Asked {
+        machine,
+        of: Of::Volume(volume.to_owned()),
+    };
+    let of_file = Asked {
+        machine,
+        of: Of::File(path.to_owned()),
+    };
+    let Some((cluster, sector)) = sizes(&of_volume, thing) else {
+        missing(
+            thing,
+            "its filesystem does not say how long its clusters are",
+        );
+        return;
+    };
+    let found = match of_file.try_get(thing, Ask::Pointers, RetrievalPointers::decode) {
+        Ok(Some(found)) => found,
+        Ok(None) => return,
+        // What is that small lies in the file's own record.
+        Err(why) if why.is_end_of_file() => {
+            missing(
+                thing,
+                "it has no clusters of its own: its data are in its file record",
+            );
+            return;
+        }
+        Err(why) => {
+            missing(thing, format!("its extents are not known: {why}"));
+            return;
+        }
+    };
+    let base = of_file.get(thing, Ask::PointerBase, |bytes| pointer_base(bytes, sector));
+    let base = base.unwrap_or_default();
+    let mut pieces = Vec::new();
+    for run in found.runs.iter().take(MAX_PIECES) {
+        let (Some(in_file), Some(there)) = (run.in_file(cluster), run.on_volume(cluster, base))
+        else {
+            continue;
+        };
+        pieces.push((in_file.start(), in_file.len(), 0, there.start()));
+    }
+    let holes = found.runs.iter().filter(|run| run.lcn.is_none()).count();
+    if holes > 0 {
+        let text = format!("{holes} runs without clusters");
+        thing.remarks.push(Anomaly::new(
+            AnomalyKind::Missing,
+            format!("{text}: holes of a sparse file, or what compression saved; they are nowhere"),
+        ));
+    }
+    if found.missing > 0 || found.runs.len() > MAX_PIECES {
+        missing(thing, "it has more extents than were followed");
+    }
+    let count = u64::try_from(pieces.len()).unwrap_or(u64::MAX);
+    let text = format!("{count} extents");
+    thing.set(Key::Extents, said(Ask::Pointers, Value::Count(count), text));
+    let end = pieces
+        .iter()
+        .filter_map(|(start, len, _, _)| start.checked_add(*len))
+        .max();
+    if let Some(end) = end {
+        let text = format!("clusters up to {}", end.get());
+        thing.size = Some(said(Ask::Pointers, Interval::exact(end), text));
+    }
+    if !pieces.is_empty() {
+        thing.placing = Placing::Segments(pieces);
+    }
+}
+
+/// Length of a cluster and of a sector of the volume.
+fn sizes(asked: &Asked<'_>, thing: &mut Thing) -> Option<(Unit, SectorSize)> {
+    if let Some(ntfs) = asked.get(thing, Ask::Ntfs, NtfsVolume::decode) {
+        return Some((ntfs.cluster, ntfs.sectors.size));
+    }
+    let refs = asked.get(thing, Ask::Refs, RefsVolume::decode)?;
+    Some((refs.cluster, refs.sectors.size))
+}
+
+fn missing(thing: &mut Thing, why: impl Into<String>) {
+    thing
+        .remarks
+        .push(Anomaly::new(AnomalyKind::Missing, why.into()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_on_the_volume_that_is_mounted_nearest_to_it() {
+        let volume = |path: &str, at: &[&str]| Mounted {
+            path: path.to_owned(),
+            at: at.iter().map(|at| (*at).to_owned()).collect(),
+        };
+        let volumes = [
+            volume(r"\\?\Volume{1}\", &[r"D:\"]),
+            volume(r"\\?\Volume{2}\", &[r"D:\data\"]),
+            volume(r"\\?\Volume{3}\", &[]),
+        ];
+        let of = |path: &str| volume_of(&volumes, path).map(|one| one.path.as_str());
+        assert_eq!(of(r"d:\a.mdf"), Some(r"\\?\Volume{1}\"));
+        assert_eq!(of(r"D:\Data\a.mdf"), Some(r"\\?\Volume{2}\"));
+        assert_eq!(of(r"\\?\D:\data\a.mdf"), Some(r"\\?\Volume{2}\"));
+        assert_eq!(of(r"\\?\Volume{3}\x"), Some(r"\\?\Volume{3}\"));
+        assert_eq!(of(r"C:\a"), None);
+    }
+}
