@@ -4,8 +4,8 @@ use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_sources::windows::answer::{
     AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,
     NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, Problem, RefsVolume,
-    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache, length, names,
-    pointer_base, seek_penalty, trim,
+    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache,
+    identify_without_serial, length, names, pointer_base, seek_penalty, trim, without_serial,
 };
 
 /// All of them.
@@ -92,6 +92,12 @@ pub fn property(data: &[u8]) {
             }
         }
     }
+    let facts = |bytes: &[u8], with_serial| StorageDevice::decode(bytes, with_serial);
+    if facts(data, false).is_ok() {
+        let mut kept = data.to_vec();
+        without_serial(&mut kept);
+        assert_eq!(facts(&kept, true), facts(data, false), "what is kept");
+    }
     if let Some(adapter) = fine(data, Adapter::decode(data)) {
         assert!(adapter.memory_alignment.get().is_power_of_two(), "mask");
     }
@@ -119,7 +125,19 @@ pub fn nvme(data: &[u8]) {
         assert_ne!(controller.max_transfer_shift, Some(0), "no limit");
     }
     fine(data, NvmeController::decode(data, true));
-    if let Some(namespace) = fine(data, NvmeNamespace::decode(data)) {
+    let controller = |bytes: &[u8], with_serial| NvmeController::decode(bytes, with_serial);
+    let namespace = NvmeNamespace::decode(data);
+    if controller(data, false).is_ok() || namespace.is_ok() {
+        let mut kept = data.to_vec();
+        identify_without_serial(&mut kept);
+        assert_eq!(
+            controller(&kept, true),
+            controller(data, false),
+            "what is kept"
+        );
+        assert_eq!(NvmeNamespace::decode(&kept), namespace, "what is kept");
+    }
+    if let Some(namespace) = fine(data, namespace) {
         let format = namespace.formats.get(usize::from(namespace.format));
         assert_eq!(
             format.and_then(|format| format.block),
@@ -193,6 +211,13 @@ pub fn volume(data: &[u8]) {
 /// # Panics
 /// When a fact contradicts the bytes.
 pub fn dependency(data: &[u8]) {
+    let of_0 = Pointers {
+        width: PointerWidth::Bits64,
+        base: 0,
+    };
+    if fine(data, Dependencies::decode(data, of_0)).is_none() && data.first() != Some(&2) {
+        return;
+    }
     let first = word(data, 40).unwrap_or(0);
     for width in [PointerWidth::Bits32, PointerWidth::Bits64] {
         for base in [

@@ -3,7 +3,8 @@
 use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
 use straddle_sources::windows::answer::{
     AccessAlignment, Adapter, BadAnswer, Bus, CacheKind, LbaFormat, NvmeController, NvmeNamespace,
-    Problem, StorageDevice, WriteCache, seek_penalty, trim,
+    Problem, StorageDevice, WriteCache, identify_without_serial, seek_penalty, trim,
+    without_serial,
 };
 
 use super::made::{made, made_32};
@@ -412,4 +413,61 @@ fn an_answer_to_another_question_is_not_taken() {
         (error.at, error.problem),
         (176, Problem::PastTheEnd { len: 112 })
     );
+}
+
+/// What is not zero, and not as before.
+fn is_left_of(kept: &[u8], answer: &[u8]) -> bool {
+    let mut both = kept.iter().zip(answer);
+    kept.len() == answer.len() && both.all(|(new, old)| *new == 0 || new == old)
+}
+
+#[test]
+fn an_answer_that_is_kept_has_no_serial_number_and_every_other_fact() {
+    let made_one = made("device_nvme");
+    // As drivers do, with the reply to INQUIRY between the fields and the texts, and what was in the buffer before behind them.
+    let serial = made_one.text("serial", 0).trim().as_bytes().to_vec();
+    let mut answer = made_one.bytes.clone();
+    answer[36..40].copy_from_slice(&serial[..4]);
+    answer.extend_from_slice(&serial);
+    let mut kept = answer.clone();
+    without_serial(&mut kept);
+    let whole = StorageDevice::decode(&answer, false);
+    assert_eq!(StorageDevice::decode(&kept, true), whole);
+    assert!(is_left_of(&kept, &answer));
+    assert!(
+        !kept
+            .windows(4)
+            .any(|part| serial.windows(4).any(|other| other == part))
+    );
+    for name in [
+        "nvme_controller",
+        "nvme_namespace",
+        "nvme_namespace_of_18_formats",
+    ] {
+        let mut answer = made(name).bytes.clone();
+        let mut kept = answer.clone();
+        identify_without_serial(&mut kept);
+        let facts = (
+            NvmeController::decode(&answer, false),
+            NvmeNamespace::decode(&answer),
+        );
+        let left = (
+            NvmeController::decode(&kept, true),
+            NvmeNamespace::decode(&kept),
+        );
+        assert_eq!(left, facts, "{name}");
+        // Whatever else the device says goes.
+        answer[48..]
+            .iter_mut()
+            .filter(|byte| **byte == 0)
+            .for_each(|byte| *byte = 0xee);
+        identify_without_serial(&mut answer);
+        let left = answer[48..].iter().filter(|byte| **byte == 0xee).count();
+        assert!(left < 300, "{name}: {left}");
+        assert!(answer[48 + 530..].iter().all(|byte| *byte == 0), "{name}");
+    }
+    // An answer that cannot be read is kept without anything past its head.
+    let mut other = vec![0xaa; 4144];
+    identify_without_serial(&mut other);
+    assert!(other[48..].iter().all(|byte| *byte == 0));
 }

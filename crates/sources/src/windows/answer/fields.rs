@@ -84,6 +84,11 @@ impl<'a> Fields<'a> {
         self.bytes
     }
 
+    /// Where it starts in the answer.
+    pub(super) const fn start(self) -> usize {
+        self.start
+    }
+
     pub(super) const fn len(self) -> usize {
         self.bytes.len()
     }

@@ -26,6 +26,9 @@
 //! | `GetStorageDependencyInformation` | `STORAGE_DEPENDENCY_INFO` version 2 | [`Dependencies`] |
 //! | `GetVolumePathNamesForVolumeNameW`, `CM_Get_Device_Interface_ListW`, `GetLogicalDriveStringsW`, `QueryDosDeviceW` | UTF-16 texts one after another | [`names`] |
 //!
+//! A capture keeps answers as they are, but for what identifies a device: [`without_serial`], [`identify_without_serial`] and
+//! [`Pointers::rebase`] come before it is written.
+//!
 //! What an answer says is a claim. A size, a count or an offset is compared with the bytes that are there before it is used, and
 //! nothing is allocated by a count. A list whose end is not there says how many of its entries are missing, so that
 //! nobody takes the part for the whole.
@@ -51,7 +54,7 @@ pub use geometry::{Bios, Geometry, Media, TableIdentity, length};
 pub use layout::{DriveLayout, PartitionKind, PartitionSeen, Table};
 pub use name::names;
 pub use number::{DeviceNumber, Part};
-pub use nvme::{LbaFormat, NvmeController, NvmeNamespace};
+pub use nvme::{LbaFormat, NvmeController, NvmeNamespace, identify_without_serial};
 pub use pointers::{RetrievalPointers, Run, pointer_base};
 pub use property::{
     AccessAlignment, Adapter, Bus, CacheKind, StorageDevice, WriteCache, seek_penalty, trim,

@@ -4,6 +4,7 @@
 //! bit 4 of NSFEAT; NAWUN, NAWUPF and NABSPF are counted from 0 and valid only with bit 1; NOIOB and NABO are plain numbers. All
 //! count logical blocks.
 
+use std::ops::Range;
 use straddle_geometry::{Bytes, SectorSize};
 
 use super::fields::{Field, Fields, ascii};
@@ -25,6 +26,10 @@ const CONTROLLER_DATA: &str = "NVME_IDENTIFY_CONTROLLER_DATA";
 const NAMESPACE_DATA: &str = "NVME_IDENTIFY_NAMESPACE_DATA";
 const FIRST_FORMAT: usize = 128;
 const MAX_FORMATS: usize = 64;
+/// The bytes of the data that are read: model and firmware, MDTS, VER, cache and atomics.
+const CONTROLLER_READ: [Range<usize>; 4] = [24..72, 77..78, 80..84, 525..530];
+/// Lengths, features and formats, atomics and the boundary, preferences, the list of formats.
+const NAMESPACE_READ: [Range<usize>; 5] = [0..16, 24..27, 36..48, 64..74, 128..384];
 
 /// What an NVMe controller says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,6 +183,27 @@ impl NvmeNamespace {
             },
             formats,
         })
+    }
+}
+
+/// Leaves of an answer to Identify what [`NvmeController::decode`] and [`NvmeNamespace::decode`] read without the serial number, and
+/// zeroes in the place of the rest, so that it can be kept: the name of the subsystem has the number once more, and a
+/// vendor's own bytes may have anything.
+pub fn identify_without_serial(answer: &mut [u8]) {
+    let controller = identify(answer, CONTROLLER_DATA, CONTROLLER).map(|data| data.start());
+    let namespace = identify(answer, NAMESPACE_DATA, NAMESPACE).map(|data| data.start());
+    let (start, read) = match (controller, namespace) {
+        (Ok(start), _) => (start, &CONTROLLER_READ[..]),
+        (_, Ok(start)) => (start, &NAMESPACE_READ[..]),
+        _ => (HEAD_SIZE, &[][..]),
+    };
+    for (at, byte) in answer.iter_mut().enumerate().skip(HEAD_SIZE) {
+        let is_read = at
+            .checked_sub(start)
+            .is_some_and(|at| read.iter().any(|range| range.contains(&at)));
+        if !is_read {
+            *byte = 0;
+        }
     }
 }
 

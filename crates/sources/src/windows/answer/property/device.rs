@@ -4,6 +4,11 @@ use super::Bus;
 use crate::windows::answer::fields::{Field, Fields, ascii};
 use crate::windows::answer::{BadAnswer, Problem};
 
+const NAME: &str = "STORAGE_DEVICE_DESCRIPTOR";
+const VENDOR: Field = ("VendorIdOffset", 12);
+const PRODUCT: Field = ("ProductIdOffset", 16);
+const REVISION: Field = ("ProductRevisionOffset", 20);
+const SERIAL: Field = ("SerialNumberOffset", 24);
 /// Up to `RawPropertiesLength`, which nothing here needs.
 const MIN_SIZE: usize = 32;
 /// What old drivers have for a text that is not there, beside zero.
@@ -38,7 +43,7 @@ impl StorageDevice {
     /// # Errors
     /// When what comes before the texts is not whole.
     pub fn decode(bytes: &[u8], with_serial: bool) -> Result<StorageDevice, BadAnswer> {
-        let all = Fields::sized("STORAGE_DEVICE_DESCRIPTOR", bytes, MIN_SIZE, "at least 32")?;
+        let all = Fields::sized(NAME, bytes, MIN_SIZE, "at least 32")?;
         let claimed = all.u32(("Size", 4))?;
         let is_whole = usize::try_from(claimed).is_ok_and(|size| size <= all.len());
         let mut unread = Vec::new();
@@ -53,31 +58,34 @@ impl StorageDevice {
             is_removable: all.flag(("RemovableMedia", 10))?,
             queues_commands: all.flag(("CommandQueueing", 11))?,
             bus: Bus::new(all.u32(("BusType", 28))?),
-            vendor: text(("VendorIdOffset", 12)),
-            product: text(("ProductIdOffset", 16)),
-            revision: text(("ProductRevisionOffset", 20)),
-            serial: if with_serial {
-                text(("SerialNumberOffset", 24))
-            } else {
-                None
-            },
+            vendor: text(VENDOR),
+            product: text(PRODUCT),
+            revision: text(REVISION),
+            serial: if with_serial { text(SERIAL) } else { None },
             unread,
         })
     }
 }
 
-/// Takes the serial number out of a `STORAGE_DEVICE_DESCRIPTOR`, so that the rest can be kept. What it cannot find it cannot decode either.
-pub fn without_serial(bytes: &mut [u8]) {
-    let offset = Fields::new("STORAGE_DEVICE_DESCRIPTOR", bytes).u32(("SerialNumberOffset", 24));
-    let at = offset.ok().and_then(|offset| usize::try_from(offset).ok());
-    let text = at
-        .filter(|at| *at >= MIN_SIZE)
-        .and_then(|at| bytes.get_mut(at..));
-    for byte in text.unwrap_or_default() {
-        if *byte == 0 {
-            break;
+/// Leaves of a `STORAGE_DEVICE_DESCRIPTOR` what [`StorageDevice::decode`] reads without the serial number, and zeroes in the place
+/// of the rest, so that it can be kept: the reply to INQUIRY in it may have the number once more.
+pub fn without_serial(answer: &mut [u8]) {
+    let texts = match Fields::sized(NAME, answer, MIN_SIZE, "at least 32") {
+        Ok(all) => [VENDOR, PRODUCT, REVISION].map(|field| {
+            let at = all.u32(field).ok().and_then(|at| usize::try_from(at).ok());
+            let at = at.filter(|at| *at >= MIN_SIZE)?;
+            let text = all.bytes().get(at..)?;
+            let len = text.iter().position(|byte| *byte == 0);
+            Some(at..at + len.unwrap_or(text.len()))
+        }),
+        Err(_) => [const { None }; 3],
+    };
+    let number = SERIAL.1..SERIAL.1 + 4;
+    for (at, byte) in answer.iter_mut().enumerate() {
+        let is_field = at < MIN_SIZE && !number.contains(&at);
+        if !is_field && !texts.iter().flatten().any(|text| text.contains(&at)) {
+            *byte = 0;
         }
-        *byte = b' ';
     }
 }
 
