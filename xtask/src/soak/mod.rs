@@ -187,6 +187,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "windows",
+        what: "answers of Windows cut and changed at every byte",
+        how: How::Test(Test {
+            package: "straddle-sources",
+            program: "tests",
+            filter: "windows::damaged::",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),
