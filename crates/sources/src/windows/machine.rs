@@ -124,7 +124,9 @@ mod live {
 
     use straddle_io::windows::{self, Access};
 
-    use super::super::answer::{DeviceNumber, PointerWidth, Pointers, without_serial};
+    use super::super::answer::{
+        DeviceNumber, PointerWidth, Pointers, identify_without_serial, without_serial,
+    };
     use super::super::question::{Ask, Call, NoAnswer, Of, Property};
 
     /// Numbers of disks that are tried whether the system lists them or not: a driver may have no interface.
@@ -202,8 +204,10 @@ mod live {
             }
         };
         let mut bytes = answered().map_err(|error| refused(&error))?;
-        if ask == Ask::Device && !with_serials {
-            without_serial(&mut bytes);
+        match ask {
+            Ask::Device if !with_serials => without_serial(&mut bytes),
+            Ask::NvmeNamespace if !with_serials => identify_without_serial(&mut bytes),
+            _ => {}
         }
         Ok(bytes)
     }
