@@ -1,7 +1,7 @@
 //! The live Windows host, by system calls: no WMI, no PowerShell and no child process.
 //!
 //! [`answer`] decodes what the system writes into a caller's buffer. It is safe Rust that runs on every system, so a captured
-//! answer is read anywhere as it was read on the host. [`host`] puts together what disks, volumes and filesystems answer; [`file`]
+//! answer is read anywhere as it was read on the host. [`host`] puts together what disks, volumes and filesystems answer; [`file()`]
 //! follows a file through its extents.
 
 pub mod answer;
