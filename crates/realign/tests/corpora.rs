@@ -80,7 +80,7 @@ fn disks() -> Vec<(&'static str, Vec<u8>)> {
     rows.collect()
 }
 
-/// The corpus of a target, made again with `STRADDLE_SEEDS`.
+/// The corpus of a target; `STRADDLE_SEEDS` writes the seeds.
 fn corpus(target: &str, made: fn() -> Vec<(&'static str, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
     let folder = straddle_testkit::repository()
         .join("fuzz/corpus")

@@ -28,6 +28,14 @@ pub enum SourceError {
         /// The root.
         path: String,
     },
+    /// A Windows host that names no disk.
+    #[error("{path} names no disk: {why}")]
+    NoDisks {
+        /// The root.
+        path: String,
+        /// What it says instead.
+        why: String,
+    },
     /// Nothing is known about the file.
     #[error("{path}: {detail}")]
     File {

@@ -178,6 +178,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "tables",
+        what: "every field of the partition tables of the fuzzer's corpus changed, and every partition moved by what is left",
+        how: How::Test(Test {
+            package: "straddle-realign",
+            program: "tests",
+            filter: "corpora::",
+        }),
+    },
+    Soak {
         name: "containers",
         what: "virtual disks in place, whatever write is lost; damaged tables; rows of bytes as a model",
         how: How::Test(Test {

@@ -1,6 +1,6 @@
 //! A file on a volume, through its extents down to the disks.
 
-use straddle_geometry::{SectorSize, Unit};
+use straddle_geometry::{Extent, SectorSize, Unit};
 use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, LayerKind, Stack, Value};
 
 use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, pointer_base};
@@ -17,7 +17,7 @@ const MAX_PIECES: usize = 1 << 16;
 /// Follows a file of a Windows host down to the disks.
 ///
 /// # Errors
-/// [`SourceError::NotAHost`] as for the host, [`SourceError::File`] when no volume has the file.
+/// [`SourceError::NoDisks`] as for the host, [`SourceError::File`] when no volume has the file.
 pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
     let machine = Machine::new(root);
     let mut all = inventory(machine, root.name())?;
@@ -28,8 +28,14 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     let volumes = machine
         .volumes()
         .map_err(|why| failed(format!("the volumes cannot be listed: {why}")))?;
-    let volume = volume_of(&volumes, path)
-        .ok_or_else(|| failed("it is on no volume of this machine".to_owned()))?;
+    let not_followed = || SourceError::NotFollowed {
+        path: path.to_owned(),
+    };
+    // A share of another machine, for one.
+    let volume = volume_of(&volumes, path).ok_or_else(|| match settings.only_when_followed {
+        true => not_followed(),
+        false => failed("it is on no volume of this machine".to_owned()),
+    })?;
     let on = volume.at.first().unwrap_or(&volume.path);
     let on = Name::new(Space::WindowsVolume, on.clone());
     let mut thing = Thing::new(
@@ -40,9 +46,7 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     .on(on);
     place(machine, &volume.path, path, &mut thing);
     if settings.only_when_followed && thing.placing == Placing::Unknown {
-        return Err(SourceError::NotFollowed {
-            path: path.to_owned(),
-        });
+        return Err(not_followed());
     }
     all.add(thing);
     let mut stack = all.stack(&settings.overrides);
@@ -122,10 +126,9 @@ pub(super) fn place(machine: Machine<'_>, volume: &str, path: &str, thing: &mut 
     let count = u64::try_from(pieces.len()).unwrap_or(u64::MAX);
     let text = format!("{count} extents");
     thing.set(Key::Extents, said(Ask::Pointers, Value::Count(count), text));
-    let end = pieces
-        .iter()
-        .filter_map(|(start, len, _, _)| start.checked_add(*len))
-        .max();
+    // Holes are a part of its length, the last one, too.
+    let ends = found.runs.iter().filter_map(|run| run.in_file(cluster));
+    let end = ends.map(Extent::end).max();
     if let Some(end) = end {
         let text = format!("clusters up to {}", end.get());
         thing.size = Some(said(Ask::Pointers, Interval::exact(end), text));

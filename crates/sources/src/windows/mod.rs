@@ -35,7 +35,7 @@ pub fn is_windows(root: &Root) -> bool {
 /// Reads the storage of a Windows host: its disks, what their tables say, its volumes and filesystems.
 ///
 /// # Errors
-/// [`SourceError::NotAHost`] when it has no disk that can be asked.
+/// [`SourceError::NoDisks`] when it has no disk that can be asked.
 pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
     let machine = Machine::new(root);
     let mut stack = inventory(machine, root.name())?.stack(&settings.overrides);
@@ -44,11 +44,13 @@ pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
 }
 
 fn inventory(machine: Machine<'_>, name: &str) -> Result<Inventory, SourceError> {
-    let disks = machine.disks().unwrap_or_default();
+    let none = |why: String| SourceError::NoDisks {
+        path: name.to_owned(),
+        why,
+    };
+    let disks = machine.disks().map_err(|why| none(why.to_string()))?;
     if disks.is_empty() {
-        return Err(SourceError::NotAHost {
-            path: name.to_owned(),
-        });
+        return Err(none("there is no \\\\.\\PhysicalDrive0 to 127".to_owned()));
     }
     let mut all = Inventory::default();
     for number in disks {

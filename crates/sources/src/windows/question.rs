@@ -247,6 +247,12 @@ impl NoAnswer {
         self.code == Some(NoAnswer::DENIED)
     }
 
+    /// `ERROR_INVALID_FUNCTION`, `ERROR_NOT_READY`, `ERROR_NOT_SUPPORTED`: a CD-ROM, a card reader without a card, a network drive. Nothing of
+    /// it is on a disk.
+    pub(super) fn is_of_the_medium(&self) -> bool {
+        matches!(self.code, Some(1 | 21 | 50))
+    }
+
     pub(super) fn is_end_of_file(&self) -> bool {
         self.code == Some(NoAnswer::EOF)
     }

@@ -36,9 +36,16 @@ pub(super) fn note(machine: Machine<'_>, mounted: &Mounted, all: &mut Inventory)
     }
     match asked.try_get(&mut thing, Ask::Extents, VolumeExtents::decode) {
         Ok(Some(found)) => place(&asked, &mut thing, &found, &title, all),
-        // A CD-ROM, a network drive, a card reader without a card: nothing of it is on a disk.
-        Err(_) | Ok(None) if thing.remarks.is_empty() => return,
-        Ok(None) | Err(_) => {}
+        // What is wrong with the answer is remarked.
+        Ok(None) => thing.placing = Placing::Unknown,
+        Err(why) if why.is_of_the_medium() => return,
+        Err(why) => {
+            thing.placing = Placing::Unknown;
+            let detail = format!("where it lies is not known: {why}");
+            thing
+                .remarks
+                .push(Anomaly::new(AnomalyKind::Missing, detail));
+        }
     }
     all.add(thing);
     filesystem(&asked, &title, &name, all);

@@ -140,6 +140,18 @@ fn a_file_is_followed_to_the_disk() {
         panic!("{none:?}")
     };
     assert_eq!(detail, "it is on no volume of this machine");
+    // Whoever can do without the disks below is told so: a virtual disk on a share is looked at all the same.
+    let followed = Settings {
+        only_when_followed: true,
+        ..Settings::default()
+    };
+    for path in [r"\\nas\vms\a.vhdx", r"C:\small.ini"] {
+        let none = windows::file(&root, path, &followed);
+        assert!(
+            matches!(none, Err(SourceError::NotFollowed { .. })),
+            "{none:?}"
+        );
+    }
 }
 
 #[test]
@@ -170,6 +182,32 @@ fn what_needs_an_elevated_prompt_is_said_to() {
         volume.placement.as_ref().expect("placed").value.start(),
         Bytes::new(32_256)
     );
+}
+
+#[test]
+fn a_volume_whose_place_is_refused_is_named_and_one_without_a_disk_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (refused, is_named) in [
+        ("5 Access is denied.", true),
+        ("2 The system cannot find the file specified.", true),
+        ("1 Incorrect function.", false),
+        ("21 The device is not ready.", false),
+    ] {
+        server(folder.path());
+        let answer = format!("refused: {refused}");
+        let name = format!("volume/{VOLUME}/extents");
+        put(folder.path(), &name, answer.as_bytes());
+        let stack = read(folder.path());
+        let mut said = stack.layers().iter().flat_map(|layer| &layer.anomalies);
+        let (code, _) = refused.split_once(' ').expect("a number");
+        let words = format!("(error {code})");
+        let is_said = said.any(|one| {
+            one.detail.contains("where it lies is not known") && one.detail.contains(&words)
+        });
+        assert_eq!(is_said, is_named, "{refused}");
+        // The disk and its partitions are there all the same.
+        named(&stack, LayerKind::Partition, "disk 0 partition 1");
+    }
 }
 
 #[test]
@@ -206,8 +244,17 @@ fn answers_that_cannot_be_are_named_and_the_rest_is_read() {
     put(empty.path(), "volumes", b"");
     let root = Root::open(empty.path()).expect("a folder");
     let none = straddle_sources::host(&root, &Settings::default());
+    let Err(SourceError::NoDisks { why, .. }) = none else {
+        panic!("{none:?}")
+    };
+    assert_eq!(why, "it was not captured");
+    put(empty.path(), "disks", b"refused: 5 Access is denied.");
+    let root = Root::open(empty.path()).expect("a folder");
+    let refused = straddle_sources::host(&root, &Settings::default()).expect_err("no disk");
     assert!(
-        matches!(none, Err(SourceError::NotAHost { .. })),
-        "{none:?}"
+        refused
+            .to_string()
+            .ends_with(" names no disk: Access is denied. (error 5)"),
+        "{refused}"
     );
 }

@@ -327,7 +327,11 @@ fn is_device(_: &Path) -> bool {
 fn is_about_following(error: &CheckError) -> bool {
     matches!(
         error,
-        CheckError::Source(SourceError::NotFollowed { .. } | SourceError::NotAHost { .. })
+        CheckError::Source(
+            SourceError::NotFollowed { .. }
+                | SourceError::NotAHost { .. }
+                | SourceError::NoDisks { .. }
+        )
     )
 }
 

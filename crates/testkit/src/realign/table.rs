@@ -1,5 +1,5 @@
 //! A disk from bytes whose partitions are moved: sectors at places that the bytes name, everything else zeroes, and the digests of
-//! a GPT, which no fuzzer guesses, put right.
+//! a GPT, which no fuzzer guesses, corrected.
 
 use straddle_geometry::Bytes;
 use straddle_io::{ReadAt, Reader};
