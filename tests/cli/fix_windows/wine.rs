@@ -20,6 +20,8 @@ fn prefix(is_2003: bool) -> &'static Path {
         if !prefix.join("drive_c/windows/system32/cmd.exe").exists() {
             let made = wine(&prefix).args(["wineboot", "--init"]).output();
             made.expect("wine; install the Debian packages wine and wine64");
+            // What it began goes on behind it, and a tool that a script calls meanwhile may never run.
+            tool("wine", wine_server(&prefix).arg("--wait"));
         }
         if is_2003 {
             let key = [
@@ -39,7 +41,15 @@ fn prefix(is_2003: bool) -> &'static Path {
 }
 
 fn wine(prefix: &Path) -> Command {
-    let mut wine = Command::new("wine");
+    of_wine("wine", prefix)
+}
+
+fn wine_server(prefix: &Path) -> Command {
+    of_wine("wineserver", prefix)
+}
+
+fn of_wine(program: &str, prefix: &Path) -> Command {
+    let mut wine = Command::new(program);
     wine.env("WINEPREFIX", prefix)
         .env("WINEDEBUG", "-all")
         .env("DISPLAY", "");
@@ -110,6 +120,8 @@ impl Desk {
             .stdin(Stdio::from(std::fs::File::open(&keys).expect("readable")))
             .output()
             .expect("wine; install the Debian packages wine and wine64");
+        let failed = std::fs::read_to_string(self.folder.path().join("stub.err"));
+        assert!(failed.is_err(), "a stub failed: {failed:?}");
         let said = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
         let calls = std::fs::read_to_string(&log).unwrap_or_default();
         let calls = calls.replace("\r\n", "\n");
