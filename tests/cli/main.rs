@@ -39,3 +39,4 @@ mod study;
 mod support;
 mod syscalls;
 mod volumes;
+mod windows;

@@ -6,6 +6,7 @@
 //! [`ReadError`] that names the byte and the length.
 
 mod aligned;
+mod device;
 pub mod engine;
 mod error;
 mod found;
@@ -19,6 +20,7 @@ mod target;
 pub mod windows;
 
 pub use aligned::AlignedBytes;
+pub use device::{WindowsDevice, is_device};
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;

@@ -59,6 +59,19 @@ impl Target {
     /// # Errors
     /// [`OpenError`] when it cannot be opened or is neither a regular file nor a block device.
     pub fn open(path: &Path) -> Result<Target, OpenError> {
+        // What can be asked of a file there is not known of a device.
+        #[cfg(windows)]
+        if crate::is_device(path) {
+            return match crate::windows::open_device(path) {
+                Ok((file, size)) => {
+                    Ok(Target::new(path.to_owned(), file, TargetKind::Device, size))
+                }
+                Err(source) => Err(OpenError::Os {
+                    path: path.to_owned(),
+                    source,
+                }),
+            };
+        }
         Found::look(path)?.open()
     }
 
@@ -186,6 +199,9 @@ impl ReadAt for Target {
         if let Some(kept) = self.kept(offset, buf.len()) {
             buf.copy_from_slice(kept);
             return Ok(buf.len());
+        }
+        if self.kind == TargetKind::Device {
+            return crate::windows::read_device(&self.file, self.size, offset, buf);
         }
         std::os::windows::fs::FileExt::seek_read(&self.file, buf, offset.get())
     }

@@ -1,8 +1,8 @@
 use std::path::Path;
 use std::sync::Arc;
-use straddle_geometry::{Bytes, Grid, SectorSize, Unit};
+use straddle_geometry::{Bytes, SectorSize};
 use straddle_io::{ReadAt, Target, TargetKind};
-use straddle_stack::{Fact, GridRole, Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{Fact, Layer, LayerId, LayerKind, Stack};
 
 use crate::guest::{Contents, Ground, Guests};
 pub(crate) use crate::sectors::{assume_sectors, logical_sector_of};
@@ -142,6 +142,8 @@ fn layer_of(path: &Path, size: Bytes, call: &'static str) -> Layer {
 /// [`linux::file`](crate::linux::file) takes a device's path too.
 #[cfg(target_os = "linux")]
 fn ask_device(target: &Target, layer: &mut Layer) {
+    use straddle_geometry::{Grid, Unit};
+    use straddle_stack::GridRole;
     let answered = |unit: Unit, call| Fact::answered(Grid::new(unit), call, unit.get().to_string());
     if let Ok(size) = straddle_io::linux::logical_sector(target.file()) {
         let fact = answered(size.unit(), "BLKSSZGET");
@@ -246,7 +248,8 @@ impl Ground for ByItself {
 mod tests {
     use super::*;
     use crate::Overrides;
-    use straddle_stack::{Key, Trust};
+    use straddle_geometry::Unit;
+    use straddle_stack::{GridRole, Key, Trust};
 
     fn stack_of(bytes: Vec<u8>, overrides: &Overrides) -> Stack {
         let settings = Settings {

@@ -7,6 +7,7 @@
 
 mod capture;
 pub mod captured;
+mod contents;
 mod error;
 mod guest;
 mod host;
@@ -14,6 +15,7 @@ mod image;
 pub mod inventory;
 pub mod linux;
 mod overrides;
+mod part;
 mod raid;
 mod sectors;
 mod settings;

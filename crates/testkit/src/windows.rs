@@ -1,5 +1,9 @@
 //! Answers of Windows from bytes: every decoder is run over them, and what it finds is compared with the bytes.
 
+pub mod made;
+
+pub use made::{made, made_32};
+
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_sources::windows::answer::{
     AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,

@@ -4,56 +4,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::support::{repository, tool};
+use crate::support::{repository, tool, wine};
 
-/// Where Wine keeps its registry and drive C, made once; one that says it is Windows 10, and one that says it is 2003.
-fn prefix(is_2003: bool) -> &'static Path {
-    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+/// Where Wine keeps its registry and drive C: one that says it is Windows 10, and one that says it is 2003.
+fn prefix(is_2003: bool) -> PathBuf {
+    if !is_2003 {
+        return wine::prefix("wine-fix");
+    }
     static OLD: OnceLock<PathBuf> = OnceLock::new();
-    let (slot, name) = if is_2003 {
-        (&OLD, "wine-fix-2003")
-    } else {
-        (&PREFIX, "wine-fix")
-    };
-    slot.get_or_init(|| {
-        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        if !prefix.join("drive_c/windows/system32/cmd.exe").exists() {
-            let made = wine(&prefix).args(["wineboot", "--init"]).output();
-            made.expect("wine; install the Debian packages wine and wine64");
-            // What it began goes on behind it, and a tool that a script calls meanwhile may never run.
-            tool("wine", wine_server(&prefix).arg("--wait"));
-        }
-        if is_2003 {
-            let key = [
-                "reg",
-                "add",
-                "HKCU\\Software\\Wine",
-                "/v",
-                "Version",
-                "/d",
-                "win2003",
-                "/f",
-            ];
-            tool("wine", wine(&prefix).args(key));
-        }
+    let old = OLD.get_or_init(|| {
+        let prefix = wine::prefix("wine-fix-2003");
+        let key = [
+            "reg",
+            "add",
+            "HKCU\\Software\\Wine",
+            "/v",
+            "Version",
+            "/d",
+            "win2003",
+            "/f",
+        ];
+        tool("wine", wine::wine(&prefix).args(key));
         prefix
-    })
-}
-
-fn wine(prefix: &Path) -> Command {
-    of_wine("wine", prefix)
-}
-
-fn wine_server(prefix: &Path) -> Command {
-    of_wine("wineserver", prefix)
-}
-
-fn of_wine(program: &str, prefix: &Path) -> Command {
-    let mut wine = Command::new(program);
-    wine.env("WINEPREFIX", prefix)
-        .env("WINEDEBUG", "-all")
-        .env("DISPLAY", "");
-    wine
+    });
+    old.clone()
 }
 
 /// The stub, compiled once.
@@ -113,7 +87,7 @@ impl Desk {
         std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
         let log = self.folder.path().join("calls.log");
         let _ = std::fs::remove_file(&log);
-        let output = wine(prefix(is_2003))
+        let output = wine::wine(&prefix(is_2003))
             .args(["cmd", "/c", "run.cmd"])
             .args(options)
             .current_dir(self.folder.path())

@@ -117,9 +117,9 @@ fn next(args: &args::Check) -> Option<Next> {
         && args.guest_files.is_empty()
         && args.at.is_empty();
     is_plain.then(|| {
-        let words = super::typed::words(&args.targets, &args.geometry, &args.io).join(" ");
+        let words = super::typed::words(&args.targets, &args.geometry, &args.io);
         let realign = match args.targets.as_slice() {
-            [only] => Some((format!("straddle realign {words}"), only.clone())),
+            [only] => Some((super::typed::realign(&words), only.clone())),
             _ => None,
         };
         let options = Options {
@@ -127,7 +127,7 @@ fn next(args: &args::Check) -> Option<Next> {
             in_full: false,
         };
         Next {
-            fix: format!("straddle fix {words}"),
+            fix: super::typed::command("straddle fix", &words),
             realign,
             ask: Ask {
                 options,

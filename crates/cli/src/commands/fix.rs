@@ -123,10 +123,9 @@ fn realign(args: &Fix, name: &str, stack: &Stack, plan: &Plan) -> Option<String>
     let [target] = args.targets.as_slice() else {
         return None;
     };
-    let words = typed::words(&args.targets, &args.geometry, &args.io).join(" ");
+    let words = typed::words(&args.targets, &args.geometry, &args.io);
     let names = typed::names(name, target);
-    straddle::realign::intent::is_for(stack, &plan.steps, &names)
-        .then(|| format!("straddle realign {words}"))
+    straddle::realign::intent::is_for(stack, &plan.steps, &names).then(|| typed::realign(&words))
 }
 
 /// Puts what a profile says of the sectors of its disks in the place of what is assumed.

@@ -28,6 +28,22 @@ pub(super) fn words(targets: &[PathBuf], geometry: &Geometry, io: &[Unit]) -> Ve
     targets.chain(flags).chain(outside).chain(io).collect()
 }
 
+/// The command that begins with these words and goes on with [`words`].
+pub(super) fn command(begin: &str, words: &[String]) -> String {
+    let begin = std::iter::once(begin);
+    let all: Vec<&str> = begin.chain(words.iter().map(String::as_str)).collect();
+    all.join(" ")
+}
+
+/// The command that moves the partitions of a target: in place where this program can do that, else into another file.
+pub(super) fn realign(words: &[String]) -> String {
+    let command = command("straddle realign", words);
+    match cfg!(target_os = "linux") {
+        true => command,
+        false => format!("{command} -o NEW"),
+    }
+}
+
 /// What a target is called in its stack: as it was named, or as what a symbolic link of that name leads to.
 pub(super) fn names(shown: &str, target: &Path) -> Vec<String> {
     let real = std::fs::canonicalize(target).ok();
@@ -49,9 +65,11 @@ fn path(target: &Path) -> String {
     })
 }
 
-/// Text in one word.
+/// Text in one word: for the shells of this system, which on Windows are PowerShell and the command prompt.
 pub(super) fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c) || (cfg!(windows) && c == '\\')
+    };
     if text.contains(is_unprintable) {
         // Nothing that a terminal would obey is printed.
         let escaped = text.chars().map(|c| match c {
@@ -64,6 +82,8 @@ pub(super) fn word(text: &str) -> String {
     }
     match text.chars().all(plain) && !text.is_empty() {
         true => text.to_owned(),
+        // No name has one of these in it there.
+        false if cfg!(windows) => format!("\"{text}\""),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }

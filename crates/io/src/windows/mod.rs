@@ -5,6 +5,7 @@
 
 mod control;
 mod dependency;
+mod device;
 mod names;
 mod token;
 mod volume;
@@ -12,6 +13,7 @@ mod wide;
 
 pub use control::{MAX_ANSWER, control};
 pub use dependency::host_files;
+pub(crate) use device::{open_device, read_device};
 pub use names::{disk_interfaces, mount_point_of, paths_of_volume, volume_at, volumes};
 pub use token::is_elevated;
 pub use volume::volume_information;

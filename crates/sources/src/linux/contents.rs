@@ -1,19 +1,16 @@
 //! What lies on the devices of the live host: their partition tables and superblocks, read through the probers.
 
-use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use straddle_geometry::{Grid, Unit};
-use straddle_io::{OpenError, ReadAt, Reader, Target};
-use straddle_probe::Limits;
-use straddle_probe::container::recognise;
-use straddle_probe::volume::Member;
-use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Stack};
+use straddle_io::{OpenError, Target};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Layer, LayerId, LayerKind, Stack};
 
 use super::answer::Question;
-use super::host::{Host, MAX_LAYERS};
+use super::host::Host;
 use super::words::word;
+use crate::contents::{Known, assemble, inspect};
 use crate::guest::{Contents, Ground, Guests};
 use crate::{Settings, SourceError};
 
@@ -39,6 +36,12 @@ impl Ground for Host<'_> {
     }
 }
 
+impl Known for Host<'_> {
+    fn push(&mut self, layer: Layer) -> LayerId {
+        Host::push(self, layer)
+    }
+}
+
 impl Host<'_> {
     /// Reads what lies on every device of the live host that may be opened.
     ///
@@ -58,21 +61,11 @@ impl Host<'_> {
         for (name, id) in names {
             let path = format!("/dev/{}", name.replace('!', "/"));
             match Target::open(Path::new(&path)) {
-                Ok(target) => left.extend(self.inspect(id, target)),
+                Ok(target) => left.extend(inspect(self, id, target)),
                 Err(error) => not_opened(self.stack.layer_mut(id), &error),
             }
         }
-        self.assemble(left);
-    }
-
-    /// Puts together members on which the kernel has built nothing: arrays that are stopped, volumes that are not open.
-    fn assemble(&mut self, found: Vec<(Vec<Member>, Arc<dyn ReadAt>)>) {
-        let left = left_alone(&self.stack, found);
-        let mut guests = Guests::new(self, None);
-        for (members, bytes) in left {
-            guests.found(members, &bytes, 0);
-        }
-        guests.assemble();
+        assemble(self, left);
     }
 
     /// Puts what is in a file on top of its layer: read on the live host, remembered in a captured one.
@@ -133,114 +126,6 @@ impl Host<'_> {
         layer.add_grid(GridRole::DatabasePage, page);
         self.push(layer);
     }
-
-    /// Gives the members that were found, with the device's bytes.
-    fn inspect(&mut self, id: LayerId, target: Target) -> Option<(Vec<Member>, Arc<dyn ReadAt>)> {
-        let target = Arc::new(target);
-        let bytes: Arc<dyn ReadAt> = target.clone();
-        let reader = Reader::new(&*bytes);
-        // A virtual disk on a bare volume: the kernel knows nothing of what is in it.
-        if self.stack.above(id).next().is_none()
-            && matches!(recognise(&reader, &bytes), Ok(Some(_)))
-        {
-            let contents = Contents {
-                layer: id,
-                bytes: Arc::clone(&bytes),
-                file: Some(target),
-            };
-            // Only a file that was asked for can be missing.
-            let _ = Guests::new(self, None).look_into(&contents);
-            return None;
-        }
-        let own = self.stack.layer(id);
-        let told = crate::sectors::logical_sector_of(own);
-        // What is found goes into a stack of its own first: the kernel's partitions are there already.
-        let mut found = Stack::new();
-        let base = found.push(Layer::new(own.kind, own.name.clone()));
-        let mut members =
-            straddle_probe::inspect(&mut found, base, &reader, told, Limits::default());
-        let ids = self.graft(id, &found, base);
-        members.retain_mut(|member| match ids.get(member.layer.index()) {
-            Some(Some(id)) => {
-                member.layer = *id;
-                true
-            }
-            _ => false,
-        });
-        Some((members, bytes))
-    }
-
-    /// Moves what was found on `base` to `id`. A partition that the kernel knows too keeps the kernel's layer and gets
-    /// the table's facts.
-    ///
-    /// Gives the layers in this stack of those in the other.
-    fn graft(&mut self, id: LayerId, found: &Stack, base: LayerId) -> Vec<Option<LayerId>> {
-        let mut new_ids = vec![None; found.layers().len()];
-        let before = self.stack.layers().len();
-        // A member of an array shows what is on the array, and that belongs above the array.
-        let held = |stack: &Stack, below| {
-            stack.above(below).any(|above| {
-                above.index() < before && stack.layer(above).kind != LayerKind::Partition
-            })
-        };
-        for (old, layer) in found.iter() {
-            if self.stack.layers().len() >= MAX_LAYERS {
-                return new_ids;
-            }
-            if old == base {
-                // What a member says of itself is its own, whatever is above it.
-                if !held(&self.stack, id) || layer.attribute(Key::Holds).is_some() {
-                    self.merge(id, layer);
-                }
-                new_ids[old.index()] = Some(id);
-                continue;
-            }
-            let below = layer.below.first().and_then(|below| new_ids[below.index()]);
-            let Some(below) = below else { continue };
-            let same = self.stack.above(below).find(|above| {
-                let known = self.stack.layer(*above);
-                let start = |layer: &Layer| layer.placement.as_ref().map(|p| p.value.start());
-                known.kind == layer.kind
-                    && match layer.kind {
-                        LayerKind::Partition => {
-                            start(known).is_some() && start(known) == start(layer)
-                        }
-                        // Mounted, so the kernel has told of it already.
-                        LayerKind::Filesystem => known.attribute(Key::MountPoint).is_some(),
-                        _ => false,
-                    }
-            });
-            if let Some(same) = same {
-                self.merge(same, layer);
-                new_ids[old.index()] = Some(same);
-                continue;
-            }
-            if held(&self.stack, below) {
-                continue;
-            }
-            let mut layer = layer.clone();
-            layer.below = vec![below];
-            new_ids[old.index()] = Some(self.push(layer));
-        }
-        new_ids
-    }
-
-    fn merge(&mut self, id: LayerId, found: &Layer) {
-        let layer = self.stack.layer_mut(id);
-        for attribute in &found.attributes {
-            let known = layer.attribute(attribute.key).is_some();
-            // The kernel numbers partitions as the table does; the rest is news.
-            if !(known && attribute.key == Key::PartitionNumber) {
-                layer.attributes.push(attribute.clone());
-            }
-        }
-        for grid in &found.grids {
-            if layer.grid(grid.role).is_none() {
-                layer.grids.push(grid.clone());
-            }
-        }
-        layer.anomalies.extend(found.anomalies.iter().cloned());
-    }
 }
 
 fn not_opened(layer: &mut Layer, error: &OpenError) {
@@ -269,24 +154,6 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
     });
 }
 
-/// The members of those sets on which the kernel has built nothing at all. A spare, or a member that was thrown out, has
-/// nothing above it either; but the array that it names is there, from its other members.
-fn left_alone(
-    stack: &Stack,
-    mut found: Vec<(Vec<Member>, Arc<dyn ReadAt>)>,
-) -> Vec<(Vec<Member>, Arc<dyn ReadAt>)> {
-    let set = |member: &Member| (member.format.name, member.set.clone());
-    let members = found.iter().flat_map(|(members, _)| members);
-    let running: HashSet<_> = members
-        .filter(|member| stack.above(member.layer).next().is_some())
-        .map(set)
-        .collect();
-    for (members, _) in &mut found {
-        members.retain(|member| !running.contains(&set(member)));
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,6 +161,7 @@ mod tests {
     use crate::linux::Root;
     use std::io::Write;
     use straddle_geometry::{Bytes, Map};
+    use straddle_stack::Key;
 
     /// A disk whose table has partitions at sectors 63 and 20,480; the kernel knows the first only.
     fn disk_with_table() -> tempfile::NamedTempFile {
@@ -324,7 +192,7 @@ sys/block/sda/sda1/size = 20000
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        host.inspect(disk, Target::open(image.path()).expect("opens"));
+        inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda1", "partition 2"]);
@@ -351,7 +219,7 @@ sys/block/md0/md/dev-sda/offset = 0
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        host.inspect(disk, Target::open(image.path()).expect("opens"));
+        inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "md0"]);
@@ -380,8 +248,8 @@ sys/block/md0/md/dev-sda/offset = 0
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = backing_device();
-        let found = host.inspect(disk, Target::open(image.path()).expect("opens"));
-        host.assemble(found.into_iter().collect());
+        let found = inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
+        assemble(&mut host, found.into_iter().collect());
         let stack = host.into_stack();
         let names = stack.layers().iter().map(|layer| layer.name.clone());
         names.collect()
@@ -403,35 +271,5 @@ sys/block/dm-0/dm/name = open
 sys/block/dm-0/slaves/sda -> ../../sda
 ";
         assert_eq!(names_with(text), ["sda", "dm-0"]);
-    }
-
-    #[test]
-    fn a_spare_of_an_array_that_runs_is_no_array_of_its_own() {
-        let mut stack = Stack::new();
-        let disks =
-            ["sda", "sdb", "sdc"].map(|name| stack.push(Layer::new(LayerKind::Device, name)));
-        let mut array = Layer::new(LayerKind::Array, "md0");
-        array.below = vec![disks[0]];
-        stack.push(array);
-        let member = |layer, set: &str| Member {
-            layer,
-            extent: straddle_geometry::Extent::whole(Bytes::mib(1)),
-            format: straddle_probe::registry::VOLUMES[0],
-            set: set.to_owned(),
-            member: format!("{layer:?}"),
-            of: Some(2),
-        };
-        let bytes: Arc<dyn ReadAt> = Arc::new(vec![0_u8; 512]);
-        let found = vec![
-            (vec![member(disks[0], "runs")], Arc::clone(&bytes)),
-            (vec![member(disks[1], "runs")], Arc::clone(&bytes)),
-            (vec![member(disks[2], "stopped")], bytes),
-        ];
-        let left: Vec<String> = left_alone(&stack, found)
-            .into_iter()
-            .flat_map(|(members, _)| members)
-            .map(|member| member.set)
-            .collect();
-        assert_eq!(left, ["stopped"]);
     }
 }

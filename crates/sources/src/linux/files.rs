@@ -7,8 +7,10 @@ use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerId, LayerKind,
 use super::Root;
 use super::answer::{NoAnswer, Question};
 use super::extents::extent;
-use super::host::{Host, MAX_LAYERS, nowhere};
+use super::host::{Host, nowhere};
 use super::words::{device_number, word};
+use crate::contents::MAX_LAYERS;
+use crate::part::part_of;
 use crate::{Settings, SourceError};
 
 /// Most lines of extents that a captured answer may have.
@@ -225,53 +227,6 @@ fn add_extents(layer: &mut Layer, question: &Question, text: &str) {
 /// The provenance of `fact` for an extent.
 fn fact_of(extent: Extent, fact: &impl Fn(Value) -> Fact<Value>) -> Fact<Extent> {
     fact(Value::Flag(true)).map(|_| extent)
-}
-
-/// The layers that `id` rests on, `id` itself, and those that rest on it.
-fn part_of(stack: &Stack, id: LayerId) -> Stack {
-    let mut wanted = vec![false; stack.layers().len()];
-    for below in stack.foundations(id) {
-        wanted[below.index()] = true;
-    }
-    wanted[id.index()] = true;
-    for (above, layer) in stack.iter() {
-        let is_on_it = above > id
-            && layer
-                .below
-                .iter()
-                .any(|below| *below >= id && wanted[below.index()]);
-        if is_on_it {
-            wanted[above.index()] = true;
-            // A virtual disk is nothing without the other files that it needs.
-            if layer.kind == LayerKind::Container {
-                for below in stack.foundations(above) {
-                    wanted[below.index()] = true;
-                }
-            }
-        }
-    }
-    let mut out = Stack::new();
-    let mut new_ids: Vec<Option<LayerId>> = Vec::with_capacity(wanted.len());
-    for (old, layer) in stack.iter() {
-        new_ids.push(wanted[old.index()].then(|| {
-            let mut layer = layer.clone();
-            // What lies above the file may also rest on layers that the file does not; targets keep their numbers.
-            let below = layer.below.iter().map(|below| new_ids[below.index()]);
-            match below.collect::<Option<Vec<_>>>() {
-                Some(below) => layer.below = below,
-                None => {
-                    layer.below = layer
-                        .below
-                        .iter()
-                        .filter_map(|below| new_ids[below.index()])
-                        .collect();
-                    layer.map = nowhere();
-                }
-            }
-            out.push(layer)
-        }));
-    }
-    out
 }
 
 /// The grid of a fact about the allocation unit, for the filesystems' code.

@@ -6,13 +6,12 @@ use straddle_stack::{
 
 use super::Root;
 use super::words::device_number;
+use crate::contents::MAX_LAYERS;
 pub(super) use crate::raid::nowhere;
 use crate::{Overrides, SourceError};
 
 /// Deepest chain of block devices on block devices. The kernel stops at a handful; a forged sysfs does not.
 const MAX_DEPTH: usize = 24;
-/// Most layers of one stack.
-pub(super) const MAX_LAYERS: usize = 1 << 14;
 
 /// A block device as sysfs names it.
 #[derive(Clone, Debug)]

@@ -12,9 +12,17 @@ use super::question::{Ask, Of};
 use super::{Asked, said};
 use crate::inventory::{Inventory, Name, Space, Thing};
 
+/// How the remark begins that the system does not tell what is in the table of a disk.
+pub(super) const NO_TABLE: &str = "its partition table is not read";
+
+/// What a disk is called.
+pub(super) fn title(number: u32) -> String {
+    format!("disk {number}")
+}
+
 /// Notes a disk and its partitions.
 pub(super) fn note(machine: Machine<'_>, number: u32, all: &mut Inventory) {
-    let title = format!("disk {number}");
+    let title = title(number);
     let name = Name::windows_disk(number.into());
     let mut thing = Thing::new(LayerKind::Device, title, name);
     let asked = Asked {
@@ -37,9 +45,9 @@ pub(super) fn note(machine: Machine<'_>, number: u32, all: &mut Inventory) {
         Err(why) => {
             let detail = match why.is_denied() {
                 true => format!(
-                    "its partition table is not read: {why}; an elevated prompt (Run as administrator) may read it"
+                    "{NO_TABLE}: {why}; an elevated prompt (Run as administrator) may read it"
                 ),
-                false => format!("its partition table is not read: {why}"),
+                false => format!("{NO_TABLE}: {why}"),
             };
             thing
                 .remarks

@@ -1,57 +1,85 @@
 //! A file on a volume, through its extents down to the disks.
 
 use straddle_geometry::{Extent, SectorSize, Unit};
-use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, LayerKind, Stack, Value};
+use straddle_io::WindowsDevice;
+use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Layer, LayerKind, Stack, Value};
 
 use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, pointer_base};
 use super::machine::{Machine, Mounted};
 use super::question::{Ask, Of};
-use super::{Asked, inventory, said};
+use super::{Asked, said};
 use crate::inventory::{Name, Placing, Space, Thing};
 use crate::linux::Root;
+use crate::part::part_of;
 use crate::{Settings, SourceError};
 
 /// Most pieces of a file that are followed one by one.
 const MAX_PIECES: usize = 1 << 16;
 
-/// Follows a file of a Windows host down to the disks.
+/// Follows a file of a Windows host down to the disks, or tells all that rests on a disk or volume of it, and what that rests on.
 ///
 /// # Errors
-/// [`SourceError::NoDisks`] as for the host, [`SourceError::File`] when no volume has the file.
+/// [`SourceError::NoDisks`] as for the host, [`SourceError::File`] when no volume has the file, or there is no such device.
 pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
-    let machine = Machine::new(root);
-    let mut all = inventory(machine, root.name())?;
-    let failed = |detail: String| SourceError::File {
+    let failed = |detail: &str| SourceError::File {
         path: path.to_owned(),
-        detail,
+        detail: detail.to_owned(),
     };
-    let volumes = machine
-        .volumes()
-        .map_err(|why| failed(format!("the volumes cannot be listed: {why}")))?;
+    if let Some(device) = WindowsDevice::of(path) {
+        let whole = super::stack(root, settings, |_, _| Ok(()))?;
+        let volumes = Machine::new(root).volumes().unwrap_or_default();
+        let name = title(device, &volumes);
+        let found = name.and_then(|name| whole.iter().find(|(_, layer)| layer.name == name));
+        let (id, _) = found.ok_or_else(|| failed("this machine has no such disk or volume"))?;
+        let mut stack = part_of(&whole, id);
+        stack.survey(&settings.io);
+        return Ok(stack);
+    }
     let not_followed = || SourceError::NotFollowed {
         path: path.to_owned(),
     };
-    // A share of another machine, for one.
-    let volume = volume_of(&volumes, path).ok_or_else(|| match settings.only_when_followed {
-        true => not_followed(),
-        false => failed("it is on no volume of this machine".to_owned()),
+    let whole = super::stack(root, settings, |machine, all| {
+        let volumes = machine
+            .volumes()
+            .map_err(|why| failed(&format!("the volumes cannot be listed: {why}")))?;
+        // A share of another machine, for one.
+        let volume =
+            volume_of(&volumes, path).ok_or_else(|| match settings.only_when_followed {
+                true => not_followed(),
+                false => failed("it is on no volume of this machine"),
+            })?;
+        let on = volume.at.first().unwrap_or(&volume.path);
+        let on = Name::new(Space::WindowsVolume, on.clone());
+        let name = Name::new(Space::Path, path.to_owned());
+        let mut thing = Thing::new(LayerKind::File, path, name).on(on);
+        place(machine, &volume.path, path, &mut thing);
+        if settings.only_when_followed && thing.placing == Placing::Unknown {
+            return Err(not_followed());
+        }
+        all.add(thing);
+        Ok(())
     })?;
-    let on = volume.at.first().unwrap_or(&volume.path);
-    let on = Name::new(Space::WindowsVolume, on.clone());
-    let mut thing = Thing::new(
-        LayerKind::File,
-        path,
-        Name::new(Space::Path, path.to_owned()),
-    )
-    .on(on);
-    place(machine, &volume.path, path, &mut thing);
-    if settings.only_when_followed && thing.placing == Placing::Unknown {
-        return Err(not_followed());
-    }
-    all.add(thing);
-    let mut stack = all.stack(&settings.overrides);
+    let is_it = |layer: &Layer| layer.kind == LayerKind::File && layer.name == path;
+    let found = whole.iter().find(|(_, layer)| is_it(layer));
+    let (id, _) = found.ok_or_else(not_followed)?;
+    let mut stack = part_of(&whole, id);
     stack.survey(&settings.io);
     Ok(stack)
+}
+
+/// What the layer of a device is called.
+fn title(device: WindowsDevice<'_>, volumes: &[Mounted]) -> Option<String> {
+    let name = match device {
+        WindowsDevice::Disk(number) => return Some(super::disk::title(number)),
+        WindowsDevice::Volume(name) => name,
+    };
+    let is_it = |path: &String| {
+        let path = path.strip_prefix(r"\\?\").unwrap_or(path);
+        path.trim_end_matches('\\').eq_ignore_ascii_case(name)
+    };
+    let mut all = volumes.iter();
+    let found = all.find(|one| one.at.iter().chain([&one.path]).any(is_it));
+    found.map(super::volume::title)
 }
 
 /// The volume whose letter or folder is the longest beginning of a path.
@@ -156,6 +184,19 @@ fn missing(thing: &mut Thing, why: impl Into<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn volumes_are_found_by_every_name_that_they_have() {
+        let volumes = [Mounted {
+            path: r"\\?\Volume{1-2}\".to_owned(),
+            at: vec![r"E:\".to_owned()],
+        }];
+        for name in ["e:", "volume{1-2}"] {
+            let found = title(WindowsDevice::Volume(name), &volumes);
+            assert_eq!(found.as_deref(), Some("E:"), "{name}");
+        }
+        assert_eq!(title(WindowsDevice::Volume("f:"), &volumes), None);
+    }
 
     #[test]
     fn a_file_is_on_the_volume_that_is_mounted_nearest_to_it() {

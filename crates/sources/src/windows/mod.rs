@@ -5,7 +5,9 @@
 //! follows a file through its extents.
 
 pub mod answer;
+mod contents;
 mod disk;
+mod dynamic;
 mod file;
 mod machine;
 mod question;
@@ -37,24 +39,42 @@ pub fn is_windows(root: &Root) -> bool {
 /// # Errors
 /// [`SourceError::NoDisks`] when it has no disk that can be asked.
 pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
-    let machine = Machine::new(root);
-    let mut stack = inventory(machine, root.name())?.stack(&settings.overrides);
+    let mut stack = stack(root, settings, |_, _| Ok(()))?;
     stack.survey(&settings.io);
     Ok(stack)
 }
 
-fn inventory(machine: Machine<'_>, name: &str) -> Result<Inventory, SourceError> {
-    let none = |why: String| SourceError::NoDisks {
-        path: name.to_owned(),
-        why,
-    };
-    let disks = machine.disks().map_err(|why| none(why.to_string()))?;
+/// Everything that is known of a host, what `more` adds to what it answers among it.
+fn stack(
+    root: &Root,
+    settings: &Settings,
+    more: impl FnOnce(Machine<'_>, &mut Inventory) -> Result<(), SourceError>,
+) -> Result<Stack, SourceError> {
+    let machine = Machine::new(root);
+    let disks = machine.disks().map_err(|why| SourceError::NoDisks {
+        path: root.name().to_owned(),
+        why: why.to_string(),
+    })?;
+    let mut all = inventory(machine, &disks, root.name())?;
+    more(machine, &mut all)?;
+    let mut stack = all.stack(&settings.overrides);
+    // A captured host has no contents.
+    if root.is_live() {
+        contents::add(&mut stack, &disks, &machine.volumes().unwrap_or_default());
+    }
+    Ok(stack)
+}
+
+fn inventory(machine: Machine<'_>, disks: &[u32], name: &str) -> Result<Inventory, SourceError> {
     if disks.is_empty() {
-        return Err(none("there is no \\\\.\\PhysicalDrive0 to 127".to_owned()));
+        return Err(SourceError::NoDisks {
+            path: name.to_owned(),
+            why: "there is no \\\\.\\PhysicalDrive0 to 127".to_owned(),
+        });
     }
     let mut all = Inventory::default();
     for number in disks {
-        disk::note(machine, number, &mut all);
+        disk::note(machine, *number, &mut all);
     }
     match machine.volumes() {
         Ok(volumes) => {

@@ -15,6 +15,16 @@ use super::question::{Ask, Of};
 use super::{Asked, said};
 use crate::inventory::{Inventory, MAX_BELOW, Name, Placing, Space, Thing};
 
+/// What a volume is called.
+pub(super) fn title(mounted: &Mounted) -> String {
+    let title = mounted.at.first().unwrap_or(&mounted.path);
+    title.trim_end_matches('\\').to_owned()
+}
+
+/// What is remarked of a volume of which only the extents are known.
+pub(super) const HOW_UNKNOWN: &str = "a dynamic volume of several extents: the system does not say whether they are striped, mirrored or one after the \
+     other; an elevated prompt (Run as administrator) reads it from the disks, and `detail volume` of diskpart says it";
+
 /// Notes a volume, and its filesystem.
 pub(super) fn note(machine: Machine<'_>, mounted: &Mounted, all: &mut Inventory) {
     let names = mounted.at.iter().chain([&mounted.path]);
@@ -24,8 +34,7 @@ pub(super) fn note(machine: Machine<'_>, mounted: &Mounted, all: &mut Inventory)
     let Some(name) = names.first().cloned() else {
         return;
     };
-    let title = mounted.at.first().unwrap_or(&mounted.path);
-    let title = title.trim_end_matches('\\').to_owned();
+    let title = title(mounted);
     let asked = Asked {
         machine,
         of: Of::Volume(mounted.path.clone()),
@@ -104,11 +113,9 @@ fn place(
     let count = found.extents.len() as u64 + u64::from(found.missing);
     let text = format!("NumberOfDiskExtents {count}");
     thing.set(Key::Extents, said(Ask::Extents, Value::Count(count), text));
-    thing.remarks.push(Anomaly::new(
-        AnomalyKind::Missing,
-        "a dynamic volume of several extents: the system does not say whether they are striped, mirrored or one after the \
-         other; `detail volume` of diskpart does",
-    ));
+    thing
+        .remarks
+        .push(Anomaly::new(AnomalyKind::Missing, HOW_UNKNOWN));
 }
 
 /// Notes an extent of a volume that has several, and gives its name.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use straddle_testkit::windows;
 
-use super::made::{answers, made_32};
+use straddle_testkit::windows::made::{answers, made_32};
 
 type Reader = fn(&[u8]);
 
@@ -103,4 +103,21 @@ fn every_target_is_built_and_replayed() {
     let mut expected = TARGETS.map(|(target, ..)| target);
     expected.sort_unstable();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn both_compilers_lay_out_the_same_bytes_but_for_pointers() {
+    let (wide, narrow) = (answers(0), answers(1));
+    let list = include_str!("../../../testkit/src/windows/answers.h").lines();
+    let listed = list.filter(|line| line.starts_with("BEGIN(")).count();
+    assert_eq!((wide.len(), narrow.len()), (listed, listed));
+    for (name, answer) in wide {
+        let other = &narrow[name];
+        assert_eq!(answer.bytes == other.bytes, name != "dependency", "{name}");
+        assert!(
+            name == "dependency" || answer.fields == other.fields,
+            "{name}"
+        );
+        assert!(!answer.fields.is_empty(), "{name}");
+    }
 }

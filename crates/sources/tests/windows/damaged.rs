@@ -11,7 +11,7 @@ use straddle_sources::windows::answer::{
 };
 use straddle_testkit::{is_soak, windows};
 
-use super::made::{answers, made};
+use straddle_testkit::windows::made::{answers, made};
 
 /// What the decoder that an answer is for finds in `bytes`, as text.
 fn found(name: &str, bytes: &[u8]) -> Result<String, BadAnswer> {

@@ -6,7 +6,7 @@ use straddle_sources::windows::answer::{
     Table, TableIdentity, VolumeExtents, length,
 };
 
-use super::made::{Made, made, made_32};
+use straddle_testkit::windows::made::{Made, made, made_32};
 
 fn extent(made: &Made, start: &str, length: &str, n: u64) -> Extent {
     let (start, len) = (made.nth(start, n), made.nth(length, n));

@@ -6,7 +6,7 @@ use straddle_sources::windows::answer::{
     RetrievalPointers, Run, SectorInfo, VirtualDiskKind, names, pointer_base,
 };
 
-use super::made::{Made, made, made_32};
+use straddle_testkit::windows::made::{Made, made, made_32};
 
 fn sector(n: u64) -> Option<SectorSize> {
     SectorSize::new(u32::try_from(n).expect("32 bits"))

@@ -8,7 +8,7 @@ use straddle_sources::linux::Root;
 use straddle_sources::{Settings, SourceError, windows};
 use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack, Value};
 
-use super::made::made;
+use straddle_testkit::windows::made::made;
 
 const VOLUME: &str = "0f1e2d3c-0000-0000-0000-007e00000000";
 

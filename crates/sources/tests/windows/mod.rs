@@ -5,5 +5,4 @@ mod damaged;
 mod disks;
 mod files;
 mod host;
-mod made;
 mod properties;

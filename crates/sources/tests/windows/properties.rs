@@ -7,7 +7,7 @@ use straddle_sources::windows::answer::{
     without_serial,
 };
 
-use super::made::{made, made_32};
+use straddle_testkit::windows::made::{made, made_32};
 
 fn bytes(n: u64) -> Bytes {
     Bytes::new(n)

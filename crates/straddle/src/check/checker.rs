@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::jobs::{self, Job, Origin};
 use super::{CheckError, Outcome, Report, TakeAs, text};
 use crate::geometry::Bytes;
-use crate::io::{OpenError, ReadAt, Target, TargetKind};
+use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device};
 use crate::report::{Asked, Checked};
 use crate::rules::{Options, Why};
 use crate::sources::captured::{self, Capture};
@@ -295,8 +295,8 @@ impl Checker {
     }
 
     fn file_on_host(&self, path: &Path, only_when_followed: bool) -> Result<Stack, CheckError> {
-        // A captured host knows its files by the names they had there.
-        let path = if self.captured {
+        // A captured host knows its files by the names they had there, and Windows its devices by one name only.
+        let path = if self.captured || (cfg!(windows) && is_device(path)) {
             path.to_owned()
         } else {
             std::fs::canonicalize(path)?
@@ -310,17 +310,6 @@ impl Checker {
         };
         Ok(sources::file(&self.root(), name, &settings)?)
     }
-}
-
-#[cfg(unix)]
-fn is_device(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
-}
-
-#[cfg(not(unix))]
-fn is_device(_: &Path) -> bool {
-    false
 }
 
 /// True when the host's side of a file could not be had; the file itself can still be looked at.

@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
         "interleave and columns of a storage space are set when it is made: New-VirtualDisk -Interleave -NumberOfColumns",
     ),
     page: Page {
-        checks: "For disks of a pool of Windows' Storage Spaces: whether interleave, columns and resiliency of its spaces are known at all. For spaces with \
+        checks: "For disks of a pool of Windows' Storage Spaces, and for its spaces: whether interleave, columns and resiliency are known at all. For spaces with \
                  parity: whether the allocation unit of the filesystem is a whole number of full stripes (interleave × columns of data).",
         why: "A space with parity writes whole rows of its interleave without reading; anything less goes through its journal and cache and is written \
               again later. With the defaults of Windows (256 KiB in three columns, NTFS clusters of 4 KiB) no write of one allocation unit is ever a whole \
@@ -40,6 +40,7 @@ const MEMBER: &str = "Storage Spaces disk";
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     unknown(context, findings);
+    unknown_spaces(context, findings);
     for (id, layer) in context.of_kind(LayerKind::Filesystem) {
         let Some(cluster) = layer.grid(GridRole::AllocationUnit) else {
             continue;
@@ -72,7 +73,7 @@ fn is_space(layer: &Layer) -> bool {
     layer.format.as_deref() == Some("spaces")
         || layer
             .text(Key::Model)
-            .is_some_and(|model| model.starts_with("Storage Space"))
+            .is_some_and(|model| model.contains("Storage Space"))
 }
 
 /// Pools of which no space is known.
@@ -110,6 +111,28 @@ fn unknown(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
+/// Spaces that the system shows as disks, of which nothing else is known.
+fn unknown_spaces(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer) in context.of_kind(LayerKind::Device) {
+        let Some(model) = layer.attribute(Key::Model).filter(|_| is_space(layer)) else {
+            continue;
+        };
+        if layer.grid(GridRole::StripeUnit).is_some() || !layer.below.is_empty() {
+            continue;
+        }
+        let title = format!(
+            "{} is a space of Storage Spaces whose interleave and columns are not known",
+            layer.name
+        );
+        findings.push(
+            Finding::new(RULE.code, Severity::Note, id, title)
+                .evidence(&model.source, "a space")
+                .note("what it looks like decides which starts and allocation units are good; nothing is said about the disks below it")
+                .help(format!("ask Windows, and give what it prints to `straddle check`: {COMMAND}")),
+        );
+    }
+}
+
 /// True when a space rests on a member, columns and copies between.
 fn holds_known_space(stack: &Stack, member: LayerId) -> bool {
     // Columns, copies and the space: three layers at most.
@@ -137,6 +160,7 @@ mod tests {
         let mut lab = Lab::new();
         let disk = lab.disk(512);
         lab.text(disk, Key::Model, "Storage Space");
+        lab.grid(disk, GridRole::StripeUnit, full / 2);
         lab.stated(disk, GridRole::FullStripe, full);
         let partition = lab.partition(disk, 2048);
         lab.filesystem("ntfs", partition, cluster);
@@ -148,6 +172,22 @@ mod tests {
         space(524_288, 65_536).one(&RULE, Severity::Note, "65,536 ÷ 524,288 = 0.125");
         space(65_536, 65_536).none(&RULE);
         space(65_536, 131_072).none(&RULE);
+    }
+
+    #[test]
+    fn a_space_that_windows_shows_as_a_disk_is_asked_for() {
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.text(disk, Key::Model, "Msft Storage Space");
+        let findings = lab.findings(&RULE);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].help[0].contains("NumberOfColumns, Interleave"));
+        lab.grid(disk, GridRole::StripeUnit, 262_144);
+        lab.none(&RULE);
+        let mut other = Lab::new();
+        let disk = other.disk(512);
+        other.text(disk, Key::Model, "Msft Virtual Disk");
+        other.none(&RULE);
     }
 
     #[test]
