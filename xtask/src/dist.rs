@@ -1,6 +1,7 @@
-//! The static Linux binary and the Windows binary, and a smoke test of both.
+//! The static Linux binary, the Windows binary and its archive, and a smoke test of both.
 
 use anyhow::{Context, Result, bail};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -10,7 +11,7 @@ use crate::run::{cargo, output, run};
 pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// Builds both; with `smoke`, runs both on an image and on bad input and compares what they print.
+/// Builds all; with `smoke`, runs both on an image and on bad input and compares what they print.
 pub(crate) fn build(smoke: bool) -> Result<()> {
     packages::for_dist()?;
     run(Command::new("rustup").args(["target", "add", MUSL, WINDOWS]))?;
@@ -32,12 +33,42 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
     let musl = PathBuf::from(format!("target/{MUSL}/{folder}/straddle"));
     let windows = PathBuf::from(format!("target/{WINDOWS}/{folder}/straddle.exe"));
     is_static(&musl)?;
-    println!("dist: {}\ndist: {}", musl.display(), windows.display());
+    needs_the_system_only(&windows)?;
+    let archive = archive(&windows)?;
+    for made in [&musl, &windows, &archive] {
+        println!("dist: {}", made.display());
+    }
     if smoke {
         compare(&musl, &windows)
     } else {
         Ok(())
     }
+}
+
+/// What somebody copies to a server of Windows: the program, its licences and the page to begin with. The same files give the same bytes.
+fn archive(windows: &Path) -> Result<PathBuf> {
+    let version = output(cargo().args(["pkgid", "--package", "straddle-cli"]))?;
+    let version = version.trim().rsplit(['@', '#']).next().unwrap_or_default();
+    let name = format!("straddle-{version}-windows-x86_64");
+    let path = PathBuf::from(format!("target/dist/{name}.zip"));
+    std::fs::create_dir_all("target/dist")?;
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(&path)?);
+    let options = zip::write::SimpleFileOptions::default();
+    for (from, to) in [
+        (windows, "straddle.exe"),
+        (
+            Path::new("docs/sql-server.md"),
+            "SQL Server in ten minutes.md",
+        ),
+        (Path::new("LICENSE-MIT"), "LICENSE-MIT.txt"),
+        (Path::new("LICENSE-APACHE"), "LICENSE-APACHE.txt"),
+    ] {
+        let bytes = std::fs::read(from).with_context(|| format!("no {}", from.display()))?;
+        archive.start_file(format!("{name}/{to}"), options)?;
+        archive.write_all(&bytes)?;
+    }
+    archive.finish()?;
+    Ok(path)
 }
 
 fn is_static(binary: &Path) -> Result<()> {
@@ -51,6 +82,42 @@ fn is_static(binary: &Path) -> Result<()> {
             "{} is not static: it asks for a program interpreter",
             binary.display()
         );
+    }
+    Ok(())
+}
+
+/// Every Windows has these, Server Core too.
+const OF_THE_SYSTEM: [&str; 11] = [
+    "advapi32.dll",
+    "api-ms-win-core-synch-l1-2-0.dll",
+    "bcrypt.dll",
+    "bcryptprimitives.dll",
+    "cfgmgr32.dll",
+    "kernel32.dll",
+    "msvcrt.dll",
+    "ntdll.dll",
+    "userenv.dll",
+    "virtdisk.dll",
+    "ws2_32.dll",
+];
+
+fn needs_the_system_only(binary: &Path) -> Result<()> {
+    let headers = output(
+        Command::new("x86_64-w64-mingw32-objdump")
+            .arg("--private-headers")
+            .arg(binary),
+    )?;
+    let names = headers
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("DLL Name: "));
+    for name in names {
+        let name = name.to_lowercase();
+        if !OF_THE_SYSTEM.contains(&name.as_str()) {
+            bail!(
+                "{} needs {name}, which not every Windows has",
+                binary.display()
+            );
+        }
     }
     Ok(())
 }
