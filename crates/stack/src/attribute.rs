@@ -142,6 +142,8 @@ keys! {
     AlignmentOffset = "alignment offset",
     /// Kernel's `discard_alignment`.
     DiscardAlignment = "discard alignment",
+    /// Whether what is deleted is told to the device (trim, unmap).
+    Trim = "trim",
     /// Spinning disk or not.
     Rotational = "rotational",
     /// Zoned model: `none`, `host-aware`, `host-managed`.

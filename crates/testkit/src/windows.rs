@@ -9,7 +9,8 @@ use straddle_sources::windows::answer::{
     AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,
     NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, Problem, RefsVolume,
     RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache,
-    identify_without_serial, length, names, pointer_base, seek_penalty, trim, without_serial,
+    identify_without_serial, is_compressed, length, names, pointer_base, seek_penalty, trim,
+    without_serial,
 };
 
 /// All of them.
@@ -185,6 +186,7 @@ pub fn volume(data: &[u8]) {
     }
     fine(data, SectorInfo::decode(data));
     fine(data, pointer_base(data, SectorSize::B512));
+    fine(data, is_compressed(data));
     if let Some(pointers) = fine(data, RetrievalPointers::decode(data)) {
         let room = data.len().saturating_sub(16) / 16;
         assert_eq!(

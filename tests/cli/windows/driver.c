@@ -82,6 +82,7 @@ static const WCHAR *name_of(ULONG code, const void *input, ULONG length) {
     case IOCTL_STORAGE_GET_DEVICE_NUMBER: return L"number";
     case FSCTL_GET_NTFS_VOLUME_DATA: return L"ntfs";
     case CTL_CODE(FILE_DEVICE_FILE_SYSTEM, 182, METHOD_BUFFERED, FILE_ANY_ACCESS): return L"refs"; /* newer than the headers */
+    case FSCTL_GET_COMPRESSION: return L"compression";
     case FSCTL_GET_RETRIEVAL_POINTERS: return L"pointers";
     case FSCTL_GET_RETRIEVAL_POINTER_BASE: return L"pointer-base";
     case IOCTL_STORAGE_QUERY_PROPERTY: break;
@@ -93,6 +94,7 @@ static const WCHAR *name_of(ULONG code, const void *input, ULONG length) {
     case StorageAdapterProperty: return L"adapter";
     case StorageDeviceWriteCacheProperty: return L"write-cache";
     case StorageAccessAlignmentProperty: return L"alignment";
+    case StorageDeviceTrimProperty: return L"trim";
     case StorageDeviceSeekPenaltyProperty: return L"seek-penalty";
     case 50: return L"nvme-namespace"; /* StorageDeviceProtocolSpecificProperty, which older headers do not have. */
     default: return NULL;

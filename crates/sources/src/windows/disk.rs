@@ -6,6 +6,7 @@ use straddle_stack::{Anomaly, AnomalyKind, GridFact, GridRole, Interval, Key, La
 use super::answer::{
     AccessAlignment, Adapter, Dependencies, DriveLayout, Geometry, NvmeNamespace, PartitionKind,
     PartitionSeen, PointerWidth, Pointers, StorageDevice, Table, WriteCache, length, seek_penalty,
+    trim,
 };
 use super::machine::Machine;
 use super::question::{Ask, Of};
@@ -38,6 +39,11 @@ pub(super) fn note(machine: Machine<'_>, number: u32, all: &mut Inventory) {
         let text = format!("IncursSeekPenalty {}", u8::from(has_seek_penalty));
         let fact = said(Ask::SeekPenalty, Value::Flag(has_seek_penalty), text);
         thing.set(Key::Rotational, fact);
+    }
+    if let Some(is_told) = asked.get(&mut thing, Ask::Trim, trim) {
+        let text = format!("TrimEnabled {}", u8::from(is_told));
+        let fact = said(Ask::Trim, Value::Flag(is_told), text);
+        thing.set(Key::Trim, fact);
     }
     match asked.try_get(&mut thing, Ask::Layout, DriveLayout::decode) {
         Ok(Some(layout)) => table(number, &layout, thing, all),

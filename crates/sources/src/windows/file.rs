@@ -4,7 +4,7 @@ use straddle_geometry::{Extent, SectorSize, Unit};
 use straddle_io::WindowsDevice;
 use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Layer, LayerKind, Stack, Value};
 
-use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, pointer_base};
+use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, is_compressed, pointer_base};
 use super::machine::{Machine, Mounted};
 use super::question::{Ask, Of};
 use super::{Asked, said};
@@ -114,13 +114,15 @@ pub(super) fn place(machine: Machine<'_>, volume: &str, path: &str, thing: &mut 
         );
         return;
     };
+    let compressed = of_file.get(thing, Ask::Compression, is_compressed);
     let found = match of_file.try_get(thing, Ask::Pointers, RetrievalPointers::decode) {
         Ok(Some(found)) => found,
         Ok(None) => return,
         // What is that small lies in the file's own record.
         Err(why) if why.is_end_of_file() => {
-            missing(
+            remark(
                 thing,
+                AnomalyKind::Inline,
                 "it has no clusters of its own: its data are in its file record",
             );
             return;
@@ -141,12 +143,19 @@ pub(super) fn place(machine: Machine<'_>, volume: &str, path: &str, thing: &mut 
         pieces.push((in_file.start(), in_file.len(), 0, there.start()));
     }
     let holes = found.runs.iter().filter(|run| run.lcn.is_none()).count();
-    if holes > 0 {
-        let text = format!("{holes} runs without clusters");
-        thing.remarks.push(Anomaly::new(
-            AnomalyKind::Missing,
-            format!("{text}: holes of a sparse file, or what compression saved; they are nowhere"),
-        ));
+    if compressed == Some(true) {
+        // What lies in its clusters are not its bytes.
+        pieces.clear();
+        let detail = "it is compressed: its bytes lie in no cluster one by one";
+        remark(thing, AnomalyKind::Compressed, detail);
+    } else if holes > 0 {
+        let detail = match compressed {
+            Some(_) => format!("{holes} holes, which lie nowhere"),
+            None => format!(
+                "{holes} runs without clusters: holes, or what compression saved; they lie nowhere"
+            ),
+        };
+        remark(thing, AnomalyKind::Sparse, detail);
     }
     if found.missing > 0 || found.runs.len() > MAX_PIECES {
         missing(thing, "it has more extents than were followed");
@@ -176,9 +185,11 @@ fn sizes(asked: &Asked<'_>, thing: &mut Thing) -> Option<(Unit, SectorSize)> {
 }
 
 fn missing(thing: &mut Thing, why: impl Into<String>) {
-    thing
-        .remarks
-        .push(Anomaly::new(AnomalyKind::Missing, why.into()));
+    remark(thing, AnomalyKind::Missing, why);
+}
+
+fn remark(thing: &mut Thing, kind: AnomalyKind, detail: impl Into<String>) {
+    thing.remarks.push(Anomaly::new(kind, detail.into()));
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub(super) enum Ask {
     Adapter,
     Alignment,
     SeekPenalty,
+    Trim,
     Cache,
     NvmeNamespace,
     HostFiles,
@@ -48,6 +49,7 @@ pub(super) enum Ask {
     Ntfs,
     Refs,
     Sectors,
+    Compression,
     Pointers,
     PointerBase,
 }
@@ -130,6 +132,7 @@ impl Ask {
                 "StorageDeviceSeekPenaltyProperty",
                 property(7),
             ),
+            Ask::Trim => ("trim", "StorageDeviceTrimProperty", property(8)),
             Ask::NvmeNamespace => (
                 "nvme-namespace",
                 "StorageDeviceProtocolSpecificProperty",
@@ -171,6 +174,11 @@ impl Ask {
                     class: 11,
                     room: 64,
                 },
+            ),
+            Ask::Compression => (
+                "compression",
+                "FSCTL_GET_COMPRESSION",
+                control(0x0009_003c, 2),
             ),
             Ask::Pointers => (
                 "pointers",

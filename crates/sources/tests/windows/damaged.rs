@@ -6,8 +6,8 @@ use straddle_geometry::SectorSize;
 use straddle_sources::windows::answer::{
     AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,
     NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, RefsVolume,
-    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache, length, names,
-    pointer_base, seek_penalty, trim,
+    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache, is_compressed, length,
+    names, pointer_base, seek_penalty, trim,
 };
 use straddle_testkit::{is_soak, windows};
 
@@ -38,6 +38,7 @@ fn found(name: &str, bytes: &[u8]) -> Result<String, BadAnswer> {
         ("refs", _) => text(RefsVolume::decode(bytes)),
         ("sector", _) => text(SectorInfo::decode(bytes)),
         ("pointers", _) => text(RetrievalPointers::decode(bytes)),
+        ("compression" | "compression_none", _) => text(is_compressed(bytes)),
         ("base", _) => text(pointer_base(bytes, SectorSize::B512)),
         ("dependency", _) => {
             let width = PointerWidth::Bits64;

@@ -3,7 +3,7 @@
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_sources::windows::answer::{
     Dependencies, Dependency, NtfsVolume, PointerWidth, Pointers, Problem, RefsVolume,
-    RetrievalPointers, Run, SectorInfo, VirtualDiskKind, names, pointer_base,
+    RetrievalPointers, Run, SectorInfo, VirtualDiskKind, is_compressed, names, pointer_base,
 };
 
 use straddle_testkit::windows::made::{Made, made, made_32};
@@ -260,4 +260,12 @@ fn names_are_those_that_were_filled() {
         assert_eq!(found.map(|names| names.len()), Ok(2));
     }
     assert_eq!(names("none", &made("names_none").bytes), Ok(vec![]));
+}
+
+#[test]
+fn compression_is_told_by_its_format() {
+    assert_eq!(is_compressed(&made("compression").bytes), Ok(true));
+    assert_eq!(is_compressed(&made("compression_none").bytes), Ok(false));
+    let short = is_compressed(&made("compression").bytes[..1]);
+    assert!(short.is_err(), "{short:?}");
 }

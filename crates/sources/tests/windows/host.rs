@@ -6,7 +6,7 @@ use std::path::Path;
 use straddle_geometry::Bytes;
 use straddle_sources::linux::Root;
 use straddle_sources::{Settings, SourceError, windows};
-use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack, Value};
+use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerKind, Stack, Value};
 
 use straddle_testkit::windows::made::made;
 
@@ -105,6 +105,62 @@ fn a_captured_server_has_its_disk_its_partitions_and_its_filesystem() {
     };
     assert_eq!(below(ntfs), "disk 0 partition 1");
     assert_eq!(below(partition), "disk 0");
+}
+
+/// A file of that server, with what it answers to the question about its compression.
+fn file(compression: Option<&str>) -> Stack {
+    let folder = tempfile::tempdir().expect("a folder");
+    server(folder.path());
+    let at = |what: &str| format!("file/D/data/sales.mdf/@{what}");
+    put(folder.path(), &at("pointers"), &made("pointers_file").bytes);
+    if let Some(answer) = compression {
+        put(folder.path(), &at("compression"), &made(answer).bytes);
+    }
+    let root = Root::open(folder.path()).expect("a folder");
+    let path = r"D:\data\sales.mdf";
+    straddle_sources::file(&root, path, &Settings::default()).expect("followed")
+}
+
+#[test]
+fn a_compressed_file_has_no_places_and_a_sparse_one_has_holes() {
+    for (answer, kind, detail, is_placed) in [
+        (
+            Some("compression"),
+            AnomalyKind::Compressed,
+            "it is compressed",
+            false,
+        ),
+        (
+            Some("compression_none"),
+            AnomalyKind::Sparse,
+            "1 holes",
+            true,
+        ),
+        (
+            None,
+            AnomalyKind::Sparse,
+            "holes, or what compression saved",
+            true,
+        ),
+    ] {
+        let stack = file(answer);
+        let (id, layer) = stack
+            .iter()
+            .find(|(_, layer)| layer.kind == LayerKind::File)
+            .expect("a file");
+        let mut anomalies = layer.anomalies.iter();
+        let said = anomalies.find(|anomaly| anomaly.kind == kind);
+        assert!(
+            said.is_some_and(|said| said.detail.contains(detail)),
+            "{answer:?}: {:?}",
+            layer.anomalies
+        );
+        let path = stack.path_of(id, Bytes::ZERO);
+        assert_eq!(path.len() > 1, is_placed, "{answer:?}");
+        // Its length ends behind its last cluster, whatever is a hole of it.
+        let size = layer.size.as_ref().map(|size| size.value.get());
+        assert_eq!(size, Some(40 * 65_536));
+    }
 }
 
 #[test]

@@ -89,6 +89,11 @@ struct ntfs {
     NTFS_VOLUME_DATA_BUFFER head;
     struct ntfs_extended_volume_data extended;
 };
+/* What FSCTL_GET_COMPRESSION answers has no name in the headers. */
+struct compression {
+    USHORT CompressionState;
+};
+
 struct pointers_of_4 {
     RETRIEVAL_POINTERS_BUFFER head;
     struct {

@@ -422,6 +422,14 @@ BEGIN(base, RETRIEVAL_POINTER_BASE)
 NUMBER(FileAreaOffset.QuadPart, 16384)
 END
 
+BEGIN(compression, struct compression)
+NUMBER(CompressionState, COMPRESSION_FORMAT_LZNT1)
+END
+
+BEGIN(compression_none, struct compression)
+NUMBER(CompressionState, COMPRESSION_FORMAT_NONE)
+END
+
 BEGIN(dependency, struct dependency)
 NUMBER(head.Version, STORAGE_DEPENDENCY_INFO_VERSION_2)
 NUMBER(head.NumberEntries, 2)

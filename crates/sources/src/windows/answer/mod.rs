@@ -22,6 +22,7 @@
 //! | `FSCTL_GET_REFS_VOLUME_DATA` | `REFS_VOLUME_DATA_BUFFER` | [`RefsVolume`] |
 //! | `NtQueryVolumeInformationFile`, `FileFsSectorSizeInformation`; `GetFileInformationByHandleEx`, `FileStorageInfo` | `FILE_FS_SECTOR_SIZE_INFORMATION` | [`SectorInfo`] |
 //! | `FSCTL_GET_RETRIEVAL_POINTERS` | `RETRIEVAL_POINTERS_BUFFER` | [`RetrievalPointers`] |
+//! | `FSCTL_GET_COMPRESSION` | a number of 16 bits | [`is_compressed`] |
 //! | `FSCTL_GET_RETRIEVAL_POINTER_BASE` | `RETRIEVAL_POINTER_BASE` | [`pointer_base`] |
 //! | `GetStorageDependencyInformation` | `STORAGE_DEPENDENCY_INFO` version 2 | [`Dependencies`] |
 //! | `GetVolumePathNamesForVolumeNameW`, `CM_Get_Device_Interface_ListW`, `GetLogicalDriveStringsW`, `QueryDosDeviceW` | UTF-16 texts one after another | [`names`] |
@@ -55,7 +56,7 @@ pub use layout::{DriveLayout, PartitionKind, PartitionSeen, Table};
 pub use name::names;
 pub use number::{DeviceNumber, Part};
 pub use nvme::{LbaFormat, NvmeController, NvmeNamespace, identify_without_serial};
-pub use pointers::{RetrievalPointers, Run, pointer_base};
+pub use pointers::{RetrievalPointers, Run, is_compressed, pointer_base};
 pub use property::{
     AccessAlignment, Adapter, Bus, CacheKind, StorageDevice, WriteCache, seek_penalty, trim,
     without_serial,

@@ -101,3 +101,12 @@ pub fn pointer_base(bytes: &[u8], sector: SectorSize) -> Result<Bytes, BadAnswer
     let base = sector.sectors(count).bytes();
     base.ok_or_else(|| all.unexpected(field, count, "a sector below 2^64 bytes"))
 }
+
+/// Whether a file is stored compressed: then no byte of it has a place of its own.
+///
+/// # Errors
+/// When it is not whole.
+pub fn is_compressed(bytes: &[u8]) -> Result<bool, BadAnswer> {
+    let all = Fields::new("FSCTL_GET_COMPRESSION", bytes);
+    Ok(all.u16(("CompressionState", 0))? != 0)
+}
