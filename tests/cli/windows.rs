@@ -6,6 +6,7 @@ mod raw;
 
 use crate::support::wine;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What one run there came to: its exit status, what it printed, and its errors.
 struct Ran {
@@ -14,16 +15,24 @@ struct Ran {
     stderr: String,
 }
 
-/// A machine of Windows whose disks and volumes are files of this one.
+/// A machine of Windows whose disks and volumes are files of this one. There is one, and one test at a time has it: a drive C takes
+/// 700 MB.
 struct Host {
     prefix: PathBuf,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Host {
-    /// `name` is that of its own drive C.
-    fn new(name: &str) -> Host {
-        let prefix = wine::prefix(name);
-        let host = Host { prefix };
+    fn new() -> Host {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let prefix = wine::prefix("wine-host");
+        // What the last test left running, its driver among it, keeps what it had.
+        wine::stop(&prefix);
+        let host = Host {
+            prefix,
+            _alone: alone,
+        };
         for name in std::fs::read_dir(host.devices()).expect("readable") {
             let name = name.expect("readable").file_name();
             let name = name.to_string_lossy();

@@ -41,6 +41,13 @@ pub(crate) fn wine(prefix: &Path) -> Command {
     of("wine", prefix)
 }
 
+/// Ends all that runs there.
+pub(crate) fn stop(prefix: &Path) {
+    // It fails where nothing runs.
+    let _ = of("wineserver", prefix).arg("--kill").output();
+    tool("wine", of("wineserver", prefix).arg("--wait"));
+}
+
 fn of(program: &str, prefix: &Path) -> Command {
     let mut command = Command::new(program);
     command

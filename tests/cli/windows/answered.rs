@@ -41,8 +41,8 @@ struct Answered {
 }
 
 impl Answered {
-    fn new(name: &str) -> Answered {
-        let host = Host::new(name);
+    fn new() -> Answered {
+        let host = Host::new();
         let folder = host.prefix.join("drive_c/answers");
         let _ = std::fs::remove_dir_all(&folder);
         let _ = std::fs::remove_file(host.prefix.join("drive_c/host.tgz"));
@@ -125,7 +125,7 @@ const DISK: &str = r"\\.\PhysicalDrive9";
 
 #[test]
 fn every_question_is_asked_as_the_system_wants_it() {
-    let answered = Answered::new("wine-asked");
+    let answered = Answered::new();
     server(&answered);
     let (report, errors) = answered.straddle(&format!("check {DISK}"));
     assert!(errors.is_empty(), "{errors}");
@@ -139,7 +139,7 @@ fn every_question_is_asked_as_the_system_wants_it() {
 
 #[test]
 fn a_capture_says_elsewhere_what_was_said_there() {
-    let answered = Answered::new("wine-captured");
+    let answered = Answered::new();
     server(&answered);
     let (_, errors) = answered.straddle(r"capture -o C:\host.tgz");
     assert!(errors.contains("no serial numbers"), "{errors}");
@@ -166,7 +166,7 @@ fn a_capture_says_elsewhere_what_was_said_there() {
 
 #[test]
 fn the_table_on_the_disk_is_held_against_the_one_that_windows_keeps() {
-    let answered = Answered::new("wine-elevated");
+    let answered = Answered::new();
     server(&answered);
     readable(&answered, 63);
     let (same, errors) = answered.straddle(&format!("check {DISK}"));
@@ -186,7 +186,7 @@ fn the_table_on_the_disk_is_held_against_the_one_that_windows_keeps() {
 /// Drivers that refuse, that have no medium, that break off: each is said, and the others are told all the same.
 #[test]
 fn disks_that_refuse_keep_nobody_from_the_others() {
-    let answered = Answered::new("wine-refused");
+    let answered = Answered::new();
     server(&answered);
     answered.put("disks", b"9\n10\n11\n12\n13\n");
     for (disk, refusal) in [
@@ -222,7 +222,7 @@ fn disks_that_refuse_keep_nobody_from_the_others() {
 /// As many disks as are tried.
 #[test]
 fn a_hundred_and_twenty_eight_disks() {
-    let answered = Answered::new("wine-many");
+    let answered = Answered::new();
     let mut list = String::new();
     // Disk 0 is Wine's own.
     for disk in 1..128 {

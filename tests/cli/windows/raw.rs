@@ -45,7 +45,7 @@ fn without_names(mut document: Value, names: &[&str]) -> String {
 #[test]
 fn a_disk_has_the_findings_of_its_image() {
     let folder = scratch();
-    let host = Host::new("wine-raw");
+    let host = Host::new();
     let mut with_findings = 0;
     for image in IMAGES {
         let name = unpack_image(image, folder.path());
@@ -81,7 +81,7 @@ fn differing(a: &str, b: &str) -> String {
 fn a_volume_is_read_by_its_letter() {
     let folder = scratch();
     let name = unpack_image("ntfs-2048", folder.path());
-    let host = Host::new("wine-volume");
+    let host = Host::new();
     let disk = std::fs::read(folder.path().join(&name)).expect("readable");
     // From its first partition on, as a volume is seen.
     let volume = folder.path().join("volume");
@@ -101,7 +101,7 @@ fn dynamic_disks_are_put_together_from_their_databases() {
     let folder = scratch();
     let name = unpack_image("ldm-striped-63", folder.path());
     let second = name.replace(".img", ".2.img");
-    let host = Host::new("wine-ldm");
+    let host = Host::new();
     host.with("physicaldrive7", &folder.path().join(&name));
     host.with("physicaldrive8", &folder.path().join(&second));
     let there = host.straddle(&["check", "--json"]);
@@ -126,7 +126,7 @@ fn dynamic_disks_are_put_together_from_their_databases() {
 
 #[test]
 fn there_is_no_such_disk() {
-    let host = Host::new("wine-none");
+    let host = Host::new();
     let run = host.straddle(&["check", r"\\.\PhysicalDrive99"]);
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("cannot open"), "{}", run.stderr);
