@@ -75,6 +75,15 @@ impl Guard {
         })
     }
 
+    /// Another descriptor of what is held.
+    fn reopen(&self, path: &Path, opening: Opening) -> Result<File, NotOwned> {
+        match self {
+            Guard::Made(made) => made.owned()?.reopen(opening),
+            Guard::Reused(owned) => owned.reopen(opening),
+            _ => Ok(reopen(self.file()?, path, opening)?),
+        }
+    }
+
     /// True when nothing speaks against writing: what says that it is ours is where it was put.
     fn is_ours(&self) -> Result<bool, NotOwned> {
         Ok(match self {
@@ -195,7 +204,7 @@ impl Target {
     /// Those of the system.
     pub fn identity(&self) -> io::Result<Identity> {
         let file = self.guard.file().map_err(io::Error::other)?;
-        Ok(Identity::from_metadata(&file.metadata()?))
+        Identity::of(file)
     }
 
     /// Leaves the file where it is when this is dropped.
@@ -222,8 +231,7 @@ impl Target {
         }
     }
 
-    /// A new handle, one for each thread: where handles are locked (Windows), a shared one would make threads wait for each
-    /// other. It is opened by way of the one that the target is held by, so that it is the same file whatever has its name by now.
+    /// A new handle, one for each thread. It is for engines, which know that it may be an overlapped one (Windows). It is opened by way of the one that the target is held by, so that it is the same file whatever has its name by now.
     ///
     /// # Errors
     /// Those of the system; that what says that it is ours is gone.
@@ -232,10 +240,11 @@ impl Target {
             write: !matches!(self.guard, Guard::ReadOnly(_)),
             direct: matches!(self.medium, Medium::FileDirect | Medium::DeviceDirect),
             through: durability == Durability::WriteThrough,
+            overlapped: true,
             ..Opening::default()
         };
-        let file = self.guard.file().map_err(io::Error::other)?;
-        let handle = reopen(file, &self.path, opening)?;
+        let handle = self.guard.reopen(&self.path, opening);
+        let handle = handle.map_err(io::Error::other)?;
         if self.guard.is_ours().map_err(io::Error::other)? {
             return Ok(handle);
         }

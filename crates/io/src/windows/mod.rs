@@ -5,13 +5,18 @@
 
 mod control;
 mod dependency;
+mod disk;
+pub(crate) mod file;
 mod names;
+pub(crate) mod positioned;
 mod token;
 mod volume;
 mod wide;
 
 pub use control::{MAX_ANSWER, control};
 pub use dependency::host_files;
+pub use disk::{disk_number, logical_sector};
+pub use file::{available, file_number};
 pub use names::{disk_interfaces, mount_point_of, paths_of_volume, volume_at, volumes};
 pub use token::is_elevated;
 pub use volume::volume_information;
