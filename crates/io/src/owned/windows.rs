@@ -104,6 +104,12 @@ impl Place {
         Ok(made)
     }
 
+    /// As it is between two writers.
+    #[cfg(test)]
+    pub(super) fn close_writer(&self) {
+        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The ordinary writer. Nothing is measured through the other one any more.
     pub(super) fn writer(&self, file: &File) -> io::Result<Arc<File>> {
         self.writer_as(file, ORDINARY)

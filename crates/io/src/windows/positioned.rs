@@ -97,7 +97,9 @@ fn len(bytes: &[u8]) -> u32 {
 #[allow(unsafe_code)]
 fn ended(file: &File, offset: u64, make: impl FnOnce(*mut OVERLAPPED) -> i32) -> io::Result<usize> {
     EVENT.with(|event| {
-        let event = event.as_ref().map_err(|error| io::Error::from(error.kind()))?;
+        let event = event
+            .as_ref()
+            .map_err(|error| io::Error::from(error.kind()))?;
         let mut request = overlapped(offset);
         request.hEvent = event.as_raw_handle();
         let request = &raw mut request;
