@@ -39,3 +39,5 @@ mod study;
 mod support;
 mod syscalls;
 mod volumes;
+#[cfg(target_os = "linux")]
+mod windows_bench;
