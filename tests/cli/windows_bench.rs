@@ -79,6 +79,12 @@ fn started(directory: &Path) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("wine");
+    until_samples(directory);
+    child
+}
+
+/// Waits until a few runs are in the journal.
+fn until_samples(directory: &Path) {
     let begun = Instant::now();
     let samples = || {
         let journal = fs::read_to_string(directory.join(JOURNAL));
@@ -91,7 +97,6 @@ fn started(directory: &Path) -> Child {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    child
 }
 
 fn ended(child: Child) -> Run {
@@ -265,4 +270,77 @@ fn lines_of_sqlio_and_diskspd_run() {
             .iter()
             .all(|byte| *byte == b'x')
     );
+}
+
+#[test]
+fn a_disk_is_no_place_for_a_file_and_needs_consent_twice() {
+    let here = scratch();
+    let disk = r"\\.\PhysicalDrive7";
+    let bench = |more: &str| {
+        let line = format!("bench --size 8M --rw write --offsets 0,4K --blocks 3-3 {more}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        straddle(here.path(), &words)
+    };
+    let twice = format!("--destroy-data {disk} --yes-destroy PhysicalDrive7");
+    let other = format!("--destroy-data {disk} --yes-destroy PhysicalDrive1");
+    for (more, expected) in [
+        (
+            disk,
+            r"--destroy-data \\.\PhysicalDrive7 --yes-destroy PhysicalDrive7",
+        ),
+        (&other, "is called `PhysicalDrive7`; nothing was written"),
+        // Both were said, and there is no such disk.
+        (&twice, "cannot open"),
+        ("--destroy-data D: --yes-destroy D:", "is no block device"),
+    ] {
+        let run = bench(more);
+        assert_eq!(run.code, Some(2), "{more}\n{}", run.transcript());
+        assert!(run.stderr.contains(expected), "{more}\n{}", run.stderr);
+    }
+    let run = straddle(
+        here.path(),
+        &["diskspd", "-b8K", "-d1", "-w50", "-c1M", disk],
+    );
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert_eq!(names(here.path()), [""; 0]);
+}
+
+#[test]
+fn ctrl_c_ends_a_run_in_order_and_it_can_be_resumed() {
+    use std::io::Write;
+    straddle_exe();
+    let here = scratch();
+    let words = bench("--runtime 400ms --warm-up 50ms").join(" ");
+    // A console is what Wine makes of a terminal.
+    let mut terminal = wine_in_terminal(&words, here.path());
+    let mut keys = terminal.stdin.take().expect("piped");
+    until_samples(here.path());
+    keys.write_all(b"\x03").expect("typed");
+    keys.flush().expect("typed");
+    let status = terminal.wait().expect("ends");
+    assert_eq!(status.code(), Some(2), "it was not finished");
+    assert_eq!(names(here.path()), [FILE, JOURNAL], "both are kept");
+    let run = straddle(here.path(), &["bench", "--resume", JOURNAL]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert_eq!(names(here.path()), [""; 0]);
+}
+
+/// `straddle.exe` with a terminal in front of it; the status is that of the program.
+fn wine_in_terminal(words: &str, directory: &Path) -> Child {
+    let wine = wine();
+    let mut script = std::process::Command::new("script");
+    for (name, value) in wine.get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    let line = format!("wine {} {words}", straddle_exe().display());
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this test needs `script` of the Debian package bsdutils")
 }

@@ -30,7 +30,7 @@ use straddle_io::{OpenError, Opening, TargetKind};
 pub use aligned::{Limits, LimitsFrom};
 pub use consent::Consent;
 pub use create::{Draft, FILE_NAME, place, rehearse, remove_unfilled, taken};
-pub use device::Purpose;
+pub use device::{Purpose, name_of};
 pub use error::TargetError;
 pub use identity::Identity;
 pub use label::Owner;
@@ -80,6 +80,7 @@ impl Guard {
         match self {
             Guard::Made(made) => made.owned()?.reopen(opening),
             Guard::Reused(owned) => owned.reopen(opening),
+            Guard::Device(claim) => Ok(claim.reopen(opening)?),
             _ => Ok(reopen(self.file()?, path, opening)?),
         }
     }
@@ -258,6 +259,11 @@ impl Target {
 
 /// The length of a file or device; metadata says 0 for a device.
 fn size_of(mut file: &File) -> io::Result<Bytes> {
+    // The end of a disk cannot be sought on Windows.
+    #[cfg(windows)]
+    if let Ok(length) = straddle_io::windows::length(file) {
+        return Ok(length);
+    }
     Ok(Bytes::new(file.seek(SeekFrom::End(0))?))
 }
 
@@ -269,9 +275,22 @@ pub fn is_block_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
+/// True for the name of a device itself (`\\.\PhysicalDrive1`, `\\?\Volume{…}`), and not for what is below one.
+#[must_use]
+#[cfg(windows)]
+pub fn is_block_device(path: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    let mut components = path.components();
+    let Some(Component::Prefix(prefix)) = components.next() else {
+        return false;
+    };
+    let is_device = matches!(prefix.kind(), Prefix::DeviceNS(_) | Prefix::Verbatim(_));
+    is_device && components.all(|component| component == Component::RootDir)
+}
+
 /// True when the path leads to a block device.
 #[must_use]
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub fn is_block_device(_: &Path) -> bool {
     false
 }

@@ -274,6 +274,7 @@ fn silence() -> (File, File) {
 
 /// The output of a program that waits for a line, and prints it: what children print into is made for overlapped reads.
 #[cfg(windows)]
+#[allow(clippy::zombie_processes, reason = "Windows has none")]
 fn silence() -> (File, std::process::ChildStdin) {
     use std::process::{Command, Stdio};
     let mut child = Command::new("cmd")

@@ -12,13 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Mark, NotOwned, Removal};
+use crate::Opening;
 use crate::windows::file::{
     BACKUP_SEMANTICS, DELETE, NO_BUFFERING, OPEN_REPARSE_POINT, READ, SHARE_ALL, SHARE_DELETE,
     SHARE_READ, SHARE_WRITE, WRITE, delete, file_number, reopen as again,
 };
-use crate::windows::positioned::read_at as positioned_read;
-use crate::{AlignedBytes, Opening};
-use straddle_geometry::Bytes;
+pub(super) use crate::windows::positioned::read_exact_at as read_at;
 
 /// Another handle forbids this one.
 const SHARING_VIOLATION: i32 = 32;
@@ -44,10 +43,13 @@ pub(super) fn random(bytes: &mut [u8]) -> io::Result<()> {
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    writer: Mutex<Option<Writer>>,
+    sole: Sole,
 }
 
-/// The only handle that writes.
+/// The only file object that writes to a file or disk, if one is open.
+#[derive(Debug, Default)]
+pub(crate) struct Sole(Mutex<Option<Writer>>);
+
 #[derive(Debug)]
 struct Writer {
     file: Arc<File>,
@@ -69,7 +71,7 @@ impl Place {
     pub(super) fn of(path: &Path) -> io::Result<Place> {
         Ok(Place {
             path: path.to_owned(),
-            writer: Mutex::new(None),
+            sole: Sole::default(),
         })
     }
 
@@ -86,41 +88,58 @@ impl Place {
         Ok(())
     }
 
-    /// The writer as `opening` asks for it; `file` is the handle that reads.
-    ///
-    /// # Errors
-    /// Those of the system: a sharing violation when a stranger came to write between two writers, or when the one before is in use still.
-    fn writer_as(&self, file: &File, opening: Opening) -> io::Result<Arc<File>> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(writer) = writer.as_ref().filter(|writer| writer.opening == opening) {
-            return Ok(Arc::clone(&writer.file));
-        }
-        *writer = None;
-        let made = Arc::new(of_handle(file, opening)?);
-        *writer = Some(Writer {
-            file: Arc::clone(&made),
-            opening,
-        });
-        Ok(made)
-    }
-
-    /// As it is between two writers.
-    #[cfg(test)]
-    pub(super) fn close_writer(&self) {
-        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// The ordinary writer. Nothing is measured through the other one any more.
+    /// The ordinary writer; `file` is the handle that reads.
     pub(super) fn writer(&self, file: &File) -> io::Result<Arc<File>> {
-        self.writer_as(file, ORDINARY)
+        self.sole.writer(|opening| of_handle(file, opening))
     }
 
     /// Another handle of the file: to write, one that shares the only writer.
     pub(super) fn reopen(&self, file: &File, opening: Opening) -> io::Result<File> {
         if opening.write {
-            return self.writer_as(file, opening)?.try_clone();
+            let writer = self
+                .sole
+                .writer_as(opening, |opening| of_handle(file, opening))?;
+            return writer.try_clone();
         }
         reopen(file, &self.path, opening)
+    }
+
+    /// As it is between two writers.
+    #[cfg(test)]
+    pub(super) fn close_writer(&self) {
+        *self.sole.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Sole {
+    /// The writer as `opening` asks for it, opened by `open` unless there is one.
+    ///
+    /// # Errors
+    /// Those of the system: a sharing violation when a stranger came to write between two writers, or when the one before is in use still.
+    pub(crate) fn writer_as(
+        &self,
+        opening: Opening,
+        open: impl FnOnce(Opening) -> io::Result<File>,
+    ) -> io::Result<Arc<File>> {
+        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = writer.as_ref().filter(|writer| writer.opening == opening) {
+            return Ok(Arc::clone(&writer.file));
+        }
+        *writer = None;
+        let file = Arc::new(open(opening)?);
+        *writer = Some(Writer {
+            file: Arc::clone(&file),
+            opening,
+        });
+        Ok(file)
+    }
+
+    /// The ordinary writer. Nothing is measured through the other one any more.
+    pub(crate) fn writer(
+        &self,
+        open: impl FnOnce(Opening) -> io::Result<File>,
+    ) -> io::Result<Arc<File>> {
+        self.writer_as(ORDINARY, open)
     }
 }
 
@@ -146,7 +165,7 @@ fn of_handle(file: &File, opening: Opening) -> io::Result<File> {
 }
 
 /// What is in use is said as locks say it elsewhere.
-fn named(error: io::Error) -> io::Error {
+pub(crate) fn named(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(SHARING_VIOLATION) {
         return io::Error::new(io::ErrorKind::WouldBlock, error);
     }
@@ -199,23 +218,23 @@ pub(super) fn create(
         .create_new(true)
         .share_mode(SHARE_READ | SHARE_DELETE);
     let writer = options.open(path)?;
+    // A disk, a pipe or a port has no number, and is not written to whatever the system says of its having been created.
+    file_number(&writer)?;
     match prepare(&writer).and_then(|()| reader(&writer)) {
-        Ok(file) => Ok((Place::of(path)?.with(writer), file)),
+        Ok(file) => {
+            let writer = Writer {
+                file: Arc::new(writer),
+                opening: ORDINARY,
+            };
+            let place = Place {
+                path: path.to_owned(),
+                sole: Sole(Mutex::new(Some(writer))),
+            };
+            Ok((place, file))
+        }
         Err(error) => {
             let _ = dispose(&writer);
             Err(error)
-        }
-    }
-}
-
-impl Place {
-    fn with(self, writer: File) -> Place {
-        Place {
-            writer: Mutex::new(Some(Writer {
-                file: Arc::new(writer),
-                opening: ORDINARY,
-            })),
-            ..self
         }
     }
 }
@@ -267,31 +286,4 @@ pub(super) fn way(_: &File, path: &Path) -> PathBuf {
 #[expect(clippy::unnecessary_wraps, reason = "Linux asks the system")]
 pub(super) fn scratch(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
-}
-
-/// Whole pages around what is asked for: a handle may be one that goes past the cache.
-pub(super) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    let page = AlignedBytes::ALIGNMENT.get();
-    let start = at - at % page;
-    let skipped = usize::try_from(at - start).unwrap_or(0);
-    let wanted = Bytes::new((skipped + bytes.len()) as u64);
-    let mut pages = AlignedBytes::new(Bytes::new(wanted.get().next_multiple_of(page)))?;
-    let mut filled = 0;
-    while filled < skipped + bytes.len() {
-        // Only the end of the file stops a read inside a page.
-        let room = pages.get_mut(filled..).unwrap_or_default();
-        match positioned_read(file, room, start + filled as u64)? {
-            moved if moved > 0 && moved.is_multiple_of(512) => filled += moved,
-            moved => {
-                filled += moved;
-                break;
-            }
-        }
-    }
-    let found = pages
-        .get(skipped..filled.min(skipped + bytes.len()))
-        .filter(|found| found.len() == bytes.len())
-        .ok_or(io::ErrorKind::UnexpectedEof)?;
-    bytes.copy_from_slice(found);
-    Ok(())
 }

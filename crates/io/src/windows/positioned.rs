@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use straddle_geometry::Bytes;
 
+use crate::AlignedBytes;
 use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING};
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{
@@ -65,6 +67,36 @@ pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
             )
         }
     })
+}
+
+/// Reads all of what is asked for, and whole pages around it: a handle may be one that goes past the cache.
+///
+/// # Errors
+/// Those of the system; [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) when there are fewer bytes.
+pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    let page = AlignedBytes::ALIGNMENT.get();
+    let start = at - at % page;
+    let skipped = usize::try_from(at - start).unwrap_or(0);
+    let wanted = Bytes::new((skipped + bytes.len()) as u64);
+    let mut pages = AlignedBytes::new(Bytes::new(wanted.get().next_multiple_of(page)))?;
+    let mut filled = 0;
+    while filled < skipped + bytes.len() {
+        // Only the end of the file stops a read inside a page.
+        let room = pages.get_mut(filled..).unwrap_or_default();
+        match read_at(file, room, start + filled as u64)? {
+            moved if moved > 0 && moved.is_multiple_of(512) => filled += moved,
+            moved => {
+                filled += moved;
+                break;
+            }
+        }
+    }
+    let found = pages
+        .get(skipped..filled.min(skipped + bytes.len()))
+        .filter(|found| found.len() == bytes.len())
+        .ok_or(io::ErrorKind::UnexpectedEof)?;
+    bytes.copy_from_slice(found);
+    Ok(())
 }
 
 /// Writes; how many bytes.
