@@ -75,24 +75,21 @@ impl Guard {
         })
     }
 
-    /// Another descriptor of what is held.
+    /// Another descriptor of what is held, as long as what says that it is ours is where it was put.
     fn reopen(&self, path: &Path, opening: Opening) -> Result<File, NotOwned> {
         match self {
+            Guard::ReadOnly(file) | Guard::Nothing(file) => Ok(reopen(file, path, opening)?),
             Guard::Made(made) => made.owned()?.reopen(opening),
             Guard::Reused(owned) => owned.reopen(opening),
-            Guard::Device(claim) => Ok(claim.reopen(opening)?),
-            _ => Ok(reopen(self.file()?, path, opening)?),
+            Guard::Device(claim) => {
+                let file = claim.reopen(opening)?;
+                if claim.is_ours()? {
+                    Ok(file)
+                } else {
+                    Err(NotOwned::Foreign)
+                }
+            }
         }
-    }
-
-    /// True when nothing speaks against writing: what says that it is ours is where it was put.
-    fn is_ours(&self) -> Result<bool, NotOwned> {
-        Ok(match self {
-            Guard::ReadOnly(_) | Guard::Nothing(_) => true,
-            Guard::Made(made) => made.owned()?.is_ours()?,
-            Guard::Reused(owned) => owned.is_ours()?,
-            Guard::Device(claim) => claim.is_ours()?,
-        })
     }
 }
 
@@ -244,16 +241,17 @@ impl Target {
             overlapped: true,
             ..Opening::default()
         };
-        let handle = self.guard.reopen(&self.path, opening);
-        let handle = handle.map_err(io::Error::other)?;
-        if self.guard.is_ours().map_err(io::Error::other)? {
-            return Ok(handle);
-        }
-        Err(io::Error::other(TargetError::Changed {
-            path: self.path.clone(),
-            found: "somebody else has written to it".to_owned(),
-            expected: "the token of this run in it".to_owned(),
-        }))
+        self.guard
+            .reopen(&self.path, opening)
+            .map_err(|error| match error {
+                NotOwned::Os(error) => error,
+                NotOwned::Foreign => io::Error::other(TargetError::Changed {
+                    path: self.path.clone(),
+                    found: "somebody else has written to it".to_owned(),
+                    expected: "the token of this run in it".to_owned(),
+                }),
+                error @ NotOwned::WrongType(_) => io::Error::other(error),
+            })
     }
 }
 

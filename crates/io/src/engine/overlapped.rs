@@ -88,7 +88,6 @@ impl Overlapped {
     /// # Errors
     /// When there is not enough memory for the buffers, no timer is to be had, or when forced unit access, atomic writes or polling are
     /// asked for, which this system does not know.
-    #[allow(unsafe_code)]
     pub fn new(setup: Setup) -> io::Result<Overlapped> {
         super::pread::refuse_unknown(&setup)?;
         let slots = Slots::new(&setup);
