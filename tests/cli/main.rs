@@ -40,3 +40,4 @@ mod support;
 mod syscalls;
 mod volumes;
 mod windows;
+mod windows_bench;

@@ -4,16 +4,9 @@ mod answered;
 mod four;
 mod raw;
 
-use crate::support::wine;
+use crate::support::{Run, wine};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// What one run there came to: its exit status, what it printed, and its errors.
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
 
 /// A machine of Windows whose disks and volumes are files of this one. There is one, and one test at a time has it: a drive C takes
 /// 700 MB.
@@ -56,18 +49,8 @@ impl Host {
         std::os::unix::fs::symlink(file, self.devices().join(name)).expect("linked");
     }
 
-    fn straddle(&self, args: &[&str]) -> Ran {
-        let output = wine::wine(&self.prefix)
-            .arg(wine::straddle_exe())
-            .args(args)
-            .env("COLUMNS", "100")
-            .output()
-            .expect("wine; install the Debian packages wine and wine64");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "\n");
-        Ran {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
+    fn straddle(&self, args: &[&str]) -> Run {
+        let mut straddle = wine::wine_in(&self.prefix);
+        wine::run(straddle.arg(wine::straddle_exe()).args(args))
     }
 }

@@ -331,7 +331,8 @@ impl Journal {
             owned: owned.map_err(not_owned)?,
             end: parsed.end,
         };
-        let cut = journal.file().set_len(parsed.end);
+        let cut = journal.owned.writer();
+        let cut = cut.and_then(|file| file.set_len(parsed.end));
         cut.map_err(|error| JournalError::os("write", path, error))?;
         Ok((journal, parsed.recorded))
     }
@@ -383,7 +384,7 @@ impl Journal {
     /// # Errors
     /// Those of the system.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        let synced = self.file().sync_data();
+        let synced = self.owned.writer().and_then(|file| file.sync_data());
         synced.map_err(|error| JournalError::os("sync", self.path(), error))
     }
 
@@ -413,7 +414,8 @@ impl Journal {
     /// somebody else has written to the journal.
     fn append(&mut self, line: &Line) -> Result<(), JournalError> {
         let write = |journal: &Journal, text: &[u8]| -> io::Result<()> {
-            let mut file = journal.file();
+            let writer = journal.owned.writer()?;
+            let mut file: &File = &writer;
             file.seek(SeekFrom::Start(journal.end))?;
             file.write_all(text)
         };
@@ -434,7 +436,7 @@ impl Journal {
         }
         if let Err(error) = write(self, text.as_bytes()) {
             // What is there of the line would be taken for somebody else's.
-            let _ = self.file().set_len(self.end);
+            let _ = self.owned.writer().and_then(|file| file.set_len(self.end));
             return Err(JournalError::os("write", self.path(), error));
         }
         self.end += text.len() as u64;

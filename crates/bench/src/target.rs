@@ -30,7 +30,7 @@ use straddle_io::{OpenError, Opening, TargetKind};
 pub use aligned::{Limits, LimitsFrom};
 pub use consent::Consent;
 pub use create::{Draft, FILE_NAME, place, rehearse, remove_unfilled, taken};
-pub use device::Purpose;
+pub use device::{Purpose, name_of};
 pub use error::TargetError;
 pub use identity::Identity;
 pub use label::Owner;
@@ -75,14 +75,21 @@ impl Guard {
         })
     }
 
-    /// True when nothing speaks against writing: what says that it is ours is where it was put.
-    fn is_ours(&self) -> Result<bool, NotOwned> {
-        Ok(match self {
-            Guard::ReadOnly(_) | Guard::Nothing(_) => true,
-            Guard::Made(made) => made.owned()?.is_ours()?,
-            Guard::Reused(owned) => owned.is_ours()?,
-            Guard::Device(claim) => claim.is_ours()?,
-        })
+    /// Another descriptor of what is held, as long as what says that it is ours is where it was put.
+    fn reopen(&self, path: &Path, opening: Opening) -> Result<File, NotOwned> {
+        match self {
+            Guard::ReadOnly(file) | Guard::Nothing(file) => Ok(reopen(file, path, opening)?),
+            Guard::Made(made) => made.owned()?.reopen(opening),
+            Guard::Reused(owned) => owned.reopen(opening),
+            Guard::Device(claim) => {
+                let file = claim.reopen(opening)?;
+                if claim.is_ours()? {
+                    Ok(file)
+                } else {
+                    Err(NotOwned::Foreign)
+                }
+            }
+        }
     }
 }
 
@@ -195,7 +202,7 @@ impl Target {
     /// Those of the system.
     pub fn identity(&self) -> io::Result<Identity> {
         let file = self.guard.file().map_err(io::Error::other)?;
-        Ok(Identity::from_metadata(&file.metadata()?))
+        Identity::of(file)
     }
 
     /// Leaves the file where it is when this is dropped.
@@ -222,8 +229,7 @@ impl Target {
         }
     }
 
-    /// A new handle, one for each thread: where handles are locked (Windows), a shared one would make threads wait for each
-    /// other. It is opened by way of the one that the target is held by, so that it is the same file whatever has its name by now.
+    /// A new handle, one for each thread. It is for engines, which know that it may be an overlapped one (Windows). It is opened by way of the one that the target is held by, so that it is the same file whatever has its name by now.
     ///
     /// # Errors
     /// Those of the system; that what says that it is ours is gone.
@@ -232,23 +238,30 @@ impl Target {
             write: !matches!(self.guard, Guard::ReadOnly(_)),
             direct: matches!(self.medium, Medium::FileDirect | Medium::DeviceDirect),
             through: durability == Durability::WriteThrough,
+            overlapped: true,
             ..Opening::default()
         };
-        let file = self.guard.file().map_err(io::Error::other)?;
-        let handle = reopen(file, &self.path, opening)?;
-        if self.guard.is_ours().map_err(io::Error::other)? {
-            return Ok(handle);
-        }
-        Err(io::Error::other(TargetError::Changed {
-            path: self.path.clone(),
-            found: "somebody else has written to it".to_owned(),
-            expected: "the token of this run in it".to_owned(),
-        }))
+        self.guard
+            .reopen(&self.path, opening)
+            .map_err(|error| match error {
+                NotOwned::Os(error) => error,
+                NotOwned::Foreign => io::Error::other(TargetError::Changed {
+                    path: self.path.clone(),
+                    found: "somebody else has written to it".to_owned(),
+                    expected: "the token of this run in it".to_owned(),
+                }),
+                error @ NotOwned::WrongType(_) => io::Error::other(error),
+            })
     }
 }
 
 /// The length of a file or device; metadata says 0 for a device.
 fn size_of(mut file: &File) -> io::Result<Bytes> {
+    // The end of a disk cannot be sought on Windows.
+    #[cfg(windows)]
+    if let Ok(length) = straddle_io::windows::length(file) {
+        return Ok(length);
+    }
     Ok(Bytes::new(file.seek(SeekFrom::End(0))?))
 }
 
@@ -260,9 +273,22 @@ pub fn is_block_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
+/// True for the name of a device itself (`\\.\PhysicalDrive1`, `\\?\Volume{…}`), and not for what is below one.
+#[must_use]
+#[cfg(windows)]
+pub fn is_block_device(path: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    let mut components = path.components();
+    let Some(Component::Prefix(prefix)) = components.next() else {
+        return false;
+    };
+    let is_device = matches!(prefix.kind(), Prefix::DeviceNS(_) | Prefix::Verbatim(_));
+    is_device && components.all(|component| component == Component::RootDir)
+}
+
 /// True when the path leads to a block device.
 #[must_use]
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub fn is_block_device(_: &Path) -> bool {
     false
 }

@@ -15,6 +15,8 @@ pub struct Opening {
     pub through: bool,
     /// A block device that nobody else may hold or mount meanwhile (`O_EXCL`).
     pub exclusive: bool,
+    /// For many requests at once (`FILE_FLAG_OVERLAPPED`), by engines only; other systems make no difference.
+    pub overlapped: bool,
 }
 
 impl Opening {
@@ -49,15 +51,24 @@ impl Opening {
     #[cfg(windows)]
     fn flags(self, options: &mut OpenOptions) -> io::Result<()> {
         use std::os::windows::fs::OpenOptionsExt;
-        const NO_BUFFERING: u32 = 0x2000_0000;
-        const WRITE_THROUGH: u32 = 0x8000_0000;
         if self.exclusive {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let direct = if self.direct { NO_BUFFERING } else { 0 };
-        let through = if self.through { WRITE_THROUGH } else { 0 };
-        options.custom_flags(direct | through);
+        options.custom_flags(self.windows_flags());
         Ok(())
+    }
+
+    /// How a handle works, in the flags of `CreateFile`.
+    #[cfg(windows)]
+    pub(crate) fn windows_flags(self) -> u32 {
+        use crate::windows::file::{NO_BUFFERING, OVERLAPPED, WRITE_THROUGH};
+        let flags = [
+            (self.direct, NO_BUFFERING),
+            (self.through, WRITE_THROUGH),
+            (self.overlapped, OVERLAPPED),
+        ];
+        let asked = flags.iter().filter(|(asked, _)| *asked);
+        asked.fold(0, |all, (_, flag)| all | flag)
     }
 
     #[cfg(not(any(target_os = "linux", windows)))]

@@ -9,7 +9,7 @@ use crate::support::{repository, tool, wine};
 /// Where Wine keeps its registry and drive C: one that says it is Windows 10, and one that says it is 2003.
 fn prefix(is_2003: bool) -> PathBuf {
     if !is_2003 {
-        return wine::prefix("wine-fix");
+        return wine::prefix(wine::SHARED);
     }
     static OLD: OnceLock<PathBuf> = OnceLock::new();
     let old = OLD.get_or_init(|| {
@@ -24,7 +24,7 @@ fn prefix(is_2003: bool) -> PathBuf {
             "win2003",
             "/f",
         ];
-        tool("wine", wine::wine(&prefix).args(key));
+        tool("wine", wine::wine_in(&prefix).args(key));
         prefix
     });
     old.clone()
@@ -87,7 +87,7 @@ impl Desk {
         std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
         let log = self.folder.path().join("calls.log");
         let _ = std::fs::remove_file(&log);
-        let output = wine::wine(&prefix(is_2003))
+        let output = wine::wine_in(&prefix(is_2003))
             .args(["cmd", "/c", "run.cmd"])
             .args(options)
             .current_dir(self.folder.path())

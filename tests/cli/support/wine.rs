@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{repository, tool};
+use super::{Run, repository, tool};
+
+/// The drive C that tests share which leave nothing running.
+pub(crate) const SHARED: &str = "wine";
 
 /// Where a Wine keeps its registry and drive C, made once. Rust programs start in it.
 pub(crate) fn prefix(name: &str) -> PathBuf {
@@ -17,7 +20,7 @@ pub(crate) fn prefix(name: &str) -> PathBuf {
     }
     let system = prefix.join("drive_c/windows/system32");
     if !system.join("cmd.exe").exists() {
-        let booted = wine(&prefix).args(["wineboot", "--init"]).output();
+        let booted = wine_in(&prefix).args(["wineboot", "--init"]).output();
         booted.expect("wine; install the Debian packages wine and wine64");
         // What it began goes on behind it, and a tool that a script calls meanwhile may never run.
         tool("wine", of("wineserver", &prefix).arg("--wait"));
@@ -37,8 +40,13 @@ pub(crate) fn prefix(name: &str) -> PathBuf {
 }
 
 /// Wine with its drive C there.
-pub(crate) fn wine(prefix: &Path) -> Command {
+pub(crate) fn wine_in(prefix: &Path) -> Command {
     of("wine", prefix)
+}
+
+/// Wine with the drive C that most tests share.
+pub(crate) fn wine() -> Command {
+    wine_in(&prefix(SHARED))
 }
 
 /// Ends all that runs there.
@@ -53,7 +61,10 @@ fn of(program: &str, prefix: &Path) -> Command {
     command
         .env("WINEPREFIX", prefix)
         .env("WINEDEBUG", "-all")
-        .env("DISPLAY", "");
+        .env("DISPLAY", "")
+        .env("COLUMNS", "100")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE");
     command
 }
 
@@ -73,4 +84,42 @@ pub(crate) fn straddle_exe() -> &'static Path {
         let exe = folder.join(TARGET).join("debug/straddle.exe");
         exe.canonicalize().expect("it was built")
     })
+}
+
+/// A program of C for Windows, compiled once for each name.
+pub(crate) fn compiled(source: &str, name: &str) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let made = program.with_extension(std::process::id().to_string());
+    let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
+    compiler
+        .args(["-O1", "-D_WIN32_WINNT=0x0a00", "-o"])
+        .arg(&made)
+        .arg(repository().join(source));
+    tool("gcc-mingw-w64-x86-64", &mut compiler);
+    std::fs::rename(&made, &program).expect("renames");
+    program
+}
+
+/// `straddle.exe` in `directory`, to be started.
+pub(crate) fn straddle_in(directory: &Path) -> Command {
+    let mut command = wine();
+    command.arg(straddle_exe()).current_dir(directory);
+    command
+}
+
+/// Runs a command of Windows; its output with the ends of lines that Linux has.
+pub(crate) fn run(command: &mut Command) -> Run {
+    let output = command.output();
+    let output = output.expect("wine; install the Debian packages wine and wine64");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    Run {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
+/// Runs `straddle.exe` in `directory`.
+pub(crate) fn straddle(directory: &Path, args: &[&str]) -> Run {
+    run(straddle_in(directory).args(args))
 }

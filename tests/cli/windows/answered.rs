@@ -68,7 +68,7 @@ impl Answered {
         );
         let file = |name: &str| self.host.prefix.join("drive_c").join(name);
         std::fs::write(file("run.cmd"), lines).expect("writable");
-        let mut run = wine::wine(&self.host.prefix);
+        let mut run = wine::wine_in(&self.host.prefix);
         tool("wine", run.args(["cmd", "/c", r"C:\run.cmd"]));
         let text = |name: &str| {
             let bytes = std::fs::read(file(name)).unwrap_or_default();

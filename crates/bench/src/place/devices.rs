@@ -69,10 +69,15 @@ pub fn devices_below(stack: &Stack, layer: LayerId) -> Vec<String> {
     Devices::below(stack, layer).all
 }
 
-/// The name of a layer in `/proc/diskstats`; `None` for what is no block device of this host. Sysfs writes `!` where the
+/// The name of a layer in `/proc/diskstats`, or that of a disk of Windows; `None` for what is no block device of this host. Sysfs writes `!` where the
 /// kernel's name has `/`.
 fn kernel_name(stack: &Stack, id: LayerId) -> Option<String> {
     let layer = stack.layer(id);
+    // What is `disk 0` there is `\\.\PhysicalDrive0`, and counted by that name.
+    if cfg!(windows) {
+        let number: u32 = layer.name.strip_prefix("disk ")?.parse().ok()?;
+        return (layer.kind == LayerKind::Device).then(|| format!("PhysicalDrive{number}"));
+    }
     let is_device = matches!(
         layer.kind,
         LayerKind::Device

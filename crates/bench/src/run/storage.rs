@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 use straddle_geometry::{Bytes, Extent, Unit};
+#[cfg(windows)]
+use straddle_io::engine::Overlapped;
 #[cfg(target_os = "linux")]
 use straddle_io::engine::Uring;
 use straddle_io::engine::faulty::Faulty;
@@ -297,6 +299,11 @@ impl Storage {
         match self.options.engine {
             #[cfg(target_os = "linux")]
             Kind::IoUring => match Uring::new(setup) {
+                Ok(engine) => self.with_engine(engine, workload, common, gate, start, ready),
+                Err(source) => failed(source),
+            },
+            #[cfg(windows)]
+            Kind::Overlapped => match Overlapped::new(setup) {
                 Ok(engine) => self.with_engine(engine, workload, common, gate, start, ready),
                 Err(source) => failed(source),
             },

@@ -242,7 +242,7 @@ impl Draft {
         let path = owned.map(Owned::path).unwrap_or(Path::new("")).to_owned();
         let filled = made.owned().map_err(io::Error::other).and_then(|owned| {
             let whole = size.checked_add(LABEL).unwrap_or(Bytes::MAX);
-            allocate(owned.file(), whole)?;
+            allocate(&*owned.writer()?, whole)?;
             fill(owned, Bytes::ZERO, size, &mut progress, stop)?;
             owned.sync_directory()
         });
@@ -291,7 +291,8 @@ pub(super) fn fill(
 ) -> io::Result<()> {
     // Two files are not to look alike to storage that looks for doubles.
     let mut seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), from.get());
-    let mut file = owned.file();
+    let writer = owned.writer()?;
+    let mut file: &File = &writer;
     let mut piece = vec![0; PIECE];
     let mut at = from.get();
     while at < to.get() {
@@ -341,7 +342,7 @@ impl Target {
             let metadata = file.metadata()?;
             let is_whole = metadata.len() == whole.get();
             // A copy has the label too, and is not what was measured on.
-            let identity = Identity::from_metadata(&metadata);
+            let identity = Identity::of(file)?;
             if identity != ready.identity {
                 other = Some(identity);
                 return Ok(None);
@@ -399,7 +400,7 @@ fn is_test_file(path: &Path) -> bool {
 }
 
 /// The directory that a file lies in.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -408,13 +409,17 @@ fn directory(path: &Path) -> &Path {
 }
 
 #[cfg(target_os = "linux")]
+use straddle_io::linux::available;
+#[cfg(windows)]
+use straddle_io::windows::available;
+
+#[cfg(any(target_os = "linux", windows))]
 pub(super) fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError> {
-    let available =
-        straddle_io::linux::available(directory(path)).map_err(|source| TargetError::Os {
-            doing: "look at the filesystem of",
-            path: path.to_owned(),
-            source,
-        })?;
+    let available = available(directory(path)).map_err(|source| TargetError::Os {
+        doing: "look at the filesystem of",
+        path: path.to_owned(),
+        source,
+    })?;
     if available < needed.checked_add(LABEL).unwrap_or(Bytes::MAX) {
         return Err(TargetError::Space {
             path: path.to_owned(),
@@ -425,7 +430,7 @@ pub(super) fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError>
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub(super) fn check_space(_: &Path, _: Bytes) -> Result<(), TargetError> {
     Ok(())
 }
@@ -439,6 +444,9 @@ fn allocate(file: &File, len: Bytes) -> io::Result<()> {
     }
 }
 
+/// NTFS has set the space aside, and zeroed it, when the label was written behind it. `SetFileValidData` would save the zeroes where
+/// an administrator runs this, but for a while everybody who may read the file would see what was deleted there; and every byte is written
+/// with noise in any case.
 #[cfg(not(target_os = "linux"))]
 fn allocate(_: &File, _: Bytes) -> io::Result<()> {
     Ok(())
@@ -549,7 +557,7 @@ mod tests {
         let mut target = draft.fill(|_| (), &never()).expect("is filled");
         target.keep();
         drop(target);
-        let identity = Identity::from_metadata(&fs::metadata(&path).expect("stats"));
+        let identity = Identity::of(&File::open(&path).expect("opens")).expect("stats");
         let resume = |owner: &Owner, size| {
             let ready = Ready { identity, size };
             Target::resumed(&path, ready, owner, false)

@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
+#[cfg(not(windows))]
+use std::path::PathBuf;
 use straddle_geometry::Bytes;
-use straddle_io::OpenError;
-use straddle_io::owned::{Mark, way};
+use straddle_io::Opening;
+use straddle_io::owned::Mark;
+#[cfg(windows)]
+use straddle_io::windows::Disk as Held;
 
 use super::blank::{Blankness, blankness, marked_places};
 use super::label::{LABEL, Label, Owner, State};
-use super::signatures::signatures;
 use super::{Consent, Guard, Limits, Medium, Target, TargetError, size_of};
 
 /// What a device is to the run that wants to write to it.
@@ -26,8 +29,32 @@ pub enum Purpose<'a> {
 /// A device that is held, and labelled as ours.
 #[derive(Debug)]
 pub(super) struct Claim {
-    file: File,
+    held: Held,
     label: Label,
+}
+
+/// The descriptor of a device that is held, for everything.
+#[cfg(not(windows))]
+#[derive(Debug)]
+struct Held {
+    file: File,
+    path: PathBuf,
+}
+
+#[cfg(not(windows))]
+impl Held {
+    fn file(&self) -> &File {
+        &self.file
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "Windows has two")]
+    fn writer(&self) -> io::Result<impl std::ops::Deref<Target = File>> {
+        Ok(&self.file)
+    }
+
+    fn reopen(&self, opening: Opening) -> io::Result<File> {
+        straddle_io::owned::reopen(&self.file, &self.path, opening)
+    }
 }
 
 impl Target {
@@ -56,27 +83,27 @@ impl Target {
                 name,
             });
         }
-        let file = claimed(path, !matches!(purpose, Purpose::Rehearsal))?;
+        let held = claimed(path, !matches!(purpose, Purpose::Rehearsal))?;
         let os = |source| TargetError::Os {
             doing: "look at",
             path: path.to_owned(),
             source,
         };
-        let whole = size_of(&file).map_err(os)?;
+        let whole = size_of(held.file()).map_err(os)?;
         let too_small = || TargetError::TooSmall {
             path: path.to_owned(),
             size: whole,
         };
         let size = whole.checked_sub(LABEL).ok_or_else(too_small)?;
         let size = Bytes::new(size.get() & !(LABEL.get() - 1));
-        let state = state(path, &file, consent, purpose, size)?;
-        let (limits, limits_from) = Limits::of_device(path, &file, direct)?;
+        let state = state(path, &held, consent, purpose, size)?;
+        let (limits, limits_from) = Limits::of_device(path, held.file(), direct)?;
         let guard = match purpose {
-            Purpose::Rehearsal => Guard::ReadOnly(file),
+            Purpose::Rehearsal => Guard::ReadOnly(held.file().try_clone().map_err(os)?),
             Purpose::Begin(owner) | Purpose::Resume(owner) => {
                 let label = Label::of(owner, size, state);
-                write(&file, &label.mark()).map_err(os)?;
-                Guard::Device(Claim { file, label })
+                write(&held, &label.mark()).map_err(os)?;
+                Guard::Device(Claim { held, label })
             }
         };
         Ok(Target {
@@ -97,7 +124,7 @@ impl Target {
 /// Decides whether a device may be written to, and what its label will say.
 fn state(
     path: &Path,
-    file: &File,
+    held: &Held,
     consent: &Consent,
     purpose: Purpose<'_>,
     size: Bytes,
@@ -107,6 +134,7 @@ fn state(
         path: path.to_owned(),
         source,
     };
+    let file = held.file();
     if let Purpose::Resume(owner) = purpose {
         let label = Label::read(file, size).map_err(os)?;
         let ours = label
@@ -124,14 +152,14 @@ fn state(
         };
         if let State::Blank(_) = label.state {
             // All of it is ours, unless somebody has made something of it since.
-            let found = carried(path, file)?;
+            let found = carried(path, held)?;
             if found.is_empty() || consent.overwrite_signatures {
                 return Ok(label.state);
             }
             return Err(signature(path, found));
         }
     }
-    let mut found = carried(path, file)?;
+    let mut found = carried(path, held)?;
     let blank = match blankness(file, size_of(file).map_err(os)?) {
         Ok(Blankness::Blank(byte)) => Some(byte),
         Ok(Blankness::Data(at)) => {
@@ -164,9 +192,12 @@ fn signature(path: &Path, found: Vec<String>) -> TargetError {
     }
 }
 
-/// What is recognised on the device that `file` is a descriptor of.
-fn carried(path: &Path, file: &File) -> Result<Vec<String>, TargetError> {
-    signatures(&way(file, path)).map_err(|error| match error {
+/// What is recognised on the device that is held.
+#[cfg(not(windows))]
+fn carried(path: &Path, held: &Held) -> Result<Vec<String>, TargetError> {
+    use straddle_io::OpenError;
+    let way = straddle_io::owned::way(&held.file, path);
+    super::signatures::signatures(&way).map_err(|error| match error {
         OpenError::Os { source, .. } => TargetError::Os {
             doing: "open",
             path: path.to_owned(),
@@ -179,7 +210,19 @@ fn carried(path: &Path, file: &File) -> Result<Vec<String>, TargetError> {
     })
 }
 
-fn write(mut file: &File, mark: &Mark) -> io::Result<()> {
+/// What is recognised on the disk that is held.
+#[cfg(windows)]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it is opened again on other systems"
+)]
+fn carried(_: &Path, held: &Held) -> Result<Vec<String>, TargetError> {
+    Ok(super::signatures::of_disk(held))
+}
+
+fn write(held: &Held, mark: &Mark) -> io::Result<()> {
+    let writer = held.writer()?;
+    let mut file: &File = &writer;
     file.seek(SeekFrom::Start(mark.at))?;
     file.write_all(&mark.bytes)?;
     file.sync_data()
@@ -188,12 +231,17 @@ fn write(mut file: &File, mark: &Mark) -> io::Result<()> {
 impl Claim {
     /// The descriptor by which it is held.
     pub(super) fn file(&self) -> &File {
-        &self.file
+        self.held.file()
+    }
+
+    /// Another descriptor of it.
+    pub(super) fn reopen(&self, opening: Opening) -> io::Result<File> {
+        self.held.reopen(opening)
     }
 
     /// True as long as its label is there.
     pub(super) fn is_ours(&self) -> io::Result<bool> {
-        self.label.mark().is_in(&self.file)
+        self.label.mark().is_in(self.held.file())
     }
 
     /// Makes a device that was blank before look blank again: the places where formats keep their marks, the label among
@@ -205,45 +253,67 @@ impl Claim {
         if !self.is_ours()? {
             return Ok(());
         }
-        for place in marked_places(size_of(&self.file)?) {
-            let mut file = &self.file;
+        let size = size_of(self.held.file())?;
+        let writer = self.held.writer()?;
+        let mut file: &File = &writer;
+        for place in marked_places(size) {
             file.seek(SeekFrom::Start(place.start().get()))?;
             let len = usize::try_from(place.len().get()).unwrap_or(0);
             file.write_all(&vec![byte; len])?;
         }
-        self.file.sync_data()
+        file.sync_data()
     }
 }
 
 /// The last component of a device's path.
-pub(super) fn name_of(path: &Path) -> String {
+#[must_use]
+pub fn name_of(path: &Path) -> String {
+    #[cfg(windows)]
+    if let Some(std::path::Component::Prefix(prefix)) = path.components().next()
+        && let std::path::Prefix::DeviceNS(name) | std::path::Prefix::Verbatim(name) = prefix.kind()
+    {
+        return name.to_string_lossy().into_owned();
+    }
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
 /// Opens a device that nobody else uses, so that nobody else can until it is closed.
 #[cfg(target_os = "linux")]
-fn claimed(path: &Path, write: bool) -> Result<File, TargetError> {
-    use straddle_io::Opening;
+fn claimed(path: &Path, write: bool) -> Result<Held, TargetError> {
     use straddle_io::linux::{ClaimError, claim_device};
     let opening = Opening {
         write,
         ..Opening::default()
     };
-    claim_device(path, opening).map_err(|error| match error {
-        ClaimError::InUse(by) => TargetError::InUse {
-            path: path.to_owned(),
-            by,
-        },
-        error => TargetError::Os {
+    let path = path.to_owned();
+    match claim_device(&path, opening) {
+        Ok(file) => Ok(Held { file, path }),
+        Err(ClaimError::InUse(by)) => Err(TargetError::InUse { path, by }),
+        Err(error) => Err(TargetError::Os {
             doing: "open",
-            path: path.to_owned(),
+            path,
             source: error.into(),
+        }),
+    }
+}
+
+/// Locks every volume on a disk, and opens it so that nobody else can write to it until it is closed.
+#[cfg(windows)]
+fn claimed(path: &Path, write: bool) -> Result<Held, TargetError> {
+    use straddle_io::windows::ClaimError;
+    let path = path.to_owned();
+    Held::claim(&path, write).map_err(|error| match error {
+        ClaimError::InUse(by) => TargetError::InUse { path, by },
+        ClaimError::Os(source) => TargetError::Os {
+            doing: "open",
+            path,
+            source,
         },
     })
 }
 
-#[cfg(not(target_os = "linux"))]
-fn claimed(path: &Path, _: bool) -> Result<File, TargetError> {
+#[cfg(not(any(target_os = "linux", windows)))]
+fn claimed(path: &Path, _: bool) -> Result<Held, TargetError> {
     Err(TargetError::DeviceElsewhere {
         path: path.to_owned(),
     })

@@ -140,7 +140,7 @@ pub enum TargetError {
         path: PathBuf,
     },
     /// This system has no exclusive opens.
-    #[error("{}: devices can be written to on Linux only; only read from it with --rw read, or name a file", path.display())]
+    #[error("{}: devices can be written to on Linux and Windows only; only read from it with --rw read, or name a file", path.display())]
     DeviceElsewhere {
         /// The path.
         path: PathBuf,

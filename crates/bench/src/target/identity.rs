@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::Metadata;
+use std::fs::File;
+use std::io;
 
 /// Which file or device a path led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,32 +15,38 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// That of an open file or device.
+    ///
+    /// # Errors
+    /// Those of the system.
     #[cfg(unix)]
-    pub(super) fn from_metadata(metadata: &Metadata) -> Identity {
+    pub(super) fn of(file: &File) -> io::Result<Identity> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        let metadata = file.metadata()?;
         // The node of a device may be made anew while the device stays.
         if metadata.file_type().is_block_device() {
-            return Identity {
+            return Ok(Identity {
                 device: metadata.rdev(),
                 inode: 0,
-            };
+            });
         }
-        Identity {
+        Ok(Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
-        }
+        })
     }
 
-    /// The standard library tells no file number here; when it was created stands in for it.
-    #[cfg(not(unix))]
-    pub(super) fn from_metadata(metadata: &Metadata) -> Identity {
-        let created = metadata.created().ok();
-        let since = created.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        let nanoseconds = since.map_or(0, |since| since.as_nanos());
-        Identity {
-            device: 0,
-            inode: u64::try_from(nanoseconds).unwrap_or(u64::MAX),
-        }
+    /// The serial number of the volume and the number of the file on it; of a disk, its number, and of what is neither, nothing.
+    ///
+    /// # Errors
+    /// Those of the system.
+    #[cfg(windows)]
+    #[expect(clippy::unnecessary_wraps, reason = "other systems can fail")]
+    pub(super) fn of(file: &File) -> io::Result<Identity> {
+        let (device, inode) = straddle_io::windows::file_number(file)
+            .or_else(|_| Ok::<_, io::Error>((straddle_io::windows::disk_number(file)?, 0)))
+            .unwrap_or_default();
+        Ok(Identity { device, inode })
     }
 }
 

@@ -137,7 +137,7 @@ impl Limits {
     /// Those of a file, as far as this system tells.
     pub(super) fn of_file(
         path: &Path,
-        _: &File,
+        file: &File,
         direct: bool,
     ) -> Result<(Limits, LimitsFrom), TargetError> {
         if !direct {
@@ -151,7 +151,7 @@ impl Limits {
         }
         let limits = Limits {
             memory: PAGE,
-            offset: SECTOR,
+            offset: sector(file).unwrap_or(SECTOR),
         };
         Ok((limits, LimitsFrom::LogicalSector))
     }
@@ -164,4 +164,15 @@ impl Limits {
     ) -> Result<(Limits, LimitsFrom), TargetError> {
         Limits::of_file(path, device, direct)
     }
+}
+
+/// The logical sector of the volume or disk, if the system says.
+#[cfg(windows)]
+fn sector(file: &File) -> Option<Unit> {
+    Unit::try_from(straddle_io::windows::logical_sector(file).ok()?).ok()
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn sector(_: &File) -> Option<Unit> {
+    None
 }

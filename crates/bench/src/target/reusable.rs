@@ -177,7 +177,7 @@ impl TestFile {
         self.label.size = size;
         self.seal()?;
         let whole = size.checked_add(LABEL).unwrap_or(size).get();
-        let cut = self.owned.file().set_len(whole);
+        let cut = self.owned.writer().and_then(|file| file.set_len(whole));
         cut.map_err(|error| ReusableError::os("shortening", &self.path, error))?;
         // Cutting it has changed its time.
         self.seal()
@@ -195,9 +195,9 @@ impl TestFile {
         };
         let marked = owned.mark(self.label.mark());
         marked.map_err(|error| ReusableError::not_owned(&path, error))?;
-        let file = owned.file();
+        let file = owned.writer().map_err(os)?;
         file.sync_all().map_err(os)?;
-        evict(file);
+        evict(&file);
         let time = UNIX_EPOCH + Duration::from_secs(second);
         file.set_modified(time).map_err(os)
     }

@@ -2,9 +2,12 @@
 //! managers, arrays and encryption, which no prober reads because their devices are looked at from above, and formats that nobody
 //! asks about alignment. The list is for the message; whether a device is blank is decided in [`super::blank`].
 
+#[cfg(not(windows))]
 use std::path::Path;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_io::{OpenError, ReadAt, Reader, Target};
+#[cfg(not(windows))]
+use straddle_io::{OpenError, Target};
+use straddle_io::{ReadAt, Reader};
 use straddle_probe::{Limits, inspect};
 use straddle_stack::{AnomalyKind, Key, Layer, LayerKind, Stack};
 
@@ -191,9 +194,18 @@ const BCACHE: &[u8] = &[
 ///
 /// # Errors
 /// Those of opening it. What cannot be read counts as carried.
+#[cfg(not(windows))]
 pub(super) fn signatures(path: &Path) -> Result<Vec<String>, OpenError> {
     let target = Target::open(path)?;
     Ok(found(&target, sector(&target)))
+}
+
+/// What a disk that is held carries, in words, each once. What cannot be read counts as carried.
+#[cfg(windows)]
+pub(super) fn of_disk(disk: &straddle_io::windows::Disk) -> Vec<String> {
+    let sector = straddle_io::windows::logical_sector(disk.file()).ok();
+    let sector = sector.and_then(|sector| SectorSize::new(u32::try_from(sector.get()).ok()?));
+    found(disk, sector)
 }
 
 #[cfg(target_os = "linux")]
@@ -201,7 +213,7 @@ fn sector(target: &Target) -> Option<SectorSize> {
     straddle_io::linux::logical_sector(target.file()).ok()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn sector(_: &Target) -> Option<SectorSize> {
     None
 }

@@ -8,6 +8,7 @@
 //! | engine | requests at once | where |
 //! |---|---|---|
 //! | [`Uring`] | up to 4,096 | Linux from 5.11 on, where nothing forbids it |
+//! | `Overlapped` | up to 4,096 | Windows |
 //! | [`Pread`] | one | everywhere |
 //! | [`Null`] | up to 4,096 | everywhere; nothing is moved |
 //!
@@ -17,6 +18,8 @@
 mod buffer;
 pub mod faulty;
 mod null;
+#[cfg(windows)]
+mod overlapped;
 mod pread;
 mod request;
 mod slots;
@@ -29,6 +32,8 @@ use std::str::FromStr;
 
 pub(crate) use buffer::Buffers;
 pub use null::Null;
+#[cfg(windows)]
+pub use overlapped::Overlapped;
 pub use pread::Pread;
 pub use request::{Durability, Ended, Engine, Request, Setup, Wait};
 #[cfg(target_os = "linux")]
@@ -42,6 +47,8 @@ pub fn open(kind: Kind, setup: Setup) -> io::Result<Box<dyn Engine>> {
     Ok(match kind {
         #[cfg(target_os = "linux")]
         Kind::IoUring => Box::new(Uring::new(setup)?),
+        #[cfg(windows)]
+        Kind::Overlapped => Box::new(Overlapped::new(setup)?),
         Kind::Pread => Box::new(Pread::new(setup)?),
         Kind::Null => Box::new(Null::new(&setup)?),
     })
@@ -53,6 +60,9 @@ pub enum Kind {
     /// A ring of the kernel's, many requests a system call.
     #[cfg(target_os = "linux")]
     IoUring,
+    /// Overlapped requests, each with a completion routine.
+    #[cfg(windows)]
+    Overlapped,
     /// One `pread` or `pwrite` a request; a thread for each outstanding I/O.
     Pread,
     /// No I/O at all: what is measured is the tool itself.
@@ -64,6 +74,8 @@ impl Kind {
     pub const ALL: &[Kind] = &[
         #[cfg(target_os = "linux")]
         Kind::IoUring,
+        #[cfg(windows)]
+        Kind::Overlapped,
         Kind::Pread,
         Kind::Null,
     ];
@@ -76,6 +88,8 @@ impl Kind {
         match self {
             #[cfg(target_os = "linux")]
             Kind::IoUring => Uring::probe(),
+            #[cfg(windows)]
+            Kind::Overlapped => Ok(()),
             Kind::Pread | Kind::Null => Ok(()),
         }
     }
@@ -86,6 +100,8 @@ impl Kind {
         match self {
             #[cfg(target_os = "linux")]
             Kind::IoUring => "io_uring",
+            #[cfg(windows)]
+            Kind::Overlapped => "overlapped",
             Kind::Pread => "pread",
             Kind::Null => "null",
         }
@@ -97,6 +113,8 @@ impl Kind {
         match self {
             #[cfg(target_os = "linux")]
             Kind::IoUring => 4096,
+            #[cfg(windows)]
+            Kind::Overlapped => 4096,
             Kind::Pread => 1,
             Kind::Null => 4096,
         }

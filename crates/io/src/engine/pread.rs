@@ -6,7 +6,7 @@ use super::buffer::Buffers;
 use super::slots::Slots;
 use super::{Durability, Ended, Engine, Request, Setup, Wait};
 
-/// One system call a request, which blocks: requests are made one after the other in [`Engine::finish`], and whoever wants
+/// One system call a request (on Windows one to make it and one to wait for it), which blocks: requests are made one after the other in [`Engine::finish`], and whoever wants
 /// more under way at once takes a thread for each.
 #[derive(Debug)]
 pub struct Pread {
@@ -25,6 +25,18 @@ struct Flags {
     polled: bool,
 }
 
+/// Refuses what other systems than Linux do not know.
+pub(super) fn refuse_unknown(setup: &Setup) -> io::Result<()> {
+    let is_asked = setup.durability == Durability::ForcedUnitAccess || setup.atomic || setup.polled;
+    if cfg!(not(target_os = "linux")) && is_asked {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "forced unit access, atomic writes and polling for each request are known on Linux only; expected neither",
+        ));
+    }
+    Ok(())
+}
+
 impl Pread {
     /// An engine with as many buffers as asked for, of which one at a time is in use.
     ///
@@ -37,12 +49,7 @@ impl Pread {
             atomic: setup.atomic,
             polled: setup.polled,
         };
-        if cfg!(not(target_os = "linux")) && (flags.dsync || flags.atomic || flags.polled) {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "forced unit access, atomic writes and polling for each request are known on Linux only; expected neither",
-            ));
-        }
+        refuse_unknown(&setup)?;
         Ok(Pread {
             buffers: Buffers::new(setup.slots, setup.largest, setup.memory_alignment)?,
             slots: Slots::new(&setup),
@@ -187,10 +194,10 @@ mod calls {
 mod calls {
     use std::fs::File;
     use std::io;
-    use std::os::windows::fs::FileExt;
     use straddle_geometry::Bytes;
 
     use super::Flags;
+    use crate::windows::positioned;
 
     pub(super) fn read_at(
         file: &File,
@@ -198,7 +205,7 @@ mod calls {
         offset: Bytes,
         _: Flags,
     ) -> io::Result<usize> {
-        file.seek_read(bytes, offset.get())
+        positioned::read_at(file, bytes, offset.get())
     }
 
     pub(super) fn write_at(
@@ -207,7 +214,7 @@ mod calls {
         offset: Bytes,
         _: Flags,
     ) -> io::Result<usize> {
-        file.seek_write(bytes, offset.get())
+        positioned::write_at(file, bytes, offset.get())
     }
 }
 

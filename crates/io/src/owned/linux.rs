@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::{Mark, NotOwned, Removal, Token};
+use crate::Opening;
 use crate::found::{describe, own_name};
 
 /// Fills `bytes` with random ones.
@@ -66,6 +67,20 @@ impl Place {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&self.directory, ".", flags, Mode::empty())?;
         Ok(rustix::fs::fsync(directory)?)
+    }
+
+    /// The descriptor that it is held by writes too.
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "Windows has two"
+    )]
+    pub(super) fn writer<'a>(&self, file: &'a File) -> io::Result<&'a File> {
+        Ok(file)
+    }
+
+    pub(super) fn reopen(&self, file: &File, opening: Opening) -> io::Result<File> {
+        reopen(file, &self.parent.join(&self.name), opening)
     }
 
     pub(super) fn remove(&self, file: &File, mark: &Mark) -> Removal {
@@ -194,6 +209,21 @@ pub(super) fn is_same(one: &File, other: &File) -> io::Result<bool> {
         &rustix::fs::fstat(one)?,
         &rustix::fs::fstat(other)?,
     ))
+}
+
+/// Another descriptor of what `file` is one of.
+pub(super) fn reopen(file: &File, path: &Path, opening: Opening) -> io::Result<File> {
+    super::the_same(opening.open(&way(file, path))?, file)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "Windows closes it")]
+pub(super) fn remove(place: &Place, file: File, mark: &Mark) -> Removal {
+    place.remove(&file, mark)
+}
+
+/// True when a run holds the file at this name.
+pub(super) fn is_held(place: &Place) -> Result<bool, NotOwned> {
+    Ok(super::is_locked(&look(place)?))
 }
 
 /// A new file, prepared by `prepare` before it gets its name.

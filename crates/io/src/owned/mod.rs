@@ -28,19 +28,27 @@
 //! What this cannot prevent: somebody who opens a file that we made and writes to it while it is in use. That file is still
 //! ours; its mark is read before each run, and when it is gone the file is left alone from then on.
 //!
-//! Windows: the handle is opened without `FILE_SHARE_DELETE`, so that nobody can rename, replace or delete the file
-//! while it is held, and it is deleted through the handle.
+//! Windows: a file is created exclusively, as where there are no nameless files, and every further handle is made of one that is held
+//! (`ReOpenFile`). One does not share deleting, so that nobody can rename, replace or delete the file while it is held; the one that
+//! writes does not share writing, so that nobody else can write. It is deleted through a handle.
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 mod other;
-#[cfg(not(target_os = "linux"))]
-use other as linux;
+#[cfg(windows)]
+mod windows;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(any(target_os = "linux", windows)))]
+use other as system;
+#[cfg(windows)]
+use windows as system;
 
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -57,7 +65,7 @@ impl Token {
     /// When the system gives no random numbers.
     pub fn random() -> io::Result<Token> {
         let mut bytes = [0; 16];
-        linux::random(&mut bytes)?;
+        system::random(&mut bytes)?;
         Ok(Token(
             bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         ))
@@ -132,7 +140,7 @@ impl Mark {
 #[derive(Debug)]
 pub struct Owned {
     path: PathBuf,
-    place: linux::Place,
+    place: system::Place,
     file: File,
     mark: Mark,
 }
@@ -211,7 +219,7 @@ impl Owned {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] when the name is taken, also by a dangling link; those of the system.
     pub fn create(path: &Path, mark: Mark) -> io::Result<Owned> {
-        let (place, file) = linux::create(path, |file| {
+        let (place, file) = system::create(path, |file| {
             mark.write_to(file)?;
             hold(file)
         })?;
@@ -232,10 +240,10 @@ impl Owned {
         path: &Path,
         find: impl FnOnce(&File) -> io::Result<Option<Mark>>,
     ) -> Result<Owned, NotOwned> {
-        let place = linux::Place::of(path)?;
-        let seen = linux::look(&place)?;
+        let place = system::Place::of(path)?;
+        let seen = system::look(&place)?;
         let mark = find(&seen)?.ok_or(NotOwned::Foreign)?;
-        let file = linux::writable(&place, &seen)?;
+        let file = system::writable(&place, &seen)?;
         // The last word is the mark as the descriptor sees it that will be written through.
         if !mark.is_in(&file)? {
             return Err(NotOwned::Foreign);
@@ -255,16 +263,24 @@ impl Owned {
         &self.path
     }
 
-    /// The descriptor that it is held by, for reading and writing.
+    /// The descriptor that it is held by, to read and to ask about it.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
+    /// The descriptor to write by: on Windows there is one at a time, and those of [`Owned::reopen`] must be closed.
+    ///
+    /// # Errors
+    /// Those of the system. Only on Windows are there any.
+    pub fn writer(&self) -> io::Result<impl Deref<Target = File>> {
+        self.place.writer(&self.file)
+    }
+
     /// A path that leads to this very file as long as it is held, whatever has its name; for system calls that take paths.
     #[must_use]
     pub fn way(&self) -> PathBuf {
-        linux::way(&self.file, &self.path)
+        system::way(&self.file, &self.path)
     }
 
     /// True as long as the file has its mark.
@@ -286,20 +302,24 @@ impl Owned {
     /// # Errors
     /// [`NotOwned::Foreign`] when the present one is gone; nothing is written then.
     pub fn mark(&mut self, mark: Mark) -> Result<(), NotOwned> {
-        if !self.is_ours()? {
-            return Err(NotOwned::Foreign);
+        {
+            let writer = self.writer()?;
+            if !self.is_ours()? {
+                return Err(NotOwned::Foreign);
+            }
+            mark.write_to(&writer)?;
         }
-        mark.write_to(&self.file)?;
         self.mark = mark;
         Ok(())
     }
 
-    /// Another descriptor of this very file.
+    /// Another descriptor of this very file. On Windows those that write are one file object, which is opened anew when another
+    /// `opening` is asked for; those of the one before must be closed then.
     ///
     /// # Errors
     /// [`NotOwned::Foreign`] when the mark is gone; those of opening.
     pub fn reopen(&self, opening: Opening) -> Result<File, NotOwned> {
-        let file = reopen(&self.file, &self.path, opening)?;
+        let file = self.place.reopen(&self.file, opening)?;
         if !self.is_ours()? {
             return Err(NotOwned::Foreign);
         }
@@ -317,7 +337,7 @@ impl Owned {
     /// Removes it, and nothing else.
     #[must_use]
     pub fn remove(self) -> Removal {
-        self.place.remove(&self.file, &self.mark)
+        system::remove(&self.place, self.file, &self.mark)
     }
 }
 
@@ -326,12 +346,13 @@ impl Owned {
 /// # Errors
 /// Those of opening; where there is no way to it but its name, that another file has it.
 pub fn reopen(file: &File, path: &Path, opening: Opening) -> io::Result<File> {
-    the_same(opening.open(&linux::way(file, path))?, file)
+    system::reopen(file, path, opening)
 }
 
 /// What was opened by a name, when it is a descriptor of that very file.
+#[cfg(not(windows))]
 fn the_same(opened: File, file: &File) -> io::Result<File> {
-    if linux::is_same(&opened, file)? {
+    if system::is_same(&opened, file)? {
         Ok(opened)
     } else {
         Err(io::Error::other("another file has its name now"))
@@ -341,7 +362,7 @@ fn the_same(opened: File, file: &File) -> io::Result<File> {
 /// A path that leads to what `file` is a descriptor of, for system calls that take paths.
 #[must_use]
 pub fn way(file: &File, path: &Path) -> PathBuf {
-    linux::way(file, path)
+    system::way(file, path)
 }
 
 /// A file without a name in the directory of `path`, which is gone when it is closed: for what can only be asked of a file. `None`
@@ -350,7 +371,7 @@ pub fn way(file: &File, path: &Path) -> PathBuf {
 /// # Errors
 /// When there is no such directory.
 pub fn scratch(path: &Path) -> io::Result<Option<File>> {
-    linux::scratch(path)
+    system::scratch(path)
 }
 
 /// Keeps other runs away from a file until its descriptor is closed.
@@ -365,7 +386,15 @@ fn hold(file: &File) -> io::Result<()> {
     }
 }
 
-/// On Windows a lock would keep our own other handles away too; the handle itself denies what has to be denied.
+#[cfg(unix)]
+fn is_locked(file: &File) -> bool {
+    matches!(
+        file.try_lock_shared(),
+        Err(std::fs::TryLockError::WouldBlock)
+    )
+}
+
+/// On Windows the handle itself denies what has to be denied.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "other systems can refuse")]
 fn hold(_: &File) -> io::Result<()> {
@@ -375,13 +404,7 @@ fn hold(_: &File) -> io::Result<()> {
 /// True when a run of this program holds the file at `path` now. What is no regular file is held by nobody.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
-    let look = || -> Result<bool, NotOwned> {
-        let file = linux::look(&linux::Place::of(path)?)?;
-        Ok(matches!(
-            file.try_lock_shared(),
-            Err(std::fs::TryLockError::WouldBlock)
-        ))
-    };
+    let look = || system::is_held(&system::Place::of(path)?);
     look().unwrap_or(false)
 }
 
@@ -390,7 +413,7 @@ pub fn is_held(path: &Path) -> bool {
 /// # Errors
 /// [`NotOwned::WrongType`] and those of the system.
 pub fn look(path: &Path) -> Result<File, NotOwned> {
-    linux::look(&linux::Place::of(path)?)
+    system::look(&system::Place::of(path)?)
 }
 
 #[cfg(unix)]
@@ -403,12 +426,10 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
 }
 
-#[cfg(not(unix))]
-fn read_at(mut file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(bytes)
-}
+#[cfg(windows)]
+use windows::read_at;
+#[cfg(windows)]
+pub(crate) use windows::{Sole, named};
 
 #[cfg(not(unix))]
 fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {

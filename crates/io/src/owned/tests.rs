@@ -78,6 +78,7 @@ fn what_is_there_is_not_replaced() {
     assert_eq!(names(directory.path()), ["file"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn another_file_at_its_name_is_not_removed() {
     let (directory, path, _, owned) = made();
@@ -89,6 +90,7 @@ fn another_file_at_its_name_is_not_removed() {
     assert_eq!(names(directory.path()), ["aside", "file"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn without_its_mark_it_is_nobodys() {
     let (directory, path, mark, owned) = made();
@@ -125,6 +127,7 @@ fn a_mark_that_goes_while_it_is_opened_makes_it_nobodys() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_nobodys_gets_no_other_mark() {
     let (_directory, path, _, mut owned) = made();
@@ -133,6 +136,7 @@ fn what_is_nobodys_gets_no_other_mark() {
     assert_eq!(fs::read(&path).expect("reads"), b"a stranger's");
 }
 
+#[cfg(unix)]
 #[test]
 fn another_file_is_not_taken_for_it() {
     let (directory, path, _, owned) = made();
@@ -143,6 +147,7 @@ fn another_file_is_not_taken_for_it() {
     assert!(the_same(open(&other), owned.file()).is_err());
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_gone_needs_no_removal() {
     let (directory, path, _, owned) = made();
@@ -364,5 +369,102 @@ mod on_linux {
         );
         assert_eq!(fs::read(kept).expect("reads"), b"a stranger's");
         assert_eq!(fs::read(&path).expect("reads"), b"of a second one");
+    }
+}
+
+#[cfg(windows)]
+mod on_windows {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::os::windows::fs::OpenOptionsExt;
+
+    const MEASURED: Opening = Opening {
+        write: true,
+        create: false,
+        direct: true,
+        through: true,
+        exclusive: false,
+        overlapped: true,
+    };
+
+    /// A stranger who forbids nothing.
+    fn stranger(path: &Path, access: u32) -> io::Result<File> {
+        OpenOptions::new()
+            .access_mode(access)
+            .share_mode(7)
+            .open(path)
+    }
+
+    /// That nobody can write, rename or delete, and everybody read.
+    fn is_safe(path: &Path) {
+        use crate::windows::file::{DELETE, READ, WRITE};
+        for access in [WRITE, DELETE, READ | WRITE] {
+            let error = stranger(path, access).expect_err("it is held");
+            assert_eq!(error.raw_os_error(), Some(32), "{access:#x}");
+        }
+        fs::rename(path, path.with_extension("aside")).expect_err("it is held");
+        fs::remove_file(path).expect_err("it is held");
+        assert!(stranger(path, READ).is_ok());
+        assert!(is_held(path));
+    }
+
+    #[test]
+    fn while_it_is_held_and_measured_strangers_can_only_read() {
+        let (directory, path, _, owned) = made();
+        is_safe(&path);
+        let (one, other) = (owned.reopen(MEASURED), owned.reopen(MEASURED));
+        let (one, other) = (one.expect("a handle"), other.expect("the same again"));
+        is_safe(&path);
+        let error = owned.writer().err().map(|error| error.kind());
+        assert_eq!(error, Some(io::ErrorKind::WouldBlock), "one is in use");
+        drop((one, other));
+        is_safe_again(&owned, &path);
+        assert!(matches!(owned.remove(), Removal::Done));
+        assert_eq!(names(directory.path()), [""; 0]);
+    }
+
+    fn is_safe_again(owned: &Owned, path: &Path) {
+        write_at(&owned.writer().expect("the ordinary one"), b"x", 0).expect("writes");
+        is_safe(path);
+        drop(owned.reopen(MEASURED).expect("a handle"));
+        is_safe(path);
+    }
+
+    #[test]
+    fn what_somebody_writes_to_is_not_taken() {
+        let (_directory, path, mark, owned) = made();
+        drop(owned);
+        let writing = stranger(&path, crate::windows::file::WRITE).expect("nobody holds it");
+        let error = open(&path, &mark).expect_err("a stranger may write");
+        assert!(
+            matches!(&error, NotOwned::Os(error) if error.kind() == io::ErrorKind::WouldBlock),
+            "{error}"
+        );
+        drop(writing);
+        open(&path, &mark).expect("ours");
+    }
+
+    #[test]
+    fn a_stranger_who_comes_between_two_writers_is_noticed() {
+        let (_directory, path, _, owned) = made();
+        owned.place.close_writer();
+        let at_name = stranger(&path, crate::windows::file::WRITE).expect("no writer holds it");
+        let error = owned.reopen(MEASURED).expect_err("a stranger may write");
+        assert!(matches!(error, NotOwned::Os(_)), "{error}");
+        write_at(&at_name, &[b's'; 8300], 0).expect("writes");
+        drop(at_name);
+        assert!(matches!(owned.reopen(MEASURED), Err(NotOwned::Foreign)));
+        assert!(matches!(owned.remove(), Removal::Changed));
+        assert!(fs::read(&path).expect("reads").starts_with(b"ssss"));
+    }
+
+    #[test]
+    fn directories_are_told_without_being_opened() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let error = look(directory.path()).expect_err("no file");
+        assert!(
+            matches!(error, NotOwned::WrongType("a directory")),
+            "{error}"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use straddle_geometry::Bytes;
 
+use super::disk::length;
 use super::{Access, control, open};
 use crate::AlignedBytes;
 
@@ -12,8 +13,6 @@ use crate::AlignedBytes;
 const BLOCK: u64 = 4096;
 /// Longest read of a device.
 const MAX_READ: u64 = 1 << 20;
-/// `IOCTL_DISK_GET_LENGTH_INFO`: 8 bytes.
-const LENGTH: u32 = 0x0007_405c;
 /// `IOCTL_DISK_GET_DRIVE_GEOMETRY_EX`: a `DISK_GEOMETRY` of 24 bytes, and behind it the size of the disk.
 const GEOMETRY: u32 = 0x0007_00a0;
 const SIZE_IN_GEOMETRY: usize = 24;
@@ -24,19 +23,22 @@ const SIZE_IN_GEOMETRY: usize = 24;
 /// Those of the system.
 pub(crate) fn open_device(path: &Path) -> io::Result<(File, Bytes)> {
     let device = open(path, Access::Reading)?;
-    let number = |code, room, at: usize| {
-        let answer = control(&device, code, &[], room)?;
+    let by_geometry = || {
+        let answer = control(&device, GEOMETRY, &[], 256)?;
         let bytes = answer
-            .get(at..at + 8)
-            .and_then(|bytes| bytes.try_into().ok());
-        let number = bytes.map(u64::from_le_bytes).filter(|number| *number > 0);
-        number.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+            .get(SIZE_IN_GEOMETRY..)
+            .and_then(|rest| rest.first_chunk());
+        let bytes = bytes.ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Bytes::new(u64::from_le_bytes(*bytes)))
     };
-    let size = number(LENGTH, 8, 0)
-        .or_else(|_| number(GEOMETRY, 256, SIZE_IN_GEOMETRY))
+    let size = length(&device)
+        .or_else(|_| by_geometry())
         // What stands for a device may be a file.
-        .or_else(|why| device.metadata().map_or(Err(why), |file| Ok(file.len())))?;
-    Ok((device, Bytes::new(size)))
+        .or_else(|why: io::Error| {
+            let file = device.metadata();
+            file.map_or(Err(why), |file| Ok(Bytes::new(file.len())))
+        })?;
+    Ok((device, size))
 }
 
 /// Reads up to `buf.len()` bytes of a device at `offset`; 0 at its end. Devices give whole sectors only, into memory that is aligned.

@@ -1,19 +1,28 @@
 //! What only Windows can say about files, volumes and disks. Each call is one question, and its answer is the bytes that the system wrote:
-//! what they mean is worked out elsewhere, in safe code that runs on every system. All of it reads and changes nothing.
+//! what they mean is worked out elsewhere, in safe code that runs on every system. All of it reads and changes nothing, but [`Disk`], which is for writing.
 //!
 //! Everything that can fail fails with the system's own error number, so that "not supported" and "access denied" are told apart.
 
+mod claim;
+mod console;
 mod control;
 mod dependency;
 mod device;
+mod disk;
+pub(crate) mod file;
 mod names;
+pub(crate) mod positioned;
 mod token;
 mod volume;
 mod wide;
 
+pub use claim::{ClaimError, Disk};
+pub use console::stop_on_console_events;
 pub use control::{MAX_ANSWER, control};
 pub use dependency::host_files;
 pub(crate) use device::{open_device, read_device};
+pub use disk::{disk_number, length, logical_sector};
+pub use file::{available, file_number};
 pub use names::{disk_interfaces, mount_point_of, paths_of_volume, volume_at, volumes};
 pub use token::is_elevated;
 pub use volume::volume_information;

@@ -111,7 +111,7 @@ pub(super) fn consent(args: &Devices) -> Option<Consent> {
 
 /// The journal of a target beside which nothing can be written.
 fn here(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = target::name_of(path);
     PathBuf::from(format!("straddle-bench-{name}.journal"))
 }
 
@@ -221,7 +221,8 @@ fn subject(
     let own = target::place(&named);
     // A dangling link is a name that is taken, too.
     let is_taken = std::fs::symlink_metadata(&own).is_ok();
-    if named.is_dir() || !is_taken {
+    // Windows looks for a disk's name in vain among those of files.
+    if named.is_dir() || !is_taken && !target::is_block_device(&named) {
         // The journal of an earlier run says more than the file it left.
         journal::check_absent(&journal::beside(&own))?;
         if is_taken {
