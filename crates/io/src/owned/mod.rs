@@ -428,8 +428,6 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 
 #[cfg(windows)]
 use windows::read_at;
-#[cfg(windows)]
-pub(crate) use windows::{Sole, named};
 
 #[cfg(not(unix))]
 fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Mark, NotOwned, Removal};
 use crate::Opening;
@@ -18,9 +18,8 @@ use crate::windows::file::{
     SHARE_READ, SHARE_WRITE, WRITE, delete, file_number, reopen as again,
 };
 pub(super) use crate::windows::positioned::read_exact_at as read_at;
+use crate::windows::sole::{SHARING_VIOLATION, Sole, named};
 
-/// Another handle forbids this one.
-const SHARING_VIOLATION: i32 = 32;
 /// Attributes of what is no regular file: a directory, a device, a link or another reparse point.
 const DIRECTORY: u32 = 0x10;
 const DEVICE: u32 = 0x40;
@@ -45,26 +44,6 @@ pub(super) struct Place {
     path: PathBuf,
     sole: Sole,
 }
-
-/// The only file object that writes to a file or disk, if one is open.
-#[derive(Debug, Default)]
-pub(crate) struct Sole(Mutex<Option<Writer>>);
-
-#[derive(Debug)]
-struct Writer {
-    file: Arc<File>,
-    opening: Opening,
-}
-
-/// What the ordinary writer is opened as.
-const ORDINARY: Opening = Opening {
-    write: true,
-    create: false,
-    direct: false,
-    through: false,
-    exclusive: false,
-    overlapped: false,
-};
 
 impl Place {
     #[expect(clippy::unnecessary_wraps, reason = "Linux opens the directory")]
@@ -107,39 +86,7 @@ impl Place {
     /// As it is between two writers.
     #[cfg(test)]
     pub(super) fn close_writer(&self) {
-        *self.sole.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-impl Sole {
-    /// The writer as `opening` asks for it, opened by `open` unless there is one.
-    ///
-    /// # Errors
-    /// Those of the system: a sharing violation when a stranger came to write between two writers, or when the one before is in use still.
-    pub(crate) fn writer_as(
-        &self,
-        opening: Opening,
-        open: impl FnOnce(Opening) -> io::Result<File>,
-    ) -> io::Result<Arc<File>> {
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(writer) = writer.as_ref().filter(|writer| writer.opening == opening) {
-            return Ok(Arc::clone(&writer.file));
-        }
-        *writer = None;
-        let file = Arc::new(open(opening)?);
-        *writer = Some(Writer {
-            file: Arc::clone(&file),
-            opening,
-        });
-        Ok(file)
-    }
-
-    /// The ordinary writer. Nothing is measured through the other one any more.
-    pub(crate) fn writer(
-        &self,
-        open: impl FnOnce(Opening) -> io::Result<File>,
-    ) -> io::Result<Arc<File>> {
-        self.writer_as(ORDINARY, open)
+        self.sole.close();
     }
 }
 
@@ -162,14 +109,6 @@ fn of_handle(file: &File, opening: Opening) -> io::Result<File> {
         again(file, READ, SHARE_ALL, flags)
     };
     made.map_err(named)
-}
-
-/// What is in use is said as locks say it elsewhere.
-pub(crate) fn named(error: io::Error) -> io::Error {
-    if error.raw_os_error() == Some(SHARING_VIOLATION) {
-        return io::Error::new(io::ErrorKind::WouldBlock, error);
-    }
-    error
 }
 
 /// The handle that reads. It goes past the cache, so that looking at the mark leaves no page of the file in memory, which every request
@@ -222,13 +161,9 @@ pub(super) fn create(
     file_number(&writer)?;
     match prepare(&writer).and_then(|()| reader(&writer)) {
         Ok(file) => {
-            let writer = Writer {
-                file: Arc::new(writer),
-                opening: ORDINARY,
-            };
             let place = Place {
                 path: path.to_owned(),
-                sole: Sole(Mutex::new(Some(writer))),
+                sole: Sole::of(writer),
             };
             Ok((place, file))
         }

@@ -10,8 +10,8 @@ use straddle_geometry::Bytes;
 
 use super::disk::{length, number_at};
 use super::file::{READ, SHARE_READ, SHARE_WRITE, WRITE};
+use super::sole::{Sole, named};
 use super::{Access, control, open, paths_of_volume, positioned, volumes};
-use crate::owned::{Sole, named};
 use crate::{Opening, ReadAt};
 
 /// `IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS`, `FSCTL_LOCK_VOLUME`, `FSCTL_DISMOUNT_VOLUME`.

@@ -12,6 +12,7 @@ mod disk;
 pub(crate) mod file;
 mod names;
 pub(crate) mod positioned;
+pub(crate) mod sole;
 mod token;
 mod volume;
 mod wide;

@@ -49,6 +49,11 @@ pub(crate) fn all(guest: &dyn Guest) -> Vec<u8> {
 
 /// The first `most` bytes.
 pub(crate) fn part(guest: &dyn Guest, most: usize) -> Vec<u8> {
+    try_part(guest, most).expect("reads")
+}
+
+/// The same of a disk that may be damaged.
+pub(crate) fn try_part(guest: &dyn Guest, most: usize) -> io::Result<Vec<u8>> {
     let mut out = vec![
         0xee;
         usize::try_from(guest.size().get())
@@ -57,13 +62,11 @@ pub(crate) fn part(guest: &dyn Guest, most: usize) -> Vec<u8> {
     ];
     let mut done = 0;
     while done < out.len() {
-        let read = guest
-            .read_at(Bytes::new(done as u64), &mut out[done..])
-            .expect("reads");
+        let read = guest.read_at(Bytes::new(done as u64), &mut out[done..])?;
         assert!(read > 0);
         done += read;
     }
-    out
+    Ok(out)
 }
 
 pub(crate) fn extent(start: usize, len: usize) -> Extent {

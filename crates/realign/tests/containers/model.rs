@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use straddle_geometry::{Bytes, Extent};
 use straddle_realign::Access;
 
-use super::in_place::{MIB, access, all, extent, guest, open};
+use super::in_place::{MIB, access, all, extent, guest, open, try_part};
 use super::tools::{KINDS, made, must_read};
 use super::world::World;
 
@@ -109,7 +109,11 @@ fn however_tables_are_damaged_what_is_accepted_keeps_its_bytes() {
                 continue;
             }
             accepted += 1;
-            let before = all(&*disk);
+            // A block that the end of the file cuts is read by nobody; then nothing may be written.
+            let Ok(before) = try_part(&*disk, usize::MAX) else {
+                assert!(world.log().is_empty(), "{kind:?}");
+                continue;
+            };
             let ended = disk.prepare(&[extent(MIB / 2, 2 * MIB)]);
             assert!(all(&*disk) == before, "{kind:?}: {ended:?}");
             if let Access::InPlace(disk) = access(&world) {

@@ -8,9 +8,9 @@ use super::answer::{
     PartitionSeen, PointerWidth, Pointers, StorageDevice, Table, WriteCache, length, seek_penalty,
     trim,
 };
+use super::asked::{Asked, said};
 use super::machine::Machine;
 use super::question::{Ask, Of};
-use super::{Asked, said};
 use crate::inventory::{Inventory, Name, Space, Thing};
 
 /// How the remark begins that the system does not tell what is in the table of a disk.
@@ -189,7 +189,7 @@ fn host_file(asked: &Asked<'_>, thing: &mut Thing, all: &mut Inventory) {
     thing.on = vec![name.clone()];
     let on = Name::new(Space::WindowsVolume, volume.clone());
     let mut file = Thing::new(LayerKind::File, full.clone(), name).on(on);
-    super::file::place(asked.machine, volume, &full, &mut file);
+    super::extents::place(asked.machine, volume, &full, &mut file);
     all.add(file);
 }
 

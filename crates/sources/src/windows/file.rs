@@ -1,20 +1,15 @@
 //! A file on a volume, through its extents down to the disks.
 
-use straddle_geometry::{Extent, SectorSize, Unit};
 use straddle_io::WindowsDevice;
-use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Layer, LayerKind, Stack, Value};
+use straddle_stack::{Layer, LayerKind, Stack};
 
-use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, is_compressed, pointer_base};
+use super::extents::place;
+use super::host::stack;
 use super::machine::{Machine, Mounted};
-use super::question::{Ask, Of};
-use super::{Asked, said};
 use crate::inventory::{Name, Placing, Space, Thing};
 use crate::linux::Root;
 use crate::part::part_of;
 use crate::{Settings, SourceError};
-
-/// Most pieces of a file that are followed one by one.
-const MAX_PIECES: usize = 1 << 16;
 
 /// Follows a file of a Windows host down to the disks, or tells all that rests on a disk or volume of it, and what that rests on.
 ///
@@ -26,19 +21,19 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
         detail: detail.to_owned(),
     };
     if let Some(device) = WindowsDevice::of(path) {
-        let whole = super::stack(root, settings, |_, _| Ok(()))?;
+        let whole = stack(root, settings, |_, _| Ok(()))?;
         let volumes = Machine::new(root).volumes().unwrap_or_default();
         let name = title(device, &volumes);
         let found = name.and_then(|name| whole.iter().find(|(_, layer)| layer.name == name));
         let (id, _) = found.ok_or_else(|| failed("this machine has no such disk or volume"))?;
-        let mut stack = part_of(&whole, id);
-        stack.survey(&settings.io);
-        return Ok(stack);
+        let mut part = part_of(&whole, id);
+        part.survey(&settings.io);
+        return Ok(part);
     }
     let not_followed = || SourceError::NotFollowed {
         path: path.to_owned(),
     };
-    let whole = super::stack(root, settings, |machine, all| {
+    let whole = stack(root, settings, |machine, all| {
         let volumes = machine
             .volumes()
             .map_err(|why| failed(&format!("the volumes cannot be listed: {why}")))?;
@@ -62,9 +57,9 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     let is_it = |layer: &Layer| layer.kind == LayerKind::File && layer.name == path;
     let found = whole.iter().find(|(_, layer)| is_it(layer));
     let (id, _) = found.ok_or_else(not_followed)?;
-    let mut stack = part_of(&whole, id);
-    stack.survey(&settings.io);
-    Ok(stack)
+    let mut part = part_of(&whole, id);
+    part.survey(&settings.io);
+    Ok(part)
 }
 
 /// What the layer of a device is called.
@@ -94,102 +89,6 @@ fn volume_of<'a>(volumes: &'a [Mounted], path: &str) -> Option<&'a Mounted> {
     };
     let found = volumes.iter().filter_map(|one| Some((len(one)?, one)));
     found.max_by_key(|(len, _)| *len).map(|(_, one)| one)
-}
-
-/// Places a file on its volume, which has this GUID path, by the extents that its filesystem tells.
-pub(super) fn place(machine: Machine<'_>, volume: &str, path: &str, thing: &mut Thing) {
-    thing.placing = Placing::Unknown;
-    let of_volume = Asked {
-        machine,
-        of: Of::Volume(volume.to_owned()),
-    };
-    let of_file = Asked {
-        machine,
-        of: Of::File(path.to_owned()),
-    };
-    let Some((cluster, sector)) = sizes(&of_volume, thing) else {
-        missing(
-            thing,
-            "its filesystem does not say how long its clusters are",
-        );
-        return;
-    };
-    let compressed = of_file.get(thing, Ask::Compression, is_compressed);
-    let found = match of_file.try_get(thing, Ask::Pointers, RetrievalPointers::decode) {
-        Ok(Some(found)) => found,
-        Ok(None) => return,
-        // What is that small lies in the file's own record.
-        Err(why) if why.is_end_of_file() => {
-            remark(
-                thing,
-                AnomalyKind::Inline,
-                "it has no clusters of its own: its data are in its file record",
-            );
-            return;
-        }
-        Err(why) => {
-            missing(thing, format!("its extents are not known: {why}"));
-            return;
-        }
-    };
-    let base = of_file.get(thing, Ask::PointerBase, |bytes| pointer_base(bytes, sector));
-    let base = base.unwrap_or_default();
-    let mut pieces = Vec::new();
-    for run in found.runs.iter().take(MAX_PIECES) {
-        let (Some(in_file), Some(there)) = (run.in_file(cluster), run.on_volume(cluster, base))
-        else {
-            continue;
-        };
-        pieces.push((in_file.start(), in_file.len(), 0, there.start()));
-    }
-    let holes = found.runs.iter().filter(|run| run.lcn.is_none()).count();
-    if compressed == Some(true) {
-        // What lies in its clusters are not its bytes.
-        pieces.clear();
-        let detail = "it is compressed: its bytes lie in no cluster one by one";
-        remark(thing, AnomalyKind::Compressed, detail);
-    } else if holes > 0 {
-        let detail = match compressed {
-            Some(_) => format!("{holes} holes, which lie nowhere"),
-            None => format!(
-                "{holes} runs without clusters: holes, or what compression saved; they lie nowhere"
-            ),
-        };
-        remark(thing, AnomalyKind::Sparse, detail);
-    }
-    if found.missing > 0 || found.runs.len() > MAX_PIECES {
-        missing(thing, "it has more extents than were followed");
-    }
-    let count = u64::try_from(pieces.len()).unwrap_or(u64::MAX);
-    let text = format!("{count} extents");
-    thing.set(Key::Extents, said(Ask::Pointers, Value::Count(count), text));
-    // Holes are a part of its length, the last one, too.
-    let ends = found.runs.iter().filter_map(|run| run.in_file(cluster));
-    let end = ends.map(Extent::end).max();
-    if let Some(end) = end {
-        let text = format!("clusters up to {}", end.get());
-        thing.size = Some(said(Ask::Pointers, Interval::exact(end), text));
-    }
-    if !pieces.is_empty() {
-        thing.placing = Placing::Segments(pieces);
-    }
-}
-
-/// Length of a cluster and of a sector of the volume.
-fn sizes(asked: &Asked<'_>, thing: &mut Thing) -> Option<(Unit, SectorSize)> {
-    if let Some(ntfs) = asked.get(thing, Ask::Ntfs, NtfsVolume::decode) {
-        return Some((ntfs.cluster, ntfs.sectors.size));
-    }
-    let refs = asked.get(thing, Ask::Refs, RefsVolume::decode)?;
-    Some((refs.cluster, refs.sectors.size))
-}
-
-fn missing(thing: &mut Thing, why: impl Into<String>) {
-    remark(thing, AnomalyKind::Missing, why);
-}
-
-fn remark(thing: &mut Thing, kind: AnomalyKind, detail: impl Into<String>) {
-    thing.remarks.push(Anomaly::new(kind, detail.into()));
 }
 
 #[cfg(test)]

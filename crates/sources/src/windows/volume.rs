@@ -10,9 +10,9 @@ use straddle_stack::{
 use super::answer::{
     DeviceNumber, DiskExtent, NtfsVolume, Part, RefsVolume, SectorInfo, VolumeExtents,
 };
+use super::asked::{Asked, said};
 use super::machine::{Machine, Mounted};
 use super::question::{Ask, Of};
-use super::{Asked, said};
 use crate::inventory::{Inventory, MAX_BELOW, Name, Placing, Space, Thing};
 
 /// What a volume is called.
