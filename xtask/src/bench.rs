@@ -35,7 +35,7 @@ pub(crate) use studies::studies;
 pub(crate) use tables::tables;
 
 const OTHER: &str = "straddle check, the other build";
-const TARGET: &str = crate::dist::MUSL;
+const TARGET: &str = crate::packages::MUSL;
 /// Rounds of the whole-process comparison: cheap, so many.
 const ROUNDS_ONE: usize = 60;
 /// Rounds over the directory.

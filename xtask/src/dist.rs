@@ -1,20 +1,15 @@
 //! The static Linux binary, the Windows binary and its archive, and a smoke test of both.
 
 use anyhow::{Context, Result, bail};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::packages;
+use crate::packages::{self, MUSL, WINDOWS};
 use crate::run::{cargo, output, run};
-
-pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Builds all; with `smoke`, runs both on an image and on bad input and compares what they print.
 pub(crate) fn build(smoke: bool) -> Result<()> {
     packages::for_dist()?;
-    run(Command::new("rustup").args(["target", "add", MUSL, WINDOWS]))?;
     // A smoke test wants an answer soon, a release wants a small fast binary.
     let profile = if smoke { "dev" } else { "release" };
     let folder = if smoke { "debug" } else { "release" };
@@ -45,15 +40,14 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
     }
 }
 
-/// What somebody copies to a server of Windows: the program, its licences and the page to begin with. The same files give the same bytes.
+/// What somebody copies to a server of Windows: the program, its licences and the page to begin with.
 fn archive(windows: &Path) -> Result<PathBuf> {
     let version = output(cargo().args(["pkgid", "--package", "straddle-cli"]))?;
     let version = version.trim().rsplit(['@', '#']).next().unwrap_or_default();
     let name = format!("straddle-{version}-windows-x86_64");
-    let path = PathBuf::from(format!("target/dist/{name}.zip"));
-    std::fs::create_dir_all("target/dist")?;
-    let mut archive = zip::ZipWriter::new(std::fs::File::create(&path)?);
-    let options = zip::write::SimpleFileOptions::default();
+    let all = PathBuf::from("target/dist");
+    let folder = all.join(&name);
+    std::fs::create_dir_all(&folder)?;
     for (from, to) in [
         (windows, "straddle.exe"),
         (
@@ -63,12 +57,25 @@ fn archive(windows: &Path) -> Result<PathBuf> {
         (Path::new("LICENSE-MIT"), "LICENSE-MIT.txt"),
         (Path::new("LICENSE-APACHE"), "LICENSE-APACHE.txt"),
     ] {
-        let bytes = std::fs::read(from).with_context(|| format!("no {}", from.display()))?;
-        archive.start_file(format!("{name}/{to}"), options)?;
-        archive.write_all(&bytes)?;
+        let to = folder.join(to);
+        std::fs::copy(from, &to)
+            .with_context(|| format!("{} to {}", from.display(), to.display()))?;
     }
-    archive.finish()?;
-    Ok(path)
+    // Into one that is there already, files would be added.
+    let archive = all.join(format!("{name}.zip"));
+    if archive.exists() {
+        std::fs::remove_file(&archive)?;
+    }
+    run(Command::new("zip")
+        .args([
+            "--quiet",
+            "--recurse-paths",
+            "-X",
+            &format!("{name}.zip"),
+            &name,
+        ])
+        .current_dir(&all))?;
+    Ok(archive)
 }
 
 fn is_static(binary: &Path) -> Result<()> {

@@ -14,7 +14,7 @@ const TESTS: &[(&str, &str)] = &[
     ),
     (
         "gcc-mingw-w64-x86-64",
-        "makes the stubs that scripts of `fix` for Windows call, and lays out answers of Windows",
+        "links straddle.exe, makes its driver and stubs of tools, and lays out answers of Windows",
     ),
     (
         "gcc-mingw-w64-i686",
@@ -130,23 +130,37 @@ const TESTS: &[(&str, &str)] = &[
     ("zstd", "makes a decompression bomb"),
 ];
 
-/// Packages that the static and the Windows build need.
+/// Targets of the static and of the Windows build.
+pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
+pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+/// Packages that these builds need.
 const DIST: &[(&str, &str)] = &[
     ("binutils", "readelf: tells a static binary"),
     ("gcc-mingw-w64-x86-64", "linker for the Windows binary"),
     ("musl-tools", "compiler and linker for the static binary"),
     ("wine", "runs the Windows binary"),
     ("wine64", "runs the Windows binary"),
+    ("zip", "what is copied to a server of Windows"),
 ];
 
-/// Installs what the tests need.
+/// Installs what the tests need, the Windows target of the toolchain among it: they run that binary, too.
 pub(crate) fn for_tests() -> Result<()> {
-    install(TESTS)
+    install(TESTS)?;
+    targets(&[WINDOWS])
 }
 
 /// Installs what the other builds need.
 pub(crate) fn for_dist() -> Result<()> {
-    install(DIST)
+    install(DIST)?;
+    targets(&[MUSL, WINDOWS])
+}
+
+/// Adds to the toolchain what it is to build for.
+fn targets(targets: &[&str]) -> Result<()> {
+    run(Command::new("rustup")
+        .args(["--quiet", "target", "add"])
+        .args(targets))
 }
 
 /// Installs those of `packages` that are missing. As another user than root, through sudo.

@@ -102,6 +102,12 @@ const SLOW: &[Slow] = &[
     slow(
         "straddle-cli",
         "cli",
+        "windows",
+        "hosts of Windows, for which the program is built once more",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
         "advice::every_script_of_commands_holds",
         "the commands of all rules' pages, with the real tools",
     ),
