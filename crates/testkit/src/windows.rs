@@ -6,11 +6,11 @@ pub use made::{made, made_32};
 
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_sources::windows::answer::{
-    AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,
-    NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, Problem, RefsVolume,
-    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache,
-    identify_without_serial, is_compressed, length, names, pointer_base, seek_penalty, trim,
-    without_serial,
+    AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, FilesystemSize,
+    Geometry, NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, Problem,
+    RefsVolume, RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache,
+    filesystem_name, identify_without_serial, is_compressed, length, names, pointer_base,
+    seek_penalty, trim, without_serial,
 };
 
 /// All of them.
@@ -187,6 +187,10 @@ pub fn volume(data: &[u8]) {
     fine(data, SectorInfo::decode(data));
     fine(data, pointer_base(data, SectorSize::B512));
     fine(data, is_compressed(data));
+    if let Some(size) = fine(data, FilesystemSize::decode(data)) {
+        whole(size.cluster, size.sector);
+    }
+    fine(data, filesystem_name(data));
     if let Some(pointers) = fine(data, RetrievalPointers::decode(data)) {
         let room = data.len().saturating_sub(16) / 16;
         assert_eq!(

@@ -3,7 +3,9 @@
 use straddle_geometry::{Extent, SectorSize, Unit};
 use straddle_stack::{Anomaly, AnomalyKind, Interval, Key, Value};
 
-use super::answer::{NtfsVolume, RefsVolume, RetrievalPointers, is_compressed, pointer_base};
+use super::answer::{
+    FilesystemSize, NtfsVolume, RefsVolume, RetrievalPointers, is_compressed, pointer_base,
+};
 use super::asked::{Asked, said};
 use super::machine::Machine;
 use super::question::{Ask, Of};
@@ -96,8 +98,11 @@ fn sizes(asked: &Asked<'_>, thing: &mut Thing) -> Option<(Unit, SectorSize)> {
     if let Some(ntfs) = asked.get(thing, Ask::Ntfs, NtfsVolume::decode) {
         return Some((ntfs.cluster, ntfs.sectors.size));
     }
-    let refs = asked.get(thing, Ask::Refs, RefsVolume::decode)?;
-    Some((refs.cluster, refs.sectors.size))
+    if let Some(refs) = asked.get(thing, Ask::Refs, RefsVolume::decode) {
+        return Some((refs.cluster, refs.sectors.size));
+    }
+    let size = asked.get(thing, Ask::Size, FilesystemSize::decode)?;
+    Some((size.cluster, size.sector))
 }
 
 fn missing(thing: &mut Thing, why: impl Into<String>) {

@@ -49,6 +49,8 @@ pub(super) enum Ask {
     Ntfs,
     Refs,
     Sectors,
+    Size,
+    Name,
     Compression,
     Pointers,
     PointerBase,
@@ -173,6 +175,19 @@ impl Ask {
                 Call::Volume {
                     class: 11,
                     room: 64,
+                },
+            ),
+            Ask::Size => (
+                "size",
+                "FileFsSizeInformation",
+                Call::Volume { class: 3, room: 24 },
+            ),
+            Ask::Name => (
+                "name",
+                "FileFsAttributeInformation",
+                Call::Volume {
+                    class: 5,
+                    room: 128,
                 },
             ),
             Ask::Compression => (

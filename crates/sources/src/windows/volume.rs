@@ -8,7 +8,8 @@ use straddle_stack::{
 };
 
 use super::answer::{
-    DeviceNumber, DiskExtent, NtfsVolume, Part, RefsVolume, SectorInfo, VolumeExtents,
+    DeviceNumber, DiskExtent, FilesystemSize, NtfsVolume, Part, RefsVolume, SectorInfo,
+    VolumeExtents, filesystem_name,
 };
 use super::asked::{Asked, said};
 use super::machine::{Machine, Mounted};
@@ -163,7 +164,8 @@ fn filesystem(asked: &Asked<'_>, title: &str, on: &Name, all: &mut Inventory) {
                 let version = format!("{}.{}", refs.version.0, refs.version.1);
                 thing.set_text(Key::Version, said(Ask::Refs, version.clone(), version));
                 (Ask::Refs, "refs", refs.cluster)
-            }),
+            })
+            .or_else(|| other(asked, &mut thing)),
     };
     sectors(asked, &mut thing);
     let Some((ask, format, cluster)) = found else {
@@ -176,6 +178,21 @@ fn filesystem(asked: &Asked<'_>, title: &str, on: &Name, all: &mut Inventory) {
     thing.format = Some(said_format);
     unit(&mut thing, ask, cluster);
     all.add(thing);
+}
+
+/// What every filesystem says of itself, for those that have no call of their own.
+fn other(asked: &Asked<'_>, thing: &mut Thing) -> Option<(Ask, &'static str, Unit)> {
+    let name = asked.get(thing, Ask::Name, filesystem_name)?;
+    let format = match name.to_ascii_uppercase().as_str() {
+        "FAT" | "FAT12" | "FAT16" | "FAT32" => "fat",
+        "EXFAT" => "exfat",
+        "NTFS" => "ntfs",
+        "REFS" => "refs",
+        // A network drive, a CD-ROM, what a driver of somebody's calls itself.
+        _ => return None,
+    };
+    let size = asked.get(thing, Ask::Size, FilesystemSize::decode)?;
+    Some((Ask::Size, format, size.cluster))
 }
 
 /// What the filesystem was told of the sectors below it: where the disk itself does not answer, it is all there is.

@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use straddle_geometry::SectorSize;
 use straddle_sources::windows::answer::{
-    AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, Geometry,
-    NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, RefsVolume,
-    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache, is_compressed, length,
-    names, pointer_base, seek_penalty, trim,
+    AccessAlignment, Adapter, BadAnswer, Dependencies, DeviceNumber, DriveLayout, FilesystemSize,
+    Geometry, NtfsVolume, NvmeController, NvmeNamespace, PointerWidth, Pointers, RefsVolume,
+    RetrievalPointers, SectorInfo, StorageDevice, VolumeExtents, WriteCache, filesystem_name,
+    is_compressed, length, names, pointer_base, seek_penalty, trim,
 };
 use straddle_testkit::{is_soak, windows};
 
@@ -39,6 +39,8 @@ fn found(name: &str, bytes: &[u8]) -> Result<String, BadAnswer> {
         ("sector", _) => text(SectorInfo::decode(bytes)),
         ("pointers", _) => text(RetrievalPointers::decode(bytes)),
         ("compression" | "compression_none", _) => text(is_compressed(bytes)),
+        ("size", _) => text(FilesystemSize::decode(bytes)),
+        ("name", _) => text(filesystem_name(bytes)),
         ("base", _) => text(pointer_base(bytes, SectorSize::B512)),
         ("dependency", _) => {
             let width = PointerWidth::Bits64;

@@ -2,8 +2,9 @@
 
 use straddle_geometry::{Bytes, Extent, SectorSize, Unit};
 use straddle_sources::windows::answer::{
-    Dependencies, Dependency, NtfsVolume, PointerWidth, Pointers, Problem, RefsVolume,
-    RetrievalPointers, Run, SectorInfo, VirtualDiskKind, is_compressed, names, pointer_base,
+    Dependencies, Dependency, FilesystemSize, NtfsVolume, PointerWidth, Pointers, Problem,
+    RefsVolume, RetrievalPointers, Run, SectorInfo, VirtualDiskKind, filesystem_name,
+    is_compressed, names, pointer_base,
 };
 
 use straddle_testkit::windows::made::{Made, made, made_32};
@@ -268,4 +269,24 @@ fn compression_is_told_by_its_format() {
     assert_eq!(is_compressed(&made("compression_none").bytes), Ok(false));
     let short = is_compressed(&made("compression").bytes[..1]);
     assert!(short.is_err(), "{short:?}");
+}
+
+#[test]
+fn every_filesystem_tells_its_allocation_unit_and_its_name() {
+    let made_size = made("size");
+    let size = FilesystemSize::decode(&made_size.bytes).expect("whole");
+    assert_eq!(size.cluster.get(), 256 * 512);
+    assert_eq!(
+        u64::from(size.sector.get()),
+        made_size.number("BytesPerSector")
+    );
+    let mut none = made_size.bytes.clone();
+    none[16..20].fill(0);
+    assert!(FilesystemSize::decode(&none).is_err(), "no sector");
+    let name = &made("name").bytes;
+    assert_eq!(filesystem_name(name), Ok("exFAT".to_owned()));
+    // Its length is that of the name, whatever is behind it; what is longer than the answer is none.
+    let mut long = name.clone();
+    long[8..12].copy_from_slice(&14_u32.to_le_bytes());
+    assert!(filesystem_name(&long).is_err());
 }

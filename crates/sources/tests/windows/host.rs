@@ -107,6 +107,25 @@ fn a_captured_server_has_its_disk_its_partitions_and_its_filesystem() {
     assert_eq!(below(partition), "disk 0");
 }
 
+#[test]
+fn a_volume_of_exfat_has_its_allocation_unit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    server(folder.path());
+    let volume = |what: &str| format!("volume/{VOLUME}/{what}");
+    put(
+        folder.path(),
+        &volume("ntfs"),
+        b"refused: 87 The parameter is incorrect.",
+    );
+    for what in ["size", "name"] {
+        put(folder.path(), &volume(what), &made(what).bytes);
+    }
+    let stack = read(folder.path());
+    let exfat = named(&stack, LayerKind::Filesystem, "C:");
+    assert_eq!(exfat.format.as_deref(), Some("exfat"));
+    assert_eq!(grid(exfat, GridRole::AllocationUnit), Some((131_072, 0)));
+}
+
 /// A file of that server, with what it answers to the question about its compression.
 fn file(compression: Option<&str>) -> Stack {
     let folder = tempfile::tempdir().expect("a folder");

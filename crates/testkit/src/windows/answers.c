@@ -89,6 +89,23 @@ struct ntfs {
     NTFS_VOLUME_DATA_BUFFER head;
     struct ntfs_extended_volume_data extended;
 };
+/* As in ntifs.h of mingw's headers for drivers, which cannot be had beside windows.h. */
+struct file_fs_size_information {
+    LARGE_INTEGER TotalAllocationUnits;
+    LARGE_INTEGER AvailableAllocationUnits;
+    ULONG SectorsPerAllocationUnit;
+    ULONG BytesPerSector;
+};
+
+struct file_fs_attribute_information {
+    ULONG FileSystemAttributes;
+    LONG MaximumComponentNameLength;
+    ULONG FileSystemNameLength;
+    struct {
+        WCHAR Unit;
+    } FileSystemName[5];
+};
+
 /* What FSCTL_GET_COMPRESSION answers has no name in the headers. */
 struct compression {
     USHORT CompressionState;

@@ -422,6 +422,24 @@ BEGIN(base, RETRIEVAL_POINTER_BASE)
 NUMBER(FileAreaOffset.QuadPart, 16384)
 END
 
+BEGIN(size, struct file_fs_size_information)
+NUMBER(TotalAllocationUnits.QuadPart, 819200)
+NUMBER(AvailableAllocationUnits.QuadPart, 409600)
+NUMBER(SectorsPerAllocationUnit, 256)
+NUMBER(BytesPerSector, 512)
+END
+
+BEGIN(name, struct file_fs_attribute_information)
+NUMBER(FileSystemAttributes, 0x00020006)
+NUMBER(MaximumComponentNameLength, 255)
+NUMBER(FileSystemNameLength, 10)
+NUMBERS(0, FileSystemName, Unit, 'e')
+NUMBERS(1, FileSystemName, Unit, 'x')
+NUMBERS(2, FileSystemName, Unit, 'F')
+NUMBERS(3, FileSystemName, Unit, 'A')
+NUMBERS(4, FileSystemName, Unit, 'T')
+END
+
 BEGIN(compression, struct compression)
 NUMBER(CompressionState, COMPRESSION_FORMAT_LZNT1)
 END

@@ -22,6 +22,8 @@
 //! | `FSCTL_GET_REFS_VOLUME_DATA` | `REFS_VOLUME_DATA_BUFFER` | [`RefsVolume`] |
 //! | `NtQueryVolumeInformationFile`, `FileFsSectorSizeInformation`; `GetFileInformationByHandleEx`, `FileStorageInfo` | `FILE_FS_SECTOR_SIZE_INFORMATION` | [`SectorInfo`] |
 //! | `FSCTL_GET_RETRIEVAL_POINTERS` | `RETRIEVAL_POINTERS_BUFFER` | [`RetrievalPointers`] |
+//! | `FileFsSizeInformation` | `FILE_FS_SIZE_INFORMATION` | [`FilesystemSize::decode`] |
+//! | `FileFsAttributeInformation` | `FILE_FS_ATTRIBUTE_INFORMATION` | [`filesystem_name`] |
 //! | `FSCTL_GET_COMPRESSION` | a number of 16 bits | [`is_compressed`] |
 //! | `FSCTL_GET_RETRIEVAL_POINTER_BASE` | `RETRIEVAL_POINTER_BASE` | [`pointer_base`] |
 //! | `GetStorageDependencyInformation` | `STORAGE_DEPENDENCY_INFO` version 2 | [`Dependencies`] |
@@ -38,6 +40,7 @@ mod dependency;
 mod error;
 mod extents;
 mod fields;
+mod filesystem;
 mod geometry;
 mod layout;
 mod name;
@@ -51,6 +54,7 @@ mod volume;
 pub use dependency::{Dependencies, Dependency, PointerWidth, Pointers, VirtualDiskKind};
 pub use error::{BadAnswer, Problem};
 pub use extents::{DiskExtent, VolumeExtents};
+pub use filesystem::{FilesystemSize, filesystem_name};
 pub use geometry::{Bios, Geometry, Media, TableIdentity, length};
 pub use layout::{DriveLayout, PartitionKind, PartitionSeen, Table};
 pub use name::names;
