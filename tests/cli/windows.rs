@@ -2,6 +2,7 @@
 
 mod answered;
 mod four;
+mod manners;
 mod raw;
 
 use crate::support::{Run, wine};

@@ -1,0 +1,89 @@
+//! Names and texts as Windows has them.
+
+use super::Host;
+use crate::support::{scratch, unpack_image};
+
+/// As Wine shows a path of this machine.
+fn on_z(path: &std::path::Path) -> String {
+    format!("Z:{}", path.display()).replace('/', "\\")
+}
+
+#[test]
+fn names_of_any_script_and_length_lead_to_their_files() {
+    let folder = scratch();
+    let image = unpack_image("mbr-63", folder.path());
+    let host = Host::new();
+    let mut deep = folder.path().to_owned();
+    for number in 0..8 {
+        deep = deep.join(format!(
+            "{number}-{}",
+            "ein langer Ordner ".repeat(3).trim()
+        ));
+    }
+    std::fs::create_dir_all(&deep).expect("writable");
+    assert!(on_z(&deep).len() > 400);
+    for name in [
+        "größe.img",
+        "データ.img",
+        "данные 1.img",
+        "semi;colon & more.img",
+    ] {
+        for directory in [folder.path(), deep.as_path()] {
+            let path = directory.join(name);
+            std::fs::copy(folder.path().join(&image), &path).expect("writable");
+            let plain = on_z(&path);
+            let verbatim = format!(r"\\?\{plain}");
+            // Longer ones are for a system that was told to take them.
+            let names = match plain.len() < 250 {
+                true => vec![plain, verbatim],
+                false => vec![verbatim],
+            };
+            for typed in names {
+                let run = host.straddle(&["check", &typed]);
+                assert_eq!(run.code, Some(1), "{typed}: {}", run.stderr);
+                assert!(
+                    run.stdout.contains("63 × 512 = 32,256"),
+                    "{typed}: {}",
+                    run.stdout
+                );
+                assert!(run.stdout.contains(name), "{typed}: {}", run.stdout);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_and_ends_with_2() {
+    let host = Host::new();
+    for typed in [
+        r"Z:\no\such\file.img",
+        r"\\?\Z:\no\such\file.img",
+        r"\\server\share\file.img",
+        r"\\?\UNC\server\share\file.img",
+        r"Q:\file.img",
+        r"\\.\Q:",
+    ] {
+        let run = host.straddle(&["check", typed]);
+        assert_eq!(run.code, Some(2), "{typed}: {}", run.stdout);
+        assert!(
+            run.stderr.contains("cannot open") && run.stderr.contains(typed),
+            "{typed}: {}",
+            run.stderr
+        );
+    }
+}
+
+/// A pipe gets no colours, and UTF-8.
+#[test]
+fn a_pipe_has_no_colours() {
+    let folder = scratch();
+    let image = unpack_image("mbr-63", folder.path());
+    let host = Host::new();
+    let path = on_z(&folder.path().join(&image));
+    let plain = host.straddle(&["check", &path]).stdout;
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    assert!(
+        plain.contains('└') && !plain.contains('\u{fffd}'),
+        "{plain}"
+    );
+}
