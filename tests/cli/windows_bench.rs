@@ -192,7 +192,7 @@ fn a_run_that_is_killed_is_gone_on_with_and_swapped_files_are_left_alone() {
     assert_eq!(made.code, Some(0), "{}", made.transcript());
     let mut lines = fs::read_to_string(&journal).expect("kept");
     let ours = fs::read_to_string(&aside).expect("kept");
-    // Its first line is what the file's label is held against.
+    // Its first line is what the file's label is compared with.
     let (_, rest) = ours.split_once('\n').expect("lines");
     lines.truncate(lines.find('\n').expect("lines") + 1);
     fs::write(&journal, lines + rest).expect("writes");

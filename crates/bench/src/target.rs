@@ -265,34 +265,6 @@ fn size_of(mut file: &File) -> io::Result<Bytes> {
     Ok(Bytes::new(file.seek(SeekFrom::End(0))?))
 }
 
-/// True when the path leads to a block device.
-#[must_use]
-#[cfg(unix)]
-pub fn is_block_device(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
-}
-
-/// True for the name of a device itself (`\\.\PhysicalDrive1`, `\\?\Volume{…}`), and not for what is below one.
-#[must_use]
-#[cfg(windows)]
-pub fn is_block_device(path: &Path) -> bool {
-    use std::path::{Component, Prefix};
-    let mut components = path.components();
-    let Some(Component::Prefix(prefix)) = components.next() else {
-        return false;
-    };
-    let is_device = matches!(prefix.kind(), Prefix::DeviceNS(_) | Prefix::Verbatim(_));
-    is_device && components.all(|component| component == Component::RootDir)
-}
-
-/// True when the path leads to a block device.
-#[must_use]
-#[cfg(not(any(unix, windows)))]
-pub fn is_block_device(_: &Path) -> bool {
-    false
-}
-
 /// That writing to a device was not agreed to.
 #[must_use]
 pub fn no_consent(path: &Path) -> TargetError {

@@ -71,3 +71,10 @@ impl fmt::Display for ReadError {
         }
     }
 }
+
+/// Whether a file was not opened because another program has it open and shares it with nobody, as databases do on Windows.
+#[must_use]
+pub fn is_shared_with_nobody(error: &std::io::Error) -> bool {
+    const SHARING_VIOLATION: i32 = 32;
+    cfg!(windows) && error.raw_os_error() == Some(SHARING_VIOLATION)
+}

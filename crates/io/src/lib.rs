@@ -21,6 +21,7 @@ pub mod windows;
 
 pub use aligned::AlignedBytes;
 pub use device::{WindowsDevice, is_device};
+pub use error::is_shared_with_nobody;
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;

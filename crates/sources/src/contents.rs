@@ -10,6 +10,7 @@ use straddle_probe::volume::Member;
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::guest::{Contents, Ground, Guests};
+use crate::{Settings, SourceError};
 
 /// Most layers of a machine.
 pub(crate) const MAX_LAYERS: usize = 1 << 14;
@@ -45,6 +46,32 @@ pub(crate) fn assemble_all(known: &mut impl Known, left: Vec<Read>) {
         guests.found(read.members, &read.bytes, 0);
     }
     guests.assemble();
+}
+
+/// Puts what is in a file of the live machine on its layer: pages of a database, a guest.
+///
+/// # Errors
+/// [`SourceError::GuestFile`] when one of [`Settings::guest_files`] is not found.
+pub(crate) fn look_into_file(
+    known: &mut impl Known,
+    id: LayerId,
+    target: Target,
+    settings: &Settings,
+) -> Result<(), SourceError> {
+    // Where it is a disk of this machine, what is inside is known from there.
+    if known.stack().above(id).next().is_some() {
+        return Ok(());
+    }
+    let target = Arc::new(target);
+    let contents = Contents {
+        layer: id,
+        bytes: target.clone(),
+        file: Some(target),
+    };
+    Guests::new(known, None)
+        .with_files(&settings.guest_files)
+        .with_outside(&settings.outside)
+        .look_into(&contents)
 }
 
 /// Puts what is on a device on its layer. `None` where that is a virtual disk.

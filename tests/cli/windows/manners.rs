@@ -1,6 +1,7 @@
 //! Names and texts as Windows has them.
 
 use super::Host;
+use crate::support::wine;
 use crate::support::{scratch, unpack_image};
 
 /// As Wine shows a path of this machine.
@@ -86,4 +87,38 @@ fn a_pipe_has_no_colours() {
         plain.contains('└') && !plain.contains('\u{fffd}'),
         "{plain}"
     );
+}
+
+/// What a database is made of, and what of it is left when the database has it for itself.
+#[test]
+fn the_file_of_a_database_has_its_pages_unless_it_is_open() {
+    let folder = scratch();
+    let image = unpack_image("pg-8k", folder.path());
+    let host = Host::new();
+    let path = on_z(&folder.path().join(&image));
+    let closed = host.straddle(&["check", &path]);
+    assert!(closed.stdout.contains("database page"), "{}", closed.stdout);
+
+    let alone = wine::compiled("tests/cli/windows/alone.c", "alone.exe");
+    let command = format!("{} check {path}", on_z(wine::straddle_exe()));
+    let mut held = wine::wine_in(&host.prefix);
+    let open = wine::run(held.arg(alone).arg(&path).arg(command));
+    assert!(open.stderr.is_empty(), "{}", open.stderr);
+    assert!(
+        open.stdout
+            .contains("another program has it open and shares it with nobody"),
+        "{}",
+        open.stdout
+    );
+    assert!(!open.stdout.contains("database page"), "{}", open.stdout);
+    // Taken for an image by itself there is nothing to say.
+    let command = format!("{} check --as image {path}", on_z(wine::straddle_exe()));
+    let mut held = wine::wine_in(&host.prefix);
+    let refused = wine::run(
+        held.arg(wine::compiled("tests/cli/windows/alone.c", "alone.exe"))
+            .arg(&path)
+            .arg(command),
+    );
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("cannot open"), "{}", refused.stderr);
 }

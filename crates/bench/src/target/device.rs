@@ -71,7 +71,7 @@ impl Target {
         purpose: Purpose<'_>,
     ) -> Result<Target, TargetError> {
         let name = name_of(path);
-        if !super::is_block_device(path) {
+        if !straddle_io::is_device(path) {
             return Err(TargetError::NoDevice {
                 path: path.to_owned(),
             });

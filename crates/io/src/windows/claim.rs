@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straddle_geometry::Bytes;
 
-use super::disk::{length, number_at};
+use super::disk::{length, number, number_at};
 use super::file::{READ, SHARE_READ, SHARE_WRITE, WRITE};
 use super::sole::{Sole, named};
 use super::{Access, control, open, paths_of_volume, positioned, volumes};
@@ -156,17 +156,12 @@ fn is_on(volume: &str, number: u64) -> io::Result<bool> {
 
 /// The disks of a volume: their number, 8 bytes in all, and 24 bytes for each, which begin with the number of a disk.
 fn disks(answer: &[u8]) -> io::Result<Vec<u64>> {
-    let number = |at: usize| {
-        let found = answer.get(at..).and_then(|rest| rest.first_chunk());
-        found.map(|found| u64::from(u32::from_le_bytes(*found)))
-    };
-    let count = number(0).ok_or(io::ErrorKind::InvalidData)?;
+    let count = number(answer, 0)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     if count > answer.len() / 24 {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let all = (0..count).map(|one| number(8 + 24 * one).ok_or(io::ErrorKind::InvalidData.into()));
-    all.collect()
+    (0..count).map(|one| number(answer, 8 + 24 * one)).collect()
 }
 
 /// Locks a volume, and dismounts it if it is to be written over.

@@ -67,7 +67,7 @@ pub fn logical_sector(of: &File) -> io::Result<Bytes> {
 }
 
 /// The 32 bits at a place in an answer.
-fn number(answer: &[u8], at: usize) -> io::Result<u64> {
+pub(crate) fn number(answer: &[u8], at: usize) -> io::Result<u64> {
     let found = answer.get(at..).and_then(|rest| rest.first_chunk());
     let found = found.ok_or(io::ErrorKind::InvalidData)?;
     Ok(u64::from(u32::from_le_bytes(*found)))

@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, Target};
 use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Layer, LayerId, LayerKind, Stack};
@@ -10,8 +9,8 @@ use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Layer, LayerId, Layer
 use super::answer::Question;
 use super::host::Host;
 use super::words::word;
-use crate::contents::{Known, assemble, inspect};
-use crate::guest::{Contents, Ground, Guests};
+use crate::contents::{Known, assemble, inspect, look_into_file};
+use crate::guest::Ground;
 use crate::{Settings, SourceError};
 
 /// `EACCES` and `EPERM` of Linux.
@@ -87,27 +86,13 @@ impl Host<'_> {
             // Asked for the sake of whoever reads the capture; here the file itself is read.
             let _ = self.root.answer(&pages);
         }
-        let target = match Target::open(Path::new(path)) {
-            Ok(target) => target,
+        match Target::open(Path::new(path)) {
+            Ok(target) => look_into_file(self, id, target, settings),
             Err(error) => {
                 not_opened(self.stack.layer_mut(id), &error);
-                return Ok(());
+                Ok(())
             }
-        };
-        // Behind a loop device, what is inside is known from there.
-        if self.stack.above(id).next().is_some() {
-            return Ok(());
         }
-        let target = Arc::new(target);
-        let contents = Contents {
-            layer: id,
-            bytes: target.clone(),
-            file: Some(target),
-        };
-        Guests::new(self, None)
-            .with_files(&settings.guest_files)
-            .with_outside(&settings.outside)
-            .look_into(&contents)
     }
 
     fn add_remembered_pages(&mut self, id: LayerId, question: &Question) {

@@ -4,14 +4,15 @@
 use std::path::Path;
 
 use straddle_geometry::Bytes;
-use straddle_io::{OpenError, ReadAt, Target};
+use straddle_io::{OpenError, ReadAt, Target, is_shared_with_nobody};
 use straddle_probe::volume::Member;
 use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerId, LayerKind, Stack, Trust};
 
-use super::dynamic;
+use super::dynamic::{self, called};
 use super::machine::Mounted;
-use crate::contents::{Known, Read, assemble, assemble_all, inspect};
+use crate::contents::{Known, Read, assemble, assemble_all, inspect, look_into_file};
 use crate::guest::Ground;
+use crate::{Settings, SourceError};
 
 /// A machine whose system has told of its disks and volumes.
 struct Machine<'a> {
@@ -87,6 +88,26 @@ pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
     *stack = dynamic::joined(stack, &named);
 }
 
+/// Puts what is in a file on its layer.
+///
+/// # Errors
+/// As [`look_into_file`].
+pub(super) fn of_file(
+    stack: &mut Stack,
+    id: LayerId,
+    path: &str,
+    settings: &Settings,
+) -> Result<(), SourceError> {
+    let mut machine = Machine { stack };
+    match Target::open(Path::new(path)) {
+        Ok(target) => look_into_file(&mut machine, id, target, settings),
+        Err(error) => {
+            not_opened(machine.stack.layer_mut(id), &error);
+            Ok(())
+        }
+    }
+}
+
 /// A volume as a device, by its letter where it has one.
 fn device(mounted: &Mounted) -> String {
     let letter = |at: &&String| matches!(at.as_bytes(), [_, b':', b'\\']);
@@ -94,11 +115,6 @@ fn device(mounted: &Mounted) -> String {
         Some(at) => format!(r"\\.\{}", at.trim_end_matches('\\')),
         None => mounted.path.trim_end_matches('\\').to_owned(),
     }
-}
-
-fn called(stack: &Stack, name: &str) -> Option<LayerId> {
-    let mut all = stack.iter();
-    all.find(|(_, layer)| layer.name == name).map(|(id, _)| id)
 }
 
 /// Puts what is on a device on its layer. What it tells goes before what was assumed.
@@ -156,6 +172,11 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
         return;
     };
     let anomaly = match source.kind() {
+        // SQL Server shares its files with nobody.
+        _ if is_shared_with_nobody(source) => Anomaly::new(
+            AnomalyKind::Missing,
+            "another program has it open and shares it with nobody, so that what is in it (pages of a database, a guest) is not read; where it lies is asked of the filesystem all the same",
+        ),
         std::io::ErrorKind::PermissionDenied => Anomaly::new(
             AnomalyKind::Missing,
             "its contents (partition table, boot sectors, databases of dynamic disks and pools) may not be read by this user; run from an elevated prompt (Run as administrator) to check them",

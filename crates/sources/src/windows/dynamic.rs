@@ -51,9 +51,11 @@ pub(super) fn joined(stack: &Stack, volumes: &[String]) -> Stack {
     part::of(&stack, &order)
 }
 
-fn called(stack: &Stack, name: &str) -> Option<LayerId> {
+/// The disk or volume of a name, which its filesystem has, too.
+pub(super) fn called(stack: &Stack, name: &str) -> Option<LayerId> {
     let is_it = |layer: &Layer| {
-        layer.name == name && matches!(layer.kind, LayerKind::Volume | LayerKind::Partition)
+        use LayerKind::{Device, Partition, Volume};
+        layer.name == name && matches!(layer.kind, Device | Partition | Volume)
     };
     let mut all = stack.iter();
     all.find(|(_, layer)| is_it(layer)).map(|(id, _)| id)

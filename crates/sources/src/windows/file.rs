@@ -3,6 +3,8 @@
 use straddle_io::WindowsDevice;
 use straddle_stack::{Layer, LayerKind, Stack};
 
+use super::contents;
+use super::dynamic::called;
 use super::extents::place;
 use super::host::stack;
 use super::machine::{Machine, Mounted};
@@ -24,8 +26,8 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
         let whole = stack(root, settings, |_, _| Ok(()))?;
         let volumes = Machine::new(root).volumes().unwrap_or_default();
         let name = title(device, &volumes);
-        let found = name.and_then(|name| whole.iter().find(|(_, layer)| layer.name == name));
-        let (id, _) = found.ok_or_else(|| failed("this machine has no such disk or volume"))?;
+        let found = name.and_then(|name| called(&whole, &name));
+        let id = found.ok_or_else(|| failed("this machine has no such disk or volume"))?;
         let mut part = part_of(&whole, id);
         part.survey(&settings.io);
         return Ok(part);
@@ -33,7 +35,7 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     let not_followed = || SourceError::NotFollowed {
         path: path.to_owned(),
     };
-    let whole = stack(root, settings, |machine, all| {
+    let mut whole = stack(root, settings, |machine, all| {
         let volumes = machine
             .volumes()
             .map_err(|why| failed(&format!("the volumes cannot be listed: {why}")))?;
@@ -57,6 +59,9 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     let is_it = |layer: &Layer| layer.kind == LayerKind::File && layer.name == path;
     let found = whole.iter().find(|(_, layer)| is_it(layer));
     let (id, _) = found.ok_or_else(not_followed)?;
+    if root.is_live() {
+        contents::of_file(&mut whole, id, path, settings)?;
+    }
     let mut part = part_of(&whole, id);
     part.survey(&settings.io);
     Ok(part)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::jobs::{self, Job, Origin};
 use super::{CheckError, Outcome, Report, TakeAs, text};
 use crate::geometry::Bytes;
-use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device};
+use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
 use crate::report::{Asked, Checked};
 use crate::rules::{Options, Why};
 use crate::sources::captured::{self, Capture};
@@ -237,11 +237,12 @@ impl Checker {
     /// What is no captured text.
     fn opened(&self, path: &Path, target: Result<Target, OpenError>, origin: Origin) -> Found {
         let target = match target {
-            // The kernel tells anybody what it knows of a device; only what lies on it takes leave to open it.
+            // The system tells anybody what it knows of a device, and where a file lies that a database has for itself; only what is in it takes
+            // leave to open it.
             Err(OpenError::Os { source, .. })
-                if source.kind() == ErrorKind::PermissionDenied
-                    && self.take_as != TakeAs::Image
-                    && is_device(path) =>
+                if self.take_as != TakeAs::Image
+                    && ((source.kind() == ErrorKind::PermissionDenied && is_device(path))
+                        || is_shared_with_nobody(&source)) =>
             {
                 return self.on_host(path).map(Some);
             }

@@ -222,7 +222,7 @@ fn subject(
     // A dangling link is a name that is taken, too.
     let is_taken = std::fs::symlink_metadata(&own).is_ok();
     // Windows looks for a disk's name in vain among those of files.
-    if named.is_dir() || !is_taken && !target::is_block_device(&named) {
+    if named.is_dir() || !is_taken && !straddle::io::is_device(&named) {
         // The journal of an earlier run says more than the file it left.
         journal::check_absent(&journal::beside(&own))?;
         if is_taken {
@@ -238,7 +238,7 @@ fn subject(
         }
         return Ok((named, std::path::absolute(own)?, Role::Own));
     }
-    if target::is_block_device(&named) {
+    if straddle::io::is_device(&named) {
         if !reads {
             return Err(target::no_consent(&named).into());
         }
