@@ -335,9 +335,11 @@ fn wine_in_terminal(words: &str, directory: &Path) -> Child {
             None => script.env_remove(name),
         };
     }
-    let line = format!("wine {} {words}", straddle_exe().display());
+    // The shell gives way to the program: Ctrl-C would end one that waits, with a status of its own.
+    let line = format!("exec wine '{}' {words}", straddle_exe().display());
     script
         .args(["-qec", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
         .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
