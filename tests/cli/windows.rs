@@ -1,6 +1,7 @@
 //! Straddle on a Windows host, in Wine: disks that are read as they are, and disks that a driver of our own answers for.
 
 mod answered;
+mod crates;
 mod four;
 mod manners;
 mod raw;

@@ -44,6 +44,18 @@ pub(crate) fn wine_in(prefix: &Path) -> Command {
     of("wine", prefix)
 }
 
+/// Lets cargo run in Wine what it builds for Windows, with the drive C that most tests share.
+pub(crate) fn runs_in_wine(cargo: &mut Command) {
+    let wine = wine();
+    for (name, value) in wine.get_envs() {
+        match value {
+            Some(value) => cargo.env(name, value),
+            None => cargo.env_remove(name),
+        };
+    }
+    cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
+}
+
 /// Wine with the drive C that most tests share.
 pub(crate) fn wine() -> Command {
     wine_in(&prefix(SHARED))
@@ -68,18 +80,20 @@ fn of(program: &str, prefix: &Path) -> Command {
     command
 }
 
+/// What programs of Windows are built for.
+pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
+/// What building for it needs.
+pub(crate) const BUILDING: &str =
+    "gcc-mingw-w64-x86-64, and `rustup target add x86_64-pc-windows-gnu`";
+
 /// Straddle for Windows, built once.
 pub(crate) fn straddle_exe() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        const TARGET: &str = "x86_64-pc-windows-gnu";
         let args = ["build", "--quiet", "-p", "straddle-cli", "--target", TARGET];
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(args).current_dir(repository());
-        tool(
-            "gcc-mingw-w64-x86-64, and `rustup target add x86_64-pc-windows-gnu`",
-            &mut cargo,
-        );
+        tool(BUILDING, &mut cargo);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
         let exe = folder.join(TARGET).join("debug/straddle.exe");
         exe.canonicalize().expect("it was built")
