@@ -306,6 +306,30 @@ fn a_disk_is_no_place_for_a_file_and_needs_consent_twice() {
 }
 
 #[test]
+fn writes_are_written_through_and_what_only_linux_knows_is_refused() {
+    let here = scratch();
+    let short = "--runtime 100ms --warm-up 20ms";
+    let written = run(here.path(), &format!("{short} --write-through"));
+    assert_eq!(written.code, Some(0), "{}", written.transcript());
+    let said = "as far as the device does that (FILE_FLAG_WRITE_THROUGH)";
+    assert!(
+        written.stdout.contains(said) && !written.stdout.contains("O_DSYNC"),
+        "{}",
+        written.stdout
+    );
+    for (flag, expected) in [
+        ("--fua", "expected --write-through"),
+        ("--atomic", "--atomic is known on Linux only"),
+        ("--polled", "--polled is known on Linux only"),
+    ] {
+        let run = run(here.path(), &format!("{short} {flag}"));
+        assert_eq!(run.code, Some(2), "{flag}\n{}", run.transcript());
+        assert!(run.stderr.contains(expected), "{flag}\n{}", run.stderr);
+        assert_eq!(names(here.path()), [""; 0], "{flag}");
+    }
+}
+
+#[test]
 fn ctrl_c_ends_a_run_in_order_and_it_can_be_resumed() {
     use std::io::Write;
     straddle_exe();

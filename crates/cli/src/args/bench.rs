@@ -160,19 +160,19 @@ pub(crate) struct How {
     #[arg(long)]
     pub(crate) buffered: bool,
 
-    /// A write completes once it is on stable storage (O_DSYNC)
+    /// A write completes once it is on stable storage (O_DSYNC, FILE_FLAG_WRITE_THROUGH)
     #[arg(long, conflicts_with = "fua")]
     pub(crate) write_through: bool,
 
-    /// The same per write: forced unit access (FUA) if the device supports it (RWF_DSYNC)
+    /// The same per write: forced unit access (FUA) if the device supports it (RWF_DSYNC, Linux)
     #[arg(long)]
     pub(crate) fua: bool,
 
-    /// Atomic writes, never torn (RWF_ATOMIC); the device must support them
+    /// Atomic writes, never torn (RWF_ATOMIC, Linux only); the device must support them
     #[arg(long)]
     pub(crate) atomic: bool,
 
-    /// Poll for completions (direct I/O on devices with polled queues)
+    /// Poll for completions (direct I/O on devices with polled queues, Linux only)
     #[arg(long)]
     pub(crate) polled: bool,
 

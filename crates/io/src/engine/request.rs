@@ -88,17 +88,18 @@ pub enum Durability {
     /// That the device has it, perhaps in a volatile cache.
     #[default]
     Cached,
-    /// That it is on stable storage, data and what is needed to read it back: the file is opened with `O_DSYNC`.
+    /// That it is on stable storage, data and what is needed to read it back: the file is opened with `O_DSYNC`. Windows
+    /// (`FILE_FLAG_WRITE_THROUGH`) asks the device for it, and has no flush for one that does not know how.
     WriteThrough,
     /// The same for each write by itself (`RWF_DSYNC`), which Linux turns into a forced unit access where the device knows
-    /// that, in place of a write and a flush.
+    /// that, in place of a write and a flush. Windows has no flag for one write.
     ForcedUnitAccess,
 }
 
 /// What an engine is made for.
 #[derive(Debug)]
 pub struct Setup {
-    /// Opened as its requests need it: for writing, with `O_DIRECT`, with `O_DSYNC`.
+    /// Opened as its requests need it: for writing, past the page cache, writing through.
     pub file: File,
     /// Slots, each with a buffer. As many requests can be started at once, but not more than [`Kind::most_slots`](super::Kind::most_slots) are really
     /// under way at once.

@@ -152,9 +152,9 @@ struct RequestsOut {
 enum DurabilityOut {
     /// That the device has it, perhaps in a volatile cache.
     Cached,
-    /// That it is on stable storage (`O_DSYNC`).
+    /// That it is on stable storage (`O_DSYNC`, on Windows `FILE_FLAG_WRITE_THROUGH`).
     WriteThrough,
-    /// The same for each write by itself (`RWF_DSYNC`).
+    /// The same for each write by itself (`RWF_DSYNC`, on Linux only).
     ForcedUnitAccess,
 }
 

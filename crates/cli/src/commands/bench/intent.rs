@@ -12,7 +12,7 @@ use straddle::io::engine::{Durability, Kind};
 use straddle::io::owned::Token;
 use straddle::workload::Workload;
 
-use crate::args::bench::{Bench, Devices};
+use crate::args::bench::{Bench, Devices, How};
 
 /// Bytes that requests are spread over in a test file, unless said otherwise.
 const USUAL_SPAN: Bytes = Bytes::mib(1024);
@@ -44,6 +44,9 @@ struct Wanted {
 
 impl Intent {
     pub(super) fn new(args: &Bench) -> anyhow::Result<Intent> {
+        if cfg!(not(target_os = "linux")) {
+            known_here(&args.how)?;
+        }
         let wanted = match &args.job {
             Some(path) => from_job(args, path)?,
             None => from_args(args),
@@ -98,6 +101,20 @@ impl Intent {
             consent: consent(&args.devices),
             remarks: wanted.remarks,
         })
+    }
+}
+
+/// Refuses what only Linux can be asked for, before anything is made.
+fn known_here(how: &How) -> anyhow::Result<()> {
+    if how.fua {
+        bail!(
+            "--fua asks for stable storage with each write, which only Linux lets a program do; expected --write-through, with which the file is opened to write through, all writes alike"
+        );
+    }
+    let flags = [(how.atomic, "--atomic"), (how.polled, "--polled")];
+    match flags.iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, flag)) => bail!("{flag} is known on Linux only; run without it here"),
+        None => Ok(()),
     }
 }
 

@@ -91,6 +91,10 @@ pub(in super::super) fn promises(options: &Options, writes: bool) -> Vec<&'stati
     if writes {
         out.push(match options.durability {
             Durability::Cached => "writes may end in the device's cache",
+            // An experiment is shown on the machine that made it.
+            Durability::WriteThrough if cfg!(windows) => {
+                "writes are written through, as far as the device does that (FILE_FLAG_WRITE_THROUGH)"
+            }
             Durability::WriteThrough => "writes are on stable storage when they end (O_DSYNC)",
             Durability::ForcedUnitAccess => {
                 "each write is on stable storage when it ends (RWF_DSYNC)"
