@@ -329,6 +329,44 @@ fn writes_are_written_through_and_what_only_linux_knows_is_refused() {
     }
 }
 
+/// Wine answers from the counters of the machine below.
+#[test]
+fn processor_time_is_that_of_the_run() {
+    let here = scratch();
+    let run = run(here.path(), "--runtime 400ms --warm-up 50ms --json");
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let runs = document["samples"].as_array().expect("runs");
+    let number = |run: &serde_json::Value, name: &str| run[name].as_f64().expect("a number");
+    assert!(runs.len() > 6);
+    let processors = std::thread::available_parallelism().expect("known");
+    let processors = u32::try_from(processors.get()).expect("few");
+    for run in runs {
+        let used = number(run, "processor_seconds");
+        // One thread makes the requests, another looks on. The end of a tick may fall into the run.
+        let most = number(run, "took_seconds") * f64::from(processors.min(2)) + 0.05;
+        assert!(used > 0.0 && used <= most, "{used} of {most}");
+    }
+    let line = "diskspd -b8K -d1 -W0 -o4 -t2 -r -w50 -Sh -L -c4M io.dat";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let report = straddle(here.path(), &words).stdout;
+    // CPU |  Usage |  User  |  Kernel |  Idle
+    let average = report.lines().find_map(|line| line.strip_prefix("avg.|"));
+    let shares: Vec<f64> = average
+        .expect("a line of averages")
+        .split('|')
+        .map(|share| share.trim().trim_end_matches('%').parse().expect("percent"))
+        .collect();
+    let &[usage, user, kernel, idle] = shares.as_slice() else {
+        panic!("{report}");
+    };
+    assert!(
+        usage > 0.0 && (user + kernel - usage).abs() < 0.02,
+        "{report}"
+    );
+    assert!((usage + idle - 100.0).abs() < 0.02, "{report}");
+}
+
 #[test]
 fn ctrl_c_ends_a_run_in_order_and_it_can_be_resumed() {
     use std::io::Write;

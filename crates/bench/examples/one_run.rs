@@ -226,7 +226,12 @@ fn processor() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+fn processor() -> Duration {
+    straddle_io::windows::process_time().unwrap_or_default()
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 fn processor() -> Duration {
     Duration::ZERO
 }

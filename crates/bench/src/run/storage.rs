@@ -422,7 +422,11 @@ fn processor() -> Duration {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Duration::try_from(time).unwrap_or_default()
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(windows)]
+    {
+        straddle_io::windows::process_time().unwrap_or_default()
+    }
+    #[cfg(not(any(target_os = "linux", windows)))]
     Duration::ZERO
 }
 

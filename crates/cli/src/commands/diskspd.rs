@@ -1,6 +1,6 @@
 use anyhow::bail;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use straddle::bench::compat::diskspd::{Command, parse};
 use straddle::geometry::Bytes;
 use straddle::io::engine::Durability;
@@ -135,12 +135,8 @@ fn host() -> String {
 }
 
 /// Each processor's time so far, as far as the system tells.
-///
-/// `/proc/stat` counts hundredths of a second: user, nice, system, idle, iowait, irq, softirq, steal
-/// (proc_stat(5)).
 fn processors() -> Vec<Processor> {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let known: Vec<Processor> = text.lines().filter_map(processor).collect();
+    let known = told();
     if known.is_empty() {
         let number = std::thread::available_parallelism().map_or(1, usize::from);
         return vec![Processor::default(); number];
@@ -148,6 +144,26 @@ fn processors() -> Vec<Processor> {
     known
 }
 
+#[cfg(windows)]
+fn told() -> Vec<Processor> {
+    let told = straddle::io::windows::processor_times().unwrap_or_default();
+    let of_one = |times: straddle::io::windows::ProcessorTimes| Processor {
+        user: times.user,
+        kernel: times.kernel,
+        idle: times.idle,
+    };
+    told.into_iter().map(of_one).collect()
+}
+
+#[cfg(not(windows))]
+fn told() -> Vec<Processor> {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    text.lines().filter_map(processor).collect()
+}
+
+/// `/proc/stat` counts hundredths of a second: user, nice, system, idle, iowait, irq, softirq, steal
+/// (proc_stat(5)).
+#[cfg(any(test, not(windows)))]
 fn processor(line: &str) -> Option<Processor> {
     let mut words = line.strip_prefix("cpu")?.split(' ');
     words.next()?.parse::<u32>().ok()?;
@@ -156,7 +172,7 @@ fn processor(line: &str) -> Option<Processor> {
         *tick = word.parse().ok()?;
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
-    let time = |ticks: u64| Duration::from_millis(ticks.saturating_mul(10));
+    let time = |ticks: u64| std::time::Duration::from_millis(ticks.saturating_mul(10));
     Some(Processor {
         user: time(user.saturating_add(nice)),
         kernel: time([system, irq, softirq, steal].iter().sum()),
@@ -182,7 +198,7 @@ mod tests {
     #[test]
     fn the_kernels_counts_are_read() {
         let found = processor("cpu3 100 20 30 400 50 6 7 8 9 10");
-        let time = Duration::from_millis;
+        let time = std::time::Duration::from_millis;
         let expected = Processor {
             user: time(1200),
             kernel: time(510),

@@ -13,6 +13,7 @@ pub(crate) mod file;
 mod names;
 pub(crate) mod positioned;
 pub(crate) mod sole;
+mod time;
 mod token;
 mod volume;
 mod wide;
@@ -25,6 +26,7 @@ pub(crate) use device::{open_device, read_device};
 pub use disk::{disk_number, length, logical_sector};
 pub use file::{available, file_number};
 pub use names::{disk_interfaces, mount_point_of, paths_of_volume, volume_at, volumes};
+pub use time::{ProcessorTimes, process_time, processor_times};
 pub use token::is_elevated;
 pub use volume::volume_information;
 
