@@ -15,6 +15,7 @@ mod image;
 pub mod inventory;
 pub mod linux;
 mod overrides;
+mod pages;
 mod part;
 mod raid;
 mod sectors;

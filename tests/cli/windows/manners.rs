@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::support::wine;
-use crate::support::{scratch, unpack_image};
+use crate::support::{scratch, straddle, unpack_image};
 
 /// As Wine shows a path of this machine.
 fn on_z(path: &std::path::Path) -> String {
@@ -102,7 +102,7 @@ fn the_file_of_a_database_has_its_pages_unless_it_is_open() {
     let alone = wine::compiled("tests/cli/windows/alone.c", "alone.exe");
     let command = format!("{} check {path}", on_z(wine::straddle_exe()));
     let mut held = wine::wine_in(&host.prefix);
-    let open = wine::run(held.arg(alone).arg(&path).arg(command));
+    let open = wine::run(held.arg(&alone).arg(&path).arg(command));
     assert!(open.stderr.is_empty(), "{}", open.stderr);
     assert!(
         open.stdout
@@ -111,14 +111,29 @@ fn the_file_of_a_database_has_its_pages_unless_it_is_open() {
         open.stdout
     );
     assert!(!open.stdout.contains("database page"), "{}", open.stdout);
+    // What a capture keeps of either is said elsewhere, too.
+    let folder = folder.path();
+    let written = host.straddle(&["capture", "-o", &on_z(&folder.join("closed.tgz")), &path]);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    let command = format!(
+        "{} capture -o {} {path}",
+        on_z(wine::straddle_exe()),
+        on_z(&folder.join("open.tgz"))
+    );
+    let mut held = wine::wine_in(&host.prefix);
+    let written = wine::run(held.arg(&alone).arg(&path).arg(command));
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    let elsewhere = |name: &str| straddle(folder, &["check", "--sysroot", name, &path]).stdout;
+    let (closed, open) = (elsewhere("closed.tgz"), elsewhere("open.tgz"));
+    assert!(closed.contains("database page 8 KiB"), "{closed}");
+    assert!(
+        !open.contains("database page") && open.contains("shares it with nobody"),
+        "{open}"
+    );
     // Taken for an image by itself there is nothing to say.
     let command = format!("{} check --as image {path}", on_z(wine::straddle_exe()));
     let mut held = wine::wine_in(&host.prefix);
-    let refused = wine::run(
-        held.arg(wine::compiled("tests/cli/windows/alone.c", "alone.exe"))
-            .arg(&path)
-            .arg(command),
-    );
+    let refused = wine::run(held.arg(&alone).arg(&path).arg(command));
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("cannot open"), "{}", refused.stderr);
 }

@@ -106,9 +106,7 @@ mod live {
     use std::fmt::Write;
     use std::io;
     use std::path::Path;
-    use straddle_io::{OpenError, Reader, Target, linux};
-    use straddle_probe::{Limits, inspect};
-    use straddle_stack::{GridRole, Layer, LayerKind, Stack};
+    use straddle_io::{OpenError, Target, linux};
 
     pub(super) fn ask(question: &Question) -> io::Result<String> {
         let mut out = String::new();
@@ -133,7 +131,7 @@ mod live {
                     out.push_str("incomplete\n");
                 }
             }
-            Question::Pages(path) => out = database_pages(path)?,
+            Question::Pages(path) => out = crate::pages::asked(path)?,
             Question::Stat(path) => {
                 let stat = linux::file_stat(Path::new(path))?;
                 let (major, minor) = stat.device;
@@ -165,28 +163,5 @@ mod live {
             OpenError::Os { source, .. } => source,
             other => io::Error::other(other),
         })
-    }
-
-    fn database_pages(path: &str) -> io::Result<String> {
-        let target = open(path)?;
-        let mut stack = Stack::new();
-        let base = stack.push(Layer::new(LayerKind::File, path));
-        inspect(
-            &mut stack,
-            base,
-            &Reader::new(&target),
-            None,
-            Limits::default(),
-        );
-        let pages = stack
-            .layers()
-            .iter()
-            .find(|layer| layer.kind == LayerKind::DatabasePage);
-        let found = pages
-            .and_then(|layer| Some((layer.name.as_str(), layer.grid(GridRole::DatabasePage)?)));
-        match found {
-            Some((name, page)) => Ok(format!("format={name} page={}", page.value.unit().get())),
-            None => Err(io::Error::other("it is no database file that is known")),
-        }
     }
 }

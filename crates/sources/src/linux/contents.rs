@@ -2,15 +2,14 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use straddle_geometry::{Grid, Unit};
 use straddle_io::{OpenError, Target};
-use straddle_stack::{Anomaly, AnomalyKind, Fact, GridRole, Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{Anomaly, AnomalyKind, Layer, LayerId, Stack};
 
 use super::answer::Question;
 use super::host::Host;
-use super::words::word;
 use crate::contents::{Known, assemble, inspect, look_into_file};
 use crate::guest::Ground;
+use crate::pages::remembered;
 use crate::{Settings, SourceError};
 
 /// `EACCES` and `EPERM` of Linux.
@@ -99,17 +98,9 @@ impl Host<'_> {
         let Ok(text) = self.root.answer(question) else {
             return;
         };
-        let unit = word(&text, "page").and_then(|n| Unit::new(n.parse().ok()?));
-        let (Some(format), Some(unit)) = (word(&text, "format"), unit) else {
-            return;
-        };
-        let mut layer = Layer::new(LayerKind::DatabasePage, format);
-        layer.format = Some(format.to_owned().into());
-        layer.below = vec![id];
-        layer.size = self.stack.layer(id).size.clone();
-        let page = Fact::answered(Grid::new(unit), question.call(), text);
-        layer.add_grid(GridRole::DatabasePage, page);
-        self.push(layer);
+        if let Some(layer) = remembered(&self.stack, id, question.call(), &text) {
+            self.push(layer);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ mod queue;
 mod root;
 mod swaps;
 pub(crate) mod tree;
-mod words;
+pub(crate) mod words;
 
 pub use root::Root;
 

@@ -9,9 +9,12 @@ use straddle_probe::volume::Member;
 use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerId, LayerKind, Stack, Trust};
 
 use super::dynamic::{self, called};
-use super::machine::Mounted;
+use super::machine::{self, Mounted};
+use super::question::{Ask, NoAnswer, Of};
 use crate::contents::{Known, Read, assemble, assemble_all, inspect, look_into_file};
 use crate::guest::Ground;
+use crate::linux::Root;
+use crate::pages::remembered;
 use crate::{Settings, SourceError};
 
 /// A machine whose system has told of its disks and volumes.
@@ -88,16 +91,26 @@ pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
     *stack = dynamic::joined(stack, &named);
 }
 
-/// Puts what is in a file on its layer.
+/// Puts what is in a file on its layer: read on the live host, remembered in a captured one.
 ///
 /// # Errors
 /// As [`look_into_file`].
 pub(super) fn of_file(
+    root: &Root,
     stack: &mut Stack,
     id: LayerId,
     path: &str,
     settings: &Settings,
 ) -> Result<(), SourceError> {
+    let pages = || machine::Machine::new(root).ask(&Of::File(path.to_owned()), Ask::Pages);
+    if !root.is_live() {
+        add_remembered_pages(stack, id, pages());
+        return Ok(());
+    }
+    if root.is_recording() {
+        // Asked for the sake of whoever reads the capture; here the file itself is read.
+        let _ = pages();
+    }
     let mut machine = Machine { stack };
     match Target::open(Path::new(path)) {
         Ok(target) => look_into_file(&mut machine, id, target, settings),
@@ -105,6 +118,21 @@ pub(super) fn of_file(
             not_opened(machine.stack.layer_mut(id), &error);
             Ok(())
         }
+    }
+}
+
+fn add_remembered_pages(stack: &mut Stack, id: LayerId, answer: Result<Vec<u8>, NoAnswer>) {
+    match answer {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            if let Some(layer) = remembered(stack, id, Ask::Pages.call(), &text) {
+                stack.push(layer);
+            }
+        }
+        Err(why) if why.is_shared_with_nobody() => {
+            stack.layer_mut(id).anomalies.push(shared_with_nobody());
+        }
+        Err(_) => {}
     }
 }
 
@@ -172,11 +200,7 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
         return;
     };
     let anomaly = match source.kind() {
-        // SQL Server shares its files with nobody.
-        _ if is_shared_with_nobody(source) => Anomaly::new(
-            AnomalyKind::Missing,
-            "another program has it open and shares it with nobody, so that what is in it (pages of a database, a guest) is not read; where it lies is asked of the filesystem all the same",
-        ),
+        _ if is_shared_with_nobody(source) => shared_with_nobody(),
         std::io::ErrorKind::PermissionDenied => Anomaly::new(
             AnomalyKind::Missing,
             "its contents (partition table, boot sectors, databases of dynamic disks and pools) may not be read by this user; run from an elevated prompt (Run as administrator) to check them",
@@ -186,6 +210,14 @@ fn not_opened(layer: &mut Layer, error: &OpenError) {
         _ => Anomaly::new(AnomalyKind::Unreadable, error.to_string()),
     };
     layer.anomalies.push(anomaly);
+}
+
+/// As SQL Server has its files.
+fn shared_with_nobody() -> Anomaly {
+    Anomaly::new(
+        AnomalyKind::Missing,
+        "another program has it open and shares it with nobody, so that what is in it (pages of a database, a guest) is not read; where it lies is asked of the filesystem all the same",
+    )
 }
 
 /// `ERROR_NOT_READY`.

@@ -59,9 +59,7 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
     let is_it = |layer: &Layer| layer.kind == LayerKind::File && layer.name == path;
     let found = whole.iter().find(|(_, layer)| is_it(layer));
     let (id, _) = found.ok_or_else(not_followed)?;
-    if root.is_live() {
-        contents::of_file(&mut whole, id, path, settings)?;
-    }
+    contents::of_file(root, &mut whole, id, path, settings)?;
     let mut part = part_of(&whole, id);
     part.survey(&settings.io);
     Ok(part)

@@ -183,6 +183,9 @@ mod live {
 
     pub(super) fn ask(of: &Of, ask: Ask, with_serials: bool) -> Result<Vec<u8>, NoAnswer> {
         let answered = || {
+            if let (Call::Read, Of::File(path)) = (ask.how().2, of) {
+                return crate::pages::asked(path).map(String::into_bytes);
+            }
             let file = open(of, ask)?;
             match ask.how().2 {
                 Call::Control {
@@ -191,6 +194,8 @@ mod live {
                     room,
                 } => windows::control(&file, code, &input(ask, property), room),
                 Call::Volume { class, room } => windows::volume_information(&file, class, room),
+                // Of files only.
+                Call::Read => Err(io::ErrorKind::InvalidInput.into()),
                 Call::Dependency => {
                     let (mut bytes, address) = windows::host_files(&file)?;
                     let width = match size_of::<usize>() {

@@ -1,6 +1,6 @@
 //! What is asked of a Windows host, by which call, and where a captured host keeps the answer.
 //!
-//! The files, all below `.straddle/windows/`, hold the bytes that the system wrote, whatever is in them:
+//! The files, all below `.straddle/windows/`, hold the bytes that the system wrote, whatever is in them, but for texts of our own:
 //!
 //! | file | holds |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `disk/N/WHAT` | what the system answers about a disk |
 //! | `volume/{GUID}/WHAT` | and about a volume |
 //! | `file/PATH/@WHAT` | and about a file |
+//! | `file/PATH/@pages` | `format=NAME page=N`, for a database file that was given as a target; no byte of the file itself |
 //!
 //! A file that begins with `refused: ` records why there is no answer, with the system's number for it.
 
@@ -54,6 +55,7 @@ pub(super) enum Ask {
     Compression,
     Pointers,
     PointerBase,
+    Pages,
 }
 
 /// How a question is put to the system.
@@ -70,6 +72,8 @@ pub(super) enum Call {
     Volume { class: i32, room: usize },
     /// `GetStorageDependencyInformation`.
     Dependency,
+    /// The first pages of a file are read, and what is kept of them is no byte of the file.
+    Read,
 }
 
 /// A property of a device or its adapter.
@@ -205,6 +209,7 @@ impl Ask {
                 "FSCTL_GET_RETRIEVAL_POINTER_BASE",
                 control(0x0009_0234, 8),
             ),
+            Ask::Pages => ("pages", "ReadFile", Call::Read),
         }
     }
 
@@ -234,8 +239,10 @@ pub(super) fn guid(volume: &str) -> String {
     inner.map_or_else(|| in_archive(volume), |(guid, _)| guid.to_lowercase())
 }
 
-/// A path of Windows as one of an archive: none of its parts can lead out of it.
+/// A path of Windows as one of an archive: none of its parts can lead out of it. It is the same with `\\?\` before it, which the system
+/// puts there when it is asked for a real path, and which nobody types who reads a capture.
 fn in_archive(path: &str) -> String {
+    let path = path.strip_prefix(r"\\?\").unwrap_or(path);
     let parts = path.split(['\\', '/']).filter(|part| !part.is_empty());
     let parts = parts.map(|part| match part {
         "." | ".." | "?" => "_".to_owned(),
@@ -256,6 +263,8 @@ pub(super) struct NoAnswer {
 impl NoAnswer {
     /// `ERROR_ACCESS_DENIED`.
     const DENIED: i32 = 5;
+    /// `ERROR_SHARING_VIOLATION`: another program has it open for itself.
+    const SHARED_WITH_NOBODY: i32 = 32;
     /// `ERROR_HANDLE_EOF`: a file without clusters of its own.
     const EOF: i32 = 38;
 
@@ -268,6 +277,10 @@ impl NoAnswer {
 
     pub(super) fn is_denied(&self) -> bool {
         self.code == Some(NoAnswer::DENIED)
+    }
+
+    pub(super) fn is_shared_with_nobody(&self) -> bool {
+        self.code == Some(NoAnswer::SHARED_WITH_NOBODY)
     }
 
     /// `ERROR_INVALID_FUNCTION`, `ERROR_NOT_READY`, `ERROR_NOT_SUPPORTED`: a CD-ROM, a card reader without a card, a network drive. Nothing of
@@ -321,7 +334,7 @@ mod tests {
         assert_eq!(of(&volume, Ask::Extents), "volume/ab-1/extents");
         let file = |path: &str| of(&Of::File(path.to_owned()), Ask::Pointers);
         assert_eq!(file(r"D:\data\a.mdf"), "file/D/data/a.mdf/@pointers");
-        assert_eq!(file(r"\\?\D:\..\..\etc"), "file/_/D/_/_/etc/@pointers");
+        assert_eq!(file(r"\\?\D:\..\..\etc"), "file/D/_/_/etc/@pointers");
     }
 
     #[test]
