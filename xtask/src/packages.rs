@@ -52,6 +52,10 @@ const TESTS: &[(&str, &str)] = &[
     ("lvm2", "volumes in the lab, and pvs as their oracle"),
     ("mdadm", "arrays in the lab, and --examine as their oracle"),
     (
+        "mariadb-server-core",
+        "mariadbd: makes the tablespaces of InnoDB",
+    ),
+    (
         "mount",
         "losetup: a device that vanishes; mount and losetup in the lab",
     ),

@@ -4,6 +4,7 @@ mod corpora;
 mod mutations;
 mod mutations_volumes;
 mod real_tools_containers;
+mod real_tools_databases;
 mod real_tools_files;
 mod real_tools_filesystems;
 mod real_tools_libvhdi;

@@ -110,6 +110,7 @@ const FAT32: Fields = &[
     (50, &[6]),
     (510, &[0x55, 0xaa]),
 ];
+const INNODB: Fields = &[(24, &[0, 8]), (46, &[0, 0, 0, 4])];
 const POSTGRES: Fields = &[(12, &[40, 0, 0, 3, 0, 32, 4, 32])];
 
 /// The head of every format, with the name of the prober that must recognise it.
@@ -145,6 +146,13 @@ fn heads() -> Vec<(&'static str, Sparse)> {
             of(vec![
                 piece(0, 96, &[(0, &[1, 15]), (36, &[1])]),
                 piece(8192, 96, &[(0, &[1, 11]), (32, &[1, 0, 0, 0, 1])]),
+            ]),
+        ),
+        (
+            "innodb",
+            of(vec![
+                piece(0, 64, INNODB),
+                piece(16_384, 64, &[(4, &[0, 0, 0, 1])]),
             ]),
         ),
         (

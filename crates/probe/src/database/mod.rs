@@ -1,4 +1,5 @@
 //! Database files.
 
+pub(crate) mod innodb;
 pub(crate) mod postgres;
 pub(crate) mod sqlserver;

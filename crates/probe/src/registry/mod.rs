@@ -49,9 +49,12 @@ pub static VOLUMES: &[&VolumeFormat] = &[
 ];
 
 /// Database files: tried only on whole targets and when no filesystem matches, because their signatures are the weakest.
-/// SQL Server comes first: two pages name themselves, where those of PostgreSQL are merely consistent.
-pub static DATABASE_FILES: &[&Prober] =
-    &[&database::sqlserver::PROBER, &database::postgres::PROBER];
+/// PostgreSQL comes last: its pages are merely consistent, where those of the others name themselves or have a checksum.
+pub static DATABASE_FILES: &[&Prober] = &[
+    &database::sqlserver::PROBER,
+    &database::innodb::PROBER,
+    &database::postgres::PROBER,
+];
 
 /// Every prober, for tests and documentation.
 pub fn all() -> impl Iterator<Item = &'static Prober> {

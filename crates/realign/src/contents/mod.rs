@@ -78,7 +78,8 @@ const INDEPENDENT: &[Known] = &[
     independent("apfs"),
     independent("refs"),
     independent("sqlserver"),
-    independent("postgres"),
+    independent("innodb"),
+    independent("postgresql"),
 ];
 
 /// Formats that do record places, or of which something outside the partition does.
