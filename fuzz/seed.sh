@@ -9,7 +9,7 @@
 # The heads of real images come from the tools named in each line; hostile ones are real ones with single fields changed
 # (checksums mended, or the reader would stop there). Needs the Debian packages fdisk, gdisk, parted, xxd, gzip,
 # e2fsprogs, dosfstools, exfatprogs, ntfs-3g, perl, xfsprogs, btrfs-progs, qemu-utils, util-linux, wimtools,
-# mariadb-server-core, gawk or mawk.
+# mariadb-server-core, wiredtiger, gawk or mawk.
 # Tools put random identifiers and the time into what they make where no option fixes them.
 set -eu
 export LC_ALL=C E2FSPROGS_FAKE_TIME=1700000000 SOURCE_DATE_EPOCH=1700000000

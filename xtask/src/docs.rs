@@ -201,6 +201,13 @@ fn formats() -> String {
         let _ = writeln!(text, "| {} | {class} | {} |", prober.name, prober.min_size);
     }
     text.push_str(
+        "\n## Database files\n\nRecognised by their first pages, as a whole file; followed from there to the disks.\n\n\
+         | format | verified against |\n|---|---|\n",
+    );
+    for (name, verified) in registry::DATABASES_VERIFIED {
+        let _ = writeln!(text, "| {name} | {verified} |");
+    }
+    text.push_str(
         "\n## Virtual disks\n\nOpened before anything else is tried, block by block, with everything inside them.\n\
          [Virtual machines](../virtual-machines.md) has the limits, and where parents are sought.\n\n\
          | format | what is read | what is named and not followed |\n|---|---|---|\n",

@@ -101,6 +101,7 @@ const TESTS: &[(&str, &str)] = &[
         "util-linux",
         "blkid, lsblk: oracle for signatures and for the live host",
     ),
+    ("wiredtiger", "wt: makes files of WiredTiger"),
     (
         "wimtools",
         "fills NTFS images without mounting them, in the lab too",

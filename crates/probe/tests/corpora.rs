@@ -753,6 +753,13 @@ fn hostile_tables_end_in_a_statement() {
 }
 
 #[test]
+fn every_database_file_says_what_it_was_verified_against() {
+    let names = registry::DATABASES_VERIFIED.iter().map(|(name, _)| *name);
+    let probers = registry::DATABASE_FILES.iter().map(|prober| prober.name);
+    assert!(names.eq(probers));
+}
+
+#[test]
 fn names_are_unique_and_classes_match_their_lists() {
     let lists = [
         (registry::TABLES, Class::Table),

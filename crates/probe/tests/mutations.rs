@@ -113,6 +113,9 @@ const FAT32: Fields = &[
 const INNODB: Fields = &[(24, &[0, 8]), (46, &[0, 0, 0, 4])];
 const POSTGRES: Fields = &[(12, &[40, 0, 0, 3, 0, 32, 4, 32])];
 
+/// As `wt` writes it, with allocation units of 4 KiB.
+const WIREDTIGER: &[u8] = b"\x41\xd8\x01\0\x01\0\0\0\xd8\x08\x23\xb7";
+
 /// The head of every format, with the name of the prober that must recognise it.
 fn heads() -> Vec<(&'static str, Sparse)> {
     let size = 256 << 20;
@@ -155,6 +158,14 @@ fn heads() -> Vec<(&'static str, Sparse)> {
                 piece(16_384, 64, &[(4, &[0, 0, 0, 1])]),
             ]),
         ),
+        (
+            "oracle",
+            of(vec![
+                piece(0, 32, &[(1, &[0xa2]), (21, &[0x20]), (28, b"}|{z")]),
+                piece(8192, 32, &[(0, &[11, 0xa2]), (4, &[1])]),
+            ]),
+        ),
+        ("wiredtiger", of(vec![piece(0, 16, &[(0, WIREDTIGER)])])),
         (
             "postgresql",
             of(vec![piece(0, 24, POSTGRES), piece(8192, 24, POSTGRES)]),

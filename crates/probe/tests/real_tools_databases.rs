@@ -1,6 +1,7 @@
 //! Database files made by the real servers, which are told the page size that must be found.
 //!
-//! Needs mariadb-server-core from Debian. The server only reads statements from its input, opens no port and ends with them.
+//! Needs mariadb-server-core and wiredtiger from Debian. The server only reads statements from its input, opens no port and ends
+//! with them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -115,4 +116,58 @@ fn tablespaces_have_the_page_size_that_mariadb_was_told() {
         assert_eq!(extent, Some(&expected), "{kib}k {checksum}");
         std::fs::remove_dir_all(&data).expect("removed");
     }
+}
+
+#[test]
+fn files_of_wiredtiger_have_the_allocation_unit_that_it_was_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().to_str().expect("text");
+    for unit in [512, 1024, 4096, 16_384, 65_536] {
+        let name = format!("unit{unit}.wt");
+        let config = format!(
+            "allocation_size={unit},leaf_page_max=128KB,internal_page_max=128KB,key_format=S,value_format=S"
+        );
+        let words = ["-h", home, "create", "-c", &config, &format!("file:{name}")];
+        let output = Command::new("wt").args(words).output();
+        let output = output
+            .unwrap_or_else(|error| panic!("wt: {error}; it is in the Debian package wiredtiger"));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{unit}: {text}");
+        let path = folder.path().join(&name);
+        // A file with something in it has the same first block.
+        for filled in [false, true] {
+            if filled {
+                let words = ["-h", home, "write", &format!("file:{name}"), "key", "value"];
+                let status = Command::new("wt").args(words).status().expect("it ran");
+                assert!(status.success());
+                assert!(path.metadata().expect("a file").len() > unit);
+            }
+            let found = said(&path);
+            assert_eq!(found, ("wiredtiger".to_owned(), unit), "filled: {filled}");
+        }
+        let version = pages(&path).text(Key::Version).map(str::to_owned);
+        assert_eq!(version.as_deref(), Some("1.0"));
+    }
+}
+
+#[test]
+fn blkid_calls_a_disk_of_asm_what_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk");
+    let mut disk = vec![0; 4 << 20];
+    disk[32..45].copy_from_slice(b"ORCLDISKDATA1");
+    std::fs::write(&path, &disk).expect("room");
+    let output = Command::new("blkid").arg("-p").arg(&path).output();
+    let output = output.expect("blkid, of the Debian package util-linux");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("TYPE=\"oracleasm\""), "{text}");
+    assert!(text.contains("LABEL=\"DATA1\""), "{text}");
+    let mut formats = straddle_probe::registry::VOLUMES.iter();
+    let format = formats.find(|format| format.name == "asm").expect("asm");
+    let reader = Reader::new(&disk);
+    let window = straddle_probe::Window::whole(&reader, None);
+    let found = format.run(&window).expect("readable").expect("a disk");
+    let mut said = found.detected.attributes.iter();
+    let label = said.find(|said| said.key == Key::Label).expect("a label");
+    assert_eq!(label.value.value, Value::Text("DATA1".into()));
 }

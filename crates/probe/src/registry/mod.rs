@@ -46,6 +46,7 @@ pub static VOLUMES: &[&VolumeFormat] = &[
     &volume::integrity::FORMAT,
     &volume::verity::FORMAT,
     &volume::vmfs::FORMAT,
+    &volume::asm::FORMAT,
 ];
 
 /// Database files: tried only on whole targets and when no filesystem matches, because their signatures are the weakest.
@@ -53,7 +54,33 @@ pub static VOLUMES: &[&VolumeFormat] = &[
 pub static DATABASE_FILES: &[&Prober] = &[
     &database::sqlserver::PROBER,
     &database::innodb::PROBER,
+    &database::oracle::PROBER,
+    &database::wiredtiger::PROBER,
     &database::postgres::PROBER,
+];
+
+/// What the probers of [`DATABASE_FILES`] were verified against, for the documentation.
+pub static DATABASES_VERIFIED: &[(&str, &str)] = &[
+    (
+        "sqlserver",
+        "its documentation only: no file of a real server was tried",
+    ),
+    (
+        "innodb",
+        "MariaDB 10.11: tablespaces with each page size, row format, compressed block and checksum; MySQL by its documentation",
+    ),
+    (
+        "oracle",
+        "dumps of files of 10.2 and 12.1 that their owners published: no file of a real server was tried",
+    ),
+    (
+        "wiredtiger",
+        "wt of WiredTiger 3.2: files with allocation units of 512 bytes to 64 KiB; MongoDB by its documentation",
+    ),
+    (
+        "postgresql",
+        "its documentation only: no file of a real server was tried",
+    ),
 ];
 
 /// Every prober, for tests and documentation.

@@ -4,6 +4,7 @@
 //! have been looked at, those of one set go together to [`VolumeFormat::assemble`], which describes the layers above them.
 //! A payload on one device (LUKS, a bcache backing device) is a set of one member.
 
+pub(crate) mod asm;
 pub mod bcache;
 pub mod bitlocker;
 pub mod ddf;

@@ -78,8 +78,11 @@ const INDEPENDENT: &[Known] = &[
     independent("apfs"),
     independent("refs"),
     independent("sqlserver"),
+    independent("asm"),
     independent("innodb"),
+    independent("oracle"),
     independent("postgresql"),
+    independent("wiredtiger"),
 ];
 
 /// Formats that do record places, or of which something outside the partition does.
