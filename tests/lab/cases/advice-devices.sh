@@ -1,8 +1,8 @@
 # Loop devices, mounts and places that are recorded: the commands of the rules' pages that need a kernel, and that a boot sector's
 # start counts from the disk that holds its table, whatever that lies on. tests/advice/commands.toml says which page has which.
 . "$LAB/helpers.sh"
-need mkfs.xfs=xfsprogs xfsdump=xfsdump sfdisk=fdisk mkfs.fat=dosfstools mdadm=mdadm pvcreate=lvm2
-modules dm-mod loop raid0 vfat
+need mkfs.xfs=xfsprogs xfsdump=xfsdump sfdisk=fdisk mkfs.fat=dosfstools mdadm=mdadm pvcreate=lvm2 mkfs.btrfs=btrfs-progs chattr=e2fsprogs
+modules dm-mod loop raid0 vfat btrfs
 export TEST_DIR=/tmp TEST_DEV=/tmp QA_CHECK_FS=1
 mkdir /tmp/there
 
@@ -49,6 +49,33 @@ quiet mkfs.ext4 -q -F "$disk"
 mount -o stripe=64 "$disk" /tmp/there
 grep -o 'stripe=64' /proc/mounts
 umount /tmp/there
+
+echo "== copy-on-write"
+truncate -s 128M /tmp/btrfs
+quiet mkfs.btrfs -q -f -d single -m single /tmp/btrfs
+loop=$(losetup --find --show /tmp/btrfs)
+mount -t btrfs "$loop" /tmp/there
+mkdir /tmp/there/database
+chattr +C /tmp/there/database
+: > /tmp/there/database/file
+same "a file made there, and one beside it" "C " "$(lsattr /tmp/there/database/file | cut -d ' ' -f 1 | tr -d -c C) $(: > /tmp/there/other; lsattr /tmp/there/other | cut -d ' ' -f 1 | tr -d -c C)"
+rm /tmp/there/database/file
+# Each write of a page that is in place, and one that is not.
+for name in database/file other; do
+    head -c 64K /dev/urandom > /tmp/there/$name
+    sync
+    first=$(filefrag -v /tmp/there/$name | awk '$1 == "0:" { print $4 }')
+    head -c 8K /dev/urandom | dd of=/tmp/there/$name bs=8K seek=2 conv=notrunc status=none
+    sync
+    if [ "$(filefrag -v /tmp/there/$name | grep -c '^ *[0-9][0-9]*: ')" = 1 ] && [ "$first" = "$(filefrag -v /tmp/there/$name | awk '$1 == "0:" { print $4 }')" ]; then
+        echo "$name: the page was written where it was"
+    else
+        echo "$name: the page was written elsewhere"
+    fi
+done
+umount /tmp/there
+losetup --detach "$loop"
+rm /tmp/btrfs
 
 echo "== a device sector larger than the filesystem's is refused, not the reverse"
 quiet mkfs.xfs -q -f -s size=4096 /tmp/other

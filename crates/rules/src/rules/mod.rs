@@ -49,6 +49,7 @@ pub(crate) mod filesystem {
     pub(crate) mod file_lattice;
     pub(crate) mod filesystem_size;
     pub(crate) mod mft_record;
+    pub(crate) mod page_copied;
     pub(crate) mod xfs_geometry;
     pub(crate) mod xfs_sector;
 }
@@ -77,6 +78,7 @@ pub(crate) mod container {
 /// STR5xx: topology that lies.
 pub(crate) mod topology {
     pub(crate) mod array_optimal_io;
+    pub(crate) mod cloud_operations;
     pub(crate) mod coarse_indirection_unit;
     pub(crate) mod flash_claims_512;
     pub(crate) mod kernel_says_misaligned;
@@ -114,6 +116,7 @@ pub(crate) mod volume {
 pub(crate) mod atomic {
     pub(crate) mod atomic_write_page;
     pub(crate) mod atomic_writes_lost;
+    pub(crate) mod torn_page;
 }
 
 /// STR9xx: the quality of the facts.
@@ -174,6 +177,7 @@ macro_rules! table {
             308 FILESYSTEM_SIZE = filesystem::filesystem_size,
             309 FILE_EXTENTS = filesystem::file_extents,
             310 DATABASE_PAGE = filesystem::database_page,
+            312 PAGE_COPIED = filesystem::page_copied,
 
             401 VHD_DRIFT = container::vhd_drift,
             402 CONTAINER_DATA_OFFSET = container::container_data_offset,
@@ -200,6 +204,7 @@ macro_rules! table {
             505 COARSE_INDIRECTION_UNIT = topology::coarse_indirection_unit,
             506 PHYSICAL_SECTOR_IMPLAUSIBLE = topology::physical_sector_implausible,
             507 ARRAY_OPTIMAL_IO = topology::array_optimal_io,
+            508 CLOUD_OPERATIONS = topology::cloud_operations,
 
             601 ENCRYPTION_SECTOR = volume::encryption_sector,
             602 VOLUME_START = volume::volume_start,
@@ -225,6 +230,7 @@ macro_rules! table {
 
             701 ATOMIC_WRITES_LOST = atomic::atomic_writes_lost,
             702 ATOMIC_WRITE_PAGE = atomic::atomic_write_page,
+            703 TORN_PAGE = atomic::torn_page,
 
             901 DAMAGED_STRUCTURE = facts::damaged_structure,
             902 AMBIGUOUS_SIGNATURES = facts::ambiguous_signatures,

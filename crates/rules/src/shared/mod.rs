@@ -2,6 +2,7 @@
 
 pub(crate) mod anomalies;
 pub(crate) mod candidates;
+pub(crate) mod cloud;
 pub(crate) mod dealt;
 pub(crate) mod fs_geometry;
 pub(crate) mod guest;
