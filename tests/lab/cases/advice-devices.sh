@@ -58,7 +58,9 @@ mount -t btrfs "$loop" /tmp/there
 mkdir /tmp/there/database
 chattr +C /tmp/there/database
 : > /tmp/there/database/file
-same "a file made there, and one beside it" "C " "$(lsattr /tmp/there/database/file | cut -d ' ' -f 1 | tr -d -c C) $(: > /tmp/there/other; lsattr /tmp/there/other | cut -d ' ' -f 1 | tr -d -c C)"
+attribute() { lsattr "$1" | cut -d ' ' -f 1 | grep -o C || echo -; }
+: > /tmp/there/other
+same "a file made there, and one beside it" "C -" "$(attribute /tmp/there/database/file) $(attribute /tmp/there/other)"
 rm /tmp/there/database/file
 # Each write of a page that is in place, and one that is not.
 for name in database/file other; do
