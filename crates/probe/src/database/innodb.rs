@@ -26,6 +26,7 @@
 //! Sources: MySQL source documentation, "InnoDB Tablespace Flag Constants" and `fil0types.h`; MariaDB, `fsp0fsp.h` and
 //! `fsp0types.h`; Jeremy Cole, "The basics of InnoDB space file layout".
 
+use straddle_geometry::Bytes;
 use straddle_io::ReadError;
 use straddle_stack::{AnomalyKind, GridRole, Key};
 use zerocopy::byteorder::big_endian::{U16, U32};
@@ -177,7 +178,7 @@ fn probe(window: &Window<'_>) -> Result<Option<Detected>, ReadError> {
     if pages.physical < pages.logical {
         rec.text(
             Key::Compression,
-            format!("pages of {} bytes", pages.logical),
+            format!("from pages of {}", Bytes::new(pages.logical)),
             flags,
         );
     }

@@ -76,7 +76,7 @@ fn a_compressed_table_has_the_pages_that_are_written() {
         assert_eq!(found.grid(GridRole::DatabasePage), Some((physical, 0)));
         assert_eq!(
             found.text(Key::Compression).as_deref(),
-            Some("pages of 16384 bytes")
+            Some("from pages of 16 KiB")
         );
         assert_eq!(found.bytes(Key::DatabaseExtent), Some(64 * physical));
     }

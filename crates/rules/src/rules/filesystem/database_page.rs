@@ -1,5 +1,5 @@
 use straddle_geometry::{Bytes, Unit};
-use straddle_stack::{GridRole, Layer, LayerId, LayerKind, Seen, SeenGrid};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Seen, SeenGrid};
 
 use crate::context::Findings;
 use crate::wording::{Correlation, division};
@@ -32,6 +32,7 @@ pub(crate) static RULE: Rule = Rule {
             "https://www.postgresql.org/docs/current/runtime-config-wal.html: full_page_writes",
             "https://learn.microsoft.com/en-us/sql/relational-databases/pages-and-extents-architecture-guide",
             "https://learn.microsoft.com/en-us/troubleshoot/sql/database-engine/database-file-operations/troubleshoot-os-4kb-disk-sector-size",
+            "Oracle Database SQL Language Reference, file_specification: BLOCKSIZE of redo log files",
         ],
     },
     check,
@@ -82,9 +83,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     } else {
                         Correlation::new("page ÷ sector", size.bytes(), sector).arithmetic()
                     })
-                    .help(
-                        "keep torn-page protection on; put the file where sectors divide its pages",
-                    ),
+                    .help(if is_redo_log(layer) {
+                        "make redo logs of larger blocks: ALTER DATABASE ADD LOGFILE … BLOCKSIZE 4096, then drop the old ones"
+                    } else {
+                        "keep torn-page protection on; put the file where sectors divide its pages"
+                    }),
             );
         }
         for grid in context.below(id, GridRole::AllocationUnit) {
@@ -110,6 +113,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
+/// Oracle's data files have the block of their tablespace; of its redo logs each has its own.
+fn is_redo_log(layer: &Layer) -> bool {
+    layer.format.as_deref() == Some("oracle") && layer.text(Key::Subformat) == Some("redo log")
+}
+
 /// SQL Server does not start there, so there is nothing to price.
 fn unsupported(id: LayerId, layer: &Layer, grid: &SeenGrid<'_>) -> Finding {
     let sector = grid.fact.value.unit();
@@ -132,7 +140,7 @@ mod tests {
     use super::RULE;
     use crate::Severity;
     use crate::testing::Lab;
-    use straddle_stack::{GridRole, LayerKind};
+    use straddle_stack::{GridRole, Key, LayerKind};
 
     fn pages(physical: u64, at: u64) -> Lab {
         pages_of("postgres", physical, at)
@@ -151,6 +159,20 @@ mod tests {
     fn pages_that_do_not_fit_are_found() {
         pages(16_384, 1 << 20).one(&RULE, Severity::Warning, "8,192 ÷ 16,384 = 0.5");
         pages(4096, 32_256).one(&RULE, Severity::Error, "3,584 = 0 × 4,096 + 3,584");
+    }
+
+    #[test]
+    fn redo_logs_of_oracle_can_have_larger_blocks() {
+        for (kind, help) in [("redo log", "BLOCKSIZE 4096"), ("data file", "torn-page")] {
+            let mut lab = Lab::new();
+            let disk = lab.disk(4096);
+            let file = lab.upper(LayerKind::File, "", disk, 1 << 20);
+            let pages = lab.upper(LayerKind::DatabasePage, "oracle", file, 0);
+            lab.grid(pages, GridRole::DatabasePage, 512);
+            lab.text(pages, Key::Subformat, kind);
+            let found = lab.one(&RULE, Severity::Warning, "512 ÷ 4,096 = 0.125");
+            assert!(format!("{found:?}").contains(help), "{found:?}");
+        }
     }
 
     #[test]
