@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, RaidLayout, Segment, Unit};
 
+use crate::activity::Activity;
 use crate::survey::SurveyDocument;
 use crate::{Anomaly, Attribute, Fact, GridFact, GridRole, Key, LayerId, Survey, Value};
 
@@ -31,6 +32,8 @@ pub enum LayerKind {
     File,
     /// The pages of a database file.
     DatabasePage,
+    /// A server or a program of which only figures are known, not where they come from.
+    Service,
 }
 
 impl LayerKind {
@@ -47,6 +50,7 @@ impl LayerKind {
             LayerKind::Container => "container",
             LayerKind::File => "file",
             LayerKind::DatabasePage => "database pages",
+            LayerKind::Service => "service",
         }
     }
 }
@@ -77,6 +81,8 @@ pub struct Layer {
     pub anomalies: Vec<Anomaly>,
     /// For a virtual disk with a block table: what [`Stack::survey`](crate::Stack::survey) found in it.
     pub survey: Option<Arc<Survey>>,
+    /// How it did, where logs or counters say so.
+    pub activity: Option<Arc<Activity>>,
 }
 
 impl Layer {
@@ -95,6 +101,7 @@ impl Layer {
             attributes: Vec::new(),
             anomalies: Vec::new(),
             survey: None,
+            activity: None,
         }
     }
 
@@ -171,7 +178,7 @@ impl Layer {
 
 impl Serialize for Layer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Layer", 11)?;
+        let mut object = serializer.serialize_struct("Layer", 12)?;
         object.serialize_field("kind", &self.kind)?;
         object.serialize_field("name", &self.name)?;
         object.serialize_field("format", &self.format)?;
@@ -185,6 +192,10 @@ impl Serialize for Layer {
         match &self.survey {
             Some(survey) => object.serialize_field("survey", &SurveyDocument::of(survey))?,
             None => object.skip_field("survey")?,
+        }
+        match &self.activity {
+            Some(activity) => object.serialize_field("activity", activity)?,
+            None => object.skip_field("activity")?,
         }
         object.end()
     }
@@ -210,6 +221,7 @@ impl JsonSchema for Layer {
                 "attributes": generator.subschema_for::<Vec<Attribute>>(),
                 "oddities": generator.subschema_for::<Vec<Anomaly>>(),
                 "survey": generator.subschema_for::<SurveyDocument>(),
+                "activity": generator.subschema_for::<Activity>(),
             },
             "required": ["kind", "name", "format", "size", "below", "map", "placement", "grids", "attributes", "oddities"],
             "additionalProperties": false,

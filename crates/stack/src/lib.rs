@@ -8,6 +8,7 @@
 //! [`Stack::grids_seen_from`] projects every grid below a layer into that layer's own addresses; [`Seen::price`] says
 //! what a stream of requests costs there.
 
+pub mod activity;
 mod anomaly;
 mod attribute;
 mod device_name;
