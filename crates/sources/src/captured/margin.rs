@@ -53,6 +53,19 @@ pub(super) fn taken_off(lines: &mut [&str]) {
     }
 }
 
+/// Takes quotes of mail and the marks of lists off, and nothing that a log may have said itself.
+pub(super) fn quotes_taken_off(lines: &mut [&str]) {
+    for _ in 0..MAX_DEPTH {
+        let mut margins = [Margin::Quote, Margin::Item].into_iter();
+        let Some(margin) = margins.find(|margin| margin.is_of(lines)) else {
+            return;
+        };
+        for line in lines.iter_mut() {
+            *line = margin.off(line, &mut None).unwrap_or(line);
+        }
+    }
+}
+
 /// Fewest lines of a piece of a log.
 const MIN_LOGGED: usize = 3;
 

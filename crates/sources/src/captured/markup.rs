@@ -211,6 +211,8 @@ fn tags(text: &str) -> String {
             .find(|part| !part.is_empty());
         let closes = tag.starts_with('/');
         match name.unwrap_or_default() {
+            // Where the source has a line of its own for each, it is one line.
+            "br" if !in_row && rest.trim_start_matches([' ', '\r']).starts_with('\n') => {}
             "br" => out.push(if in_row { ' ' } else { '\n' }),
             "p" if closes => out.push('\n'),
             "tr" => {

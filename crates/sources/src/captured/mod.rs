@@ -66,6 +66,22 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     text::looks_like_text(head) && !head.starts_with(b"# Disk DescriptorFile")
 }
 
+/// The lines of a log, each with its number in the file: decoded, and without what mail, terminals and web pages did to it.
+/// `bytes` are at most [`MAX_BYTES`].
+#[must_use]
+pub fn lines(bytes: &[u8]) -> Vec<(u64, String)> {
+    let text = Text::of_log(bytes);
+    let lines = text.lines();
+    let own = |line: &text::Line<'_>| (line.number, line.text.to_owned());
+    lines.iter().map(own).collect()
+}
+
+/// What bytes of an unknown encoding say.
+#[must_use]
+pub fn decoded(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    text::decode(bytes)
+}
+
 /// What systems say to whom they let read no device.
 const REFUSALS: [&str; 12] = [
     "permission denied",

@@ -22,6 +22,8 @@ pub(crate) struct Text {
     pub(crate) cut: bool,
     /// The first line that says that others were left out.
     pub(crate) left_out: Option<u64>,
+    /// Tabs stay what they are: they stand between the cells of a table that was copied.
+    tabs: bool,
 }
 
 /// A line of a text.
@@ -88,7 +90,7 @@ fn utf16(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     }
 }
 
-fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if let Some(order) = utf16(bytes) {
         let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
         let text: String = char::decode_utf16(units)
@@ -177,15 +179,29 @@ impl<'t> Titles<'t> {
 impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MAX_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
+        Text::of(bytes, cut, false)
+    }
+
+    /// As [`Self::new`], for logs and counters: times, hosts and numbers before lines stay, since they say when and whose.
+    pub(super) fn of_log(bytes: &[u8]) -> Text {
+        Text::of(bytes, false, true)
+    }
+
+    fn of(bytes: &[u8], cut: bool, is_log: bool) -> Text {
         let decoded = bare(decode(bytes));
         let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MAX_LINES + 1).collect();
-        margin::taken_off(&mut lines);
-        margin::items_taken_off(&mut lines);
-        let minions = margin::minions(&mut lines);
-        margin::indents_taken_off(&mut lines);
-        let hosts = minions.or_else(|| margin::hosts(&lines));
+        let hosts = if is_log {
+            margin::quotes_taken_off(&mut lines);
+            None
+        } else {
+            margin::taken_off(&mut lines);
+            margin::items_taken_off(&mut lines);
+            let minions = margin::minions(&mut lines);
+            margin::indents_taken_off(&mut lines);
+            minions.or_else(|| margin::hosts(&lines))
+        };
         let mut numbers: Vec<usize> = (1..=lines.len()).collect();
         let titles;
         if let Some(hosts) = &hosts {
@@ -199,6 +215,7 @@ impl Text {
             lines: Vec::with_capacity(decoded.len() / 32),
             cut,
             left_out: None,
+            tabs: is_log,
         };
         // Most texts have nothing that was taken apart.
         let mut apart = restore::is_needed(&lines).then(Vec::new);
@@ -221,6 +238,8 @@ impl Text {
             match &mut apart {
                 _ if of_above => {}
                 Some(apart) => apart.push((number, Cow::Borrowed(line))),
+                // The blank between two words may be what fills the line.
+                None if is_log && is_filled_by_a_blank(line) => text.add(line, number),
                 None => text.add_parts(line, number),
             }
         }
@@ -237,7 +256,8 @@ impl Text {
         }
         // A lone carriage return starts the line again, or ends it on old systems.
         for part in line.split('\r') {
-            self.add(clean(part).trim_end(), number);
+            let part = clean(part, self.tabs);
+            self.add(part.trim_end_matches(' '), number);
         }
     }
 
@@ -268,23 +288,35 @@ impl Text {
             .iter()
             .map(|line| width(line) == COLUMNS)
             .collect();
+        let text = |line: &(usize, usize, u64)| &self.body[line.0..line.1];
+        let dashes = |line| !text(line).trim().is_empty() && is_ruler(text(line));
+        let rulers: Vec<bool> = self.lines.iter().map(dashes).collect();
+        let blank = |line| text(line).trim().is_empty();
+        let blanks: Vec<bool> = self.lines.iter().map(blank).collect();
+        let pieces = pieces_of_tables(&rulers, &full, &blanks);
         let mut body = String::with_capacity(self.body.len());
         let mut lines: Vec<(usize, usize, u64)> = Vec::with_capacity(self.lines.len());
         let mut goes_on = false;
         let mut above = None;
         let mut ends: Vec<usize> = Vec::new();
-        for (line, full) in self.lines.iter().zip(full) {
+        for (index, (line, full)) in self.lines.iter().zip(&full).enumerate() {
             let text = &self.body[line.0..line.1];
             let starts_anew = text.trim().is_empty()
                 || begins_with_label(text)
                 || above.is_some_and(|above| is_heading(above) && is_row(text))
+                // The dashes under the heading of a table may be 80 long, and their line ends there.
+                || above.is_some_and(is_ruler) || is_ruler(text)
                 || above.is_some_and(|above| beginning(above) == beginning(text))
                 || ends_below(&ends, text);
-            if goes_on
-                && !starts_anew
+            if (goes_on && !starts_anew || pieces.contains(&index))
                 && let Some(last) = lines.last_mut()
             {
                 body.pop();
+                if pieces.contains(&index) {
+                    // Blanks at the end of a piece hold the columns behind it in their places.
+                    let had = above.map_or(0, |above| above.chars().count());
+                    body.extend(std::iter::repeat_n(' ', COLUMNS.saturating_sub(had)));
+                }
                 body.push_str(text);
                 last.1 = body.len();
             } else {
@@ -293,8 +325,7 @@ impl Text {
                 lines.push((start, body.len(), line.2));
             }
             body.push('\n');
-            // The dashes under the heading of a table may be 80 long, and their line ends there.
-            goes_on = full && !is_ruler(text);
+            goes_on = *full;
             above = Some(text);
             if has_no_figures(text) {
                 ends = word_ends(text);
@@ -311,6 +342,41 @@ impl Text {
         };
         self.lines.iter().map(line).collect()
     }
+}
+
+/// The lines that go on with what the line above them begins, where a console broke the names of columns and the dashes below
+/// them: several lines of dashes, of which all but the last are full, have as many lines of names above them, and each row below.
+fn pieces_of_tables(rulers: &[bool], full: &[bool], blanks: &[bool]) -> HashSet<usize> {
+    let mut pieces = HashSet::new();
+    let mut at = 0;
+    while at < rulers.len() {
+        let count = rulers[at..].iter().take_while(|ruler| **ruler).count();
+        let whole = full[at..]
+            .iter()
+            .take(count)
+            .take_while(|full| **full)
+            .count();
+        let names = at.checked_sub(count).map(|from| &full[from..at]);
+        let names_too = names.is_some_and(|names| names.iter().rev().skip(1).all(|full| *full));
+        if count > 1 && whole + 1 == count && names_too {
+            pieces.extend(at + 1 - count..at);
+            pieces.extend(at + 1..at + count);
+            let rows = blanks[at + count..]
+                .iter()
+                .take_while(|blank| !**blank)
+                .count();
+            let rest = (0..rows / count * count).filter(|row| row % count > 0);
+            pieces.extend(rest.map(|row| at + count + row));
+        }
+        at += count.max(1);
+    }
+    pieces
+}
+
+/// As wide as a console, by one blank at its end. Consoles that fill all lines up have more of them.
+fn is_filled_by_a_blank(line: &str) -> bool {
+    let text = line.strip_suffix(' ').filter(|_| is_plain(line));
+    text.is_some_and(|text| !text.ends_with(' ') && line.chars().count() == COLUMNS)
 }
 
 /// `Key : value` and `Key=value` stand at the beginning of a line, not at its end; so does the path of a device.
@@ -400,7 +466,7 @@ pub(super) fn beginning(line: &str) -> Vec<char> {
 
 fn is_ruler(line: &str) -> bool {
     line.bytes()
-        .all(|b| matches!(b, b'-' | b'=' | b' ' | b'+' | b'|'))
+        .all(|b| matches!(b, b'-' | b'=' | b' ' | b'+' | b'|' | b','))
 }
 
 /// True for a line in which nothing has to be changed: neither control characters nor the first bytes of special blanks.
@@ -411,7 +477,7 @@ fn is_plain(line: &str) -> bool {
 }
 
 /// Without escape sequences; special blanks become plain ones.
-fn clean(line: &str) -> Cow<'_, str> {
+fn clean(line: &str, tabs: bool) -> Cow<'_, str> {
     if is_plain(line) {
         return Cow::Borrowed(line);
     }
@@ -427,6 +493,7 @@ fn clean(line: &str) -> Cow<'_, str> {
                 }
             }
             '\x08' => column -= usize::from(out.pop().is_some()),
+            '\t' if tabs => out.push('\t'),
             '\t' => {
                 let to = column / 8 * 8 + 8;
                 out.extend(std::iter::repeat_n(' ', to - column));
@@ -550,6 +617,20 @@ mod tests {
         let found = lines(format!("{head}\n{tail}\nnext\n").as_bytes());
         assert_eq!(found[0], (1, whole));
         assert_eq!(found[1], (3, "next".to_owned()));
+    }
+
+    #[test]
+    fn a_log_that_a_console_broke_at_a_blank_is_one_again() {
+        let (head, tail) = (format!("{} ", "x".repeat(79)), "and the rest of it");
+        let of_log = |text: String| {
+            let text = Text::of_log(text.as_bytes());
+            let own = |line: &Line<'_>| (line.number, line.text.to_owned());
+            text.lines().iter().map(own).collect::<Vec<_>>()
+        };
+        let found = of_log(format!("{head}\n{tail}\n"));
+        assert_eq!(found[0], (1, format!("{head}{tail}")));
+        let padded = format!("{:80}\n", "x");
+        assert_eq!(of_log(padded.repeat(2))[1], (2, "x".to_owned()));
     }
 
     #[test]
