@@ -20,6 +20,18 @@ pub use straddle_testkit::{compat, journal, predict, realign, windows};
 /// What one target may cost: the same as in the replay of the corpora, `crates/probe/tests/corpora.rs`.
 const BUDGET: Bytes = Bytes::mib(2);
 
+/// Reads `data` as a log, and as the end of a log that is too long to be held.
+pub fn evidence(data: &[u8]) {
+    let mut gathered = straddle_evidence::Gathered::new();
+    let _ = straddle_evidence::read("log", &mut &data[..], &mut gathered);
+    let long = [&b"\n".repeat((1 << 20) + 1)[..], data].concat();
+    let _ = straddle_evidence::read("long", &mut &long[..], &mut gathered);
+    let mut stack = Stack::new();
+    gathered.join(&mut stack);
+    let options = Options::default();
+    let _ = check(&Context::new(&stack, &options));
+}
+
 /// Runs the probers of one format over `data` as the whole of a target.
 pub fn fuzz_prober(name: &str, data: &[u8]) {
     let data = &*sparse::unpacked(data);

@@ -14,6 +14,8 @@ const FOUND: &str = "fuzz/found";
 
 /// Targets of captured text begin so; their seeds are the captures that the tests read.
 const CAPTURED: &str = "captured-";
+/// So are those of logs and counters.
+const EVIDENCE: &str = "evidence";
 
 /// Which targets to fuzz.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,7 @@ pub(super) enum Group {
     Bench,
     Predict,
     Windows,
+    Evidence,
 }
 
 impl Group {
@@ -41,6 +44,7 @@ impl Group {
             Group::Bench => matches!(what, "compat" | "journal" | "realign"),
             Group::Predict => what == "predict",
             Group::Windows => what == "windows",
+            Group::Evidence => what == "evidence",
         }
     }
 
@@ -68,10 +72,10 @@ fn called(target: &str) -> Result<String> {
 
 /// The folder of a target's seeds.
 fn seeds(target: &str) -> String {
-    if target.starts_with(CAPTURED) {
-        "tests/captured".to_owned()
-    } else {
-        format!("fuzz/corpus/{target}")
+    match target {
+        target if target.starts_with(CAPTURED) => "tests/captured".to_owned(),
+        EVIDENCE => "tests/evidence".to_owned(),
+        target => format!("fuzz/corpus/{target}"),
     }
 }
 
@@ -80,7 +84,7 @@ pub(super) fn run(group: Group, minutes: u64, seed: u64) -> Result<Outcome> {
     let targets = group.targets()?;
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
     let mut report = format!(
-        "{} targets, {} s each. Seeds: `fuzz/corpus/`, for captured text `tests/captured/`. An input that takes more than 5 s \
+        "{} targets, {} s each. Seeds: `fuzz/corpus/`, for captured text `tests/captured/`, for logs and counters `tests/evidence/`. An input that takes more than 5 s \
          or 512 MiB counts as a crash.\n\n\
          | target | inputs run | peak MiB | crashes |\n|---|---|---|---|\n",
         targets.len(),

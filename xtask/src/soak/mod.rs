@@ -240,6 +240,11 @@ const SOAKS: &[Soak] = &[
         how: How::Fuzz(Group::Windows, 8),
     },
     Soak {
+        name: "fuzz-evidence",
+        what: "fuzzes logs, counters and results of benchmarks",
+        how: How::Fuzz(Group::Evidence, 8),
+    },
+    Soak {
         name: "fuzz",
         what: "fuzzes every target",
         how: How::Fuzz(Group::All, 120),

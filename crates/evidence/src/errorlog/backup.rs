@@ -1,0 +1,186 @@
+//! Messages 3014 and 18264: how many pages a backup or a restore went over, and how long it took.
+
+use straddle_stack::activity::{Quantity, Span};
+
+use super::{at, message};
+use crate::format::{Format, Reading, Shape};
+use crate::line::Line;
+use crate::notes::Notes;
+use crate::number;
+use crate::subject::Subject;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "backup-messages",
+    commands: &["BACKUP", "RESTORE", "ERRORLOG", "SQL Server Agent"],
+    says: "pages, seconds and rate of backups and restores, by database",
+    shape: Shape::Messages {
+        marks: &[
+            "successfully processed",
+            " MB/s",
+            " Mo/s",
+            " MБ/",
+            " МБ/",
+            " MB/秒",
+            "초당 ",
+        ],
+        of_errorlog: true,
+        read,
+    },
+};
+
+/// The database that the summary below is about.
+pub(crate) static NAMES: Format = Format {
+    name: "backup-databases",
+    commands: &["BACKUP", "RESTORE", "ERRORLOG"],
+    says: "the database that a backup's summary is about",
+    shape: Shape::Messages {
+        marks: &[
+            "pages for database",
+            "pages traitées pour la base",
+            "Seiten wurden für die",
+            "páginas para la base",
+            "страниц для базы данных",
+            "の処理を行いました",
+            "を処理しました",
+            "已为数据库",
+            "creation date(time)",
+        ],
+        of_errorlog: true,
+        read: name,
+    },
+};
+
+fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+    let text = line.text;
+    let found = match text.split_once("Database: ") {
+        Some((_, rest)) => rest.split(", creation").next(),
+        None => {
+            let from = text.find(['\'', '"', '‘', '“']);
+            let quote = from.and_then(|from| text[from..].chars().next());
+            quote.zip(from).and_then(|(quote, from)| {
+                let rest = &text[from + quote.len_utf8()..];
+                // Names have quotes in them, so that what stands behind tells where one ends.
+                let close = match quote {
+                    '‘' => '’',
+                    '“' => '”',
+                    quote => quote,
+                };
+                let ends = [",", "，", "-", " の", "、"];
+                let ends = ends
+                    .iter()
+                    .filter_map(|end| rest.find(&format!("{close}{end}")));
+                ends.min().map(|end| &rest[..end])
+            })
+        }
+    };
+    match found {
+        Some(name) => {
+            notes.database = Some(name.trim().into());
+            Reading::Done
+        }
+        None => Reading::Other,
+    }
+}
+
+fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+    let text = message(line.text);
+    let restore = text.contains("RESTORE ");
+    if !restore && !text.contains("BACKUP ") {
+        return Reading::Other;
+    }
+    let start = text.find(if restore { "RESTORE " } else { "BACKUP " });
+    let text = &text[start.unwrap_or_default()..];
+    let Some((before, rate)) = text.rsplit_once('(') else {
+        // Cut off, or wrapped: the rate comes with the next line.
+        let is_summary = text.contains("successfully processed");
+        return if is_summary {
+            Reading::Unfinished
+        } else {
+            Reading::Other
+        };
+    };
+    let numbers = numbers(before);
+    let rate_text = &rate[..number::end(rate)];
+    let [pages, seconds] = numbers.as_slice() else {
+        if !text.contains("successfully processed") {
+            return Reading::Other;
+        }
+        if numbers.len() > 2 {
+            // Lines that do not belong together.
+            return Reading::Unfinished;
+        }
+        notes.unread(line);
+        return Reading::Done;
+    };
+    let pages = number::whole(pages).and_then(crate::table::exactly);
+    let (Some(pages), Some((seconds, reported))) = (pages, sensible(pages, seconds, rate_text))
+    else {
+        notes.unread(line);
+        return Reading::Done;
+    };
+    let database = notes.database.clone();
+    let subject = Subject::database(database.as_deref().unwrap_or("-"));
+    let at = at(line, notes);
+    let quantities = match restore {
+        true => [
+            Quantity::RestorePages,
+            Quantity::RestoreTime,
+            Quantity::RestoreReported,
+        ],
+        false => [
+            Quantity::BackupPages,
+            Quantity::BackupTime,
+            Quantity::BackupReported,
+        ],
+    };
+    for (quantity, value) in quantities.into_iter().zip([pages, seconds, reported]) {
+        notes.add(at, &subject, quantity, Span::Event, value);
+    }
+    Reading::Done
+}
+
+/// Seconds and rate, which a translated message may print with a comma: what fits the pages is meant.
+fn sensible(pages: Option<f64>, seconds: &str, rate: &str) -> Option<(f64, f64)> {
+    let bytes = pages? * 8192.0;
+    let readings = |text: &str| [number::local(text, false), number::local(text, true)];
+    for seconds in readings(seconds).into_iter().flatten() {
+        for rate in readings(rate).into_iter().flatten() {
+            let fits = |mega: f64| {
+                let expected = bytes / seconds / mega;
+                // Cut off after three digits.
+                (expected - rate).abs() <= 0.002 + expected * 1e-3
+            };
+            if fits(1e6) || fits(1_048_576.0) {
+                return Some((seconds, rate));
+            }
+        }
+    }
+    Some((number::local(seconds, false)?, number::local(rate, false)?))
+}
+
+/// The numbers of a text, each as it is written.
+fn numbers(text: &str) -> Vec<&str> {
+    let mut numbers = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find(|c: char| c.is_ascii_digit()) {
+        let start = from + start;
+        let len = number::end(&text[start..]).max(1);
+        numbers.push(&text[start..start + len]);
+        from = start + len;
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_is_what_fits_the_pages() {
+        // 1,234,567 pages in 812.345 seconds are 11.87 MiB a second, 12.45 MB.
+        let read = |seconds, rate| sensible(Some(1_234_567.0), seconds, rate);
+        assert_eq!(read("812,345", "11,873"), Some((812.345, 11.873)));
+        assert_eq!(read("812.345", "11.873"), Some((812.345, 11.873)));
+        assert_eq!(read("812,345", "12,450"), Some((812.345, 12.450)));
+    }
+}

@@ -1,0 +1,43 @@
+//! Event Viewer: the date and the time of what follows.
+
+use crate::format::{Format, Reading, Shape};
+use crate::line::Line;
+use crate::notes::Notes;
+use crate::stamp::{self, Order};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "event-viewer",
+    commands: &["Event Viewer, copied as text"],
+    says: "date and time of the messages in events",
+    shape: Shape::Messages {
+        marks: &["Date:", "Time:", "Datum:", "Uhrzeit:"],
+        of_errorlog: false,
+        read,
+    },
+};
+
+fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+    let text = line.trimmed();
+    let Some((key, value)) = text.split_once(':') else {
+        return Reading::Other;
+    };
+    let order = match key {
+        "Date" | "Time" => Order::MonthFirst,
+        "Datum" | "Uhrzeit" => Order::DayFirst,
+        _ => return Reading::Other,
+    };
+    let event = notes.event.get_or_insert_default();
+    let value = value.trim();
+    if let Some(moment) = stamp::local(value, order) {
+        event.date = Some(moment.date());
+        let (_, time) = value.split_once([' ', '\t']).unwrap_or_default();
+        event.time = stamp::time(time.trim()).map(|(time, micros, _)| (time, micros));
+    } else if let Some(date) = stamp::date(value, order) {
+        (event.date, event.time) = (Some(date), None);
+    } else if let Some((time, micros, _)) = stamp::time(value) {
+        event.time = Some((time, micros));
+    } else {
+        return Reading::Other;
+    }
+    Reading::Done
+}

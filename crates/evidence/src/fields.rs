@@ -1,0 +1,71 @@
+//! The cells of a line, as they are separated.
+
+use std::borrow::Cow;
+
+/// Cells that are separated by one character, and may be quoted.
+pub(crate) fn separated(text: &str, separator: u8) -> Vec<Cow<'_, str>> {
+    let mut cells = Vec::new();
+    let mut rest = text;
+    loop {
+        let (cell, more) = one(rest, separator);
+        cells.push(cell);
+        match more {
+            Some(more) => rest = more,
+            None => return cells,
+        }
+    }
+}
+
+/// The first cell, and what stands behind its separator.
+pub(crate) fn one(text: &str, separator: u8) -> (Cow<'_, str>, Option<&str>) {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&b'"') {
+        return match memchr::memchr(separator, bytes) {
+            Some(at) => (Cow::Borrowed(&text[..at]), Some(&text[at + 1..])),
+            None => (Cow::Borrowed(text), None),
+        };
+    }
+    let mut from = 1;
+    let mut doubled = false;
+    let end = loop {
+        match memchr::memchr(b'"', &bytes[from..]) {
+            Some(at) if bytes.get(from + at + 1) == Some(&b'"') => {
+                doubled = true;
+                from += at + 2;
+            }
+            Some(at) => break from + at,
+            // Cut off: what is there is the cell.
+            None => break bytes.len(),
+        }
+    };
+    let inner = &text[1..end];
+    let cell = match doubled {
+        true => Cow::Owned(inner.replace("\"\"", "\"")),
+        false => Cow::Borrowed(inner),
+    };
+    let behind = end.min(bytes.len().saturating_sub(1)) + 1;
+    let more = memchr::memchr(separator, &bytes[behind..]);
+    (cell, more.map(|at| &text[behind + at + 1..]))
+}
+
+/// Without the blanks and the quotes around it.
+pub(crate) fn bare(cell: &str) -> &str {
+    cell.trim().trim_matches(['"', '\'', '`']).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_hold_separators() {
+        assert_eq!(
+            separated("a,\"b,c\",\"d\"\"e\",", b','),
+            ["a", "b,c", "d\"e", ""]
+        );
+        assert_eq!(separated("\"a\";\"b", b';'), ["a", "b"]);
+        assert_eq!(separated("\"a", b','), ["a"]);
+        assert_eq!(separated("\"", b','), [""]);
+        assert_eq!(separated("", b','), [""]);
+    }
+}

@@ -1,0 +1,258 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use straddle_stack::Source;
+use straddle_stack::activity::{
+    Figure, Moment, Quantity, Sample, Series, Span, Statistic, Summary,
+};
+
+use crate::line::Line;
+use crate::subject::Subject;
+
+/// All that inputs said, in memory that does not grow with their length.
+#[derive(Default)]
+pub struct Gathered {
+    subjects: Vec<Known>,
+    by_subject: HashMap<Subject, usize>,
+    /// Names of the formats that were found.
+    pub formats: Vec<&'static str>,
+    /// What was not understood, and other oddities of the inputs.
+    pub counted: Vec<Counted>,
+    /// Lines that were read, of all inputs.
+    pub lines: u64,
+    /// Figures that were taken.
+    pub figures: u64,
+    /// How many series there are.
+    series: usize,
+    observer: Option<Box<dyn FnMut(&Observation<'_>)>>,
+}
+
+/// What is known of one subject.
+pub(crate) struct Known {
+    pub(crate) subject: Subject,
+    /// The database that a file is of.
+    pub(crate) database: Option<Arc<str>>,
+    /// What it says it is: `LOG`, `ROWS`.
+    pub(crate) role: Option<straddle_stack::activity::Role>,
+    pub(crate) series: Vec<Series>,
+}
+
+/// One figure, as it is read.
+#[derive(Debug)]
+pub struct Observation<'a> {
+    /// The file.
+    pub file: &'a Arc<str>,
+    /// Its line.
+    pub line: u64,
+    /// What it is about.
+    pub subject: &'a Subject,
+    /// What was measured.
+    pub quantity: Quantity,
+    /// What of it.
+    pub statistic: Statistic,
+    /// What the figure is about.
+    pub span: Span,
+    /// The figure.
+    pub value: Figure,
+    /// When.
+    pub at: Option<Moment>,
+}
+
+/// Lines of one input with which something is the matter: how many, and where the first is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// What is the matter.
+    pub what: &'static str,
+    /// Where, the first time.
+    pub first: Source,
+    /// How many.
+    pub count: u64,
+}
+
+/// Names one series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle {
+    subject: usize,
+    series: usize,
+}
+
+/// What a series has for a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) quantity: Quantity,
+    pub(crate) statistic: Statistic,
+    pub(crate) span: Span,
+}
+
+/// Most subjects that are kept, and most series of all of them. A server has hundreds of files; a forged input has no say in how
+/// much memory is taken: a series takes 14 KiB at most.
+const MAX_SUBJECTS: usize = 4096;
+const MAX_SERIES: usize = 4096;
+/// Most sorts of oddities.
+const MAX_COUNTED: usize = 256;
+
+impl Gathered {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Gathered {
+        Gathered::default()
+    }
+
+    /// Nothing yet; every figure is shown to `observer` when it is read.
+    #[must_use]
+    pub fn observed(observer: impl FnMut(&Observation<'_>) + 'static) -> Gathered {
+        Gathered {
+            observer: Some(Box::new(observer)),
+            ..Gathered::default()
+        }
+    }
+
+    /// Whether a format was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.formats.is_empty()
+    }
+
+    pub(crate) fn subjects(&self) -> &[Known] {
+        &self.subjects
+    }
+
+    pub(crate) fn found(&mut self, format: &'static str) {
+        if !self.formats.contains(&format) {
+            self.formats.push(format);
+        }
+    }
+
+    /// `None` when there are too many.
+    pub(crate) fn known(&mut self, subject: &Subject) -> Option<&mut Known> {
+        let index = self.index(subject)?;
+        self.subjects.get_mut(index)
+    }
+
+    fn index(&mut self, subject: &Subject) -> Option<usize> {
+        if let Some(index) = self.by_subject.get(subject) {
+            return Some(*index);
+        }
+        let index = self.subjects.len();
+        if index >= MAX_SUBJECTS {
+            return None;
+        }
+        self.subjects.push(Known {
+            subject: subject.clone(),
+            database: None,
+            role: None,
+            series: Vec::new(),
+        });
+        self.by_subject.insert(subject.clone(), index);
+        Some(index)
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        file: &Arc<str>,
+        line: &Line<'_>,
+        subject: &Subject,
+        name: Name,
+        value: Figure,
+        at: Option<Moment>,
+        weight: Option<Figure>,
+    ) -> Option<Handle> {
+        let subject = self.index(subject)?;
+        let known = self.subjects.get(subject)?;
+        let same = |series: &Series| {
+            series.quantity == name.quantity
+                && series.statistic == name.statistic
+                && series.span == name.span
+        };
+        let series = known.series.iter().position(same);
+        if series.is_none() && self.series >= MAX_SERIES {
+            return None;
+        }
+        let handle = Handle {
+            subject,
+            series: series.unwrap_or(known.series.len()),
+        };
+        self.add_to(handle, name, file, line, value, at, weight);
+        Some(handle)
+    }
+
+    /// As [`Self::add`], for a series that was found before.
+    pub(crate) fn add_to(
+        &mut self,
+        handle: Handle,
+        name: Name,
+        file: &Arc<str>,
+        line: &Line<'_>,
+        value: Figure,
+        at: Option<Moment>,
+        weight: Option<Figure>,
+    ) {
+        let Some(known) = self.subjects.get_mut(handle.subject) else {
+            return;
+        };
+        self.figures += 1;
+        if let Some(observer) = &mut self.observer {
+            observer(&Observation {
+                file,
+                line: line.number,
+                subject: &known.subject,
+                quantity: name.quantity,
+                statistic: name.statistic,
+                span: name.span,
+                value,
+                at,
+            });
+        }
+        let source = || source(file, line);
+        match known.series.get_mut(handle.series) {
+            Some(series) => {
+                let keep = name.span != Span::Interval;
+                series.summary.add(value, at, weight, keep, source);
+            }
+            None => {
+                let source = source();
+                self.series += 1;
+                known.series.push(Series {
+                    quantity: name.quantity,
+                    statistic: name.statistic,
+                    span: name.span,
+                    summary: Summary::of(Sample { value, at, source }, weight),
+                });
+            }
+        }
+    }
+
+    pub(crate) fn count(&mut self, what: &'static str, file: &Arc<str>, line: &Line<'_>) {
+        let of_file =
+            |source: &Source| matches!(source, Source::Captured { file: f, .. } if f == file);
+        let same = |counted: &&mut Counted| counted.what == what && of_file(&counted.first);
+        if let Some(counted) = self.counted.iter_mut().find(same) {
+            counted.count += 1;
+        } else if self.counted.len() < MAX_COUNTED {
+            self.counted.push(Counted {
+                what,
+                first: source(file, line),
+                count: 1,
+            });
+        }
+    }
+}
+
+/// The place of a line.
+pub(crate) fn source(file: &Arc<str>, line: &Line<'_>) -> Source {
+    /// Most of a line that is kept as evidence.
+    const LONGEST: usize = 96;
+    let text = line.trimmed();
+    // Every figure of a counter is the last and the largest one: this is asked for often.
+    let cut = match text.len() <= LONGEST {
+        true => None,
+        false => text.char_indices().nth(LONGEST),
+    };
+    Source::Captured {
+        file: Arc::clone(file),
+        line: line.number,
+        text: match cut {
+            Some((at, _)) => format!("{}…", &text[..at]),
+            None => text.to_owned(),
+        },
+    }
+}

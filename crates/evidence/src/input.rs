@@ -1,0 +1,215 @@
+//! From a stream of bytes to lines: packed or not, in any encoding, of any length.
+
+use std::io::{self, Read};
+
+use crate::error::EvidenceError;
+use crate::gathered::Gathered;
+use crate::line::Line;
+use crate::session::Session;
+
+/// A text up to here is read as one, without what mail, terminals and web pages did to it.
+const WHOLE: usize = 1 << 20;
+/// How much is read at once.
+const BLOCK: usize = 1 << 18;
+/// A longer line is cut: the names of all counters of a large host are a line of some megabytes.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// Reads one input to its end.
+///
+/// # Errors
+/// When it cannot be read to its end; what was read before is in `gathered`.
+pub fn read(
+    name: &str,
+    input: &mut dyn Read,
+    gathered: &mut Gathered,
+) -> Result<(), EvidenceError> {
+    let mut session = Session::new(name, gathered);
+    let mut head = [0; 4];
+    let had = fill(input, &mut head).map_err(|error| EvidenceError::Read {
+        name: name.to_owned(),
+        line: 0,
+        error,
+    })?;
+    let mut whole = (&head[..had]).chain(input);
+    let (packing, done) = match &head[..had] {
+        [0x1f, 0x8b, ..] => {
+            let mut unpacked = flate2::read::MultiGzDecoder::new(whole);
+            (Some("gzip"), decoded(&mut unpacked, &mut session))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd] => {
+            let done = match ruzstd::decoding::StreamingDecoder::new(whole) {
+                Ok(mut unpacked) => decoded(&mut unpacked, &mut session),
+                Err(error) => Err(io::Error::other(error.to_string())),
+            };
+            (Some("zstd"), done)
+        }
+        _ => (None, decoded(&mut whole, &mut session)),
+    };
+    let line = session.close();
+    let name = name.to_owned();
+    done.map_err(|error| match packing {
+        Some(packing) => EvidenceError::Packed {
+            name,
+            packing,
+            line,
+            error,
+        },
+        None => EvidenceError::Read { name, line, error },
+    })
+}
+
+/// As much as there is, up to the length of `buffer`.
+fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut had = 0;
+    while had < buffer.len() {
+        match input.read(&mut buffer[had..]) {
+            Ok(0) => break,
+            Ok(n) => had += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(had)
+}
+
+fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
+    let mut block = vec![0; WHOLE + 1];
+    let had = match fill(input, &mut block) {
+        Ok(had) => had,
+        // What a broken stream gave before it broke is gone with this block; the rest of the inputs is not.
+        Err(error) => return Err(error),
+    };
+    block.truncate(had);
+    if had <= WHOLE {
+        for (number, text) in straddle_sources::captured::lines(&block) {
+            session.line(&Line {
+                number,
+                text: &text,
+            });
+        }
+        return Ok(());
+    }
+    let encoding = match block.as_slice() {
+        [0xff, 0xfe, ..] => Some(encoding_rs::UTF_16LE),
+        [0xfe, 0xff, ..] => Some(encoding_rs::UTF_16BE),
+        bytes => wide(bytes),
+    };
+    let mut rest = (&block[..]).chain(input);
+    let mut lines = Lines {
+        number: 0,
+        kept: Vec::new(),
+        cut: false,
+    };
+    match encoding {
+        None => {
+            let mut block = vec![0; BLOCK];
+            let mut first = true;
+            loop {
+                let had = fill(&mut rest, &mut block)?;
+                if had == 0 {
+                    break;
+                }
+                let mark: &[u8] = b"\xef\xbb\xbf";
+                let bytes = block[..had].strip_prefix(mark).filter(|_| first);
+                lines.take(bytes.unwrap_or(&block[..had]), session);
+                first = false;
+            }
+        }
+        Some(encoding) => {
+            let mut decoder = encoding.new_decoder_with_bom_removal();
+            let mut block = vec![0; BLOCK];
+            let mut text = vec![0; BLOCK * 2];
+            loop {
+                let had = fill(&mut rest, &mut block)?;
+                let mut from = 0;
+                loop {
+                    let last = had == 0;
+                    let (result, read, written, _) =
+                        decoder.decode_to_utf8(&block[from..had], &mut text, last);
+                    from += read;
+                    lines.take(&text[..written], session);
+                    if result == encoding_rs::CoderResult::InputEmpty {
+                        break;
+                    }
+                }
+                if had == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    lines.end(session);
+    Ok(())
+}
+
+/// The encoding of a text without a mark in which every second byte is zero.
+fn wide(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    let pairs = bytes.chunks_exact(2).take(128);
+    let (mut little, mut big) = (0, 0);
+    for pair in pairs {
+        little += usize::from(pair[1] == 0 && pair[0] != 0);
+        big += usize::from(pair[0] == 0 && pair[1] != 0);
+    }
+    match (little >= 90, big >= 90) {
+        (true, false) => Some(encoding_rs::UTF_16LE),
+        (false, true) => Some(encoding_rs::UTF_16BE),
+        _ => None,
+    }
+}
+
+/// Cuts blocks into lines.
+struct Lines {
+    /// Of the last line.
+    number: u64,
+    /// The beginning of a line that goes on in the next block.
+    kept: Vec<u8>,
+    /// More of that line was left out.
+    cut: bool,
+}
+
+impl Lines {
+    fn take(&mut self, mut block: &[u8], session: &mut Session<'_>) {
+        if !self.kept.is_empty() || self.cut {
+            let Some(end) = memchr::memchr(b'\n', block) else {
+                return self.keep(block);
+            };
+            self.keep(&block[..end]);
+            let kept = std::mem::take(&mut self.kept);
+            self.give(&kept, session);
+            self.kept = kept;
+            self.kept.clear();
+            block = &block[end + 1..];
+        }
+        while let Some(end) = memchr::memchr(b'\n', block) {
+            self.give(&block[..end], session);
+            block = &block[end + 1..];
+        }
+        self.keep(block);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE.saturating_sub(self.kept.len());
+        self.cut |= bytes.len() > room;
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn give(&mut self, bytes: &[u8], session: &mut Session<'_>) {
+        self.number += 1;
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let cut = std::mem::take(&mut self.cut);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => session.whole_line(self.number, text, cut),
+            Err(_) => {
+                let text = straddle_sources::captured::decoded(bytes);
+                session.whole_line(self.number, &text, cut);
+            }
+        }
+    }
+
+    fn end(&mut self, session: &mut Session<'_>) {
+        if !self.kept.is_empty() {
+            let kept = std::mem::take(&mut self.kept);
+            self.give(&kept, session);
+        }
+    }
+}

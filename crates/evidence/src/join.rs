@@ -1,0 +1,160 @@
+//! From figures to layers.
+
+use std::sync::Arc;
+use straddle_stack::activity::{Activity, Role};
+use straddle_stack::{Layer, LayerId, LayerKind, Stack};
+
+use crate::errorlog::role_of;
+use crate::gathered::{Gathered, Known};
+use crate::subject::{Subject, SubjectKind};
+
+impl Gathered {
+    /// Puts what was measured on the layers of `stack` that it is about. What is about none of them gets a layer by itself.
+    /// The layers, in the order in which they were spoken of.
+    pub fn join(&self, stack: &mut Stack) -> Vec<LayerId> {
+        let mut joined = Vec::new();
+        for known in self.subjects() {
+            if known.series.is_empty() {
+                continue;
+            }
+            let (kind, name) = layer_of(&known.subject);
+            let found = stack.iter().find(|(_, layer)| {
+                fits(kind, layer.kind) && layer.activity.is_none() && is_called(layer, &name)
+            });
+            let found = found.map(|(id, _)| id);
+            let id = found.unwrap_or_else(|| stack.push(Layer::new(kind, name)));
+            let activity = Activity {
+                roles: self.roles(known),
+                series: known.series.clone(),
+            };
+            stack.layer_mut(id).activity = Some(Arc::new(activity));
+            joined.push(id);
+        }
+        joined
+    }
+
+    /// What a database keeps there: in the file, or in the files on the volume.
+    fn roles(&self, known: &Known) -> Vec<Role> {
+        let mut roles: Vec<Role> = match known.subject.kind {
+            SubjectKind::File => of_file(known).into_iter().collect(),
+            SubjectKind::Volume => {
+                let files = self.subjects().iter();
+                files
+                    .filter(|file| self.is_on(file, &known.subject))
+                    .filter_map(of_file)
+                    .collect()
+            }
+            _ => known.role.into_iter().collect(),
+        };
+        roles.sort_unstable();
+        roles.dedup();
+        roles
+    }
+
+    /// Whether a file lies on a volume: by the longest name of a volume that its path begins with.
+    fn is_on(&self, file: &Known, volume: &Subject) -> bool {
+        file.subject.kind == SubjectKind::File
+            && self.volume_of(&file.subject.name) == Some(&volume.name)
+    }
+
+    /// The volume among those that were spoken of on which a path lies.
+    #[must_use]
+    pub fn volume_of(&self, path: &str) -> Option<&Arc<str>> {
+        let volumes = self.subjects().iter().map(|known| &known.subject);
+        let volumes = volumes.filter(|subject| subject.kind == SubjectKind::Volume);
+        let begins = |name: &str| {
+            let head = path.get(..name.len());
+            let rest = path.get(name.len()..).unwrap_or_default();
+            head.is_some_and(|head| head.eq_ignore_ascii_case(name))
+                && rest.starts_with(['\\', '/'])
+        };
+        volumes
+            .map(|subject| &subject.name)
+            .filter(|name| begins(name.trim_end_matches(['\\', '/'])))
+            .max_by_key(|name| name.len())
+    }
+}
+
+fn of_file(known: &Known) -> Option<Role> {
+    known
+        .role
+        .or_else(|| role_of(&known.subject.name, known.database.as_deref()))
+}
+
+/// What kind of layer it is, and what it is called.
+fn layer_of(subject: &Subject) -> (LayerKind, String) {
+    let name = &*subject.name;
+    match subject.kind {
+        // Windows numbers its disks.
+        SubjectKind::Disk if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (LayerKind::Device, format!("disk {name}"))
+        }
+        SubjectKind::Disk => (LayerKind::Device, name.to_owned()),
+        SubjectKind::Volume => (LayerKind::Filesystem, name.to_owned()),
+        SubjectKind::File => (LayerKind::File, name.to_owned()),
+        SubjectKind::Server if name == "-" => (LayerKind::Service, "server".to_owned()),
+        SubjectKind::Job if name == "-" => (LayerKind::Service, "benchmark".to_owned()),
+        SubjectKind::Database if name == "-" => (LayerKind::Service, "a database".to_owned()),
+        kind => (LayerKind::Service, format!("{} {name}", kind.name())),
+    }
+}
+
+/// Kernels count for every block device: disks, partitions, arrays, volumes.
+fn fits(wanted: LayerKind, kind: LayerKind) -> bool {
+    let is_block_device = matches!(
+        kind,
+        LayerKind::Device
+            | LayerKind::Array
+            | LayerKind::Volume
+            | LayerKind::Encryption
+            | LayerKind::Partition
+    );
+    wanted == kind || wanted == LayerKind::Device && is_block_device
+}
+
+fn is_called(layer: &Layer, name: &str) -> bool {
+    let mounted = layer.text(straddle_stack::Key::MountPoint) == Some(name);
+    let alike = |other: &str| other.trim_start_matches("/dev/").eq_ignore_ascii_case(name);
+    mounted || alike(&layer.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straddle_stack::activity::{Quantity, Span};
+
+    fn gathered(text: &str) -> Gathered {
+        let mut gathered = Gathered::new();
+        crate::read("log", &mut text.as_bytes(), &mut gathered).expect("read");
+        gathered
+    }
+
+    const STALL: &str = "2024-03-05 10:11:12.34 spid7s      SQL Server has encountered 3 occurrence(s) of I/O requests taking longer \
+                         than 15 seconds to complete on file [E:\\data\\sales.mdf] in database [sales] (5).\n";
+
+    #[test]
+    fn figures_are_facts_of_the_layer_of_that_name() {
+        let perfmon = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\LogicalDisk(E:)\\Avg. Disk sec/Read\",\"\\\\S\\LogicalDisk(F:)\\Avg. Disk sec/Read\"\n\
+                       \"03/05/2024 10:11:12.000\",\"0.025\",\"0.001\"\n";
+        let gathered = gathered(&format!("{STALL}{perfmon}"));
+        let mut stack = Stack::new();
+        let disk = stack.push(Layer::new(LayerKind::Device, "disk 0"));
+        let volume = stack.push(Layer::new(LayerKind::Filesystem, "E:"));
+        let joined = gathered.join(&mut stack);
+        assert_eq!(joined.len(), 3);
+        assert!(stack.layer(disk).activity.is_none());
+        let activity = stack.layer(volume).activity.as_ref().expect("measured");
+        let reads = activity
+            .mean(Quantity::ReadLatency, Span::Interval)
+            .expect("reads");
+        assert_eq!((reads.count, reads.mean.get()), (1, 0.025));
+        // The file on it says what it is for.
+        assert_eq!(activity.roles, [Role::Data]);
+        let other = stack
+            .iter()
+            .find(|(_, layer)| layer.name == "F:")
+            .expect("by itself")
+            .1;
+        assert_eq!(other.activity.as_ref().expect("measured").roles, []);
+    }
+}

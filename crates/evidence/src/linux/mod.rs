@@ -1,0 +1,18 @@
+//! What tools of Linux print about disks: sysstat (iostat, sar, sadf), the counters of the kernel, vmstat.
+
+mod clock;
+mod columns;
+mod devices;
+pub(crate) mod diskstats;
+pub(crate) mod iostat;
+pub(crate) mod iostat_json;
+mod reports;
+mod rows;
+pub(crate) mod sadf;
+pub(crate) mod sadf_json;
+pub(crate) mod sadf_lines;
+pub(crate) mod sar;
+mod sysstat_json;
+pub(crate) mod vmstat;
+
+pub(crate) use reports::Reports;

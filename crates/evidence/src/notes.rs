@@ -1,0 +1,164 @@
+use std::sync::Arc;
+use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic};
+
+use crate::gathered::{Gathered, Handle, Name};
+use crate::line::Line;
+use crate::subject::Subject;
+
+/// Where readers put what a line says.
+pub(crate) struct Notes<'g> {
+    pub(crate) gathered: &'g mut Gathered,
+    /// The file's name.
+    pub(crate) file: Arc<str>,
+    /// The last time that was read, for lines that have none of their own.
+    pub(crate) clock: Option<Moment>,
+    /// The event that a message is in.
+    pub(crate) event: Option<crate::errorlog::Event>,
+    /// The database that was spoken of last.
+    pub(crate) database: Option<Arc<str>>,
+    /// What stood above reports of sysstat.
+    pub(crate) reports: crate::linux::Reports,
+}
+
+/// A line, and when it was written.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'t> {
+    pub(crate) line: Line<'t>,
+    pub(crate) moment: Option<Moment>,
+}
+
+/// A series that many figures go to.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    pub(crate) subject: Subject,
+    pub(crate) name: Name,
+    handle: Option<Handle>,
+}
+
+impl Channel {
+    /// Means of intervals.
+    pub(crate) fn new(subject: &Subject, quantity: Quantity, span: Span) -> Channel {
+        Channel {
+            subject: subject.clone(),
+            name: Name {
+                quantity,
+                statistic: Statistic::Mean,
+                span,
+            },
+            handle: None,
+        }
+    }
+}
+
+impl Notes<'_> {
+    /// Notes the only figure, or the mean.
+    pub(crate) fn add(
+        &mut self,
+        at: At<'_>,
+        subject: &Subject,
+        quantity: Quantity,
+        span: Span,
+        value: f64,
+    ) {
+        self.add_as(at, subject, (quantity, Statistic::Mean, span), value);
+    }
+
+    /// Notes a figure of any kind.
+    pub(crate) fn add_as(
+        &mut self,
+        at: At<'_>,
+        subject: &Subject,
+        (quantity, statistic, span): (Quantity, Statistic, Span),
+        value: f64,
+    ) {
+        let name = Name {
+            quantity,
+            statistic,
+            span,
+        };
+        let Some(value) = sound(value) else {
+            return self.unread(&at.line);
+        };
+        let noted = self
+            .gathered
+            .add(&self.file, &at.line, subject, name, value, at.moment, None);
+        if noted.is_none() {
+            self.remark(TOO_MANY, &at.line);
+        }
+    }
+
+    /// Notes a figure of a series that has many; `weight` is how many requests it stands for.
+    pub(crate) fn send(
+        &mut self,
+        channel: &mut Channel,
+        at: At<'_>,
+        value: f64,
+        weight: Option<f64>,
+    ) {
+        let Some(value) = sound(value) else {
+            return self.unread(&at.line);
+        };
+        let weight = weight.and_then(Figure::new);
+        match channel.handle {
+            Some(handle) => {
+                let name = channel.name;
+                self.gathered
+                    .add_to(handle, name, &self.file, &at.line, value, at.moment, weight);
+            }
+            None => {
+                let (subject, name) = (&channel.subject, channel.name);
+                channel.handle = self.gathered.add(
+                    &self.file, &at.line, subject, name, value, at.moment, weight,
+                );
+                if channel.handle.is_none() {
+                    self.remark(TOO_MANY, &at.line);
+                }
+            }
+        }
+    }
+
+    /// A line that should have given figures, and cannot be read.
+    pub(crate) fn unread(&mut self, line: &Line<'_>) {
+        self.remark(UNREAD, line);
+    }
+
+    /// Something else is the matter with a line.
+    pub(crate) fn remark(&mut self, what: &'static str, line: &Line<'_>) {
+        self.gathered.count(what, &self.file, line);
+    }
+
+    /// Says of which database a file is, and what it holds.
+    pub(crate) fn describe(
+        &mut self,
+        subject: &Subject,
+        database: Option<&str>,
+        role: Option<Role>,
+    ) {
+        if let Some(known) = self.gathered.known(subject) {
+            if let Some(database) = database.map(str::trim).filter(|name| !name.is_empty()) {
+                known.database.get_or_insert_with(|| database.into());
+            }
+            known.role = known.role.or(role);
+        }
+    }
+
+    /// A line of this moment. A clock that goes back is told.
+    pub(crate) fn at<'t>(&mut self, line: Line<'t>, moment: Option<Moment>) -> At<'t> {
+        if let Some(moment) = moment {
+            if self.clock.is_some_and(|clock| moment < clock) {
+                self.remark(CLOCK_BACK, &line);
+            }
+            self.clock = Some(moment);
+        }
+        At { line, moment }
+    }
+}
+
+/// No quantity is negative, except by a fault or a counter that says that it knows nothing.
+fn sound(value: f64) -> Option<Figure> {
+    Figure::new(value).filter(|figure| *figure >= Figure::ZERO)
+}
+
+pub(crate) const UNREAD: &str = "not understood";
+const TOO_MANY: &str = "with figures of more volumes, files and disks than are kept";
+pub(crate) const CLOCK_BACK: &str = "at which the clock goes back";

@@ -1,0 +1,132 @@
+//! Numbers as tools print them.
+
+/// A number with a decimal point, and a unit's prefix behind it: `1234.5`, `12.3k`. Nothing else around it.
+pub(crate) fn plain(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let first = *text.as_bytes().first()?;
+    // `inf` and `nan` are numbers for the parser.
+    if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {
+        return None;
+    }
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// A whole number, with any separators of thousands.
+pub(crate) fn whole(text: &str) -> Option<u64> {
+    let mut digits = 0_u64;
+    let mut any = false;
+    for c in text.trim().chars() {
+        match c {
+            '0'..='9' => {
+                any = true;
+                let digit = u64::from(c) - u64::from('0');
+                digits = digits.checked_mul(10)?.checked_add(digit)?;
+            }
+            ',' | '.' | ' ' | '\'' | '\u{a0}' | '\u{202f}' | '’' if any => {}
+            _ => return None,
+        }
+    }
+    any.then_some(digits)
+}
+
+/// A number of which it is not known whether the point or the comma stands before its fraction. What has both has the last one;
+/// a comma alone stands before the fraction, unless `thousands` says that it separates groups of three.
+pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {
+    let text = text.trim();
+    let text: String = text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’'))
+        .collect();
+    let (comma, point) = (text.rfind(','), text.rfind('.'));
+    let grouped =
+        |at: usize| text.len() - at == 4 && text[at + 1..].bytes().all(|b| b.is_ascii_digit());
+    let decimal = match (comma, point) {
+        (Some(comma), Some(point)) if comma > point => Some(','),
+        (Some(_), Some(_)) => Some('.'),
+        (Some(at), None) => {
+            let several = text.matches(',').count() > 1;
+            (!several && !(thousands && grouped(at))).then_some(',')
+        }
+        (None, Some(_)) => (text.matches('.').count() == 1).then_some('.'),
+        (None, None) => None,
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ',' | '.' if Some(c) == decimal => out.push('.'),
+            ',' | '.' => {}
+            c => out.push(c),
+        }
+    }
+    plain(&out)
+}
+
+/// The factor of a prefix: `k`, `M`, `Gi`.
+pub(crate) fn prefix(text: &str) -> Option<f64> {
+    Some(match text {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" | "ki" => 1024.0,
+        "Mi" => 1024.0 * 1024.0,
+        "Gi" => 1024.0 * 1024.0 * 1024.0,
+        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    })
+}
+
+/// Where the number at the beginning of a text ends: digits, points and commas.
+pub(crate) fn end(text: &str) -> usize {
+    let other = |c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',');
+    let end = text.find(other).unwrap_or(text.len());
+    text[..end].trim_end_matches(['.', ',']).len()
+}
+
+/// The number at the beginning of a text, and the rest.
+pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
+    let end = end(text);
+    Some((plain(&text[..end])?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_is_told_from_thousands() {
+        for (text, thousands, value) in [
+            ("7,373", false, 7.373),
+            ("7,373", true, 7373.0),
+            ("7.373", true, 7.373),
+            ("1,234,567", false, 1_234_567.0),
+            ("1.234.567", false, 1_234_567.0),
+            ("1.234,5", false, 1234.5),
+            ("1,234.5", false, 1234.5),
+            ("1 234,5", false, 1234.5),
+            ("1\u{a0}234", false, 1234.0),
+            ("0,25", true, 0.25),
+        ] {
+            assert_eq!(local(text, thousands), Some(value), "{text}");
+        }
+        for text in ["", "abc", "1,2x", "inf", "nan", "-"] {
+            assert_eq!(local(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_separators() {
+        assert_eq!(whole("244,138,625"), Some(244_138_625));
+        assert_eq!(whole("244.138.625"), Some(244_138_625));
+        assert_eq!(whole("18446744073709551616"), None);
+        assert_eq!(whole(",1"), None);
+    }
+
+    #[test]
+    fn a_number_ends_where_the_sentence_goes_on() {
+        assert_eq!(leading("12.5 seconds"), Some((12.5, " seconds")));
+        assert_eq!(leading("12."), Some((12.0, ".")));
+        assert_eq!(leading("x"), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! `(Get-Counter …).CounterSamples | Export-Csv`: a row for each figure.
+
+use straddle_stack::activity::Span;
+
+use super::{Path, perfmon};
+use crate::format::{Format, Shape};
+use crate::notes::Notes;
+use crate::stamp::{self, Order};
+use crate::table::Row;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "counter-samples",
+    commands: &["(Get-Counter …).CounterSamples | Export-Csv"],
+    says: "counters of disks and volumes, a row for each figure",
+    shape: Shape::Table {
+        marks: &["cookedvalue"],
+        is: |head| head.has(&["path", "cookedvalue"]),
+        read,
+    },
+};
+
+fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
+    let meaning = row
+        .text(&["path"])
+        .and_then(Path::of)
+        .and_then(|path| perfmon::meaning(&path));
+    let Some(meaning) = meaning else { return };
+    let moment = row
+        .text(&["timestamp"])
+        .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
+    let at = notes.at(row.line, moment);
+    match row.number(&["cookedvalue"]) {
+        Some((value, _)) => {
+            let value = meaning.factor.apply(value);
+            notes.add(
+                at,
+                &meaning.subject,
+                meaning.quantity,
+                Span::Interval,
+                value,
+            );
+        }
+        None => notes.unread(&row.line),
+    }
+}

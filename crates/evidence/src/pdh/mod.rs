@@ -1,0 +1,207 @@
+//! Performance Data Helper logs: what Performance Monitor, `relog`, `typeperf` and esxtop's batch mode write. Each column is a
+//! counter of an instance of an object, each row a moment.
+
+pub(crate) mod counters;
+pub(crate) mod esxtop;
+pub(crate) mod export;
+pub(crate) mod get_counter;
+pub(crate) mod perfmon;
+
+use straddle_stack::activity::{Quantity, Span};
+
+use crate::fields;
+use crate::format::{Body, Taken};
+use crate::line::Line;
+use crate::notes::{Channel, Notes};
+use crate::number;
+use crate::stamp::{self, Order};
+use crate::subject::Subject;
+
+/// What a column says: of what, what, and by what its figures are multiplied; `utilization` is what is left of 100%.
+pub(crate) struct Meaning {
+    pub(crate) subject: Subject,
+    pub(crate) quantity: Quantity,
+    pub(crate) factor: Factor,
+}
+
+/// What is done with a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Factor {
+    Times(f64),
+    /// A percentage of time in which nothing was done.
+    Idle,
+}
+
+impl Factor {
+    pub(crate) fn apply(self, value: f64) -> f64 {
+        match self {
+            Factor::Times(factor) => value * factor,
+            Factor::Idle => (1.0 - value / 100.0).max(0.0),
+        }
+    }
+}
+
+/// The parts of `\\HOST\Object(Instance)\Counter`.
+pub(crate) struct Path<'t> {
+    pub(crate) object: &'t str,
+    pub(crate) instance: &'t str,
+    pub(crate) counter: &'t str,
+}
+
+impl<'t> Path<'t> {
+    pub(crate) fn of(text: &'t str) -> Option<Path<'t>> {
+        let rest = text.trim().trim_start_matches('\\');
+        let (_host, rest) = rest.split_once('\\')?;
+        // Instances have parentheses and backslashes in them.
+        let close = rest.rfind(")\\")?;
+        let (before, counter) = (&rest[..close], &rest[close + 2..]);
+        let (object, instance) = before.split_once('(')?;
+        Some(Path {
+            object: object.trim(),
+            instance: instance.trim(),
+            counter: counter.trim(),
+        })
+    }
+}
+
+/// One column.
+struct Column {
+    channel: Channel,
+    factor: Factor,
+    /// The column that says how many requests a latency stands for.
+    weight: Option<usize>,
+}
+
+struct Log {
+    separator: u8,
+    /// A comma stands before fractions.
+    commas: bool,
+    columns: Vec<Option<Column>>,
+    values: Vec<f64>,
+}
+
+/// The reader of the rows, when this line names their columns.
+fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Box<dyn Body>> {
+    let text = line.text.trim_start_matches('\u{feff}').trim_start();
+    let is_head = text
+        .get(..5)
+        .is_some_and(|head| head.trim_start_matches('"').starts_with("(PDH"));
+    if !is_head {
+        return None;
+    }
+    let separator = [b'\t', b';', b','].into_iter().find(|separator| {
+        let cells = fields::separated(text, *separator);
+        cells.len() > 1 && cells[1].trim().starts_with("\\\\")
+    })?;
+    let cells = fields::separated(text, separator);
+    let mut columns: Vec<Option<Column>> = cells
+        .iter()
+        .map(|cell| {
+            let Meaning {
+                subject,
+                quantity,
+                factor,
+            } = means(&Path::of(cell)?)?;
+            Some(Column {
+                channel: Channel::new(&subject, quantity, Span::Interval),
+                factor,
+                weight: None,
+            })
+        })
+        .collect();
+    if columns.iter().all(Option::is_none) {
+        return None;
+    }
+    let rates: Vec<(usize, Subject, Quantity)> = columns
+        .iter()
+        .enumerate()
+        .filter_map(|(at, column)| {
+            let channel = &column.as_ref()?.channel;
+            Some((at, channel.subject.clone(), channel.name.quantity))
+        })
+        .collect();
+    for column in columns.iter_mut().flatten() {
+        let Some(rate) = rate_of(column.channel.name.quantity) else {
+            continue;
+        };
+        let same = |(_, subject, quantity): &&(usize, Subject, Quantity)| {
+            *quantity == rate && *subject == column.channel.subject
+        };
+        column.weight = rates.iter().find(same).map(|(at, _, _)| *at);
+    }
+    let values = vec![f64::NAN; columns.len()];
+    Some(Box::new(Log {
+        separator,
+        commas: separator == b';',
+        columns,
+        values,
+    }))
+}
+
+/// How often what a latency is of was done.
+pub(crate) fn rate_of(latency: Quantity) -> Option<Quantity> {
+    Some(match latency {
+        Quantity::ReadLatency | Quantity::ReadSize => Quantity::ReadRate,
+        Quantity::WriteLatency | Quantity::WriteSize => Quantity::WriteRate,
+        Quantity::FlushLatency => Quantity::FlushRate,
+        Quantity::TransferLatency
+        | Quantity::TransferSize
+        | Quantity::DeviceLatency
+        | Quantity::KernelLatency
+        | Quantity::GuestLatency
+        | Quantity::QueueLatency => Quantity::TransferRate,
+        _ => return None,
+    })
+}
+
+impl Body for Log {
+    fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
+        let text = line.text;
+        let first = text.trim_start_matches(['"', ' ']).as_bytes().first();
+        match first {
+            None => return Taken::Yes,
+            Some(b'0'..=b'9') => {}
+            // The names again, of this log or of another one.
+            Some(b'(' | b'\\') => return Taken::Ended,
+            Some(_) => return Taken::No,
+        }
+        let (stamp, mut rest) = fields::one(text, self.separator);
+        let Some(moment) = stamp::local(&stamp, Order::MonthFirst) else {
+            notes.unread(line);
+            return Taken::Yes;
+        };
+        let mut count = 1;
+        while let Some(more) = rest {
+            let (cell, next) = fields::one(more, self.separator);
+            rest = next;
+            if let Some(Some(column)) = self.columns.get(count) {
+                let value = match self.commas {
+                    false => number::plain(&cell),
+                    true => number::plain(&cell.replace(['.', '\u{a0}'], "").replace(',', ".")),
+                };
+                // −1 is no sample.
+                let value = value.filter(|value| *value >= 0.0);
+                self.values[count] = value.map_or(f64::NAN, |value| column.factor.apply(value));
+            }
+            count += 1;
+        }
+        if count != self.columns.len() {
+            notes.unread(line);
+            return Taken::Yes;
+        }
+        let at = notes.at(*line, Some(moment));
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let Some(column) = column else { continue };
+            let value = self.values[index];
+            if value.is_nan() {
+                continue;
+            }
+            let weight = column
+                .weight
+                .map(|at| self.values[at])
+                .filter(|weight| !weight.is_nan());
+            notes.send(&mut column.channel, at, value, weight);
+        }
+        Taken::Yes
+    }
+}

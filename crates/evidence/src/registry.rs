@@ -1,0 +1,48 @@
+use crate::benchmark::{diskspd, diskspd_xml, fio, sqlio};
+use crate::errorlog::{backup, event, misaligned, stall};
+use crate::etcd::{histogram, slow};
+use crate::format::Format;
+use crate::linux::{diskstats, iostat, iostat_json, sadf, sadf_json, sadf_lines, sar, vmstat};
+use crate::mysql::{self, innodb};
+use crate::pdh::{esxtop, export, get_counter, perfmon};
+use crate::postgres::{checkpoint, statistics};
+use crate::sqlserver::{file_stats, files};
+
+/// Everything whose output is read. Where two recognise the same text, the first has it.
+pub static FORMATS: &[&Format] = &[
+    &stall::FORMAT,
+    &misaligned::FORMAT,
+    &backup::FORMAT,
+    &backup::NAMES,
+    &event::FORMAT,
+    &perfmon::FORMAT,
+    &esxtop::FORMAT,
+    &esxtop::SCREEN,
+    &get_counter::FORMAT,
+    &export::FORMAT,
+    &file_stats::FORMAT,
+    &file_stats::NAMELESS,
+    &files::FORMAT,
+    &diskspd::FORMAT,
+    &diskspd_xml::FORMAT,
+    &sqlio::FORMAT,
+    &checkpoint::FORMAT,
+    &statistics::CHECKPOINTS,
+    &statistics::DATABASES,
+    &statistics::IO,
+    &innodb::FORMAT,
+    &mysql::files::FORMAT,
+    &slow::FORMAT,
+    &histogram::FORMAT,
+    &fio::text::FORMAT,
+    &fio::json::FORMAT,
+    &fio::terse::FORMAT,
+    &iostat::FORMAT,
+    &iostat_json::FORMAT,
+    &sar::FORMAT,
+    &sadf::FORMAT,
+    &sadf_lines::FORMAT,
+    &sadf_json::FORMAT,
+    &diskstats::FORMAT,
+    &vmstat::FORMAT,
+];

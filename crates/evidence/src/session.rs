@@ -1,0 +1,569 @@
+//! Which lines of an input are whose.
+
+use memchr::memmem::Finder;
+use std::sync::{Arc, OnceLock};
+
+use crate::format::{Body, Document, Format, Reading, Shape, Taken};
+use crate::gathered::Gathered;
+use crate::json::{Met, State, Walker};
+use crate::line::Line;
+use crate::notes::Notes;
+use crate::registry::FORMATS;
+use crate::stamp;
+use crate::table::{Head, is_ruler};
+
+/// Reads the lines of one input, in order.
+pub(crate) struct Session<'g> {
+    notes: Notes<'g>,
+    number: u64,
+    body: Option<(&'static Format, Box<dyn Body>)>,
+    table: Option<Table>,
+    upright: Upright,
+    json: Option<Json>,
+    pending: Option<Pending>,
+    /// The last line that can be names of columns, until the next line.
+    names: Option<(&'static Format, Head, String)>,
+}
+
+/// A message that is not whole.
+struct Pending {
+    format: &'static Format,
+    number: u64,
+    text: String,
+    /// The lines behind the first: when the message does not end, they are looked at again.
+    taken: Vec<(u64, String)>,
+}
+
+/// A table that is being read.
+struct Table {
+    format: &'static Format,
+    head: Head,
+    rows: u64,
+}
+
+/// Fields one a line, until the row ends.
+#[derive(Default)]
+struct Upright {
+    keys: Vec<String>,
+    values: Vec<(u64, String)>,
+}
+
+struct Json {
+    walker: Walker,
+    documents: Vec<(&'static Format, Box<dyn Document>)>,
+}
+
+/// A message goes over so many lines at most.
+const MAX_PENDING: usize = 6;
+/// Fields of one row.
+const MAX_FIELDS: usize = 512;
+
+/// The marks of messages.
+struct Marks {
+    all: Vec<(Finder<'static>, &'static Format)>,
+    errorlog: Vec<(Finder<'static>, &'static Format)>,
+}
+
+fn marks() -> &'static Marks {
+    static MARKS: OnceLock<Marks> = OnceLock::new();
+    MARKS.get_or_init(|| {
+        let mut made = Marks {
+            all: Vec::new(),
+            errorlog: Vec::new(),
+        };
+        for format in FORMATS {
+            if let Shape::Messages {
+                marks, of_errorlog, ..
+            } = &format.shape
+            {
+                for mark in *marks {
+                    let finder = || Finder::new(mark.as_bytes());
+                    made.all.push((finder(), *format));
+                    if *of_errorlog {
+                        made.errorlog.push((finder(), *format));
+                    }
+                }
+            }
+        }
+        made
+    })
+}
+
+impl<'g> Session<'g> {
+    pub(crate) fn new(name: &str, gathered: &'g mut Gathered) -> Session<'g> {
+        Session {
+            notes: Notes {
+                gathered,
+                file: Arc::from(name),
+                clock: None,
+                event: None,
+                database: None,
+                reports: crate::linux::Reports::default(),
+            },
+            number: 0,
+            body: None,
+            table: None,
+            upright: Upright::default(),
+            json: None,
+            pending: None,
+            names: None,
+        }
+    }
+
+    /// A line, of which more was left out if it is `cut`.
+    pub(crate) fn whole_line(&mut self, number: u64, text: &str, cut: bool) {
+        let line = Line { number, text };
+        if cut {
+            self.notes
+                .remark("too long, of which the end was left out", &line);
+        }
+        self.line(&line);
+    }
+
+    pub(crate) fn line(&mut self, line: &Line<'_>) {
+        self.number = line.number;
+        self.notes.gathered.lines += 1;
+        if self.pending.is_some() && self.goes_on(line) {
+            return;
+        }
+        if self.json.is_some() && self.json_line(line) {
+            return;
+        }
+        if let Some((format, mut body)) = self.body.take() {
+            match body.line(line, &mut self.notes) {
+                Taken::Yes => {
+                    self.body = Some((format, body));
+                    return;
+                }
+                Taken::No => self.body = Some((format, body)),
+                Taken::Ended => {}
+            }
+        }
+        if self.message(line) {
+            return;
+        }
+        if self.row(line) || self.upright_line(line) {
+            return;
+        }
+        self.begin(line);
+    }
+
+    /// What is left at the end; the number of the last line.
+    pub(crate) fn close(mut self) -> u64 {
+        while let Some(pending) = self.pending.take() {
+            self.give_up(pending);
+        }
+        if self.json.is_some() {
+            self.end_json(None);
+        }
+        self.end_body();
+        self.end_upright();
+        self.number
+    }
+
+    fn end_body(&mut self) {
+        if let Some((_, mut body)) = self.body.take() {
+            body.end(&mut self.notes);
+        }
+    }
+
+    /// A message, for which most lines are looked through; so this is the part that has to be quick.
+    fn message(&mut self, line: &Line<'_>) -> bool {
+        let bytes = line.text.as_bytes();
+        let marks = marks();
+        let errorlog = is_errorlog(bytes);
+        let these = if errorlog {
+            &marks.errorlog
+        } else {
+            &marks.all
+        };
+        let mut asked: Option<&'static Format> = None;
+        for (finder, format) in these {
+            if asked.is_some_and(|asked| std::ptr::eq(asked, *format))
+                || finder.find(bytes).is_none()
+            {
+                continue;
+            }
+            asked = Some(format);
+            if let Some(done) = self.read_message(format, line) {
+                return done;
+            }
+        }
+        // Other lines of an ERRORLOG are other messages.
+        errorlog
+    }
+
+    fn read_message(&mut self, format: &'static Format, line: &Line<'_>) -> Option<bool> {
+        let Shape::Messages { read, .. } = &format.shape else {
+            return None;
+        };
+        match read(line, &mut self.notes) {
+            Reading::Done => {
+                self.notes.gathered.found(format.name);
+                Some(true)
+            }
+            Reading::Unfinished => {
+                self.pending = Some(Pending {
+                    format,
+                    number: line.number,
+                    text: line.text.trim_end().to_owned(),
+                    taken: Vec::new(),
+                });
+                Some(true)
+            }
+            Reading::Other => None,
+        }
+    }
+
+    /// Whether the line is the rest of a message.
+    fn goes_on(&mut self, line: &Line<'_>) -> bool {
+        let Some(mut pending) = self.pending.take() else {
+            return false;
+        };
+        let Shape::Messages { read, .. } = &pending.format.shape else {
+            return false;
+        };
+        let is_next = line.trimmed().is_empty()
+            || is_errorlog(line.text.as_bytes())
+            || stamp::first(line.text).is_some()
+            || pending.taken.len() >= MAX_PENDING;
+        if is_next {
+            self.give_up(pending);
+            return false;
+        }
+        // Where it was broken between words there is a blank, and in a word there is none: what can be read is right.
+        for between in [" ", ""] {
+            let text = format!("{}{between}{}", pending.text, line.trimmed());
+            let joined = Line {
+                number: pending.number,
+                text: &text,
+            };
+            if read(&joined, &mut self.notes) == Reading::Done {
+                self.notes.gathered.found(pending.format.name);
+                return true;
+            }
+        }
+        pending.text.push(' ');
+        pending.text.push_str(line.trimmed());
+        pending.taken.push((line.number, line.text.to_owned()));
+        self.pending = Some(pending);
+        true
+    }
+
+    fn give_up(&mut self, pending: Pending) {
+        self.notes.gathered.found(pending.format.name);
+        self.notes.unread(&Line {
+            number: pending.number,
+            text: &pending.text,
+        });
+        for (number, text) in pending.taken {
+            self.notes.gathered.lines -= 1;
+            self.line(&Line {
+                number,
+                text: &text,
+            });
+        }
+    }
+
+    /// A row of a table, or the ruler below the names.
+    fn row(&mut self, line: &Line<'_>) -> bool {
+        if let Some((format, head, names)) = self.names.take() {
+            let ruled = is_ruler(line.text);
+            let head = match ruled {
+                true => head.ruled(&names, line.text),
+                false => head,
+            };
+            let known = matches!(&format.shape, Shape::Table { is, .. } if is(&head));
+            if known {
+                self.notes.gathered.found(format.name);
+                self.table = Some(Table {
+                    format,
+                    head,
+                    rows: 0,
+                });
+                if ruled {
+                    return true;
+                }
+            }
+        }
+        let Some(table) = &mut self.table else {
+            return false;
+        };
+        let text = line.trimmed();
+        if is_ruler(text) {
+            return true;
+        }
+        let Shape::Table { read, .. } = &table.format.shape else {
+            return false;
+        };
+        if text.is_empty() {
+            if table.rows > 0 {
+                self.table = None;
+            }
+            return true;
+        }
+        if !table.head.may_be_row(text) {
+            self.table = None;
+            return text.starts_with('(');
+        }
+        match table.head.row(line) {
+            Some(row) => {
+                read(&row, &mut self.notes);
+                table.rows += 1;
+                true
+            }
+            None => {
+                let is_end =
+                    text.starts_with('(') || !text.bytes().any(|byte| byte.is_ascii_digit());
+                if is_end || names_of(text).is_some() {
+                    self.table = None;
+                    return is_end && text.starts_with('(');
+                }
+                self.notes.unread(line);
+                true
+            }
+        }
+    }
+
+    /// A field of a row that stands one column a line.
+    fn upright_line(&mut self, line: &Line<'_>) -> bool {
+        let text = line.trimmed();
+        let is_mark = text.starts_with("***") && text.ends_with("***")
+            || text.starts_with("-[ ") && text.contains("]");
+        if is_mark {
+            self.end_upright();
+            self.upright.keys.push(String::new());
+            self.upright.values.push((line.number, String::new()));
+            return true;
+        }
+        if self.upright.keys.is_empty() && !begins_upright(text) {
+            return false;
+        }
+        let pair = text.split_once(" | ");
+        // Nothing in a field, and the blank behind the bar is gone.
+        let pair = pair.or_else(|| Some((text.strip_suffix(" |")?, "")));
+        let pair = pair.or_else(|| text.split_once(':'));
+        let is_key = |key: &str| key.trim().len() <= 64 && !key.trim().is_empty();
+        match pair.filter(|(key, _)| is_key(key)) {
+            Some((key, value)) if self.upright.keys.len() < MAX_FIELDS => {
+                self.upright.keys.push(key.trim().to_owned());
+                self.upright
+                    .values
+                    .push((line.number, value.trim().to_owned()));
+                // Longer texts of other outputs have colons too.
+                self.is_upright(text)
+            }
+            _ => {
+                self.end_upright();
+                false
+            }
+        }
+    }
+
+    /// Whether the fields so far can be of a known table.
+    fn is_upright(&self, _text: &str) -> bool {
+        self.upright.keys.len() > 1
+    }
+
+    fn end_upright(&mut self) {
+        let upright = std::mem::take(&mut self.upright);
+        if upright.keys.len() < 2 {
+            return;
+        }
+        let head = Head::upright(&upright.keys);
+        for format in FORMATS {
+            if let Shape::Table { is, read, .. } = &format.shape
+                && is(&head)
+                && let Some(row) = head.upright_row(&upright.values)
+            {
+                self.notes.gathered.found(format.name);
+                read(&row, &mut self.notes);
+                return;
+            }
+        }
+    }
+
+    /// Something that begins here.
+    fn begin(&mut self, line: &Line<'_>) {
+        let text = line.trimmed();
+        if text.is_empty() {
+            return;
+        }
+        if text.starts_with(['{', '[']) {
+            self.begin_json(line);
+            if self.json.is_some() {
+                return;
+            }
+        }
+        for format in FORMATS {
+            if let Shape::Lines { begins } = &format.shape {
+                if let Some(body) = begins(line, &mut self.notes) {
+                    self.notes.gathered.found(format.name);
+                    self.end_body();
+                    self.table = None;
+                    self.body = Some((format, body));
+                    return;
+                }
+            }
+        }
+        if let Some((format, head)) = names_of(line.text) {
+            self.names = Some((format, head, line.text.to_owned()));
+        }
+    }
+
+    fn begin_json(&mut self, line: &Line<'_>) {
+        let mut documents: Vec<(&'static Format, Box<dyn Document>)> = Vec::new();
+        for format in FORMATS {
+            if let Shape::Json { begins } = &format.shape {
+                documents.push((*format, begins()));
+            }
+        }
+        self.json = Some(Json {
+            walker: Walker::default(),
+            documents,
+        });
+        self.json_line(line);
+    }
+
+    /// Gives a line to the document that is open; false when it is no part of one.
+    fn json_line(&mut self, line: &Line<'_>) -> bool {
+        let Some(json) = &mut self.json else {
+            return false;
+        };
+        let mut messages: Vec<String> = Vec::new();
+        let (documents, notes) = (&mut json.documents, &mut self.notes);
+        let state = json.walker.line(line, |event| {
+            if let Met::Text(text) = event.met
+                && has_mark(text)
+            {
+                messages.push(text.to_owned());
+            }
+            for (_, document) in documents.iter_mut() {
+                document.event(event, notes);
+            }
+        });
+        for text in messages {
+            self.message(&Line {
+                number: line.number,
+                text: &text,
+            });
+        }
+        match state {
+            State::Open => true,
+            State::Ended => {
+                self.end_json(None);
+                true
+            }
+            State::Broken => self.end_json(Some(line)),
+        }
+    }
+
+    /// The document has ended, in `broken` when that is no JSON. Whether the line was its.
+    fn end_json(&mut self, broken: Option<&Line<'_>>) -> bool {
+        let Some(mut json) = self.json.take() else {
+            return false;
+        };
+        let mut mine = false;
+        for (format, document) in &mut json.documents {
+            if document.is_mine() {
+                if broken.is_none() {
+                    document.end(&mut self.notes);
+                }
+                self.notes.gathered.found(format.name);
+                mine = true;
+            }
+        }
+        if mine && let Some(line) = broken {
+            self.notes.unread(line);
+        }
+        mine
+    }
+}
+
+/// The table whose names of columns a line has.
+fn names_of(text: &str) -> Option<(&'static Format, Head)> {
+    let mut head = None;
+    for format in FORMATS {
+        let Shape::Table { marks, is, .. } = &format.shape else {
+            continue;
+        };
+        if !marks
+            .iter()
+            .any(|mark| contains_any_case(text.as_bytes(), mark.as_bytes()))
+        {
+            continue;
+        }
+        if let Some(head) = head.get_or_insert_with(|| Head::of(text))
+            && is(head)
+        {
+            return Some((*format, head.clone()));
+        }
+    }
+    None
+}
+
+/// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
+fn begins_upright(text: &str) -> bool {
+    let Some((key, _)) = text.split_once(" : ") else {
+        return false;
+    };
+    let key = key.trim().as_bytes();
+    FORMATS.iter().any(|format| match &format.shape {
+        Shape::Table { marks, .. } => marks
+            .iter()
+            .any(|mark| key.eq_ignore_ascii_case(mark.as_bytes())),
+        _ => false,
+    })
+}
+
+fn has_mark(text: &str) -> bool {
+    let marks = &marks().all;
+    marks
+        .iter()
+        .any(|(finder, _)| finder.find(text.as_bytes()).is_some())
+}
+
+/// A line of a SQL Server ERRORLOG: its times have two digits behind the point, and a blank behind them.
+fn is_errorlog(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b'-',
+            _,
+            _,
+            b'-',
+            _,
+            _,
+            b' ',
+            _,
+            _,
+            b':',
+            _,
+            _,
+            b':',
+            _,
+            _,
+            b'.',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b' ',
+            ..
+        ]
+    )
+}
+
+/// Whether `needle`, in lower case, stands in `text` in any case.
+fn contains_any_case(text: &[u8], needle: &[u8]) -> bool {
+    let Some(first) = needle.first() else {
+        return true;
+    };
+    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+    memchr::memchr2_iter(lower, upper, text).any(|at| {
+        text.get(at..at + needle.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(needle))
+    })
+}

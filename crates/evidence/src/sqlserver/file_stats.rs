@@ -1,0 +1,216 @@
+//! `sys.dm_io_virtual_file_stats`, `fn_virtualfilestats`, and what people make of them.
+
+use straddle_stack::activity::{Quantity, Span};
+
+use super::file_of;
+use crate::format::{Body, Format, Shape, Taken};
+use crate::line::Line;
+use crate::notes::Notes;
+use crate::stamp::{self, Order};
+use crate::subject::Subject;
+use crate::table::{Head, Row};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "file-statistics",
+    commands: &[
+        "SELECT * FROM sys.dm_io_virtual_file_stats(NULL, NULL)",
+        "SELECT * FROM ::fn_virtualfilestats(-1, -1)",
+    ],
+    says: "reads, writes, bytes and the sums of their times since the start of SQL Server, by file",
+    shape: Shape::Table {
+        marks: &[
+            "num_of_reads",
+            "numberreads",
+            "readlatency",
+            "read latency",
+            "read_latency",
+            "io_stall",
+            "physical_name",
+        ],
+        is,
+        read,
+    },
+};
+
+/// The same without the names of its columns: nothing can be read.
+pub(crate) static NAMELESS: Format = Format {
+    name: "file-statistics-without-names",
+    commands: &["SELECT * FROM sys.dm_io_virtual_file_stats(NULL, NULL)"],
+    says: "nothing, because the names of the columns are missing: rows are counted as not understood",
+    shape: Shape::Lines {
+        begins: |line, _| {
+            let text = line.text.to_ascii_lowercase();
+            let asked = text.contains("select") && text.contains("dm_io_virtual_file_stats(");
+            asked.then(|| Box::new(Nameless) as Box<dyn Body>)
+        },
+    },
+};
+
+struct Nameless;
+
+impl Body for Nameless {
+    fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
+        if line.trimmed().is_empty() {
+            return Taken::Yes;
+        }
+        let cells: Vec<&str> = line.text.split('\t').collect();
+        let numbers = cells
+            .iter()
+            .filter(|cell| crate::number::plain(cell).is_some());
+        if cells.len() >= 8 && numbers.count() + 2 >= cells.len() {
+            notes.unread(line);
+            return Taken::Yes;
+        }
+        Taken::Ended
+    }
+}
+
+const READS: [&str; 3] = ["num_of_reads", "numberreads", "num_reads"];
+const READ_LATENCY: [&str; 6] = [
+    "readlatency",
+    "read_latency",
+    "read_latency_ms",
+    "readlatencyms",
+    "avg_read_latency_ms",
+    "avg_read_stall_ms",
+];
+const WRITE_LATENCY: [&str; 6] = [
+    "writelatency",
+    "write_latency",
+    "write_latency_ms",
+    "writelatencyms",
+    "avg_write_latency_ms",
+    "avg_write_stall_ms",
+];
+
+fn is(head: &Head) -> bool {
+    let who = [
+        "physical_name",
+        "physicalname",
+        "file_id",
+        "fileid",
+        "drive",
+        "volume_mount_point",
+        "filename",
+    ];
+    let what = [
+        &READS[..],
+        &READ_LATENCY[..],
+        &WRITE_LATENCY[..],
+        &["num_of_writes"],
+    ]
+    .concat();
+    head.has_any(&who) && head.has_any(&what)
+}
+
+fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
+    let Some(subject) = file_of(row, notes).or_else(|| volume(row)) else {
+        return notes.unread(&row.line);
+    };
+    let moment = row
+        .text(&[
+            "capture_time",
+            "capturetime",
+            "collection_time",
+            "sample_time",
+            "snapshot_time",
+            "date",
+            "time",
+        ])
+        .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
+    let at = notes.at(row.line, moment);
+    let columns: [(&[&str], Quantity, Span, f64); 12] = [
+        (&READS, Quantity::Reads, Span::SinceStart, 1.0),
+        (
+            &["num_of_writes", "numberwrites", "num_writes"],
+            Quantity::Writes,
+            Span::SinceStart,
+            1.0,
+        ),
+        (
+            &["num_of_bytes_read", "bytesread"],
+            Quantity::ReadBytes,
+            Span::SinceStart,
+            1.0,
+        ),
+        (
+            &["num_of_bytes_written", "byteswritten"],
+            Quantity::WrittenBytes,
+            Span::SinceStart,
+            1.0,
+        ),
+        (
+            &["io_stall_read_ms", "iostallreadms"],
+            Quantity::ReadTime,
+            Span::SinceStart,
+            1e-3,
+        ),
+        (
+            &["io_stall_write_ms", "iostallwritems"],
+            Quantity::WriteTime,
+            Span::SinceStart,
+            1e-3,
+        ),
+        (
+            &["size_on_disk_bytes", "bytesondisk"],
+            Quantity::FileSize,
+            Span::State,
+            1.0,
+        ),
+        (&READ_LATENCY, Quantity::ReadLatency, Span::SinceStart, 1e-3),
+        (
+            &WRITE_LATENCY,
+            Quantity::WriteLatency,
+            Span::SinceStart,
+            1e-3,
+        ),
+        (
+            &["latency", "overall_latency", "avg_io_latency_ms"],
+            Quantity::TransferLatency,
+            Span::SinceStart,
+            1e-3,
+        ),
+        (
+            &["avgbperread", "avg_bytes/read", "avg_bytes_per_read"],
+            Quantity::ReadSize,
+            Span::SinceStart,
+            1.0,
+        ),
+        (
+            &["avgbperwrite", "avg_bytes/write", "avg_bytes_per_write"],
+            Quantity::WriteSize,
+            Span::SinceStart,
+            1.0,
+        ),
+    ];
+    for (names, quantity, span, factor) in columns {
+        if let Some((value, line)) = row.number(names) {
+            notes.add(
+                crate::notes::At { line, ..at },
+                &subject,
+                quantity,
+                span,
+                value * factor,
+            );
+        }
+    }
+    if let Some((value, _)) = row.number(&[
+        "avgbpertransfer",
+        "avg_bytes/transfer",
+        "avg_bytes_per_transfer",
+    ]) {
+        notes.add(
+            at,
+            &subject,
+            Quantity::TransferSize,
+            Span::SinceStart,
+            value,
+        );
+    }
+}
+
+/// `C:\mnt\data\` is a folder, `C:\` a letter.
+fn volume(row: &Row<'_>) -> Option<Subject> {
+    let name = row.text(&["volume_mount_point", "drive"])?;
+    Some(Subject::volume(name.trim_end_matches('\\')))
+}

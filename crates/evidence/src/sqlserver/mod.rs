@@ -1,0 +1,44 @@
+//! Views and procedures of SQL Server about its files.
+
+pub(crate) mod file_stats;
+pub(crate) mod files;
+
+use straddle_stack::activity::Role;
+
+use crate::errorlog::role_of;
+use crate::notes::Notes;
+use crate::subject::Subject;
+use crate::table::Row;
+
+const DATABASES: [&str; 5] = ["database_name", "databasename", "dbname", "db", "database"];
+
+/// The file that a row is about: its path, or the numbers of its database and of itself.
+fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
+    let database = row.text(&DATABASES);
+    let path = row.text(&[
+        "physical_name",
+        "physicalname",
+        "filename",
+        "file_name",
+        "physical_file_name",
+    ]);
+    let subject = match path {
+        Some(path) => Subject::file(path),
+        None => {
+            let of = database.or_else(|| row.text(&["database_id", "dbid"]))?;
+            let file = row.text(&["file_id", "fileid"])?;
+            Subject::file(&format!("{of}:{file}"))
+        }
+    };
+    let kind = row
+        .text(&["type_desc", "usage", "file_type"])
+        .unwrap_or_default()
+        .to_lowercase();
+    let role = match kind.as_str() {
+        "log" | "log only" | "nur protokoll" => Some(Role::Log),
+        _ => None,
+    };
+    let role = role.or_else(|| role_of(path.unwrap_or_default(), database));
+    notes.describe(&subject, database, role);
+    Some(subject)
+}

@@ -1,0 +1,355 @@
+//! Rows of named columns, however a client printed them: ruled, bordered, separated, or one column a line.
+
+use std::borrow::Cow;
+
+use crate::fields;
+use crate::line::Line;
+
+/// The names of columns, and how rows are cut into cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// In lower case, words joined by `_`.
+    columns: Vec<String>,
+    style: Style,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Style {
+    /// By one character, with quotes.
+    Separated(u8),
+    /// By bars, with blanks around cells; with one at each end of a line, or with none there.
+    Bars { bordered: bool },
+    /// By blanks; cells have none in them.
+    Blanks,
+    /// From character to character, as the ruler below the names says.
+    Ruled(Vec<(usize, usize)>),
+    /// One column a line.
+    Upright,
+}
+
+/// A cell, and the line that it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cell<'r> {
+    text: Cow<'r, str>,
+    line: Line<'r>,
+}
+
+/// A row.
+pub(crate) struct Row<'r> {
+    head: &'r Head,
+    cells: Vec<Cell<'r>>,
+    /// Its (first) line.
+    pub(crate) line: Line<'r>,
+}
+
+/// More columns than any view has.
+const MAX_COLUMNS: usize = 512;
+
+impl Head {
+    /// Names of columns that stand in one line.
+    pub(crate) fn of(text: &str) -> Option<Head> {
+        let style = match text {
+            text if text.contains('\t') => Style::Separated(b'\t'),
+            text if text.contains('|') => Style::Bars {
+                bordered: text.trim_start().starts_with('|'),
+            },
+            text if text.contains(',') => Style::Separated(b','),
+            text if text.contains(';') => Style::Separated(b';'),
+            _ => Style::Blanks,
+        };
+        let columns: Vec<String> = cells(text, &style)
+            .iter()
+            .map(|cell| normal(cell))
+            .collect();
+        let named = columns.iter().filter(|name| !name.is_empty()).count();
+        (named >= 2 && columns.len() <= MAX_COLUMNS).then_some(Head { columns, style })
+    }
+
+    /// Names of columns that stand one a line.
+    pub(crate) fn upright(keys: &[String]) -> Head {
+        Head {
+            columns: keys.iter().map(|key| normal(key)).collect(),
+            style: Style::Upright,
+        }
+    }
+
+    /// The names again, now that the ruler below them is known.
+    pub(crate) fn ruled(self, names: &str, ruler: &str) -> Head {
+        if self.style != Style::Blanks {
+            return self;
+        }
+        let mut places = Vec::new();
+        let mut from = None;
+        let chars: Vec<char> = ruler.chars().collect();
+        for (at, c) in chars.iter().enumerate() {
+            match (*c == '-', from) {
+                (true, None) => from = Some(at),
+                (false, Some(start)) => {
+                    places.push((start, at));
+                    from = None;
+                }
+                _ => {}
+            }
+        }
+        places.extend(from.map(|start| (start, chars.len())));
+        let style = Style::Ruled(places);
+        let columns: Vec<String> = cells(names, &style)
+            .iter()
+            .map(|cell| normal(cell))
+            .collect();
+        Head { columns, style }
+    }
+
+    /// Whether there are columns with all these names.
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        names
+            .iter()
+            .all(|name| self.columns.iter().any(|column| column == name))
+    }
+
+    /// Whether there is one of them.
+    pub(crate) fn has_any(&self, names: &[&str]) -> bool {
+        names
+            .iter()
+            .any(|name| self.columns.iter().any(|column| column == name))
+    }
+
+    /// False for a line that is no row, not even a part of one.
+    pub(crate) fn may_be_row(&self, text: &str) -> bool {
+        !matches!(self.style, Style::Bars { .. }) || text.contains('|')
+    }
+
+    /// A row; `None` for a line that is none.
+    pub(crate) fn row<'r>(&'r self, line: &Line<'r>) -> Option<Row<'r>> {
+        let mut found = cells(line.text, &self.style);
+        if let (Style::Ruled(_), true) = (&self.style, found.len() != self.columns.len()) {
+            found = cells(line.text, &Style::Blanks);
+        }
+        if found.len() != self.columns.len() {
+            // Blanks without a ruler: what is too many belongs to the first cell.
+            return None;
+        }
+        let cells = found.into_iter().map(|text| Cell { text, line: *line });
+        Some(Row {
+            head: self,
+            cells: cells.collect(),
+            line: *line,
+        })
+    }
+
+    /// A row of one column a line.
+    pub(crate) fn upright_row<'r>(&'r self, values: &'r [(u64, String)]) -> Option<Row<'r>> {
+        let cell = |(number, text): &'r (u64, String)| Cell {
+            text: Cow::Borrowed(fields::bare(text)),
+            line: Line {
+                number: *number,
+                text,
+            },
+        };
+        let cells: Vec<Cell<'_>> = values.iter().map(cell).collect();
+        let line = cells.first()?.line;
+        Some(Row {
+            head: self,
+            cells,
+            line,
+        })
+    }
+}
+
+impl<'r> Row<'r> {
+    /// The cell of the first of these columns that has something in it.
+    pub(crate) fn text(&self, names: &[&str]) -> Option<&str> {
+        self.cell(names).map(|cell| &*cell.text)
+    }
+
+    /// As [`Self::text`], with the line that it stands in.
+    pub(crate) fn cell_of(&self, names: &[&str]) -> Option<(&str, Line<'r>)> {
+        self.cell(names).map(|cell| (&*cell.text, cell.line))
+    }
+
+    fn cell(&self, names: &[&str]) -> Option<&Cell<'r>> {
+        let of = |name: &&str| {
+            let column = self.head.columns.iter().position(|column| column == name)?;
+            let cell = self.cells.get(column)?;
+            (!is_nothing(&cell.text)).then_some(cell)
+        };
+        names.iter().find_map(of)
+    }
+
+    /// The number in the first of these columns that has one, and its line.
+    pub(crate) fn number(&self, names: &[&str]) -> Option<(f64, Line<'r>)> {
+        let cell = self.cell(names)?;
+        let text = fields::bare(&cell.text);
+        let value = crate::number::plain(text).or_else(|| crate::number::local(text, true))?;
+        Some((value, cell.line))
+    }
+}
+
+/// What a number of counters is as a figure.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counters above 2^53 lose their last digits"
+)]
+pub(crate) fn exactly(value: u64) -> Option<f64> {
+    Some(value as f64)
+}
+
+fn is_nothing(cell: &str) -> bool {
+    matches!(
+        fields::bare(cell),
+        "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"
+    )
+}
+
+fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
+    match style {
+        Style::Separated(separator) => {
+            let mut cells = fields::separated(text.trim_end_matches(['\r', '\n']), *separator);
+            for cell in &mut cells {
+                if let Cow::Borrowed(text) = cell {
+                    *text = fields::bare(text);
+                }
+            }
+            cells
+        }
+        Style::Bars { bordered } => {
+            // Without borders, a bar at the beginning or the end stands beside an empty cell.
+            let mut inner = text.trim();
+            if *bordered {
+                inner = inner.strip_prefix('|').unwrap_or(inner);
+                inner = inner.strip_suffix('|').unwrap_or(inner);
+            }
+            inner
+                .split('|')
+                .map(|cell| Cow::Borrowed(cell.trim()))
+                .collect()
+        }
+        Style::Blanks | Style::Upright => text.split_whitespace().map(Cow::Borrowed).collect(),
+        Style::Ruled(places) => {
+            let mut cells = Vec::new();
+            let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let byte = |at: usize| starts.get(at).copied().unwrap_or(text.len());
+            for (index, (from, to)) in places.iter().enumerate() {
+                // The last column goes to the end of the line.
+                let end = match index + 1 == places.len() {
+                    true => text.len(),
+                    false => byte(*to),
+                };
+                let cut = |at: usize| {
+                    at > 0
+                        && at < text.len()
+                        && !text[..at].ends_with(char::is_whitespace)
+                        && !text[at..].starts_with(char::is_whitespace)
+                };
+                if cut(byte(*from)) || cut(end) {
+                    return text.split_whitespace().map(Cow::Borrowed).collect();
+                }
+                cells.push(Cow::Borrowed(
+                    text[byte(*from)..end.max(byte(*from))].trim(),
+                ));
+            }
+            cells
+        }
+    }
+}
+
+/// A name of a column as readers know it.
+fn normal(name: &str) -> String {
+    let name = fields::bare(name).trim_matches(['[', ']']).trim();
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            ' ' | '-' | '.' => out.push('_'),
+            c => out.extend(c.to_lowercase()),
+        }
+    }
+    out
+}
+
+/// A line of nothing but what rulers and borders are made of.
+pub(crate) fn is_ruler(text: &str) -> bool {
+    let text = text.trim();
+    text.len() >= 3
+        && text.contains("--")
+        && text
+            .chars()
+            .all(|c| matches!(c, '-' | ' ' | '+' | '|' | ':' | '\t' | ','))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(names: &str, ruler: Option<&str>, row: &str) -> Option<(f64, String)> {
+        let mut head = Head::of(names).expect("columns");
+        if let Some(ruler) = ruler {
+            head = head.ruled(names, ruler);
+        }
+        let line = Line {
+            number: 7,
+            text: row,
+        };
+        let row = head.row(&line)?;
+        let name = row.text(&["database_name"]).unwrap_or_default().to_owned();
+        Some((row.number(&["reads"])?.0, name))
+    }
+
+    #[test]
+    fn one_row_is_read_in_all_dresses() {
+        let expected = Some((12_345.0, "sales db".to_owned()));
+        assert_eq!(
+            read("Database Name\treads", None, "sales db\t12345"),
+            expected
+        );
+        assert_eq!(
+            read(
+                "\"database_name\",\"reads\"",
+                None,
+                "\"sales db\",\"12,345\""
+            ),
+            expected
+        );
+        assert_eq!(
+            read(
+                " database_name | reads ",
+                Some("---+---"),
+                " sales db | 12345"
+            ),
+            expected
+        );
+        assert_eq!(
+            read("| database_name | reads |", None, "| sales db | 12345 |"),
+            expected
+        );
+        let ruled = read(
+            "database_name  reads      ",
+            Some("-------------- -----------"),
+            "sales db             12345",
+        );
+        assert_eq!(ruled, expected);
+        let unnamed = read(
+            " database_name | reads | x ",
+            Some("---+---+---"),
+            " | 12345 |",
+        );
+        assert_eq!(unnamed, Some((12_345.0, String::new())));
+        // Trimmed, so that the ruler does not fit.
+        let trimmed = read(
+            "database_name reads",
+            Some("------------- -----"),
+            "sales 12345678",
+        );
+        assert_eq!(trimmed, Some((12_345_678.0, "sales".to_owned())));
+        assert_eq!(read("database_name\treads", None, "sales db"), None);
+    }
+
+    #[test]
+    fn nothing_is_no_number() {
+        for cell in ["NULL", "", "-", "x"] {
+            assert_eq!(
+                read("database_name\treads", None, &format!("a\t{cell}")),
+                None
+            );
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Outputs as people paste them: every figure that is in them is read, from its line, and nothing else.
+
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use straddle_evidence::{Gathered, Observation};
+use straddle_stack::Source;
+use straddle_stack::activity::Statistic;
+
+/// A figure, or a line that could not be read.
+#[derive(Clone, Debug, PartialEq)]
+struct Fact {
+    line: u64,
+    /// Subject and quantity; empty for a line that could not be read.
+    what: String,
+    value: f64,
+    span: String,
+    at: String,
+}
+
+impl Fact {
+    fn is(&self, other: &Fact) -> bool {
+        let near = (self.value - other.value).abs() <= 1e-6 * self.value.abs().max(1e-9);
+        (self.line, &self.what, &self.span, &self.at)
+            == (other.line, &other.what, &other.span, &other.at)
+            && near
+    }
+}
+
+fn expected(path: &Path) -> Vec<Fact> {
+    let text = fs::read_to_string(path).expect("facts");
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let fact = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let number = cells[0]
+            .parse()
+            .unwrap_or_else(|_| panic!("{}: {line}", path.display()));
+        if cells[1] == "?" {
+            return Fact {
+                line: number,
+                what: String::new(),
+                value: 0.0,
+                span: String::new(),
+                at: String::new(),
+            };
+        }
+        Fact {
+            line: number,
+            what: format!("{} {}", cells[1], cells[2]),
+            value: cells[3]
+                .parse()
+                .unwrap_or_else(|_| panic!("{}: {line}", path.display())),
+            span: cells[4].to_owned(),
+            at: clock(cells[5]),
+        }
+    };
+    lines.map(fact).collect()
+}
+
+/// A time without its zone, which only the file knows, and without zeroes at its end.
+fn clock(text: &str) -> String {
+    let end = text
+        .get(19..)
+        .and_then(|rest| rest.find(['+', '-', 'Z', ' ']));
+    let text = &text[..end.map_or(text.len(), |end| end + 19)];
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+fn read(path: &Path, bytes: &[u8]) -> (Vec<Fact>, Gathered) {
+    let facts = Rc::new(RefCell::new(Vec::new()));
+    let into = Rc::clone(&facts);
+    let mut gathered = Gathered::observed(move |figure: &Observation<'_>| {
+        let statistic = match figure.statistic {
+            Statistic::Mean => String::new(),
+            other => format!("-{other}"),
+        };
+        into.borrow_mut().push(Fact {
+            line: figure.line,
+            what: format!("{} {}{statistic}", figure.subject, figure.quantity),
+            value: figure.value.get(),
+            span: figure.span.name().to_owned(),
+            at: figure
+                .at
+                .map_or_else(|| "-".to_owned(), |at| at.to_string()),
+        });
+    });
+    let name = path.display().to_string();
+    straddle_evidence::read(&name, &mut &bytes[..], &mut gathered).expect("read");
+    let mut facts = facts.borrow().clone();
+    for counted in gathered
+        .counted
+        .iter()
+        .filter(|counted| counted.what == "not understood")
+    {
+        let Source::Captured { line, .. } = &counted.first else {
+            panic!("a line");
+        };
+        // Only the first is located; the others are counted.
+        for _ in 0..counted.count {
+            facts.push(Fact {
+                line: *line,
+                what: String::new(),
+                value: 0.0,
+                span: String::new(),
+                at: String::new(),
+            });
+        }
+    }
+    (facts, gathered)
+}
+
+fn captures() -> Vec<(PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/evidence");
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root).expect("the corpus") {
+        for entry in fs::read_dir(folder.expect("an entry").path()).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|end| end != "facts") {
+                let facts = path.with_extension("facts");
+                found.push((path, facts));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn differences(expected: &[Fact], found: &[Fact]) -> String {
+    let mut out = String::new();
+    let is_unread = |fact: &&Fact| fact.what.is_empty();
+    let first = |facts: &[Fact]| facts.iter().filter(is_unread).map(|fact| fact.line).min();
+    let count = |facts: &[Fact]| facts.iter().filter(is_unread).count();
+    if (first(expected), count(expected)) != (first(found), count(found)) {
+        let lines: Vec<u64> = expected
+            .iter()
+            .filter(is_unread)
+            .map(|fact| fact.line)
+            .collect();
+        let _ = writeln!(
+            out,
+            "  not understood: {lines:?}, found {} from {:?} on",
+            count(found),
+            first(found)
+        );
+    }
+    let mut rest: Vec<&Fact> = found.iter().filter(|fact| !fact.what.is_empty()).collect();
+    for fact in expected.iter().filter(|fact| !fact.what.is_empty()) {
+        match rest.iter().position(|other| fact.is(other)) {
+            Some(at) => {
+                rest.remove(at);
+            }
+            None => {
+                let _ = writeln!(out, "  missing {fact:?}");
+            }
+        }
+    }
+    for fact in rest {
+        let _ = writeln!(out, "  besides {fact:?}");
+    }
+    out
+}
+
+#[test]
+fn every_figure_is_read_from_its_line() {
+    let only = std::env::var("STRADDLE_CORPUS").unwrap_or_default();
+    let (mut all, mut failed) = (0, String::new());
+    for (path, facts) in captures() {
+        if !path.display().to_string().contains(&only) {
+            continue;
+        }
+        all += 1;
+        let bytes = fs::read(&path).expect("a capture");
+        let (found, _) = read(&path, &bytes);
+        let differences = differences(&expected(&facts), &found);
+        if !differences.is_empty() {
+            let _ = writeln!(failed, "{}\n{differences}", path.display());
+        }
+    }
+    assert!(failed.is_empty(), "{failed}");
+    assert!(all >= 120 || !only.is_empty(), "{all} captures");
+}
+
+/// The text of a capture, where it is UTF-8 without a mark.
+fn plain(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    (!text.starts_with('\u{feff}') && !text.contains('\r')).then_some(text)
+}
+
+fn figures(facts: &[Fact]) -> Vec<&Fact> {
+    facts.iter().filter(|fact| !fact.what.is_empty()).collect()
+}
+
+fn same(a: &[&Fact], b: &[&Fact]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b))
+}
+
+#[test]
+fn encodings_line_ends_and_packing_make_no_difference() {
+    let mut wrong = Vec::new();
+    for (path, _) in captures() {
+        let bytes = fs::read(&path).expect("a capture");
+        let Some(text) = plain(&bytes) else { continue };
+        let (whole, _) = read(&path, &bytes);
+        let wide: Vec<u8> = [0xfeff]
+            .into_iter()
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &bytes).expect("memory");
+        for (what, bytes) in [
+            ("UTF-16", wide),
+            ("CR LF", text.replace('\n', "\r\n").into_bytes()),
+            ("gzip", packed.finish().expect("memory")),
+        ] {
+            let (other, _) = read(&path, &bytes);
+            if !same(&figures(&whole), &figures(&other)) {
+                wrong.push(format!("{what}: {}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_is_cut_off_loses_its_end_only() {
+    /// Lines before the cut that may belong to what was cut: a message over several lines, a row of one column a line.
+    const NEAR: u64 = 48;
+    let mut wrong = Vec::new();
+    for (path, _) in captures() {
+        let bytes = fs::read(&path).expect("a capture");
+        let Some(text) = plain(&bytes) else { continue };
+        // Rates of an XML result stand at its beginning and are known at its end.
+        let is_xml = path.extension().is_some_and(|end| end == "xml");
+        let (whole, _) = read(&path, &bytes);
+        for part in [2, 5] {
+            let at = text.len() * part / 6;
+            let at = (0..=at)
+                .rev()
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or_default();
+            let cut = &text[..at];
+            let last = u64::try_from(cut.matches('\n').count()).expect("few") + 1;
+            let (found, _) = read(&path, cut.as_bytes());
+            let before = |facts: &[Fact]| -> Vec<Fact> {
+                let near = |fact: &&Fact| !fact.what.is_empty() && fact.line + NEAR < last;
+                facts.iter().filter(near).cloned().collect()
+            };
+            let (kept, expected) = (before(&found), before(&whole));
+            let (kept, expected): (Vec<_>, Vec<_>) =
+                (kept.iter().collect(), expected.iter().collect());
+            if !is_xml && !same(&kept, &expected) {
+                wrong.push(format!(
+                    "{} cut at byte {at}: {} of {}",
+                    path.display(),
+                    kept.len(),
+                    expected.len()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_log_of_any_length_is_read_as_a_short_one() {
+    // What mail, terminals and pages put around a text is taken off short ones only.
+    const DRESSED: [&str; 9] = [
+        "quoted", "mail", "ansi", "html", "wrapped", "markdown", "fence", "web", "blog",
+    ];
+    let padding = format!("{}\n", " ".repeat(4095)).repeat(257);
+    let lines = 257;
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for (path, _) in captures() {
+        let name = path.display().to_string();
+        let bytes = fs::read(&path).expect("a capture");
+        let Some(text) = plain(&bytes) else { continue };
+        if DRESSED.iter().any(|dress| name.contains(dress)) || text.contains(['\u{1b}', '\u{a0}']) {
+            continue;
+        }
+        all += 1;
+        let (whole, _) = read(&path, &bytes);
+        let (mut long, _) = read(&path, format!("{padding}{text}").as_bytes());
+        for fact in &mut long {
+            fact.line -= lines;
+        }
+        if !same(&figures(&whole), &figures(&long)) {
+            wrong.push(format!(
+                "{name}: {} of {}",
+                figures(&long).len(),
+                figures(&whole).len()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(all > 100, "{all}");
+}
+
+#[test]
+fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &b"x\n".repeat(10_000)).expect("memory");
+    let mut bytes = packed.finish().expect("memory");
+    bytes.truncate(bytes.len() / 2);
+    let mut gathered = Gathered::new();
+    let error =
+        straddle_evidence::read("log.gz", &mut &bytes[..], &mut gathered).expect_err("broken");
+    assert!(
+        error
+            .to_string()
+            .contains("log.gz: the gzip stream is broken"),
+        "{error}"
+    );
+}
