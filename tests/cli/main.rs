@@ -10,6 +10,7 @@ mod collect_windows;
 mod commands;
 mod compat;
 mod demonstration;
+mod evidence;
 mod fix_formats;
 mod fix_images;
 mod fix_in_use;

@@ -6,6 +6,7 @@ use straddle::rules::RULES;
 
 /// One table of `tests/rules/STRnnn.toml`.
 struct Case {
+    verb: &'static str,
     target: Vec<String>,
 }
 
@@ -18,8 +19,28 @@ impl Case {
             .unwrap_or_else(|| panic!("no table [{name}]"));
         let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
         let mut target = Vec::new();
+        let mut verb = "check";
+        // Logs and counters: of the corpus, or written here; what `check` reads may be with them.
+        for path in table
+            .get("evidence")
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let path = path.as_str().expect("paths are text");
+            let from = repository().join("tests/evidence").join(path);
+            let name = path.rsplit('/').next().expect("a name").to_owned();
+            std::fs::copy(&from, directory.join(&name))
+                .unwrap_or_else(|error| panic!("{path}: {error}"));
+            (verb, _) = ("evidence", target.push(name));
+        }
+        if let Some(log) = text("log") {
+            std::fs::write(directory.join("server.log"), log).expect("room");
+            (verb, _) = ("evidence", target.push("server.log".to_owned()));
+        }
         match (text("image"), text("host"), text("capture"), text("text")) {
             (Some(image), None, None, None) => target.push(unpack_image(image, directory)),
+            (None, None, None, None) if verb == "evidence" => {}
             (None, None, Some(capture), None) => target.push(copy_capture(capture, directory)),
             (None, None, None, Some(text)) => {
                 std::fs::write(directory.join("server.txt"), text).expect("room");
@@ -32,7 +53,9 @@ impl Case {
                 target.extend(["--sysroot".to_owned(), format!("{host}.tree")]);
                 target.extend(text("file").map(str::to_owned));
             }
-            _ => panic!("[{name}] needs either an image, a host, a capture or text"),
+            _ => {
+                panic!("[{name}] needs either an image, a host, a capture, text, a log or evidence")
+            }
         }
         let args = table
             .get("args")
@@ -40,12 +63,14 @@ impl Case {
             .into_iter()
             .flatten();
         target.extend(args.map(|arg| arg.as_str().expect("arguments are text").to_owned()));
-        let known = ["image", "host", "capture", "text", "file", "args"];
+        let known = [
+            "image", "host", "capture", "text", "file", "args", "evidence", "log",
+        ];
         assert!(
             table.keys().all(|key| known.contains(&key.as_str())),
             "[{name}] has an unknown key: {table:?}"
         );
-        Case { target }
+        Case { verb, target }
     }
 }
 
@@ -65,7 +90,7 @@ fn every_rule_fires_where_it_must_and_only_there() {
         let run = |name: &str| {
             let directory = tempfile::tempdir().expect("temporary directory");
             let case = Case::prepare(&fixture, name, directory.path());
-            let mut args = vec!["check"];
+            let mut args = vec![case.verb];
             args.extend(case.target.iter().map(String::as_str));
             let run = straddle(directory.path(), &args);
             // What tells of nothing where it begins may still show what a rule is about.

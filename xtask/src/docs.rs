@@ -108,6 +108,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     pages.insert(PathBuf::from("docs/rules/README.md"), index);
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
     pages.insert(PathBuf::from("docs/reference/captures.md"), captures());
+    pages.insert(PathBuf::from("docs/reference/evidence.md"), evidence());
     pages.insert(PathBuf::from("docs/reference/repairs.md"), repairs());
     pages.insert(
         PathBuf::from("docs/reference/command-line.md"),
@@ -281,6 +282,31 @@ fn captures() -> String {
          UTF-16 and the code pages of consoles are told apart.\n",
         captured::MAX_BYTES >> 20
     );
+    text
+}
+
+/// What `straddle evidence` reads.
+fn evidence() -> String {
+    let mut text = String::from(
+        "# Logs and counters\n\nWhat `straddle evidence` reads, what writes it, and what is taken from it. \
+         [What logs and counters already say](../evidence.md) tells how to use it.\n\n| name | written by | what is read |\n|---|---|---|\n",
+    );
+    let mut formats = Vec::from(straddle::evidence::FORMATS);
+    formats.sort_by_key(|format| format.name);
+    for format in formats {
+        let commands: Vec<String> = format
+            .commands
+            .iter()
+            .map(|command| format!("`{}`", command.replace('|', "\\|")))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            format.name,
+            commands.join("<br>"),
+            format.says
+        );
+    }
     text
 }
 

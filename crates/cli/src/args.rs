@@ -1,6 +1,7 @@
 //! Everything that can be typed.
 
 pub(crate) mod bench;
+pub(crate) mod evidence;
 pub(crate) mod fix;
 mod geometry;
 pub(crate) mod predict;
@@ -41,6 +42,7 @@ Is it aligned, and what does it cost?     straddle check [TARGET…]   (default:
 How fast is each offset on this storage?  straddle bench DIRECTORY
 What would moving the data gain?          straddle predict --stack TARGET --profile NAME
 What do I run to fix it?                  straddle fix TARGET, or straddle realign TARGET
+What do my logs and counters say?         straddle evidence FILE…
 What does a finding mean?                 straddle explain CODE
 
 All commands: straddle --help. Options and examples of one command: straddle COMMAND --help.
@@ -53,6 +55,7 @@ pub(crate) enum Command {
     Predict(Box<predict::Predict>),
     Fix(fix::Fix),
     Realign(Box<realign::Realign>),
+    Evidence(evidence::Evidence),
     Profile(profile::Profile),
     Study(study::Study),
     Explain(Explain),
@@ -315,6 +318,8 @@ pub(crate) enum Verb {
     Fix,
     /// `straddle realign --json`
     Realign,
+    /// `straddle evidence --json`
+    Evidence,
     /// `straddle profile show --json`
     Profile,
     /// `straddle study --json`

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         args::Command::Predict(args) => commands::predict::run(&args),
         args::Command::Fix(args) => commands::fix::run(&args),
         args::Command::Realign(args) => commands::realign::run(&args),
+        args::Command::Evidence(args) => commands::evidence::run(&args),
         args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Study(args) => commands::study::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),

@@ -13,7 +13,7 @@ pub(crate) struct Notes<'g> {
     /// The last time that was read, for lines that have none of their own.
     pub(crate) clock: Option<Moment>,
     /// The event that a message is in.
-    pub(crate) event: Option<crate::errorlog::Event>,
+    pub(crate) event: Option<crate::stamp::Event>,
     /// The database that was spoken of last.
     pub(crate) database: Option<Arc<str>>,
     /// What stood above reports of sysstat.

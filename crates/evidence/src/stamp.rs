@@ -150,6 +150,20 @@ pub(crate) fn time(text: &str) -> Option<((u32, u32, u32), u32, &str)> {
     Some((time, micros, at.0))
 }
 
+/// Date and time of an event, which stand in lines of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Event {
+    pub(crate) date: Option<(i64, u32, u32)>,
+    pub(crate) time: Option<((u32, u32, u32), u32)>,
+}
+
+impl Event {
+    pub(crate) fn moment(self) -> Option<Moment> {
+        let (time, micros) = self.time?;
+        Moment::new(self.date?, time, micros)
+    }
+}
+
 struct Cursor<'t>(&'t str);
 
 impl Cursor<'_> {

@@ -9,6 +9,7 @@ pub mod compat;
 pub mod csv;
 mod document;
 pub mod escape;
+pub mod evidence;
 pub mod fix;
 mod fleet;
 mod fold;

@@ -2,7 +2,7 @@ use straddle_geometry::{Bytes, Error, Grid, Unit};
 use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, SeenGrid, Stack, Trust, Value};
 
 use crate::known_lies::is_plausible;
-use crate::{Finding, Prices};
+use crate::{Finding, Prices, Targets};
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -12,6 +12,10 @@ pub struct Options {
     /// Findings in full. Without, rules may leave out evidence, arithmetic, notes and help that take long to write:
     /// code, severity, title and price remain. For thousands of targets that get a line each.
     pub in_full: bool,
+    /// What latencies are held against.
+    pub targets: Targets,
+    /// How many disks serve a volume, where nothing else says so.
+    pub spindles: Option<u32>,
 }
 
 impl Default for Options {
@@ -23,6 +27,8 @@ impl Default for Options {
                 .filter_map(Unit::new)
                 .collect(),
             in_full: true,
+            targets: Targets::default(),
+            spindles: None,
         }
     }
 }

@@ -5,6 +5,9 @@ use straddle_geometry::{
     BlockTable, Blocks, Bytes, Extent, Gap, Grid, Map, Place, Segment, Sink, Striping, TableError,
     Unit, entry,
 };
+use straddle_stack::activity::{
+    Activity, Figure, Quantity, Role, Sample, Series, Span, Statistic, Summary,
+};
 use straddle_stack::{
     Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Source, Stack, Survey,
     Value,
@@ -312,6 +315,65 @@ impl Lab {
     }
 
     /// Request sizes to price instead of the usual ones.
+    /// A layer by itself of which something was measured.
+    pub(crate) fn active(
+        &mut self,
+        kind: LayerKind,
+        roles: &[Role],
+        series: &[(Quantity, Span, &[f64])],
+    ) -> LayerId {
+        let id = self.stack.push(Layer::new(kind, "measured"));
+        self.make_active(id, roles, series);
+        id
+    }
+
+    /// The same with one series that is no mean.
+    pub(crate) fn active_as(
+        &mut self,
+        kind: LayerKind,
+        statistic: Statistic,
+        series: (Quantity, Span, &[f64]),
+    ) {
+        let id = self.active(kind, &[], &[series]);
+        let mut activity =
+            Activity::clone(self.stack.layer(id).activity.as_deref().expect("just made"));
+        activity.series[0].statistic = statistic;
+        self.stack.layer_mut(id).activity = Some(Arc::new(activity));
+    }
+
+    /// Figures in the order in which they were measured, each standing for one request.
+    pub(crate) fn make_active(
+        &mut self,
+        id: LayerId,
+        roles: &[Role],
+        series: &[(Quantity, Span, &[f64])],
+    ) {
+        let figure = |value: f64| Figure::new(value).expect("finite");
+        let one = |(quantity, span, values): &(Quantity, Span, &[f64])| {
+            let source =
+                |at: usize| captured("measured.csv", u64::try_from(at).expect("few") + 2, "");
+            let first = Sample {
+                value: figure(values[0]),
+                at: None,
+                source: source(0),
+            };
+            let mut summary = Summary::of(first, Some(figure(1.0)));
+            for (at, value) in values.iter().enumerate().skip(1) {
+                summary.add(figure(*value), None, Some(figure(1.0)), true, || source(at));
+            }
+            Series {
+                quantity: *quantity,
+                statistic: Statistic::Mean,
+                span: *span,
+                summary,
+            }
+        };
+        self.stack.layer_mut(id).activity = Some(Arc::new(Activity {
+            roles: roles.to_vec(),
+            series: series.iter().map(one).collect(),
+        }));
+    }
+
     pub(crate) fn io(&mut self, sizes: &[u64]) {
         self.options.io = sizes.iter().copied().map(unit).collect();
     }

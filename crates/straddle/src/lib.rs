@@ -35,8 +35,10 @@
 //! ```
 
 pub mod check;
+pub mod evidence;
 
 pub use check::check;
+pub use evidence::evidence;
 pub use straddle_bench as bench;
 pub use straddle_fix as fix;
 pub use straddle_geometry as geometry;

@@ -125,6 +125,7 @@ fn next(args: &args::Check) -> Option<Next> {
         let options = Options {
             io: args.io.clone(),
             in_full: false,
+            ..Options::default()
         };
         Next {
             fix: super::typed::command("straddle fix", &words),

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod diskspd;
+pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod predict;

@@ -1,6 +1,8 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
 use straddle::report::json::pretty;
-use straddle::report::{SCHEMA, Summary, TargetDocument, bench, fix, predict, realign, study};
+use straddle::report::{
+    SCHEMA, Summary, TargetDocument, bench, evidence, fix, predict, realign, study,
+};
 
 use crate::args::{Schema, Verb};
 use crate::exit::CLEAN;
@@ -13,6 +15,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Predict => schema_for!(predict::Document<'static>),
         Verb::Fix => schema_for!(fix::Document<'static>),
         Verb::Realign => schema_for!(realign::Document<'static>),
+        Verb::Evidence => schema_for!(evidence::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Study => schema_for!(study::Document<'static>),
     };

@@ -5,7 +5,7 @@ pub(crate) mod event;
 pub(crate) mod misaligned;
 pub(crate) mod stall;
 
-use straddle_stack::activity::{Moment, Role};
+use straddle_stack::activity::Role;
 
 use crate::line::Line;
 use crate::notes::{At, Notes};
@@ -27,22 +27,8 @@ fn message(text: &str) -> &str {
 
 /// When a message was written: what its line says, or the event that it is in.
 fn at<'t>(line: &Line<'t>, notes: &mut Notes<'_>) -> At<'t> {
-    let moment = stamp::first(line.text).or_else(|| notes.event.and_then(Event::moment));
+    let moment = stamp::first(line.text).or_else(|| notes.event.and_then(stamp::Event::moment));
     notes.at(*line, moment)
-}
-
-/// Date and time of an event, which stand in lines of their own.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Event {
-    date: Option<(i64, u32, u32)>,
-    time: Option<((u32, u32, u32), u32)>,
-}
-
-impl Event {
-    fn moment(self) -> Option<Moment> {
-        let (time, micros) = self.time?;
-        Moment::new(self.date?, time, micros)
-    }
 }
 
 /// What a database keeps in a file, by its name.

@@ -11,7 +11,7 @@ use crate::escape::terminal;
 use crate::{Checked, Folded};
 
 /// Says how many more findings of a rule there are.
-pub(super) fn render_folded(folded: &Folded, out: &mut String) {
+pub(crate) fn render_folded(folded: &Folded, out: &mut String) {
     let head = format!("{}[{}]", folded.severity.name(), folded.code);
     let about = by_code(folded.code).map_or("", |rule| rule.summary);
     let cost = if folded.worst_extra.is_zero() {
@@ -25,7 +25,7 @@ pub(super) fn render_folded(folded: &Folded, out: &mut String) {
 }
 
 /// Writes a finding: code and title, the evidence with carets, the arithmetic, the price, what to do.
-pub(super) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
+pub(crate) fn render(checked: &Checked, finding: &Finding, out: &mut String) {
     let style = severity_style(finding.severity);
     let head = paint(
         style,

@@ -1,6 +1,6 @@
 //! Text for terminals: findings, the stack as a tree, the ruler, lines for many targets.
 
-mod finding;
+pub(crate) mod finding;
 mod opening;
 pub(crate) mod page;
 mod places;
@@ -8,7 +8,7 @@ mod ruler;
 pub(crate) mod snippet;
 mod stack;
 pub(crate) mod style;
-mod summary;
+pub(crate) mod summary;
 pub(crate) mod table;
 
 use std::fmt::Write;

@@ -59,7 +59,7 @@ pub(super) fn render(
 }
 
 /// Width of prose under a finding.
-pub(super) const WIDTH: usize = 92;
+pub(crate) const WIDTH: usize = 92;
 /// Width of the terminal that lines of a finding are made for.
 const TERMINAL: usize = 100;
 

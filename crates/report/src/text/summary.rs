@@ -44,7 +44,7 @@ pub fn unchecked(why: Why, next: &[String]) -> String {
     }
 }
 
-fn count_list(counts: Counts) -> String {
+pub(crate) fn count_list(counts: Counts) -> String {
     let part = |n: usize, severity: Severity| {
         let s = if n == 1 { "" } else { "s" };
         (n > 0).then(|| {

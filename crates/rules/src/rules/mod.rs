@@ -119,6 +119,21 @@ pub(crate) mod atomic {
     pub(crate) mod torn_page;
 }
 
+/// STR8xx: performance evidence.
+pub(crate) mod evidence {
+    pub(crate) mod backup_slower;
+    pub(crate) mod checkpoint_sync;
+    pub(crate) mod flush_tail;
+    pub(crate) mod hypervisor_latency;
+    pub(crate) mod latency_target;
+    pub(crate) mod little_law;
+    pub(crate) mod measured_price;
+    pub(crate) mod misaligned_log_io;
+    pub(crate) mod queue_per_disk;
+    pub(crate) mod split_io;
+    pub(crate) mod stalled_requests;
+}
+
 /// STR9xx: the quality of the facts.
 pub(crate) mod facts {
     pub(crate) mod ambiguous_signatures;
@@ -231,6 +246,18 @@ macro_rules! table {
             701 ATOMIC_WRITES_LOST = atomic::atomic_writes_lost,
             702 ATOMIC_WRITE_PAGE = atomic::atomic_write_page,
             703 TORN_PAGE = atomic::torn_page,
+
+            801 STALLED_REQUESTS = evidence::stalled_requests,
+            802 LATENCY_TARGET = evidence::latency_target,
+            803 QUEUE_PER_DISK = evidence::queue_per_disk,
+            804 MISALIGNED_LOG_IO = evidence::misaligned_log_io,
+            805 BACKUP_SLOWER = evidence::backup_slower,
+            806 CHECKPOINT_SYNC = evidence::checkpoint_sync,
+            807 FLUSH_TAIL = evidence::flush_tail,
+            808 HYPERVISOR_LATENCY = evidence::hypervisor_latency,
+            809 LITTLE_LAW = evidence::little_law,
+            810 SPLIT_IO = evidence::split_io,
+            811 MEASURED_PRICE = evidence::measured_price,
 
             901 DAMAGED_STRUCTURE = facts::damaged_structure,
             902 AMBIGUOUS_SIGNATURES = facts::ambiguous_signatures,

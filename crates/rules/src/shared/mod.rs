@@ -1,5 +1,6 @@
 //! What several rules share: no file here is a rule.
 
+pub(crate) mod activity;
 pub(crate) mod anomalies;
 pub(crate) mod candidates;
 pub(crate) mod cloud;

@@ -146,6 +146,7 @@ pub fn check(targets: &[PathBuf], options: Options) -> Result<Check, CheckError>
     let options_of_rules = rules::Options {
         io: options.io,
         in_full: true,
+        ..rules::Options::default()
     };
     let checker = Checker::new(
         take_as,

@@ -1,0 +1,77 @@
+//! What databases say of themselves.
+
+use straddle_rules::figures::{number, time};
+use straddle_stack::activity::{Quantity, Span, Statistic};
+
+use super::{Said, having};
+use crate::evidence::Evidence;
+
+pub(super) fn checkpoint(evidence: &Evidence) -> Said {
+    let (_, activity, sync) = having(evidence, Quantity::CheckpointSync, Span::Event)
+        .into_iter()
+        .next()?;
+    let write = activity.mean(Quantity::CheckpointWrite, Span::Event)?;
+    let longest = activity.mean(Quantity::CheckpointLongestSync, Span::Event);
+    let longest = longest.map_or_else(String::new, |longest| {
+        format!(
+            "; the longest wait for one file is {}",
+            time(longest.max.value.get())
+        )
+    });
+    let text = format!(
+        "Writing took {} on average and is spread on purpose; syncing took {} on average, {} at most, and is the disk{longest}.",
+        time(write.mean.get()),
+        time(sync.mean.get()),
+        time(sync.max.value.get())
+    );
+    Some((text, None))
+}
+
+pub(super) fn etcd(evidence: &Evidence) -> Said {
+    let target = evidence.options.targets.flush;
+    let layers = evidence
+        .measured
+        .iter()
+        .map(|id| evidence.checked.stack.layer(*id));
+    let tail = layers.filter_map(|layer| {
+        let activity = layer.activity.as_deref()?;
+        let p99 = activity.find(
+            Quantity::FlushLatency,
+            Statistic::Percentile(99_000),
+            Span::Run,
+        )?;
+        Some((layer, p99.max.value.get()))
+    });
+    let (layer, p99) = tail.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let verdict = match p99 {
+        p if p <= target => "No: it is within what etcd's makers ask for.",
+        p if p <= target * 2.0 => {
+            "It is above the 10 ms that etcd's makers ask for, and will do on a quiet cluster; under load elections become likely."
+        }
+        _ => "Yes: leaders will lose their place under load.",
+    };
+    Some((format!("{}: {}. {verdict}", layer.name, time(p99)), None))
+}
+
+pub(super) fn backup(evidence: &Evidence) -> Said {
+    let mut rates = Vec::new();
+    for (layer, activity, pages) in having(evidence, Quantity::BackupPages, Span::Event) {
+        let seconds = activity.mean(Quantity::BackupTime, Span::Event)?;
+        if seconds.sum.get() > 0.0 {
+            rates.push((layer, pages.sum.get() * 8192.0 / seconds.sum.get()));
+        }
+    }
+    let (layer, rate) = rates.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let text = format!(
+        "{} reached {} million bytes a second. The limit is the slower of reading the data files in requests of up to 1 MiB and writing the target. \
+         A backup to NUL writes nothing: its rate is that of reading alone, and what the real one lacks is the target's.",
+        layer.name,
+        number((rate / 1e5).round() / 10.0)
+    );
+    Some((
+        text,
+        Some(
+            "BACKUP … TO DISK = 'NUL' WITH COPY_ONLY, and `straddle bench --rw read --io 1M` on both volumes",
+        ),
+    ))
+}

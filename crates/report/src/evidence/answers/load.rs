@@ -1,0 +1,145 @@
+//! What is asked of the storage, and who takes the time.
+
+use straddle_rules::figures::{number, percent, time};
+use straddle_stack::activity::{Quantity, Span};
+
+use super::{Said, having};
+use crate::evidence::Evidence;
+
+pub(super) fn large_or_small(evidence: &Evidence) -> Said {
+    let sizes: Vec<_> = [
+        Quantity::ReadSize,
+        Quantity::WriteSize,
+        Quantity::TransferSize,
+    ]
+    .into_iter()
+    .flat_map(|size| {
+        having(evidence, size, Span::Interval)
+            .into_iter()
+            .map(move |found| (size, found))
+    })
+    .collect();
+    let (size, (layer, _, summary)) = sizes
+        .iter()
+        .max_by(|a, b| a.1.2.mean.get().total_cmp(&b.1.2.mean.get()))?;
+    let kib = |bytes: f64| format!("{} KiB", number((bytes / 102.4).round() / 10.0));
+    let at_largest = summary
+        .max
+        .at
+        .map_or_else(String::new, |at| format!(" at {at}"));
+    let text = format!(
+        "The mean {} of {} is {}, at most {}{at_largest}. A request of 1 MiB takes longer by what it transfers: 5 ms at 200 MB/s. Within an interval \
+         counters do not tell sizes apart.",
+        size.name().replace('-', " "),
+        layer.name,
+        kib(summary.mean.get()),
+        kib(summary.max.value.get())
+    );
+    Some((
+        text,
+        Some("a trace (blktrace, ETW), which has the size and the time of each request"),
+    ))
+}
+
+pub(super) fn mix(evidence: &Evidence) -> Said {
+    let reads = having(evidence, Quantity::ReadRate, Span::Interval);
+    let (layer, activity, reads) = reads
+        .into_iter()
+        .max_by(|a, b| a.2.mean.get().total_cmp(&b.2.mean.get()))?;
+    let writes = activity.mean(Quantity::WriteRate, Span::Interval)?;
+    let all = reads.mean.get() + writes.mean.get();
+    if all <= 0.0 {
+        return None;
+    }
+    let size = |quantity| {
+        activity
+            .mean(quantity, Span::Interval)
+            .map(|size| size.mean.get() / 1024.0)
+    };
+    let sizes = match (size(Quantity::ReadSize), size(Quantity::WriteSize)) {
+        (Some(read), Some(write)) => {
+            format!("; a read is {read:.1} KiB long, a write {write:.1} KiB")
+        }
+        _ => String::new(),
+    };
+    let share = writes.mean.get() / all;
+    let which = match share > 0.05 {
+        true => {
+            "Writes meet every boundary: stripe units split them, sectors, pages and full stripes that they cover in part are read first."
+        }
+        false => {
+            "For reads only boundaries that split matter: stripe units, and chunks of thin volumes; sectors and pages cost them nothing."
+        }
+    };
+    let text = format!(
+        "{}: {} reads and {} writes{sizes}. {which}",
+        layer.name,
+        percent(reads.mean.get() / all),
+        percent(share)
+    );
+    Some((text, None))
+}
+
+pub(super) fn is_it_full(evidence: &Evidence) -> Said {
+    let busy = having(evidence, Quantity::Utilization, Span::Interval);
+    let (layer, activity, busy) = busy
+        .into_iter()
+        .max_by(|a, b| a.2.max.value.get().total_cmp(&b.2.max.value.get()))?;
+    if busy.max.value.get() < 0.9 {
+        return None;
+    }
+    let queue = activity.mean(Quantity::QueueLength, Span::Interval);
+    let queue_text = queue.map_or_else(String::new, |queue| {
+        format!(", with a mean queue of {}", number(queue.mean.get()))
+    });
+    let text = format!(
+        "No. {} was busy {} of the busiest interval{queue_text}: at least one request was under way all the time. A disk that serves one at a \
+         time is full then; flash and arrays serve many at once, and are full when more requests bring longer latency instead of more of them.",
+        layer.name,
+        percent(busy.max.value.get().min(1.0))
+    );
+    Some((
+        text,
+        Some("the rate and the latency at a higher load (`straddle bench` with more threads)"),
+    ))
+}
+
+pub(super) fn guest_host_array(evidence: &Evidence) -> Said {
+    let mut guests = having(evidence, Quantity::GuestLatency, Span::Interval);
+    guests.sort_by(|a, b| b.2.mean.get().total_cmp(&a.2.mean.get()));
+    let (layer, activity, guest) = guests.first()?;
+    let mean = |quantity| {
+        activity
+            .mean(quantity, Span::Interval)
+            .map(|summary| summary.mean.get())
+    };
+    let (Some(device), Some(kernel)) =
+        (mean(Quantity::DeviceLatency), mean(Quantity::KernelLatency))
+    else {
+        return Some((
+            format!(
+                "{}: the guest sees {}; what the host adds is not told.",
+                layer.name,
+                time(guest.mean.get())
+            ),
+            Some("DAVG and KAVG of the same device"),
+        ));
+    };
+    let whose = match kernel > 0.002 && kernel > device {
+        true => "the host: commands wait in its queue",
+        false => "the array or the path to it: the host adds little",
+    };
+    let text = format!(
+        "{}: GAVG {} = DAVG {} (array and path) + KAVG {} (host). It is {whose}.",
+        layer.name,
+        time(guest.mean.get()),
+        time(device),
+        time(kernel)
+    );
+    Some((
+        text,
+        Some(
+            "latency as the guest's own tools see it: what is longer than GAVG is spent in the guest",
+        ),
+    ))
+}

@@ -1,0 +1,311 @@
+//! Evidence as text: findings, figures by layer, how they went over time, answers.
+
+use std::fmt::Write;
+
+use straddle_rules::Severity;
+use straddle_rules::figures::{number, percent, time};
+use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Timeline, Unit};
+use straddle_stack::{Layer, Source};
+
+use super::answers::{Answer, answers};
+use super::{Evidence, Failure};
+use crate::Counts;
+use crate::escape::terminal;
+use crate::fold::fold;
+use crate::text::finding;
+use crate::text::page::folded;
+use crate::text::snippet::WIDTH;
+use crate::text::style::{FAINT, STRONG, paint, severity_style};
+use crate::text::summary::count_list;
+use crate::text::table::{Cell, Column, render};
+
+/// The whole report.
+#[must_use]
+pub fn report(evidence: &Evidence, failures: &[Failure]) -> String {
+    let mut out = String::new();
+    let (findings, more) = fold(&evidence.checked.findings);
+    for found in findings {
+        finding::render(&evidence.checked, found, &mut out);
+        out.push('\n');
+    }
+    for rest in more {
+        finding::render_folded(&rest, &mut out);
+    }
+    for id in &evidence.measured {
+        let layer = evidence.checked.stack.layer(*id);
+        if let Some(activity) = &layer.activity {
+            figures(evidence, layer, activity, &mut out);
+        }
+    }
+    let said = answers(evidence);
+    if !said.is_empty() {
+        let _ = writeln!(out, "{}", paint(STRONG, "What people ask of such files"));
+        for answer in &said {
+            question(answer, &mut out);
+        }
+        out.push('\n');
+    }
+    oddities(evidence, &mut out);
+    let _ = writeln!(out, "{}", verdict(evidence, failures));
+    out
+}
+
+/// One line: what was read, and what it comes to.
+fn verdict(evidence: &Evidence, failures: &[Failure]) -> String {
+    let counts = Counts::of(&evidence.checked.findings);
+    let found = match counts == Counts::default() {
+        true => "no finding".to_owned(),
+        false => count_list(counts),
+    };
+    let gathered = &evidence.gathered;
+    let read = format!(
+        "{} figures from {} lines ({})",
+        grouped(gathered.figures),
+        grouped(gathered.lines),
+        gathered.formats.join(", ")
+    );
+    let failed = match failures.len() {
+        0 => String::new(),
+        n => format!("; {n} not read to the end"),
+    };
+    format!("{}: {found}; {read}{failed}", terminal(&evidence.name))
+}
+
+fn grouped(n: u64) -> String {
+    straddle_geometry::Bytes::new(n).grouped().to_string()
+}
+
+/// What is the matter with lines, each with the first place.
+fn oddities(evidence: &Evidence, out: &mut String) {
+    for counted in &evidence.gathered.counted {
+        let place = match &counted.first {
+            Source::Captured { file, line, text } => {
+                let text: String = text.chars().take(60).collect();
+                format!("{}:{line}: {}", terminal(file), terminal(&text))
+            }
+            _ => String::new(),
+        };
+        let lines = if counted.count == 1 { "line" } else { "lines" };
+        let head = format!("{} {lines} {}", grouped(counted.count), counted.what);
+        let _ = writeln!(
+            out,
+            "{}, the first {}",
+            paint(severity_style(Severity::Warning), head),
+            paint(FAINT, place)
+        );
+    }
+}
+
+fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut String) {
+    let roles: Vec<&str> = activity.roles.iter().map(|role| role.name()).collect();
+    let roles = match roles.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", roles.join(", ")),
+    };
+    let head = format!("{} {}{roles}", layer.kind.name(), terminal(&layer.name));
+    let _ = writeln!(out, "{}", paint(STRONG, head));
+    let mut rows: Vec<[String; 6]> = Vec::new();
+    let mut lines = Vec::new();
+    for series in shown(activity) {
+        let summary = &series.summary;
+        let unit = series.quantity.unit();
+        let many = summary.count > 1 && series.span != Span::SinceStart;
+        let value = match series.span {
+            Span::SinceStart | Span::State => summary.last.value.get(),
+            _ => summary.mean.get(),
+        };
+        let above = evidence
+            .options
+            .targets
+            .of(activity, series.quantity)
+            .filter(|_| series.span == Span::Interval);
+        let above = above.map_or_else(String::new, |(target, _)| {
+            let share = summary.distribution.above(target);
+            format!("{} > {}", percent(share), time(target))
+        });
+        let if_many = |text: String| if many { text } else { String::new() };
+        let p95 = summary.distribution.quantile(0.95).unwrap_or_default();
+        rows.push([
+            label(series),
+            summary.count.to_string(),
+            said(value, unit),
+            if_many(said(p95.min(summary.max.value.get()), unit)),
+            if_many(said(summary.max.value.get(), unit)),
+            above,
+        ]);
+        if is_worth_a_line(series) {
+            lines.push((label(series), &summary.timeline, unit));
+        }
+    }
+    let cells =
+        |at: usize| -> Vec<Cell> { rows.iter().map(|row| row[at].clone().into()).collect() };
+    let labels = [Column::words(
+        "  ",
+        rows.iter()
+            .map(|row| format!("  {}", row[0]).into())
+            .collect(),
+    )];
+    let mut columns = vec![
+        Column::figures("figures", cells(1)),
+        Column::figures("mean", cells(2)),
+        Column::figures("95% at most", cells(3)),
+        Column::figures("largest", cells(4)),
+    ];
+    if rows.iter().any(|row| !row[5].is_empty()) {
+        columns.push(Column::figures("above target", cells(5)));
+    }
+    render(&labels, &columns, WIDTH + 20, out);
+    for (label, timeline, unit) in lines {
+        let _ = writeln!(out, "  {label}: {}", spark(timeline, unit));
+    }
+    for latency in [
+        Quantity::ReadLatency,
+        Quantity::WriteLatency,
+        Quantity::FlushLatency,
+    ] {
+        let Some(counters) = activity.cumulative(latency) else {
+            continue;
+        };
+        let between = counters
+            .between()
+            .map_or_else(String::new, |(mean, count)| {
+                format!(
+                    ", {} of the {} between two readings",
+                    time(mean),
+                    number(count)
+                )
+            });
+        let _ = writeln!(
+            out,
+            "  {latency}: {} on average since the counters began{between}",
+            time(counters.mean())
+        );
+    }
+    out.push('\n');
+}
+
+/// Sums of times are no latencies, and are shown as the latency that they make.
+fn shown(activity: &Activity) -> impl Iterator<Item = &Series> {
+    activity.series.iter().filter(|series| {
+        !matches!(
+            series.quantity,
+            Quantity::ReadTime | Quantity::WriteTime | Quantity::FlushTime | Quantity::QueueTime
+        )
+    })
+}
+
+fn label(series: &Series) -> String {
+    let statistic = match series.statistic {
+        Statistic::Mean => String::new(),
+        other => format!(" {other}"),
+    };
+    let span = match series.span {
+        Span::SinceStart => " since start",
+        _ => "",
+    };
+    format!(
+        "{}{statistic}{span}",
+        series.quantity.name().replace('-', " ")
+    )
+}
+
+fn is_worth_a_line(series: &Series) -> bool {
+    let told = matches!(
+        series.quantity,
+        Quantity::ReadLatency
+            | Quantity::WriteLatency
+            | Quantity::TransferLatency
+            | Quantity::FlushLatency
+            | Quantity::GuestLatency
+            | Quantity::QueueLength
+            | Quantity::Stalled
+            | Quantity::CheckpointSync
+    );
+    told && series.summary.timeline.bins.len() > 1
+}
+
+/// A figure with its unit.
+fn said(value: f64, unit: Unit) -> String {
+    const STEPS: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+    let scaled = |unit: &str| {
+        let (factor, prefix) = STEPS
+            .into_iter()
+            .find(|(factor, _)| value >= *factor)
+            .unwrap_or((1.0, ""));
+        format!("{} {prefix}{unit}", number(round(value / factor)))
+    };
+    match unit {
+        Unit::Seconds => time(value),
+        Unit::PerSecond => format!("{}/s", number(value)),
+        Unit::BytesPerSecond => scaled("B/s"),
+        Unit::Bytes => {
+            let kib = value / 1024.0;
+            match kib {
+                k if k >= 1024.0 * 1024.0 => format!("{} GiB", number(round(k / 1024.0 / 1024.0))),
+                k if k >= 1024.0 => format!("{} MiB", number(round(k / 1024.0))),
+                k if k >= 1.0 => format!("{} KiB", number(round(k))),
+                _ => format!("{} B", number(value)),
+            }
+        }
+        Unit::Count => number(value),
+        Unit::Fraction => percent(value),
+        Unit::Printed => format!("{} MB/s", (value * 1000.0).round() / 1000.0),
+    }
+}
+
+fn round(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// How a series went, a sign for each stretch; the scale goes from nothing to the largest mean.
+fn spark(timeline: &Timeline, unit: Unit) -> String {
+    const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let means: Vec<Option<f64>> = timeline
+        .bins
+        .iter()
+        .map(straddle_stack::activity::Bin::mean)
+        .collect();
+    let top = means.iter().flatten().copied().fold(0.0, f64::max);
+    let sign = |mean: &Option<f64>| match mean {
+        None => ' ',
+        Some(_) if top <= 0.0 => SIGNS[0],
+        Some(mean) => {
+            let at = straddle_rules::figures::whole(mean / top * 7.0);
+            usize::try_from(at)
+                .ok()
+                .and_then(|at| SIGNS.get(at))
+                .copied()
+                .unwrap_or('█')
+        }
+    };
+    let line: String = means.iter().map(sign).collect();
+    let end = timeline.start(timeline.bins.len());
+    format!(
+        "{} {line} {}  █ = {}, a sign is {}",
+        timeline.start(0),
+        end,
+        said(top, unit),
+        stretch(timeline.width)
+    )
+}
+
+fn stretch(micros: i64) -> String {
+    match micros / 1_000_000 {
+        s if s % 86_400 == 0 => format!("{} d", s / 86_400),
+        s if s % 3600 == 0 => format!("{} h", s / 3600),
+        s if s >= 600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{s} s"),
+    }
+}
+
+fn question(answer: &Answer, out: &mut String) {
+    let _ = writeln!(out, "  {}", paint(STRONG, terminal(&answer.question)));
+    for line in folded(&terminal(&answer.answer), WIDTH - 4) {
+        let _ = writeln!(out, "    {line}");
+    }
+    if let Some(needs) = &answer.needs {
+        for line in folded(&format!("would answer it: {}", terminal(needs)), WIDTH - 4) {
+            let _ = writeln!(out, "    {}", paint(FAINT, line));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+use straddle_stack::activity::{Activity, Quantity, Span};
+
+use crate::context::Findings;
+use crate::figures::{number, time};
+use crate::shared::activity::{active, titled};
+use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
+
+pub(crate) static RULE: Rule = Rule {
+    code: codes::LITTLE_LAW,
+    name: "little-law",
+    summary: "queue length, rate and latency of a capture contradict each other",
+    status: Status::Stable,
+    repair: Repair::None("a matter of what was captured, not of the storage"),
+    page: Page {
+        checks: "Whether the mean queue length is rate × latency (Little's law), where a capture has all three.",
+        why: "The law holds for whatever is measured over the same time, without any assumption. Where it does not hold, one figure is of another \
+              interval or another device, an instantaneous sample (Current Disk Queue Length), or was taken while requests were lost or stuck.",
+        evidence: "Means over all intervals of the capture.",
+        example: "200 requests a second × 20 ms = 4 under way; a queue of 4.1 fits, a queue of 40 does not.",
+        fix: "Take all counters at once, at one interval (Avg. Disk Queue Length, not Current), and trust none of the three alone.",
+        fix_safety: "Looking changes nothing; measure again after each change, one at a time.",
+        references: &[
+            "Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961)",
+        ],
+    },
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Findings) {
+    for (id, layer, activity) in active(context) {
+        let Some(queue) = activity.mean(Quantity::QueueLength, Span::Interval) else {
+            continue;
+        };
+        let Some((expected, arithmetic)) = expected(activity) else {
+            continue;
+        };
+        let found = queue.mean.get();
+        // Rounded figures of a quiet disk differ by chance.
+        let is_quiet = expected.max(found) < 1.0;
+        let fits = found <= expected * 1.5 && found >= expected / 1.5;
+        if is_quiet || fits {
+            continue;
+        }
+        let title = format!(
+            "{} a queue of {} does not fit rate and latency, which make {}",
+            titled(layer),
+            number(found),
+            number(expected)
+        );
+        findings.push(
+            Finding::new(RULE.code, Severity::Note, id, title)
+                .evidence(&queue.max.source, format!("the longest queue = {}", number(queue.max.value.get())))
+                .arithmetic(arithmetic)
+                .note("one of the three is of another time, or a sample of one instant instead of a mean"),
+        );
+    }
+}
+
+/// Rate × latency, by direction where both directions are known.
+fn expected(activity: &Activity) -> Option<(f64, String)> {
+    let mean = |quantity| {
+        let summary = activity.mean(quantity, Span::Interval)?;
+        Some((summary.mean.get(), summary.weighted))
+    };
+    let product = |rate, latency| {
+        let (rate, _) = mean(rate)?;
+        let (latency, weighted) = mean(latency)?;
+        // A mean of means, without the number of requests, is not the latency of the mean request.
+        weighted.then(|| {
+            (
+                rate * latency,
+                format!("{}/s × {}", number(rate), time(latency)),
+            )
+        })
+    };
+    let reads = product(Quantity::ReadRate, Quantity::ReadLatency);
+    let writes = product(Quantity::WriteRate, Quantity::WriteLatency);
+    let both = product(Quantity::TransferRate, Quantity::TransferLatency);
+    let (value, terms) = match (reads, writes, both) {
+        (_, _, Some(both)) => both,
+        (Some((reads, r)), Some((writes, w)), None) => (reads + writes, format!("{r} + {w}")),
+        _ => return None,
+    };
+    Some((value, format!("{terms} = {}", number(value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Severity;
+    use crate::testing::Lab;
+    use straddle_stack::LayerKind;
+    use straddle_stack::activity::{Quantity, Span};
+
+    #[test]
+    fn a_queue_is_rate_times_latency() {
+        let lab = |queue: f64| {
+            let mut lab = Lab::new();
+            let series = [
+                (Quantity::TransferRate, Span::Interval, &[200.0][..]),
+                (Quantity::TransferLatency, Span::Interval, &[0.020]),
+                (Quantity::QueueLength, Span::Interval, &[queue]),
+            ];
+            lab.active(LayerKind::Device, &[], &series);
+            lab
+        };
+        lab(4.1).none(&RULE);
+        lab(40.0).one(&RULE, Severity::Note, "200/s × 20.0 ms = 4");
+    }
+}

@@ -1,0 +1,48 @@
+//! What latencies are held against.
+
+use straddle_stack::activity::{Activity, Quantity, Role};
+
+/// The longest mean that is good enough, in seconds, by what a database keeps there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// Tables and indexes, and what nothing is known of: 20 ms (McBath, SQL-DISK-005).
+    pub data: f64,
+    /// The transaction log: 10 ms (the same).
+    pub log: f64,
+    /// Temporary tables: 20 ms, as data.
+    pub tempdb: f64,
+    /// The 99th percentile of flushes: 10 ms (etcd's documentation).
+    pub flush: f64,
+}
+
+impl Default for Targets {
+    fn default() -> Targets {
+        Targets {
+            data: 0.020,
+            log: 0.010,
+            tempdb: 0.020,
+            flush: 0.010,
+        }
+    }
+}
+
+impl Targets {
+    /// What the means of a latency are held against, and why; `None` for what has no target.
+    #[must_use]
+    pub fn of(&self, activity: &Activity, latency: Quantity) -> Option<(f64, &'static str)> {
+        let has = |role| activity.roles.contains(&role);
+        let known = match latency {
+            Quantity::ReadLatency | Quantity::WriteLatency | Quantity::TransferLatency => true,
+            _ => return None,
+        };
+        // What is written to a log waits for nothing else; what is read from it is read by backups.
+        let writes = latency != Quantity::ReadLatency;
+        Some(match known {
+            _ if has(Role::Log) && writes && activity.roles.len() == 1 => (self.log, "of a log"),
+            _ if has(Role::Data) => (self.data, "of data"),
+            _ if has(Role::Log) && writes => (self.log, "of a log"),
+            _ if has(Role::Tempdb) => (self.tempdb, "of tempdb"),
+            _ => (self.data, "of data, since nothing says what is kept there"),
+        })
+    }
+}

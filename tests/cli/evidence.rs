@@ -1,0 +1,215 @@
+//! `straddle evidence` as a person types it.
+
+use crate::support::{Run, repository, scratch, straddle};
+use std::fs;
+use std::path::Path;
+
+/// A capture of the corpus, under its own name.
+fn take(path: &str, directory: &Path) -> String {
+    let name = path.rsplit('/').next().expect("a name").to_owned();
+    fs::copy(
+        repository().join("tests/evidence").join(path),
+        directory.join(&name),
+    )
+    .expect(path);
+    name
+}
+
+fn json(run: &Run) -> serde_json::Value {
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", run.transcript()))
+}
+
+#[test]
+fn findings_failures_and_silence_have_their_status() {
+    let here = scratch();
+    let stalls = take("errorlog/errorlog-2019-utf16.log", here.path());
+    let quiet = take(
+        "iostat/basic-report-partitions-repeated-headers.txt",
+        here.path(),
+    );
+    fs::write(here.path().join("other.txt"), "nothing that is known\n").expect("room");
+    fs::write(here.path().join("empty.txt"), "").expect("room");
+    let code = |args: &[&str]| {
+        let run = straddle(here.path(), &[&["evidence"], args].concat());
+        (run.code.expect("ends"), run)
+    };
+    assert_eq!(code(&[&stalls]).0, 1);
+    assert_eq!(code(&[&stalls, "--fail-on", "never"]).0, 0);
+    assert_eq!(code(&[&quiet]).0, 0);
+    let (status, run) = code(&["-q", &stalls]);
+    assert_eq!((status, run.stdout.as_str()), (1, ""));
+    for (input, expected) in [
+        (
+            "other.txt",
+            "no log, counter or result of a known tool was found in it",
+        ),
+        (
+            "empty.txt",
+            "no log, counter or result of a known tool was found in it",
+        ),
+        ("gone.txt", "No such file"),
+        ("/dev/null", "is"),
+    ] {
+        // What is known is still printed.
+        let (status, run) = code(&[&stalls, input]);
+        assert_eq!(status, 2, "{}", run.transcript());
+        assert!(run.stderr.contains(expected), "{}", run.transcript());
+        assert!(run.stdout.contains("error[STR801]"), "{}", run.transcript());
+    }
+    for wrong in ["log", "log=0s", "speed=1ms"] {
+        let (status, run) = code(&["--target", wrong, &stalls]);
+        assert_eq!(status, 2);
+        assert!(run.stderr.contains(wrong), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_folder_and_standard_input_are_inputs() {
+    let here = scratch();
+    let logs = here.path().join("logs/old");
+    fs::create_dir_all(&logs).expect("room");
+    take("errorlog/errorlog-2019-utf16.log", &logs);
+    fs::write(here.path().join("logs/README"), "about these logs\n").expect("room");
+    let run = straddle(here.path(), &["evidence", "--json", "logs"]);
+    assert_eq!(run.code, Some(1), "{}", run.transcript());
+    let document = json(&run);
+    assert_eq!(document["figures"], 4);
+    assert_eq!(document["formats"], serde_json::json!(["errorlog-stalls"]));
+    let binary = env!("CARGO_BIN_EXE_straddle");
+    let log = logs.join("errorlog-2019-utf16.log");
+    let piped = std::process::Command::new(binary)
+        .args(["evidence", "--json", "-"])
+        .stdin(fs::File::open(log).expect("there"))
+        .output()
+        .expect("runs");
+    let piped: serde_json::Value = serde_json::from_slice(&piped.stdout).expect("JSON");
+    assert_eq!(piped["figures"], 4);
+}
+
+#[test]
+fn json_obeys_its_schema_and_csv_has_a_line_for_each_series() {
+    let here = scratch();
+    let schema = straddle(here.path(), &["schema", "evidence"]).stdout;
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler
+        .add_resource("schema.json", schema)
+        .expect("a schema");
+    let compiled = compiler
+        .compile("schema.json", &mut schemas)
+        .expect("a schema");
+    let inputs = [
+        take("errorlog/two-logs-clock-back-day-missing.log", here.path()),
+        take("perfmon/all-disk-counters-one-disk.csv", here.path()),
+        take("file-stats/two-snapshots-with-getdate.txt", here.path()),
+        take("backups/cut-and-garbled.txt", here.path()),
+        take(
+            "fio/three-jobs-nanoseconds-to-milliseconds.txt",
+            here.path(),
+        ),
+    ];
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let run = straddle(
+        here.path(),
+        &[&["evidence", "--json"], &inputs[..]].concat(),
+    );
+    let document = json(&run);
+    if let Err(error) = schemas.validate(&document, compiled) {
+        panic!("{error:#}");
+    }
+    let oddities: Vec<&str> = document["counted"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|oddity| oddity["what"].as_str())
+        .collect();
+    assert!(
+        oddities.contains(&"at which the clock goes back"),
+        "{oddities:?}"
+    );
+    assert!(oddities.contains(&"not understood"), "{oddities:?}");
+    let series: usize = document["stack"]
+        .as_array()
+        .expect("layers")
+        .iter()
+        .filter_map(|layer| layer["activity"]["series"].as_array())
+        .map(Vec::len)
+        .sum();
+    let csv = straddle(
+        here.path(),
+        &[&["evidence", "--format", "csv"], &inputs[..]].concat(),
+    );
+    assert_eq!(csv.stdout.lines().count(), series + 1, "{}", csv.stdout);
+    // Every question has an answer, or what would answer it.
+    let answers = document["answers"].as_array().expect("answers");
+    assert!(answers.len() >= 8, "{answers:#?}");
+    for answer in answers {
+        assert!(
+            answer["answer"]
+                .as_str()
+                .is_some_and(|text| text.len() > 20),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn worked_figures_of_backups() {
+    // Pages, seconds, and the rate that each message printed, from the published table.
+    let published = [
+        (68_113_u64, 7.373, "75.679"),
+        (244_138_625, 5561.102, "359.638"),
+        (302_810_923, 6010.430, "412.720"),
+        (251_031_988, 3144.803, "653.921"),
+        (14_105_792, 4593.810, "25.154"),
+        (9_962_376, 1040.035, "78.470"),
+        (202_986_177, 47_070.773, "35.326"),
+        (8_259_522, 638.561, "105.960"),
+        (9_497_102, 313.501, "248.165"),
+        (15_018_185, 355.591, "345.984"),
+        (10_059_329, 395.086, "208.577"),
+        (10_172_177, 295.428, "282.066"),
+    ];
+    let here = scratch();
+    for (pages, seconds, reported) in published {
+        let log = format!(
+            "BACKUP DATABASE successfully processed {pages} pages in {seconds:.3} seconds ({reported} MB/sec).\n"
+        );
+        fs::write(here.path().join("one.log"), log).expect("room");
+        let run = straddle(here.path(), &["evidence", "one.log"]);
+        let line = format!("s = {reported} million bytes a second");
+        assert!(run.stdout.contains(&line), "{line}\n{}", run.transcript());
+    }
+    let both = "BACKUP DATABASE successfully processed 8259522 pages in 638.561 seconds (105.960 MB/sec).\n\
+                BACKUP DATABASE successfully processed 9497102 pages in 313.501 seconds (248.165 MB/sec).\n";
+    fs::write(here.path().join("both.log"), both).expect("room");
+    let run = straddle(here.path(), &["evidence", "both.log"]);
+    assert!(run.stdout.contains("= +134%"), "{}", run.transcript());
+}
+
+#[test]
+fn captures_of_the_same_server_say_what_alignment_costs_at_its_load() {
+    let here = scratch();
+    let fixture = fs::read_to_string(repository().join("tests/rules/STR811.toml")).expect("there");
+    let fixture: toml::Table = fixture.parse().expect("TOML");
+    let text = |name: &str| fixture["triggers"][name].as_str().expect("text").to_owned();
+    fs::write(here.path().join("fdisk.txt"), text("text")).expect("room");
+    fs::write(here.path().join("iostat.txt"), text("log")).expect("room");
+    let run = straddle(here.path(), &["evidence", "iostat.txt", "fdisk.txt"]);
+    for code in ["STR811", "STR101"] {
+        assert!(
+            run.stdout.contains(&format!("[{code}]")),
+            "{}",
+            run.transcript()
+        );
+    }
+    // Without them nothing is said of alignment.
+    let run = straddle(here.path(), &["evidence", "iostat.txt"]);
+    assert!(
+        !run.stdout.contains("STR1") && !run.stdout.contains("STR811"),
+        "{}",
+        run.transcript()
+    );
+}
