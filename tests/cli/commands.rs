@@ -112,6 +112,40 @@ fn explain_knows_codes_names_and_beliefs() {
 }
 
 #[test]
+fn explain_takes_words() {
+    let here = scratch();
+    // A name in several words, a list of all pages with the words, one page that alone has them, and none.
+    let asked: [&[&str]; 7] = [
+        &["mount", "point"],
+        &["stripe", "unit"],
+        &["64 KiB", "slower"],
+        &["thin", "pool", "chunks"],
+        &["STR", "101", "202"],
+        &["allignment"],
+        &["xyzzy"],
+    ];
+    let mut text = String::new();
+    for words in asked {
+        let args = [&["explain"], words].concat();
+        let run = straddle(here.path(), &args);
+        text.push_str(&format!(
+            "$ straddle {}\n{}\n",
+            args.join(" "),
+            run.transcript()
+        ));
+    }
+    snapshot("explain-words", &text);
+
+    // One argument or several, in any case and plural: the same answer.
+    let once = straddle(here.path(), &["explain", "Mount Points"]);
+    let twice = straddle(here.path(), &["explain", "mount", "point"]);
+    assert_eq!((once.stdout, once.code), (twice.stdout, Some(0)));
+    let listed = straddle(here.path(), &["explain", "alignment"]);
+    assert_eq!(listed.code, Some(0));
+    assert!(listed.stdout.lines().count() > 3, "{}", listed.transcript());
+}
+
+#[test]
 fn many_targets_get_a_line_each_and_a_summary() {
     let here = scratch();
     for image in ["mbr-63", "mbr-2048", "mbr-64"] {

@@ -202,11 +202,16 @@ impl FailOn {
     "\n  straddle explain                                all rules",
     "\n  straddle explain STR101                         one rule",
     "\n  straddle explain tracks                         a common belief, and what is true of it",
+    "\n  straddle explain mount point                    the same, in two words",
+    "\n  straddle explain stripe unit alignment          all pages in which these words stand",
 ))]
 pub(crate) struct Explain {
-    /// A rule code such as STR101, or a common belief such as `tracks` [default: list all]
-    #[arg(value_name = "CODE")]
-    pub(crate) topic: Option<String>,
+    /// A rule code such as STR101, a common belief such as `tracks`, or words to look for [default: list all]
+    ///
+    /// A page with this code, name or title is printed. Otherwise the pages that contain all words are listed, best first: words in
+    /// the name, then in the title, then in the text. If there is only one, it is printed. `64K`, `64 KB` and `64 KiB` are the same.
+    #[arg(value_name = "CODE|WORD")]
+    pub(crate) words: Vec<String>,
 }
 
 /// Collects this host's configuration for offline analysis: an archive that `straddle check --sysroot` reads elsewhere.

@@ -20,6 +20,7 @@ mod registry;
 mod repair;
 mod rule;
 mod rules;
+pub mod search;
 mod shared;
 mod targets;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::fmt::Write;
 use crate::Checked;
 use crate::fold::fold;
 
-pub use page::{folklore, rule_list, rule_page};
+pub use page::{folklore, rule_list, rule_page, topic, topics};
 pub use style::{ERROR, severity_style};
 pub use summary::{below_lines, fleet, line, unchecked};
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use straddle_rules::search::Topic;
 use straddle_rules::{FOLKLORE, Folklore, RULES, Rule};
 
 use super::style::{STRONG, paint};
@@ -29,6 +30,31 @@ pub fn folklore(page: &Folklore) -> String {
     let mut out = format!("{}\n", paint(STRONG, format!("\"{}\"", page.belief)));
     section(&mut out, "What is true of it", page.truth);
     references(&mut out, page.references);
+    out
+}
+
+/// The page of a rule or about a belief.
+#[must_use]
+pub fn topic(topic: Topic) -> String {
+    match topic {
+        Topic::Rule(rule) => rule_page(rule),
+        Topic::Folklore(page) => folklore(page),
+    }
+}
+
+/// Pages to choose from, a line each, and how to see the first of them.
+#[must_use]
+pub fn topics(topics: &[Topic]) -> String {
+    let keys: Vec<String> = topics.iter().map(|topic| topic.key()).collect();
+    let width = keys.iter().map(String::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for (key, topic) in keys.iter().zip(topics) {
+        let key = paint(STRONG, format!("{key:<width$}"));
+        let _ = writeln!(out, "{key}  {}", topic.summary());
+    }
+    if let Some(first) = keys.first() {
+        let _ = writeln!(out, "\nmore: straddle explain {first}");
+    }
     out
 }
 
