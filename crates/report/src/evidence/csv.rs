@@ -4,7 +4,7 @@ use std::io::Write;
 
 use straddle_stack::Source;
 
-use super::Evidence;
+use super::joined::Evidence;
 use crate::cells::Cells;
 
 /// The columns, in order. New ones are only ever added at the end.

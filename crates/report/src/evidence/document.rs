@@ -5,8 +5,8 @@ use serde::Serialize;
 use straddle_rules::Finding;
 use straddle_stack::{LayerId, Source, Stack};
 
-use super::Evidence;
 use super::answers::{Answer, answers};
+use super::joined::Evidence;
 use crate::{Counts, Folded, fold::fold};
 
 /// Name and version of the JSON document that `evidence` prints. The number changes when a reader would have to.

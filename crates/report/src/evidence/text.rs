@@ -8,7 +8,8 @@ use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Time
 use straddle_stack::{Layer, Source};
 
 use super::answers::{Answer, answers};
-use super::{Evidence, Failure};
+use super::document::Failure;
+use super::joined::Evidence;
 use crate::Counts;
 use crate::escape::terminal;
 use crate::fold::fold;

@@ -3,8 +3,8 @@
 use straddle_rules::figures::{number, time};
 use straddle_stack::activity::{Quantity, Span, Statistic};
 
-use super::{Said, having};
-use crate::evidence::Evidence;
+use super::ask::{Said, having};
+use crate::evidence::joined::Evidence;
 
 pub(super) fn checkpoint(evidence: &Evidence) -> Said {
     let (_, activity, sync) = having(evidence, Quantity::CheckpointSync, Span::Event)

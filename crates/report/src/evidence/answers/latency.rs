@@ -4,8 +4,8 @@ use straddle_rules::figures::{number, time};
 use straddle_stack::LayerKind;
 use straddle_stack::activity::{Quantity, Span};
 
-use super::{LATENCIES, Said, having};
-use crate::evidence::Evidence;
+use super::ask::{LATENCIES, Said, having};
+use crate::evidence::joined::Evidence;
 
 pub(super) fn slowest(evidence: &Evidence) -> Said {
     let mut volumes = Vec::new();

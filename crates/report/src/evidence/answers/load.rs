@@ -3,8 +3,8 @@
 use straddle_rules::figures::{number, percent, time};
 use straddle_stack::activity::{Quantity, Span};
 
-use super::{Said, having};
-use crate::evidence::Evidence;
+use super::ask::{Said, having};
+use crate::evidence::joined::Evidence;
 
 pub(super) fn large_or_small(evidence: &Evidence) -> Said {
     let sizes: Vec<_> = [

@@ -1,5 +1,6 @@
 //! Questions that people bring to such files, each answered with figures, or said to be open with what would answer it.
 
+mod ask;
 mod databases;
 mod latency;
 mod load;
@@ -7,10 +8,9 @@ mod stalls;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_stack::Layer;
-use straddle_stack::activity::{Activity, Quantity, Span, Summary};
 
-use super::Evidence;
+use self::ask::Said;
+use super::joined::Evidence;
 
 /// A question, and what the files say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -26,9 +26,6 @@ pub struct Answer {
 
 /// One question: `None` where nothing in the files has to do with it.
 type Ask = fn(&Evidence) -> Said;
-
-/// An answer, and what would answer what stays open.
-type Said = Option<(String, Option<&'static str>)>;
 
 const QUESTIONS: &[(&str, Ask)] = &[
     (
@@ -48,7 +45,7 @@ const QUESTIONS: &[(&str, Ask)] = &[
         stalls::what_to_hand_over,
     ),
     (
-        "Which volume is latency::slowest, and which database on it?",
+        "Which volume is slowest, and which database on it?",
         latency::slowest,
     ),
     (
@@ -104,26 +101,3 @@ pub fn answers(evidence: &Evidence) -> Vec<Answer> {
     });
     answered.collect()
 }
-
-/// The layers that have a series, with it.
-fn having(
-    evidence: &Evidence,
-    quantity: Quantity,
-    span: Span,
-) -> Vec<(&Layer, &Activity, &Summary)> {
-    let layers = evidence
-        .measured
-        .iter()
-        .map(|id| evidence.checked.stack.layer(*id));
-    let series = layers.filter_map(|layer| {
-        let activity = layer.activity.as_deref()?;
-        Some((layer, activity, activity.mean(quantity, span)?))
-    });
-    series.collect()
-}
-
-const LATENCIES: [Quantity; 3] = [
-    Quantity::ReadLatency,
-    Quantity::WriteLatency,
-    Quantity::TransferLatency,
-];

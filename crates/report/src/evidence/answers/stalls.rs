@@ -4,8 +4,8 @@ use straddle_rules::figures::{number, time};
 use straddle_stack::Layer;
 use straddle_stack::activity::{Activity, Moment, Quantity, Span, Summary};
 
-use super::{LATENCIES, Said, having};
-use crate::evidence::Evidence;
+use super::ask::{LATENCIES, Said, having};
+use crate::evidence::joined::Evidence;
 
 fn volume(evidence: &Evidence, path: &str) -> String {
     if let Some(volume) = evidence.gathered.volume_of(path) {
