@@ -23,7 +23,21 @@ pub struct Gathered {
     pub figures: u64,
     /// How many series there are.
     series: usize,
-    observer: Option<Box<dyn FnMut(&Observation<'_>)>>,
+    observer: Option<Observer>,
+}
+
+/// Sees every figure when it is read.
+type Observer = Box<dyn FnMut(&Observation<'_>)>;
+
+/// A figure that is noted.
+pub(crate) struct Noted<'a> {
+    /// The file.
+    pub(crate) file: &'a Arc<str>,
+    pub(crate) line: &'a Line<'a>,
+    pub(crate) value: Figure,
+    pub(crate) at: Option<Moment>,
+    /// How many requests it stands for.
+    pub(crate) weight: Option<Figure>,
 }
 
 /// What is known of one subject.
@@ -148,13 +162,9 @@ impl Gathered {
 
     pub(crate) fn add(
         &mut self,
-        file: &Arc<str>,
-        line: &Line<'_>,
         subject: &Subject,
         name: Name,
-        value: Figure,
-        at: Option<Moment>,
-        weight: Option<Figure>,
+        noted: &Noted<'_>,
     ) -> Option<Handle> {
         let subject = self.index(subject)?;
         let known = self.subjects.get(subject)?;
@@ -171,21 +181,19 @@ impl Gathered {
             subject,
             series: series.unwrap_or(known.series.len()),
         };
-        self.add_to(handle, name, file, line, value, at, weight);
+        self.add_to(handle, name, noted);
         Some(handle)
     }
 
     /// As [`Self::add`], for a series that was found before.
-    pub(crate) fn add_to(
-        &mut self,
-        handle: Handle,
-        name: Name,
-        file: &Arc<str>,
-        line: &Line<'_>,
-        value: Figure,
-        at: Option<Moment>,
-        weight: Option<Figure>,
-    ) {
+    pub(crate) fn add_to(&mut self, handle: Handle, name: Name, noted: &Noted<'_>) {
+        let &Noted {
+            file,
+            line,
+            value,
+            at,
+            weight,
+        } = noted;
         let Some(known) = self.subjects.get_mut(handle.subject) else {
             return;
         };

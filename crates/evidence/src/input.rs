@@ -25,7 +25,8 @@ pub fn read(
 ) -> Result<(), EvidenceError> {
     let mut session = Session::new(name, gathered);
     let mut head = [0; 4];
-    let had = fill(input, &mut head).map_err(|error| EvidenceError::Read {
+    let (had, begun) = fill(input, &mut head);
+    begun.map_err(|error| EvidenceError::Read {
         name: name.to_owned(),
         line: 0,
         error,
@@ -58,27 +59,23 @@ pub fn read(
     })
 }
 
-/// As much as there is, up to the length of `buffer`.
-fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// As much as there is, up to the length of `buffer`; and why there is no more, when that is a fault.
+fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
     let mut had = 0;
     while had < buffer.len() {
         match input.read(&mut buffer[had..]) {
             Ok(0) => break,
             Ok(n) => had += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return (had, Err(error)),
         }
     }
-    Ok(had)
+    (had, Ok(()))
 }
 
 fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
     let mut block = vec![0; WHOLE + 1];
-    let had = match fill(input, &mut block) {
-        Ok(had) => had,
-        // What a broken stream gave before it broke is gone with this block; the rest of the inputs is not.
-        Err(error) => return Err(error),
-    };
+    let (had, done) = fill(input, &mut block);
     block.truncate(had);
     if had <= WHOLE {
         for (number, text) in straddle_sources::captured::lines(&block) {
@@ -87,7 +84,7 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
                 text: &text,
             });
         }
-        return Ok(());
+        return done;
     }
     let encoding = match block.as_slice() {
         [0xff, 0xfe, ..] => Some(encoding_rs::UTF_16LE),
@@ -100,19 +97,26 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
         kept: Vec::new(),
         cut: false,
     };
+    // What was read before a fault is kept.
+    let fault;
     match encoding {
         None => {
             let mut block = vec![0; BLOCK];
             let mut first = true;
             loop {
-                let had = fill(&mut rest, &mut block)?;
+                let (had, done) = fill(&mut rest, &mut block);
                 if had == 0 {
+                    fault = done;
                     break;
                 }
                 let mark: &[u8] = b"\xef\xbb\xbf";
                 let bytes = block[..had].strip_prefix(mark).filter(|_| first);
                 lines.take(bytes.unwrap_or(&block[..had]), session);
                 first = false;
+                if done.is_err() {
+                    fault = done;
+                    break;
+                }
             }
         }
         Some(encoding) => {
@@ -120,7 +124,7 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
             let mut block = vec![0; BLOCK];
             let mut text = vec![0; BLOCK * 2];
             loop {
-                let had = fill(&mut rest, &mut block)?;
+                let (had, done) = fill(&mut rest, &mut block);
                 let mut from = 0;
                 loop {
                     let last = had == 0;
@@ -132,14 +136,15 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
                         break;
                     }
                 }
-                if had == 0 {
+                if had == 0 || done.is_err() {
+                    fault = done;
                     break;
                 }
             }
         }
     }
     lines.end(session);
-    Ok(())
+    fault
 }
 
 /// The encoding of a text without a mark in which every second byte is zero.

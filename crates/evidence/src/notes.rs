@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic};
 
-use crate::gathered::{Gathered, Handle, Name};
+use crate::gathered::{Gathered, Handle, Name, Noted};
 use crate::line::Line;
 use crate::subject::Subject;
 
@@ -79,10 +79,14 @@ impl Notes<'_> {
         let Some(value) = sound(value) else {
             return self.unread(&at.line);
         };
-        let noted = self
-            .gathered
-            .add(&self.file, &at.line, subject, name, value, at.moment, None);
-        if noted.is_none() {
+        let noted = Noted {
+            file: &self.file,
+            line: &at.line,
+            value,
+            at: at.moment,
+            weight: None,
+        };
+        if self.gathered.add(subject, name, &noted).is_none() {
             self.remark(TOO_MANY, &at.line);
         }
     }
@@ -98,22 +102,19 @@ impl Notes<'_> {
         let Some(value) = sound(value) else {
             return self.unread(&at.line);
         };
-        let weight = weight.and_then(Figure::new);
-        match channel.handle {
-            Some(handle) => {
-                let name = channel.name;
-                self.gathered
-                    .add_to(handle, name, &self.file, &at.line, value, at.moment, weight);
-            }
-            None => {
-                let (subject, name) = (&channel.subject, channel.name);
-                channel.handle = self.gathered.add(
-                    &self.file, &at.line, subject, name, value, at.moment, weight,
-                );
-                if channel.handle.is_none() {
-                    self.remark(TOO_MANY, &at.line);
-                }
-            }
+        let noted = Noted {
+            file: &self.file,
+            line: &at.line,
+            value,
+            at: at.moment,
+            weight: weight.and_then(Figure::new),
+        };
+        if let Some(handle) = channel.handle {
+            return self.gathered.add_to(handle, channel.name, &noted);
+        }
+        channel.handle = self.gathered.add(&channel.subject, channel.name, &noted);
+        if channel.handle.is_none() {
+            self.remark(TOO_MANY, &at.line);
         }
     }
 

@@ -45,7 +45,8 @@ pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {
         (Some(_), Some(_)) => Some('.'),
         (Some(at), None) => {
             let several = text.matches(',').count() > 1;
-            (!several && !(thousands && grouped(at))).then_some(',')
+            let separates = several || thousands && grouped(at);
+            (!separates).then_some(',')
         }
         (None, Some(_)) => (text.matches('.').count() == 1).then_some('.'),
         (None, None) => None,

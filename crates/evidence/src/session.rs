@@ -396,14 +396,14 @@ impl<'g> Session<'g> {
             }
         }
         for format in FORMATS {
-            if let Shape::Lines { begins } = &format.shape {
-                if let Some(body) = begins(line, &mut self.notes) {
-                    self.notes.gathered.found(format.name);
-                    self.end_body();
-                    self.table = None;
-                    self.body = Some((format, body));
-                    return;
-                }
+            if let Shape::Lines { begins } = &format.shape
+                && let Some(body) = begins(line, &mut self.notes)
+            {
+                self.notes.gathered.found(format.name);
+                self.end_body();
+                self.table = None;
+                self.body = Some((format, body));
+                return;
             }
         }
         if let Some((format, head)) = names_of(line.text) {

@@ -308,7 +308,18 @@ fn a_log_of_any_length_is_read_as_a_short_one() {
 #[test]
 fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packed, &b"x\n".repeat(10_000)).expect("memory");
+    let log = fs::read_to_string(
+        captures()[0]
+            .0
+            .parent()
+            .expect("a folder")
+            .join("../errorlog/bare-message-no-time.txt"),
+    );
+    let noise: String = (0..20_000)
+        .map(|n| format!("{}\n", n * 7919 % 10_007))
+        .collect();
+    let log = log.expect("a capture") + &noise;
+    std::io::Write::write_all(&mut packed, log.as_bytes()).expect("memory");
     let mut bytes = packed.finish().expect("memory");
     bytes.truncate(bytes.len() / 2);
     let mut gathered = Gathered::new();

@@ -74,7 +74,7 @@ const QUESTIONS: &[(&str, Ask)] = &[
         stalls::which_sectors,
     ),
     (
-        "What in a databases::checkpoint is writing, what is syncing, and which is the disk?",
+        "What in a checkpoint is writing, what is syncing, and which is the disk?",
         databases::checkpoint,
     ),
     (
