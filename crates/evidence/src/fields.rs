@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-/// Cells that are separated by one character, and may be quoted.
+/// Most cells of a line: counters of the largest hosts are a hundred thousand.
+pub(crate) const MAX_CELLS: usize = 1 << 18;
+
+/// Cells that are separated by one character, and may be quoted; what is behind the most that are taken is left out.
 pub(crate) fn separated(text: &str, separator: u8) -> Vec<Cow<'_, str>> {
     let mut cells = Vec::new();
     let mut rest = text;
     loop {
         let (cell, more) = one(rest, separator);
         cells.push(cell);
-        match more {
+        match more.filter(|_| cells.len() < MAX_CELLS) {
             Some(more) => rest = more,
             None => return cells,
         }

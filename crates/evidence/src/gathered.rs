@@ -126,6 +126,12 @@ impl Gathered {
         self.formats.is_empty()
     }
 
+    /// Every subject with its series, in the order in which they were spoken of.
+    pub fn series(&self) -> impl Iterator<Item = (&Subject, &[Series])> {
+        let known = self.subjects.iter();
+        known.map(|known| (&known.subject, known.series.as_slice()))
+    }
+
     pub(crate) fn subjects(&self) -> &[Known] {
         &self.subjects
     }

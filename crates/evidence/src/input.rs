@@ -12,7 +12,7 @@ const WHOLE: usize = 1 << 20;
 /// How much is read at once.
 const BLOCK: usize = 1 << 18;
 /// A longer line is cut: the names of all counters of a large host are a line of some megabytes.
-const LONGEST_LINE: usize = 16 << 20;
+const LONGEST_LINE: usize = 8 << 20;
 
 /// Reads one input to its end.
 ///

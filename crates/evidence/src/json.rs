@@ -79,8 +79,9 @@ pub(crate) struct Walker {
     begun: bool,
 }
 
-/// Deeper documents are forged.
+/// Deeper documents are forged, and so are longer keys.
 const DEEPEST: usize = 64;
+const LONGEST_KEY: usize = 1024;
 
 impl Walker {
     /// Takes a line, and tells what it meets in it.
@@ -144,6 +145,9 @@ impl Walker {
                     at += len + 2;
                     let in_object = self.open.last() == Some(&false);
                     if in_object && self.key.is_none() {
+                        if value.len() > LONGEST_KEY {
+                            return State::Broken;
+                        }
                         self.key = Some(value.to_owned());
                     } else if !self.value(Met::Text(value), line, &mut tell) {
                         return State::Broken;
@@ -328,6 +332,8 @@ mod tests {
             assert_eq!(walk(text).1, State::Broken, "{text}");
         }
         assert_eq!(walk(&"[".repeat(100)).1, State::Broken);
+        let key = "k".repeat(2000);
+        assert_eq!(walk(&format!("{{\"{key}\": 1}}")).1, State::Broken);
         assert_eq!(walk("{\"a\": [1,").1, State::Open);
     }
 }

@@ -55,8 +55,11 @@ struct Json {
 
 /// A message goes over so many lines at most.
 const MAX_PENDING: usize = 6;
-/// Fields of one row.
+/// And has so many bytes.
+const LONGEST_MESSAGE: usize = 1 << 16;
+/// Fields of one row, and characters of one.
 const MAX_FIELDS: usize = 512;
+const LONGEST_FIELD: usize = 4096;
 
 /// The marks of messages.
 struct Marks {
@@ -202,6 +205,11 @@ impl<'g> Session<'g> {
                 self.notes.gathered.found(format.name);
                 Some(true)
             }
+            // Longer than any message: no part of one.
+            Reading::Unfinished if line.text.len() > LONGEST_MESSAGE => {
+                self.notes.unread(line);
+                Some(true)
+            }
             Reading::Unfinished => {
                 self.pending = Some(Pending {
                     format,
@@ -226,6 +234,7 @@ impl<'g> Session<'g> {
         let is_next = line.trimmed().is_empty()
             || is_errorlog(line.text.as_bytes())
             || stamp::first(line.text).is_some()
+            || pending.text.len() + line.text.len() > LONGEST_MESSAGE
             || pending.taken.len() >= MAX_PENDING;
         if is_next {
             self.give_up(pending);
@@ -347,22 +356,16 @@ impl<'g> Session<'g> {
         match pair.filter(|(key, _)| is_key(key)) {
             Some((key, value)) if self.upright.keys.len() < MAX_FIELDS => {
                 self.upright.keys.push(key.trim().to_owned());
-                self.upright
-                    .values
-                    .push((line.number, value.trim().to_owned()));
+                let value: String = value.trim().chars().take(LONGEST_FIELD).collect();
+                self.upright.values.push((line.number, value));
                 // Longer texts of other outputs have colons too.
-                self.is_upright(text)
+                self.upright.keys.len() > 1
             }
             _ => {
                 self.end_upright();
                 false
             }
         }
-    }
-
-    /// Whether the fields so far can be of a known table.
-    fn is_upright(&self, _text: &str) -> bool {
-        self.upright.keys.len() > 1
     }
 
     fn end_upright(&mut self) {

@@ -42,12 +42,17 @@ pub(crate) struct Row<'r> {
     pub(crate) line: Line<'r>,
 }
 
+/// Longer than any row of a view.
+const LONGEST_ROW: usize = 1 << 16;
 /// More columns than any view has.
 const MAX_COLUMNS: usize = 512;
 
 impl Head {
     /// Names of columns that stand in one line.
     pub(crate) fn of(text: &str) -> Option<Head> {
+        if text.len() > LONGEST_ROW {
+            return None;
+        }
         let style = match text {
             text if text.contains('\t') => Style::Separated(b'\t'),
             text if text.contains('|') => Style::Bars {
@@ -121,6 +126,9 @@ impl Head {
 
     /// A row; `None` for a line that is none.
     pub(crate) fn row<'r>(&'r self, line: &Line<'r>) -> Option<Row<'r>> {
+        if line.text.len() > LONGEST_ROW {
+            return None;
+        }
         let mut found = cells(line.text, &self.style);
         if let (Style::Ruled(_), true) = (&self.style, found.len() != self.columns.len()) {
             found = cells(line.text, &Style::Blanks);

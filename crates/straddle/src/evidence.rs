@@ -17,25 +17,18 @@ pub use straddle_evidence::{EvidenceError, FORMATS, Format, Gathered, Observatio
 /// length; gzip and zstd are unpacked. Texts in which tools describe the same storage (as for [`check`](crate::check())) give the
 /// layers that the figures belong to.
 ///
+/// What was captured `before` something was changed is compared with the rest.
+///
 /// Inputs that cannot be read to their end, or in which nothing is recognised, are in the list; what was read of them before is in
 /// the evidence.
 #[must_use]
 pub fn evidence(
     inputs: &[PathBuf],
+    before: &[PathBuf],
     overrides: Overrides,
     options: Options,
 ) -> (Evidence, Vec<Failure>) {
-    let mut reading = Reading::default();
-    for input in inputs {
-        if input.as_os_str() == "-" {
-            let mut stdin = io::stdin().lock();
-            reading.stream("standard input", &mut stdin, true, false);
-        } else if input.is_dir() {
-            reading.folder(input, 0);
-        } else {
-            reading.file(input, Target::open(input), true);
-        }
-    }
+    let mut reading = Reading::of(inputs);
     let settings = Settings {
         overrides,
         ..Settings::default()
@@ -59,7 +52,12 @@ pub fn evidence(
         several => format!("{} inputs", several.len()),
     };
     let evidence = Evidence::new(&name, reading.gathered, stack, options);
-    (evidence, reading.failures)
+    if before.is_empty() {
+        return (evidence, reading.failures);
+    }
+    let before = Reading::of(before);
+    reading.failures.extend(before.failures);
+    (evidence.since(&before.gathered), reading.failures)
 }
 
 #[derive(Default)]
@@ -75,6 +73,21 @@ struct Reading {
 const DEEPEST: usize = 16;
 
 impl Reading {
+    fn of(inputs: &[PathBuf]) -> Reading {
+        let mut reading = Reading::default();
+        for input in inputs {
+            if input.as_os_str() == "-" {
+                let mut stdin = io::stdin().lock();
+                reading.stream("standard input", &mut stdin, true, false);
+            } else if input.is_dir() {
+                reading.folder(input, 0);
+            } else {
+                reading.file(input, Target::open(input), true);
+            }
+        }
+        reading
+    }
+
     fn fail(&mut self, input: &str, error: impl ToString) {
         self.failures.push(Failure {
             input: input.to_owned(),

@@ -22,6 +22,7 @@ use super::{FailOn, Format};
     "\n  straddle evidence ERRORLOG                      stalls and backups of a SQL Server",
     "\n  straddle evidence perfmon.csv --spindles 8      latency and queue by volume, on 8 disks",
     "\n  straddle evidence iostat.txt lsblk.txt          the same on Linux, with what alignment costs at this load",
+    "\n  straddle evidence --before old.csv new.csv      what a change brought, with intervals",
     "\n  straddle evidence --target data=10ms,log=2ms logs/",
     "\n  kubectl logs db-0 | straddle evidence -         checkpoints of PostgreSQL",
 ))]
@@ -29,6 +30,10 @@ pub(crate) struct Evidence {
     /// Logs, counters, results, captured text, or folders of them
     #[arg(value_name = "FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
+
+    /// A capture from before something was changed, to compare with; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) before: Vec<PathBuf>,
 
     /// Longest mean latency that is good enough: of data (20ms), log (10ms) and tempdb (20ms), and the 99th percentile of flush
     /// (10ms)

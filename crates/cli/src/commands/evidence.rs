@@ -15,7 +15,8 @@ pub(crate) fn run(args: &args::evidence::Evidence) -> anyhow::Result<u8> {
         spindles: args.spindles,
         ..Options::default()
     };
-    let (evidence, failures) = straddle::evidence(&args.inputs, Overrides::default(), options);
+    let (evidence, failures) =
+        straddle::evidence(&args.inputs, &args.before, Overrides::default(), options);
     if !args.quiet {
         print(args, &evidence, &failures)?;
     }

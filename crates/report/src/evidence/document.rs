@@ -6,6 +6,7 @@ use straddle_rules::Finding;
 use straddle_stack::{LayerId, Source, Stack};
 
 use super::answers::{Answer, answers};
+use super::change::Change;
 use super::joined::Evidence;
 use crate::{Counts, Folded, fold::fold};
 
@@ -39,6 +40,8 @@ pub struct Document<'a> {
     folded: Vec<Folded>,
     /// What people ask of such files, and what these say.
     answers: Vec<Answer>,
+    /// What changed since an earlier capture, where one was given.
+    changes: &'a [Change],
     /// The layers of which something was measured: indices into `stack`, whose `activity` has the figures.
     measured: &'a [LayerId],
     /// The layers, lowest first.
@@ -89,6 +92,7 @@ impl<'a> Document<'a> {
             findings,
             folded,
             answers: answers(evidence),
+            changes: &evidence.changes,
             measured: &evidence.measured,
             stack: &evidence.checked.stack,
         }

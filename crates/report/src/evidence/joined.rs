@@ -4,6 +4,7 @@ use straddle_evidence::Gathered;
 use straddle_rules::{self as rules, Context, Coverage, Family, Finding, Options};
 use straddle_stack::{LayerId, Stack};
 
+use super::change::{Change, changes};
 use crate::{Asked, Checked};
 
 /// What was read, and what it comes to.
@@ -18,6 +19,8 @@ pub struct Evidence {
     pub checked: Checked,
     /// What was asked.
     pub options: Options,
+    /// What changed since an earlier capture, where there is one.
+    pub changes: Vec<Change>,
 }
 
 impl Evidence {
@@ -46,7 +49,15 @@ impl Evidence {
                 asked: Asked::default(),
             },
             options,
+            changes: Vec::new(),
         }
+    }
+
+    /// The same, compared with an earlier capture of the same things.
+    #[must_use]
+    pub fn since(mut self, before: &Gathered) -> Evidence {
+        self.changes = changes(before, &self.gathered);
+        self
     }
 }
 

@@ -8,6 +8,7 @@ use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Time
 use straddle_stack::{Layer, Source};
 
 use super::answers::{Answer, answers};
+use super::change::Change;
 use super::document::Failure;
 use super::joined::Evidence;
 use crate::Counts;
@@ -38,6 +39,7 @@ pub fn report(evidence: &Evidence, failures: &[Failure]) -> String {
             figures(evidence, layer, activity, &mut out);
         }
     }
+    changes(&evidence.changes, &mut out);
     let said = answers(evidence);
     if !said.is_empty() {
         let _ = writeln!(out, "{}", paint(STRONG, "What people ask of such files"));
@@ -183,6 +185,72 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
         );
     }
     out.push('\n');
+}
+
+/// Before and after, with how far each difference is known.
+fn changes(changes: &[Change], out: &mut String) {
+    if changes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", paint(STRONG, "Before and after"));
+    let cells = |of: &dyn Fn(&Change) -> String| -> Vec<Cell> {
+        changes.iter().map(|change| of(change).into()).collect()
+    };
+    let name = |change: &Change| {
+        let statistic = match change.statistic {
+            Statistic::Mean => String::new(),
+            other => format!(" {other}"),
+        };
+        let quantity = change.quantity.name().replace('-', " ");
+        format!("  {} {quantity}{statistic}", terminal(&change.subject))
+    };
+    let labels = [Column::words("  ", cells(&name))];
+    let columns = [
+        Column::figures(
+            "before",
+            cells(&|change| said(change.before, change.quantity.unit())),
+        ),
+        Column::figures(
+            "after",
+            cells(&|change| said(change.after, change.quantity.unit())),
+        ),
+        Column::figures(
+            "change",
+            cells(&|change| relative(change.after - change.before, change.before)),
+        ),
+        Column::words("95% interval", cells(&interval)),
+    ];
+    render(&labels, &columns, WIDTH + 20, out);
+    let _ = writeln!(
+        out,
+        "  the interval is that of the difference of means over stretches of time, whose likeness with the next one is counted in\n"
+    );
+}
+
+fn interval(change: &Change) -> String {
+    let difference = change.after - change.before;
+    match change.half {
+        None => "unknown: fewer than four stretches of time".to_owned(),
+        Some(half) => {
+            let ends =
+                [difference - half, difference + half].map(|end| relative(end, change.before));
+            let noise = if change.is_certain() {
+                ""
+            } else {
+                ", which is within the noise"
+            };
+            format!("{} to {}{noise}", ends[0], ends[1])
+        }
+    }
+}
+
+/// A difference as a part of what was before.
+fn relative(difference: f64, before: f64) -> String {
+    if before <= 0.0 {
+        return "from nothing".to_owned();
+    }
+    let sign = if difference < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", percent(difference.abs() / before))
 }
 
 /// Sums of times are no latencies, and are shown as the latency that they make.

@@ -1,0 +1,170 @@
+//! What changed between two captures of the same things.
+
+use libm::sqrt;
+use schemars::JsonSchema;
+use serde::Serialize;
+use straddle_evidence::Gathered;
+use straddle_stack::activity::{Bin, Quantity, Series, Span, Statistic, Summary};
+use straddle_workload::interval::student;
+
+/// A quantity of one thing, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// What it is about: `volume E:`.
+    pub subject: String,
+    /// What was measured.
+    pub quantity: Quantity,
+    /// What of it.
+    pub statistic: Statistic,
+    /// The mean before, in the unit of the quantity.
+    pub before: f64,
+    /// The mean after.
+    pub after: f64,
+    /// Half of the 95% interval of the difference; `null` where a capture has fewer than four stretches of time.
+    pub half: Option<f64>,
+    /// How many stretches of time each capture was cut into.
+    pub stretches: [usize; 2],
+}
+
+impl Change {
+    /// Whether the difference is larger than what its interval leaves open.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.half
+            .is_some_and(|half| (self.after - self.before).abs() > half)
+    }
+}
+
+/// What both captures have means of.
+#[must_use]
+pub(super) fn changes(before: &Gathered, after: &Gathered) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (subject, series) in after.series() {
+        let Some((_, old)) = before.series().find(|(other, _)| *other == subject) else {
+            continue;
+        };
+        for new in series {
+            let same = |other: &&Series| {
+                (other.quantity, other.statistic, other.span)
+                    == (new.quantity, new.statistic, new.span)
+            };
+            let Some(old) = old.iter().find(same).filter(|_| is_compared(new)) else {
+                continue;
+            };
+            let parts = [parts(&old.summary), parts(&new.summary)];
+            changes.push(Change {
+                subject: subject.to_string(),
+                quantity: new.quantity,
+                statistic: new.statistic,
+                before: old.summary.mean.get(),
+                after: new.summary.mean.get(),
+                half: half(&parts[0], &parts[1]),
+                stretches: [parts[0].len(), parts[1].len()],
+            });
+        }
+    }
+    changes
+}
+
+fn is_compared(series: &Series) -> bool {
+    let is_figure = !series.quantity.is_counter()
+        && !matches!(
+            series.quantity,
+            Quantity::FileSize | Quantity::FileGrowth | Quantity::FileGrowthPercent
+        );
+    is_figure && matches!(series.span, Span::Interval | Span::Run | Span::Event)
+}
+
+/// The means of the stretches of time that have figures.
+fn parts(summary: &Summary) -> Vec<f64> {
+    summary.timeline.bins.iter().filter_map(Bin::mean).collect()
+}
+
+/// Fewest stretches of which a spread can be told.
+const FEWEST: usize = 4;
+
+/// Half of the 95% interval of a difference of means (Welch). Neighbouring stretches are alike, which the correlation of each with
+/// the next takes into account.
+#[expect(clippy::cast_precision_loss, reason = "at most 64 stretches")]
+fn half(before: &[f64], after: &[f64]) -> Option<f64> {
+    let of = |parts: &[f64]| {
+        if parts.len() < FEWEST {
+            return None;
+        }
+        let count = parts.len() as f64;
+        let mean = parts.iter().sum::<f64>() / count;
+        let square: f64 = parts
+            .iter()
+            .map(|value| (value - mean) * (value - mean))
+            .sum();
+        let pairs = parts.windows(2);
+        let lagged: f64 = pairs.map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+        let alike = match square > 0.0 {
+            true => (lagged / square).clamp(0.0, 0.9),
+            false => 0.0,
+        };
+        let variance = square / (count - 1.0) / count * (1.0 + alike) / (1.0 - alike);
+        Some((variance, count - 1.0))
+    };
+    let ((one, few), (two, many)) = (of(before)?, of(after)?);
+    let sum = one + two;
+    if sum <= 0.0 {
+        return Some(0.0);
+    }
+    let freedom = sum * sum / (one * one / few + two * two / many);
+    Some(student::critical(0.05, freedom) * sqrt(sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(values: &[f64]) -> Gathered {
+        let mut text =
+            "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\LogicalDisk(E:)\\Avg. Disk sec/Read\"\n"
+                .to_owned();
+        for (second, value) in values.iter().enumerate() {
+            text.push_str(&format!(
+                "\"03/05/2024 10:00:{second:02}.000\",\"{value}\"\n"
+            ));
+        }
+        let mut gathered = Gathered::new();
+        straddle_evidence::read("log", &mut text.as_bytes(), &mut gathered).expect("read");
+        gathered
+    }
+
+    #[test]
+    fn a_change_is_certain_when_it_is_larger_than_its_noise() {
+        let slow = gathered(&[0.030, 0.034, 0.031, 0.033, 0.030, 0.034]);
+        let fast = gathered(&[0.010, 0.014, 0.011, 0.013, 0.010, 0.014]);
+        let found = changes(&slow, &fast);
+        assert_eq!(found.len(), 1);
+        let change = &found[0];
+        assert_eq!(change.subject, "volume E:");
+        assert!((change.before - 0.032).abs() < 1e-9 && (change.after - 0.012).abs() < 1e-9);
+        assert!(change.is_certain());
+        // Welch with 6 and 6 figures of one spread: t(0.05, 10) = 2.228, s² = 3.6e-6, √(2 × 3.6e-6 ÷ 6) = 1.095e-3.
+        let half = change.half.expect("six stretches");
+        assert!((half - 2.228 * 1.0954e-3).abs() < 2e-6, "{half}");
+        let same = changes(
+            &slow,
+            &gathered(&[0.031, 0.033, 0.030, 0.034, 0.031, 0.033]),
+        );
+        assert!(!same[0].is_certain());
+        let short = changes(&slow, &gathered(&[0.010, 0.011]));
+        assert!(short[0].half.is_none() && !short[0].is_certain());
+    }
+
+    #[test]
+    fn stretches_that_follow_each_other_alike_are_worth_less() {
+        let alternating = half(
+            &[1.0, 2.0, 1.0, 2.0, 1.0, 2.0],
+            &[1.0, 2.0, 1.0, 2.0, 1.0, 2.0],
+        );
+        let drifting = half(
+            &[1.0, 1.0, 1.0, 2.0, 2.0, 2.0],
+            &[1.0, 1.0, 1.0, 2.0, 2.0, 2.0],
+        );
+        assert!(drifting > alternating, "{drifting:?} {alternating:?}");
+    }
+}

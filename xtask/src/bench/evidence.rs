@@ -1,0 +1,214 @@
+//! `cargo xtask bench evidence`: logs and counters of some length, beside `wc -l` and `grep -c` over the same files.
+
+use anyhow::Result;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::archive::Archive;
+use super::measure::{Series, peak_kib, wall_us};
+use super::{Scratch, as_f64};
+use crate::run::{cargo, repository, run};
+
+const ROUNDS: usize = 5;
+
+/// Measures with files of `mib` each, and archives the figures under benches/.
+pub(crate) fn evidence(mib: usize) -> Result<()> {
+    run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
+    let straddle = repository().join("target/release/straddle");
+    let straddle = straddle.to_string_lossy();
+    let scratch = Scratch::new()?;
+    let mut archive = Archive::new();
+    let length = mib << 20;
+    let utf8 = file(&scratch.0, "ERRORLOG", length, errorlog, false)?;
+    let wide = file(&scratch.0, "ERRORLOG-utf16", length, errorlog, true)?;
+    let perfmon = file(&scratch.0, "perfmon.csv", length, perfmon, false)?;
+    let iostat = file(&scratch.0, "iostat.txt", length, iostat, false)?;
+    for path in [&utf8, &wide, &perfmon, &iostat] {
+        let bytes = as_f64(usize::try_from(path.metadata()?.len())?);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let path = path.to_string_lossy();
+        let tools = [
+            ("wc -l", vec!["wc", "-l", &path]),
+            ("straddle evidence", evidence_of(&straddle, &path)),
+            ("grep -c", vec!["grep", "-ac", "longer than", &path]),
+        ];
+        let mut series = tools.clone().map(|(name, _)| Series::new(name));
+        for _ in 0..ROUNDS {
+            for ((_, words), series) in tools.iter().zip(&mut series) {
+                // `grep` ends with 1 where it finds nothing.
+                series.push(bytes / wall_us(words)?);
+            }
+        }
+        let note = format!("{mib} MiB in the page cache, one process");
+        archive.section(&name, "MB/s", &note, &series);
+        let mut memory = Series::new("straddle evidence");
+        memory.push(peak_kib(&evidence_of(&straddle, &path))?);
+        archive.section(
+            &format!("Peak memory: {name}"),
+            "KiB",
+            "resident",
+            &[memory],
+        );
+    }
+    let packed = scratch.0.join("ERRORLOG.gz");
+    let gzip = Command::new("gzip")
+        .args(["-1", "-kc"])
+        .arg(&utf8)
+        .stdout(File::create(&packed)?)
+        .status()?;
+    anyhow::ensure!(gzip.success(), "gzip failed");
+    let path = packed.to_string_lossy();
+    let tools = [
+        ("gzip -dc", vec!["gzip", "-dc", &path]),
+        ("straddle evidence", evidence_of(&straddle, &path)),
+    ];
+    let mut series = tools.clone().map(|(name, _)| Series::new(name));
+    for _ in 0..ROUNDS {
+        for ((_, words), series) in tools.iter().zip(&mut series) {
+            series.push(as_f64(length) / wall_us(words)?);
+        }
+    }
+    archive.section("ERRORLOG.gz", "MB/s", "of what is in it", &series);
+    archive.write("evidence", "cargo xtask bench evidence")
+}
+
+fn evidence_of<'a>(straddle: &'a str, path: &'a str) -> Vec<&'a str> {
+    vec![straddle, "evidence", "--quiet", "--fail-on", "never", path]
+}
+
+/// A file of about `length` bytes, in which each line is of its number.
+fn file(
+    folder: &Path,
+    name: &str,
+    length: usize,
+    line: fn(usize) -> String,
+    wide: bool,
+) -> Result<PathBuf> {
+    let path = folder.join(name);
+    let mut out = BufWriter::new(File::create(&path)?);
+    let mut written = 0;
+    if wide {
+        out.write_all(b"\xff\xfe")?;
+    }
+    for number in 0.. {
+        let text = line(number);
+        let bytes = match wide {
+            true => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            false => text.into_bytes(),
+        };
+        out.write_all(&bytes)?;
+        written += bytes.len();
+        if written >= length {
+            break;
+        }
+    }
+    out.flush()?;
+    Ok(path)
+}
+
+/// `10:11:12` for any number of seconds.
+fn clock(seconds: usize) -> String {
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+}
+
+/// One line in 200 is a stall, one in 1,000 a backup; the others are logins and the like.
+fn errorlog(number: usize) -> String {
+    let at = format!(
+        "2024-03-{:02} {}.{:02}",
+        number / 864_000 % 28 + 1,
+        clock(number / 10),
+        number % 100
+    );
+    match number {
+        n if n % 200 == 7 => format!(
+            "{at} spid{}s      SQL Server has encountered {} occurrence(s) of I/O requests taking longer than 15 seconds to complete on file \
+             [E:\\data\\sales_{}.mdf] in database [sales] (5).  The OS file handle is 0x0000000000000B6C.  The offset of the latest long I/O is: \
+             0x0000001b3c2000.\r\n",
+            n % 40,
+            n % 37 + 1,
+            n % 8
+        ),
+        n if n % 1000 == 11 => format!(
+            "{at} Backup      BACKUP DATABASE successfully processed {} pages in {}.5 seconds (100.000 MB/sec).\r\n",
+            12_207 * (n % 90 + 1),
+            n % 90 + 1
+        ),
+        n => format!(
+            "{at} Logon       Login succeeded for user 'app{}'. Connection made using SQL Server authentication. [CLIENT: 10.1.{}.{}]\r\n",
+            n % 50,
+            n % 256,
+            n / 7 % 256
+        ),
+    }
+}
+
+/// Twenty volumes with eight counters each, and some others.
+fn perfmon(number: usize) -> String {
+    const COUNTERS: [&str; 8] = [
+        "Avg. Disk sec/Read",
+        "Avg. Disk sec/Write",
+        "Disk Reads/sec",
+        "Disk Writes/sec",
+        "Avg. Disk Queue Length",
+        "Avg. Disk Bytes/Read",
+        "Avg. Disk Bytes/Write",
+        "% Idle Time",
+    ];
+    let mut line = String::new();
+    if number == 0 {
+        line.push_str("\"(PDH-CSV 4.0) (UTC)(0)\"");
+        for volume in 0..20 {
+            for counter in COUNTERS {
+                line.push_str(&format!(
+                    ",\"\\\\SQL1\\LogicalDisk(C:\\mnt\\v{volume})\\{counter}\""
+                ));
+            }
+            line.push_str(&format!(
+                ",\"\\\\SQL1\\Process({volume})\\% Processor Time\""
+            ));
+        }
+        line.push_str("\r\n");
+        return line;
+    }
+    line.push_str(&format!(
+        "\"03/{:02}/2024 {}.000\"",
+        number / 86_400 % 28 + 1,
+        clock(number)
+    ));
+    for volume in 0..20 {
+        let noise = (number * 7919 + volume * 104_729) % 10_007;
+        let value = as_f64(noise);
+        for factor in [4.1e-6, 1.3e-6, 0.17, 0.09, 4.0e-4, 6.5, 3.2, 0.0097] {
+            line.push_str(&format!(",\"{:.17}\"", value * factor));
+        }
+        line.push_str(&format!(",\"{:.17}\"", value * 1e-3));
+    }
+    line.push_str("\r\n");
+    line
+}
+
+/// Reports of sixteen devices.
+fn iostat(number: usize) -> String {
+    let row = number % 21;
+    match row {
+        0 if number == 0 => "Linux 6.1.0-18-amd64 (db7) \t03/05/2024 \t_x86_64_\t(16 CPU)\n".to_owned(),
+        0 | 4 => "\n".to_owned(),
+        1 => format!("03/05/2024 {}\n", clock(number / 21)),
+        2 => "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n".to_owned(),
+        3 => "           3.11    0.00    1.02    0.51    0.00   95.36\n".to_owned(),
+        5 => "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util\n"
+            .to_owned(),
+        row => {
+            let noise = as_f64((number * 7919) % 997);
+            format!(
+                "sd{:<12} {:8.2} {:9.2} {:8.2} {:6.2} {:7.2} {:8.2} {:7.2} {:9.2} {:8.2} {:6.2} {:7.2} {:8.2} {:7.2} {:6.2}\n",
+                char::from(b'a' + u8::try_from(row - 6).unwrap_or_default()),
+                noise, noise * 16.0, noise * 0.01, 0.5, noise * 0.01, 16.0, noise * 0.5, noise * 4.0, 0.2, 0.4, noise * 0.02, 8.0, noise * 0.02,
+                noise * 0.1
+            )
+        }
+    }
+}
