@@ -156,6 +156,47 @@ fn json_obeys_its_schema_and_csv_has_a_line_for_each_series() {
 }
 
 #[test]
+fn an_earlier_capture_is_compared_with_a_later_one() {
+    let here = scratch();
+    let capture = |name: &str, base: f64| {
+        let mut text =
+            "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\LogicalDisk(E:)\\Avg. Disk sec/Read\"\n"
+                .to_owned();
+        for second in 0..8_u8 {
+            let value = base + f64::from(second % 2) * 0.001;
+            text.push_str(&format!("\"03/05/2024 10:00:0{second}.000\",\"{value}\"\n"));
+        }
+        fs::write(here.path().join(name), text).expect("room");
+    };
+    capture("before.csv", 0.030);
+    capture("after.csv", 0.010);
+    let args = ["evidence", "--json", "--before", "before.csv", "after.csv"];
+    let run = straddle(here.path(), &args);
+    let changes = &json(&run)["changes"];
+    assert_eq!(changes.as_array().map(Vec::len), Some(1), "{changes}");
+    assert_eq!(changes[0]["subject"], "volume E:");
+    assert_eq!(changes[0]["before"], 0.0305);
+    assert_eq!(changes[0]["after"], 0.0105);
+    assert_eq!(changes[0]["stretches"], serde_json::json!([8, 8]));
+    let run = straddle(
+        here.path(),
+        &["evidence", "--before", "before.csv", "after.csv"],
+    );
+    assert!(run.stdout.contains("−66%"), "{}", run.transcript());
+    // What is missing before is a failure, and the rest is printed.
+    let run = straddle(
+        here.path(),
+        &["evidence", "--before", "gone.csv", "after.csv"],
+    );
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert!(
+        run.stdout.contains("volume E:") || run.stdout.contains("E:"),
+        "{}",
+        run.transcript()
+    );
+}
+
+#[test]
 fn worked_figures_of_backups() {
     // Pages, seconds, and the rate that each message printed, from the published table.
     let published = [
