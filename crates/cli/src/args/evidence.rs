@@ -21,10 +21,10 @@ use super::{FailOn, Format};
     "Examples:",
     "\n  straddle evidence ERRORLOG                      stalls and backups of a SQL Server",
     "\n  straddle evidence perfmon.csv --spindles 8      latency and queue by volume, on 8 disks",
-    "\n  straddle evidence iostat.txt lsblk.txt          the same on Linux, with what alignment costs at this load",
+    "\n  straddle evidence iostat.txt lsblk.txt          on Linux, with what misalignment costs at this load",
     "\n  straddle evidence --before old.csv new.csv      what a change brought, with intervals",
-    "\n  straddle evidence --target data=10ms,log=2ms logs/",
-    "\n  kubectl logs db-0 | straddle evidence -         checkpoints of PostgreSQL",
+    "\n  straddle evidence --target data=10ms,log=2ms logs/     a folder, against targets of your own",
+    "\n  straddle evidence - < ERRORLOG.gz               standard input, packed or not",
 ))]
 pub(crate) struct Evidence {
     /// Logs, counters, results, captured text, or folders of them

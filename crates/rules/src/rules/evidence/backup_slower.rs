@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
         example: "8,259,522 pages in 638.561 s: 8,259,522 × 8,192 ÷ 638.561 = 105.96 million bytes a second; after a second channel and separate \
                   files 9,497,102 pages in 313.501 s = 248.17: +134%.",
         fix: "Back up to NUL with COPY_ONLY: the rate is then that of reading alone, and the difference is the target's. Then compare with the \
-              sequential rate of the volume (`straddle bench --rw read --io 1M`).",
+              sequential rate of the volume (straddle bench).",
         fix_safety: "BACKUP … TO DISK = 'NUL' WITH COPY_ONLY reads only; without COPY_ONLY it breaks the chain of differential backups.",
         references: &[
             "McBath, Database & Disk Configuration With SQL Server (SQL-DISK-005, 2007): rates of healthy and of sick systems",

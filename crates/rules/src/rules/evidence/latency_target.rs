@@ -23,8 +23,8 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "The figures of the captures, each with file and line: Performance Monitor, iostat, sar, esxtop, file statistics, status of InnoDB.",
         example: "avg. disk sec/write of a log: 180 of 1,440 intervals above 10 ms = 12.5%: a warning, even though the mean is 4 ms.",
         fix: "Look at what else is found on the volume: stripes that requests straddle, queues longer than its disks can serve, split requests, \
-              large requests (a backup) beside small ones. Compare with what the device can do (`straddle bench`) and what alignment would gain \
-              (`straddle predict`).",
+              large requests (a backup) beside small ones. Compare with what the device can do (straddle bench) and what alignment would gain \
+              (straddle predict).",
         fix_safety: "Looking changes nothing; measure again after each change, one at a time.",
         references: &[
             "McBath, Database & Disk Configuration With SQL Server (SQL-DISK-005, 2007): 20 ms for data, 10 ms for the log",

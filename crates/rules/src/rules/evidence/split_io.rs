@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         evidence: "Both counters, over the same intervals.",
         example: "60 of 1,200 transfers a second are split: 5%.",
         fix: "`contig -a FILE` or `fsutil file queryextents FILE` tells how many fragments a file has; make database files in full size, once. For \
-              requests that straddle stripes see `straddle check` of the volume: this counter is no witness for alignment.",
+              requests that straddle stripes see what straddle check says of the volume: this counter is no witness for alignment.",
         fix_safety: "Defragmenting a database file while it is in use costs as much I/O as it has bytes; back up first.",
         references: &[
             "https://learn.microsoft.com/en-us/windows-server/administration/performance-tuning/subsystem/storage-spaces-direct/",
