@@ -24,7 +24,7 @@ use super::{FailOn, Format};
     "\n  straddle evidence iostat.txt lsblk.txt          on Linux, with what misalignment costs at this load",
     "\n  straddle evidence --before old.csv new.csv      what a change brought, with intervals",
     "\n  straddle evidence --target data=10ms,log=2ms logs/     a folder, against targets of your own",
-    "\n  straddle evidence - < ERRORLOG.gz               standard input, packed or not",
+    "\n  straddle evidence ERRORLOG.1.gz iostat.txt.zst  packed files are unpacked",
 ))]
 pub(crate) struct Evidence {
     /// Logs, counters, results, captured text, or folders of them
