@@ -21,7 +21,7 @@ use super::{FailOn, Format};
     "Examples:",
     "\n  straddle evidence ERRORLOG                      stalls and backups of a SQL Server",
     "\n  straddle evidence perfmon.csv --spindles 8      latency and queue by volume, on 8 disks",
-    "\n  straddle evidence iostat.txt lsblk.txt          on Linux, with what misalignment costs at this load",
+    "\n  straddle evidence iostat.txt lsblk.txt          on Linux, with what misalignment costs here",
     "\n  straddle evidence --before old.csv new.csv      what a change brought, with intervals",
     "\n  straddle evidence --target data=10ms,log=2ms logs/     a folder, against targets of your own",
     "\n  straddle evidence ERRORLOG.1.gz iostat.txt.zst  packed files are unpacked",
