@@ -656,7 +656,7 @@ fn every_fuzz_target_has_a_prober() {
         // Those of captured text are held against their own registry, in `crates/straddle/tests/captured.rs`.
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
         // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
-        // answers of Windows in `crates/sources/tests/windows/corpora.rs`.
+        // answers of Windows in `crates/sources/tests/windows/corpora.rs`, logs in `crates/evidence/tests/corpus.rs`.
         let elsewhere = [
             "captured-",
             "compat-",
@@ -664,6 +664,7 @@ fn every_fuzz_target_has_a_prober() {
             "predict-",
             "realign-",
             "windows-",
+            "evidence",
         ];
         if name.is_some_and(|name| elsewhere.iter().any(|start| name.starts_with(start))) {
             continue;
