@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         why: "`write` is spread over the time between checkpoints on purpose and says nothing of the disk: 270 s are \
               checkpoint_completion_target at work. `sync` is fsync, which waits until the device has everything: that is the disk, and while it \
               lasts, commits wait behind it.",
-        evidence: "The lines of the log, with their times.",
+        evidence: "The lines of the log of PostgreSQL, each with its time.",
         example: "write=269.953 s, sync=4.210 s, total=274.301 s; longest=3.871 s: writing was spread, and then one file took 3.9 s to become durable.",
         fix: "Let the kernel write earlier (checkpoint_flush_after, vm.dirty_background_bytes), put the log of the database on a disk of its own, \
               and look at the latency of flushes of the device (iostat f_await, fio --fdatasync=1).",
