@@ -31,18 +31,23 @@ impl Targets {
     #[must_use]
     pub fn of(&self, activity: &Activity, latency: Quantity) -> Option<(f64, &'static str)> {
         let has = |role| activity.roles.contains(&role);
-        let known = match latency {
-            Quantity::ReadLatency | Quantity::WriteLatency | Quantity::TransferLatency => true,
+        let reads = match latency {
+            Quantity::ReadLatency => true,
+            Quantity::WriteLatency | Quantity::TransferLatency => false,
             _ => return None,
         };
-        // What is written to a log waits for nothing else; what is read from it is read by backups.
-        let writes = latency != Quantity::ReadLatency;
-        Some(match known {
-            _ if has(Role::Log) && writes && activity.roles.len() == 1 => (self.log, "of a log"),
-            _ if has(Role::Data) => (self.data, "of data"),
-            _ if has(Role::Log) && writes => (self.log, "of a log"),
-            _ if has(Role::Tempdb) => (self.tempdb, "of tempdb"),
-            _ => (self.data, "of data, since nothing says what is kept there"),
+        // Of a volume that several things share, only what the most patient of them cannot bear is certain.
+        Some(if has(Role::Data) {
+            (self.data, "of data")
+        } else if has(Role::Tempdb) {
+            (self.tempdb, "of tempdb")
+        } else if has(Role::Log) && !reads {
+            (self.log, "of a log")
+        } else if has(Role::Log) {
+            // Backups and replicas read it, and nobody commits behind them.
+            (self.data, "of data, for reads of a log")
+        } else {
+            (self.data, "of data, since nothing says what is kept there")
         })
     }
 }

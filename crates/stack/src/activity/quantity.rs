@@ -158,6 +158,24 @@ quantities! {
 }
 
 impl Quantity {
+    /// How often was done what each figure of a latency or a size is a mean of.
+    #[must_use]
+    pub const fn rate(self) -> Option<Quantity> {
+        Some(match self {
+            Quantity::ReadLatency | Quantity::ReadSize => Quantity::ReadRate,
+            Quantity::WriteLatency | Quantity::WriteSize => Quantity::WriteRate,
+            Quantity::FlushLatency => Quantity::FlushRate,
+            Quantity::DiscardLatency => Quantity::DiscardRate,
+            Quantity::TransferLatency
+            | Quantity::TransferSize
+            | Quantity::DeviceLatency
+            | Quantity::KernelLatency
+            | Quantity::GuestLatency
+            | Quantity::QueueLatency => Quantity::TransferRate,
+            _ => return None,
+        })
+    }
+
     /// True for what only grows, from some beginning on.
     #[must_use]
     pub const fn is_counter(self) -> bool {

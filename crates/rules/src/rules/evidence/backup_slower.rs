@@ -26,7 +26,6 @@ pub(crate) static RULE: Rule = Rule {
         fix_safety: "BACKUP … TO DISK = 'NUL' WITH COPY_ONLY reads only; without COPY_ONLY it breaks the chain of differential backups.",
         references: &[
             "McBath, Database & Disk Configuration With SQL Server (SQL-DISK-005, 2007): rates of healthy and of sick systems",
-            "https://learn.microsoft.com/en-us/sql/relational-databases/backup-restore/restore-history-and-header-information-sql-server",
         ],
     },
     check,

@@ -21,7 +21,8 @@ pub(crate) static RULE: Rule = Rule {
               LUNs, and look for aborts. With DAVG high and KAVG low the host is right, and the array or the path to it is slow.",
         fix_safety: "A longer queue moves the waiting to the array: measure DAVG before and after.",
         references: &[
-            "https://knowledge.broadcom.com/external/article/344099: using esxtop to identify storage performance issues",
+            "https://knowledge.broadcom.com/external/article/382249/using-esxtop-and-interpreting-esxtop-sta.html: what the columns are",
+            "http://www.datacenterdan.com/blog/vsphere-55-bptroubleshooting05-esxtop-disk-adapter: more than 1 ms; the limit of 2 ms here is this rule's own",
         ],
     },
     check,

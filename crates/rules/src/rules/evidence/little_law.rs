@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
         checks: "Whether the mean queue length is rate × latency (Little's law), where a capture has all three.",
         why: "The law holds for whatever is measured over the same time, without any assumption. Where it does not hold, one figure is of another \
               interval or another device, an instantaneous sample (Current Disk Queue Length), or was taken while requests were lost or stuck.",
-        evidence: "Means over all intervals of the capture.",
+        evidence: "Means over all intervals of the capture, those of latency by the number of requests.",
         example: "200 requests a second × 20 ms = 4 under way; a queue of 4.1 fits, a queue of 40 does not.",
         fix: "Take all counters at once, at one interval (Avg. Disk Queue Length, not Current), and trust none of the three alone.",
         fix_safety: "Looking changes nothing; measure again after each change, one at a time.",

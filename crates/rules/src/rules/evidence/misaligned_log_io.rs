@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     summary: "log blocks were made for smaller physical sectors than the log lies on now",
     status: Status::Stable,
     repair: Repair::None(
-        "trace flag 1800 on the replica with the smaller sectors, or logs on disks of one sector size",
+        "trace flag 1800 on every server, or logs on disks of one physical sector size",
     ),
     page: Page {
         checks: "Message 9012 in the ERRORLOG: `There have been N misaligned log IOs which required falling back to synchronous IO`.",
@@ -20,13 +20,13 @@ pub(crate) static RULE: Rule = Rule {
               SQL Server writes it synchronously, and the disk reads, changes and writes the sector.",
         evidence: "The message, with the file that was written. The number counts since the start of the instance.",
         example: "256 misaligned log IOs on L:\\log\\sales.ldf: the primary's log lies on 512-byte sectors, this replica's on 4,096.",
-        fix: "Trace flag 1800 on the instances whose logs lie on the smaller sectors makes their blocks multiples of 4,096. It holds for what is \
-              written from then on. Or put all logs on disks of one physical sector size: `fsutil fsinfo sectorinfo L:` on every replica says \
-              which has which.",
+        fix: "Start SQL Server with trace flag 1800 (`-T1800`) on every server of the availability group or of log shipping: logs are then written \
+              for 4,096 bytes whatever the disk says. What it changes is where the sectors are smaller; Microsoft asks for it on all servers. Or put \
+              all logs on disks of one physical sector size: `fsutil fsinfo sectorinfo L:` on every replica says which has which.",
         fix_safety: "The flag changes no data. With it, small commits take 4,096 bytes of log each instead of 512.",
         references: &[
-            "https://learn.microsoft.com/en-us/sql/database-engine/availability-groups/windows/disks-sector-size-recommendations",
-            "KB3009974: trace flag 1800",
+            "https://learn.microsoft.com/en-us/troubleshoot/sql/database-engine/performance/performance-degradation-misaligned-io-sector-error",
+            "https://support.microsoft.com/kb/3009974: trace flag 1800, on all servers",
         ],
     },
     check,
@@ -46,7 +46,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             Finding::new(RULE.code, Severity::Warning, id, title)
                 .evidence(&writes.max.source, format!("misaligned log writes = {}", number(writes.max.value.get())))
                 .note("the number counts since the instance started; the lines are not to be added up")
-                .help("compare `fsutil fsinfo sectorinfo` of the log's volume on every replica; trace flag 1800 where the sectors are smaller"),
+                .help("compare `fsutil fsinfo sectorinfo` of the log's volume on every replica; trace flag 1800 is set on all of them"),
         );
     }
 }

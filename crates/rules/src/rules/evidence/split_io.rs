@@ -15,13 +15,13 @@ pub(crate) static RULE: Rule = Rule {
         checks: "`Split IO/Sec` of Performance Monitor as a share of `Disk Transfers/sec`: from 5% on.",
         why: "Windows splits a request when the file's next cluster lies elsewhere, or when it is larger than the adapter takes at once. The \
               counter does not see what controllers and arrays split below: a request that straddles a stripe is one for Windows.",
-        evidence: "Both counters, over the same intervals.",
+        evidence: "The means of both counters over the same intervals of one capture, with the file and line of each.",
         example: "60 of 1,200 transfers a second are split: 5%.",
         fix: "`contig -a FILE` or `fsutil file queryextents FILE` tells how many fragments a file has; make database files in full size, once. For \
               requests that straddle stripes see what straddle check says of the volume: this counter is no witness for alignment.",
         fix_safety: "Defragmenting a database file while it is in use costs as much I/O as it has bytes; back up first.",
         references: &[
-            "https://learn.microsoft.com/en-us/windows-server/administration/performance-tuning/subsystem/storage-spaces-direct/",
+            "https://learn.microsoft.com/en-us/archive/blogs/askcore/windows-performance-monitor-disk-counters-explained",
         ],
     },
     check,

@@ -20,15 +20,16 @@ pub(crate) static RULE: Rule = Rule {
               that is off a grid makes a request 1,000 times slower; stalls come from paths that fail over, snapshots, backups that freeze a \
               disk, thin pools that are full, firmware, or a queue that others on the same disks have filled.",
         evidence: "The lines themselves, each with its file, database, and time. A line stands for all requests that one check found: every \
-                   request is counted again at each check (every 5 minutes) for as long as it waits, so that occurrences are no number of requests.",
-        example: "37 occurrences on E:\\data\\sales.mdf in one line: at one check, 37 requests had waited for 15 seconds or longer. One that waits \
-                  for 16 minutes is counted at three checks.",
+                   request is counted again at each check (every 5 s in newer versions) for as long as it waits, so that occurrences are no number of requests.",
+        example: "37 occurrences on E:\\data\\sales.mdf in one line: when that line was written, 37 had been found waiting for 15 seconds or longer. \
+                  Whether these are 37 requests or one that was found often, the line does not say.",
         fix: "Put the times beside what the storage team has: path failover, snapshots, backups, replication, thin provisioning. Look whether all \
               files of one volume stall at once (the volume, its path), or one file (a hot spot). On SQL Server 2005 and older a processor whose \
               clock drifts or changes with power saving makes false ones: then `Avg. Disk sec/Transfer` of the same minutes is low.",
         fix_safety: "Looking changes nothing; measure again after each change, one at a time.",
         references: &[
             "https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-833-database-engine-error",
+            "https://bobsql.com/how-it-works-how-is-sql-server-error-833-15-sec-io-detected/: what is checked, and by which clock",
             "McBath, Database & Disk Configuration With SQL Server (SQL-DISK-005, 2007)",
         ],
     },
