@@ -1,6 +1,7 @@
 //! Points in time, in UTC: results are compared between machines.
 
 use std::time::Duration;
+use straddle_stack::activity::Moment;
 
 /// A point in time by the Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,27 +20,14 @@ pub(crate) struct Utc {
 
 impl Utc {
     /// `since` the first moment of 1970.
-    ///
-    /// Days are counted from a first of March, so that the day that some years lack is a year's last (Hinnant, "chrono-
-    /// Compatible Low-Level Date Algorithms").
     pub(crate) fn new(since: Duration) -> Utc {
         let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-        // From 1 March of the year 0; 400 years have 146,097 days.
-        let from_march = days + 719_468;
-        let (era, day_of_era) = (from_march / 146_097, from_march % 146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let month = if shifted < 10 {
-            shifted + 3
-        } else {
-            shifted - 9
-        };
+        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+        let (year, month, day) = Moment::from_micros(micros).date();
         Utc {
-            year: era * 400 + year_of_era + u64::from(month <= 2),
-            month,
-            day: day_of_year - (153 * shifted + 2) / 5 + 1,
+            year: year.unsigned_abs(),
+            month: month.into(),
+            day: day.into(),
             weekday: (days + 4) % 7,
             hour: seconds / 3_600,
             minute: seconds / 60 % 60,

@@ -1,68 +1,88 @@
-use schemars::JsonSchema;
-use serde::Serialize;
-
 /// How figures are distributed, in steps of 1.6%, in memory that does not grow with their number. Figures that lie very far apart
-/// make the steps wider: 3.2% for more than 12 doublings, and so on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+/// make the steps wider: 3.2% for more than 16 doublings, and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// How many figures lie above the lower and not above the upper end of each step, in order.
-    steps: Vec<(u32, u64)>,
+    /// How many figures are zero, or as good as zero.
+    zeros: u64,
+    /// The step of the smallest figure that is not.
+    first: u32,
+    /// How many figures lie above the lower and not above the upper end of each step, from the first one on: most figures of a
+    /// long log are counted by their place alone.
+    counts: Vec<u64>,
     /// How often steps were made twice as wide.
     wider: u32,
-    /// The place of the step that was met last: figures that follow each other are alike.
-    #[serde(skip)]
-    last: usize,
 }
 
 /// Bits of a number's fraction that tell steps apart: 64 to each doubling.
 const FRACTION: u32 = 6;
 /// Below this all is one step: no quantity is measured so finely.
 const LEAST: f64 = 1e-9;
-/// Most steps: 12 doublings.
-const MOST: usize = 768;
+/// Most steps: 16 doublings.
+const MOST: u32 = 1024;
 
 impl Distribution {
     /// Counts a figure that is not negative.
+    #[inline]
     pub(super) fn add(&mut self, value: f64) {
-        let step = step_of(value) >> self.wider;
-        if let Some((last, count)) = self.steps.get_mut(self.last)
-            && *last == step
-        {
-            *count += 1;
+        if value <= LEAST {
+            self.zeros += 1;
             return;
         }
-        match self.steps.binary_search_by_key(&step, |(step, _)| *step) {
-            Ok(at) => {
-                self.steps[at].1 += 1;
-                self.last = at;
-            }
-            Err(at) => {
-                self.steps.insert(at, (step, 1));
-                self.last = at;
-                if self.steps.len() > MOST {
-                    self.widen();
-                }
-            }
+        let place = (step_of(value) >> self.wider).wrapping_sub(self.first);
+        match self.counts.get_mut(place as usize) {
+            Some(count) => *count += 1,
+            None => self.reach(step_of(value)),
         }
     }
 
-    fn widen(&mut self) {
-        self.wider += 1;
-        let mut steps: Vec<(u32, u64)> = Vec::with_capacity(self.steps.len() / 2 + 1);
-        for (step, count) in &self.steps {
-            match steps.last_mut() {
-                Some((last, sum)) if *last == step >> 1 => *sum += count,
-                _ => steps.push((step >> 1, *count)),
-            }
+    /// Counts a figure outside of the steps that there are.
+    fn reach(&mut self, unshifted: u32) {
+        if self.counts.is_empty() {
+            self.first = unshifted >> self.wider;
         }
-        self.steps = steps;
-        self.last = 0;
+        let (mut step, mut len) = (unshifted >> self.wider, self.len());
+        while step.max(self.first + len.saturating_sub(1)) - step.min(self.first) >= MOST {
+            self.widen();
+            (step, len) = (unshifted >> self.wider, self.len());
+        }
+        if let Some(missing) = self.first.checked_sub(step) {
+            self.counts
+                .splice(0..0, std::iter::repeat_n(0, missing as usize));
+            self.first = step;
+        }
+        let place = (step - self.first) as usize;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] += 1;
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.counts.len()).unwrap_or(MOST)
+    }
+
+    fn widen(&mut self) {
+        let odd = (self.first & 1) as usize;
+        let mut counts = vec![0; (self.counts.len() + odd).div_ceil(2)];
+        for (place, count) in self.counts.iter().enumerate() {
+            counts[(place + odd) / 2] += count;
+        }
+        self.counts = counts;
+        self.first >>= 1;
+        self.wider += 1;
+    }
+
+    /// Each step that there is, from the smallest.
+    fn steps(&self) -> impl Iterator<Item = (u32, u64)> {
+        let zeros = (self.zeros > 0).then_some((0, self.zeros));
+        let others = (self.first..).zip(self.counts.iter().copied());
+        zeros.into_iter().chain(others)
     }
 
     /// How many figures were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.steps.iter().map(|(_, count)| count).sum()
+        self.steps().map(|(_, count)| count).sum()
     }
 
     /// What `part` (0 to 1) of all figures do not exceed: the upper end of a step.
@@ -71,10 +91,10 @@ impl Distribution {
     pub fn quantile(&self, part: f64) -> Option<f64> {
         let needed = self.count() as f64 * part.clamp(0.0, 1.0);
         let mut below = 0_u64;
-        for (step, count) in &self.steps {
+        for (step, count) in self.steps() {
             below += count;
             if below as f64 >= needed {
-                return Some(self.upper_end(*step));
+                return Some(self.upper_end(step));
             }
         }
         None
@@ -89,7 +109,7 @@ impl Distribution {
             return 0.0;
         }
         let limit = step_of(limit) >> self.wider;
-        let above = self.steps.iter().filter(|(step, _)| *step > limit);
+        let above = self.steps().filter(|(step, _)| *step > limit);
         let above: u64 = above.map(|(_, count)| count).sum();
         above as f64 / all as f64
     }
@@ -152,6 +172,34 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_figures_does_not_matter() {
+        let mut values: Vec<f64> = (0..400).map(|n| 1e-7 * 1.06_f64.powi(n)).collect();
+        values.push(0.0);
+        let of = |values: &[f64]| {
+            let mut distribution = Distribution::default();
+            for value in values {
+                distribution.add(*value);
+            }
+            distribution
+        };
+        let upwards = of(&values);
+        values.reverse();
+        assert_eq!(of(&values), upwards);
+        // From the middle to both ends.
+        values.sort_by(|a, b| (a.ln() - 4.0).abs().total_cmp(&(b.ln() - 4.0).abs()));
+        assert_eq!(of(&values), upwards);
+        assert_eq!((upwards.count(), upwards.zeros), (401, 1));
+        // 34 doublings: steps of four times 1.6%.
+        assert_eq!(upwards.wider, 2);
+        let middle = upwards.quantile(0.5).expect("not empty");
+        let exact = 1e-7 * 1.06_f64.powi(199);
+        assert!(
+            middle >= exact && middle <= exact * 1.064,
+            "{middle} {exact}"
+        );
+    }
+
+    #[test]
     fn any_figures_take_as_little_memory_and_none_is_lost() {
         let mut distribution = Distribution::default();
         let mut value = 1e-9;
@@ -159,7 +207,7 @@ mod tests {
             value *= 1.013;
             distribution.add(value);
         }
-        assert!(distribution.steps.len() <= MOST);
+        assert!(distribution.len() <= MOST);
         assert_eq!(distribution.count(), 5000);
         let top = distribution.quantile(1.0).expect("not empty");
         assert!(top >= value && top <= value * 1.27, "{value} {top}");
