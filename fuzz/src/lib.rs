@@ -20,12 +20,27 @@ pub use straddle_testkit::{compat, journal, predict, realign, windows};
 /// What one target may cost: the same as in the replay of the corpora, `crates/probe/tests/corpora.rs`.
 const BUDGET: Bytes = Bytes::mib(2);
 
-/// Reads `data` as a log, and as the end of a log that is too long to be held.
+/// Reads `data` as a log, and as the end of a log that is too long to be held, for all formats together.
 pub fn evidence(data: &[u8]) {
+    logs(straddle_evidence::FORMATS, data);
+}
+
+/// Reads `data` as the output of one tool, as [`evidence`] does.
+pub fn fuzz_reader(name: &str, data: &[u8]) {
+    use straddle_evidence::FORMATS;
+    let at = FORMATS.iter().position(|format| format.name == name);
+    let Some(formats) = at.and_then(|at| FORMATS.get(at..=at)) else {
+        panic!("no format is called {name}");
+    };
+    logs(formats, data);
+}
+
+fn logs(formats: &'static [&'static straddle_evidence::Format], data: &[u8]) {
+    use straddle_evidence::read_with;
     let mut gathered = straddle_evidence::Gathered::new();
-    let _ = straddle_evidence::read("log", &mut &data[..], &mut gathered);
+    let _ = read_with(formats, "log", &mut &data[..], &mut gathered);
     let long = [&b"\n".repeat((1 << 20) + 1)[..], data].concat();
-    let _ = straddle_evidence::read("long", &mut &long[..], &mut gathered);
+    let _ = read_with(formats, "long", &mut &long[..], &mut gathered);
     let mut stack = Stack::new();
     gathered.join(&mut stack);
     let options = Options::default();
@@ -185,6 +200,14 @@ pub fn fuzz_captured(name: &str, data: &[u8]) {
     };
     let stack = stack(vec![capture], &settings);
     let _ = check(&Context::new(&stack, &options));
+}
+
+/// The output of one tool, in a log.
+#[macro_export]
+macro_rules! reader {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_reader($name, data));
+    };
 }
 
 /// The output of one tool, in captured text.

@@ -28,8 +28,6 @@ fn findings_failures_and_silence_have_their_status() {
         "iostat/basic-report-partitions-repeated-headers.txt",
         here.path(),
     );
-    fs::write(here.path().join("other.txt"), "nothing that is known\n").expect("room");
-    fs::write(here.path().join("empty.txt"), "").expect("room");
     let code = |args: &[&str]| {
         let run = straddle(here.path(), &[&["evidence"], args].concat());
         (run.code.expect("ends"), run)
@@ -39,28 +37,112 @@ fn findings_failures_and_silence_have_their_status() {
     assert_eq!(code(&[&quiet]).0, 0);
     let (status, run) = code(&["-q", &stalls]);
     assert_eq!((status, run.stdout.as_str()), (1, ""));
-    for (input, expected) in [
-        (
-            "other.txt",
-            "no log, counter or result of a known tool was found in it",
-        ),
-        (
-            "empty.txt",
-            "no log, counter or result of a known tool was found in it",
-        ),
-        ("gone.txt", "No such file"),
-        ("/dev/null", "is"),
-    ] {
-        // What is known is still printed.
-        let (status, run) = code(&[&stalls, input]);
-        assert_eq!(status, 2, "{}", run.transcript());
-        assert!(run.stderr.contains(expected), "{}", run.transcript());
-        assert!(run.stdout.contains("error[STR801]"), "{}", run.transcript());
-    }
+    // What is known is still printed.
+    let (status, run) = code(&[&stalls, "gone.txt"]);
+    assert_eq!(status, 2, "{}", run.transcript());
+    assert!(run.stdout.contains("error[STR801]"), "{}", run.transcript());
     for wrong in ["log", "log=0s", "speed=1ms"] {
         let (status, run) = code(&["--target", wrong, &stalls]);
         assert_eq!(status, 2);
         assert!(run.stderr.contains(wrong), "{}", run.stderr);
+    }
+}
+
+/// Nothing was measured in any of them, and no finding of none would be a pass.
+#[test]
+fn what_nothing_is_found_in_is_said_and_no_pass() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let here = scratch();
+    let unknown = "no log, counter or result of a known tool was found in it; \
+                   docs/reference/evidence.md lists what is read";
+    let cut =
+        |tool: &str| format!("it looks like {tool}, and there is no figure in it; is it cut off?");
+    let other = "nothing in it was measured; `straddle check` reads what tools say of storage";
+    let no_file = |what: &str| {
+        format!("is {what}; expected a file or a folder of logs, or `-` for standard input")
+    };
+    let lsblk = "NAME   MAJ:MIN RM  SIZE RO TYPE MOUNTPOINT\n\
+                 sda      8:0    0   20G  0 disk \n\
+                 `-sda1   8:1    0   20G  0 part /\n";
+    let head = "Linux 5.10.0 (db01) \t06/22/2024 \t_x86_64_\t(8 CPU)\n\n\
+                Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n";
+    for (name, text) in [
+        ("other.txt", "nothing that is known\n"),
+        ("empty.txt", ""),
+        (
+            "mail.txt",
+            "Date: Mon, 4 Mar 2024 10:00:00 +0000\n\nall is slow\n",
+        ),
+        ("head.txt", head),
+        ("lsblk.txt", lsblk),
+    ] {
+        fs::write(here.path().join(name), text).expect("room");
+    }
+    let fifo = here.path().join("fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).expect("a FIFO");
+    fs::create_dir(here.path().join("none")).expect("room");
+    for (input, expected, shown) in [
+        (
+            "other.txt",
+            format!("other.txt: {unknown}"),
+            "0 figures from 1 line; 1 input failed",
+        ),
+        (
+            "empty.txt",
+            format!("empty.txt: {unknown}"),
+            "0 figures from 0 lines; 1 input failed",
+        ),
+        (
+            "mail.txt",
+            format!("mail.txt: {unknown}"),
+            "0 figures from 3 lines; 1 input failed",
+        ),
+        (
+            "head.txt",
+            format!("head.txt: {}", cut("iostat")),
+            "0 figures from 3 lines (iostat); 1 input failed",
+        ),
+        (
+            "lsblk.txt",
+            format!("lsblk.txt: {other}"),
+            "0 figures from 3 lines; 1 input failed",
+        ),
+        (
+            "none",
+            format!("none: {other}"),
+            "0 figures from 0 lines; 1 input failed",
+        ),
+        (
+            "gone.txt",
+            "cannot open gone.txt: No such file or directory (os error 2)".to_owned(),
+            "0 figures from 0 lines; 1 input failed",
+        ),
+        (
+            "fifo",
+            format!("fifo {}", no_file("a FIFO")),
+            "0 figures from 0 lines; 1 input failed",
+        ),
+        (
+            "/dev/null",
+            format!("/dev/null {}", no_file("a character device")),
+            "0 figures from 0 lines; 1 input failed",
+        ),
+    ] {
+        let run = straddle(here.path(), &["evidence", input]);
+        assert_eq!(run.code, Some(2), "{}", run.transcript());
+        assert_eq!(run.stderr, format!("error: {expected}\n"));
+        let last = run.stdout.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with(&format!("{input}: ")) && last.ends_with(shown),
+            "{last}"
+        );
+        // What tools say of a disk is judged all the same.
+        let said = if input == "lsblk.txt" {
+            "1 note"
+        } else {
+            "nothing was measured"
+        };
+        assert!(last.contains(said), "{last}");
     }
 }
 
@@ -76,6 +158,7 @@ fn a_folder_and_standard_input_are_inputs() {
     let document = json(&run);
     assert_eq!(document["figures"], 4);
     assert_eq!(document["formats"], serde_json::json!(["errorlog-stalls"]));
+    assert_eq!(document["passed_over"], 1);
     let binary = env!("CARGO_BIN_EXE_straddle");
     let log = logs.join("errorlog-2019-utf16.log");
     let piped = std::process::Command::new(binary)
@@ -189,11 +272,12 @@ fn an_earlier_capture_is_compared_with_a_later_one() {
         &["evidence", "--before", "gone.csv", "after.csv"],
     );
     assert_eq!(run.code, Some(2), "{}", run.transcript());
-    assert!(
-        run.stdout.contains("volume E:") || run.stdout.contains("E:"),
-        "{}",
-        run.transcript()
-    );
+    let expected = "filesystem E:\n";
+    assert!(run.stdout.starts_with(expected), "{}", run.transcript());
+    let expected = "after.csv: no finding; 8 figures from 9 lines (perfmon); 1 input failed\n";
+    assert!(run.stdout.ends_with(expected), "{}", run.transcript());
+    let expected = "error: cannot open gone.csv: No such file or directory (os error 2)\n";
+    assert_eq!(run.stderr, expected);
 }
 
 #[test]

@@ -437,6 +437,37 @@ fn nothing_is_changed_on_the_host() {
     assert!(opens(&calls, &file) >= 1);
 }
 
+/// Logs and captures, by name and in a folder, among what is no file.
+#[test]
+fn evidence_is_only_read() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let (_keep, here) = scratch();
+    let log = here.join("logs/perfmon.csv");
+    std::fs::create_dir(here.join("logs")).expect("room");
+    let perfmon = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\LogicalDisk(E:)\\Avg. Disk sec/Read\"\n\
+                   \"03/05/2024 10:00:00.000\",\"0.004\"\n";
+    std::fs::write(&log, perfmon).expect("room");
+    let fifo = here.join("logs/fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).expect("a FIFO");
+    for (args, codes) in [
+        (&["evidence", "logs/perfmon.csv"][..], [0]),
+        (&["evidence", "--before", "logs/perfmon.csv", "logs"], [0]),
+        (&["evidence", "--json", "logs/fifo"], [2]),
+    ] {
+        let calls = traced_to(&here, args, &codes);
+        nothing_is_changed(&calls);
+        for call in &calls {
+            let is_fifo = call.name.starts_with("open") && call.result.ends_with("/fifo>");
+            assert!(
+                !is_fifo || call.arguments.contains("O_PATH"),
+                "{args:?}: {}",
+                call.arguments
+            );
+        }
+        assert_eq!(opens(&calls, &log) > 0, codes == [0], "{args:?}");
+    }
+}
+
 /// A FIFO, a character device and a socket, named, listed, and named by virtual disks.
 #[test]
 fn what_is_no_file_is_looked_at_and_never_opened() {

@@ -120,12 +120,6 @@ impl Gathered {
         }
     }
 
-    /// Whether a format was found.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.formats.is_empty()
-    }
-
     /// Every subject with its series, in the order in which they were spoken of.
     pub fn series(&self) -> impl Iterator<Item = (&Subject, &[Series])> {
         let known = self.subjects.iter();

@@ -2,9 +2,14 @@
 
 use std::io::{self, Read};
 
+use straddle_sources::captured::{self, Wide};
+
 use crate::error::EvidenceError;
+use crate::format::Format;
 use crate::gathered::Gathered;
 use crate::line::Line;
+use crate::notes::Found;
+use crate::registry::FORMATS;
 use crate::session::Session;
 
 /// A text up to here is read as one, without what mail, terminals and web pages did to it.
@@ -22,8 +27,21 @@ pub fn read(
     name: &str,
     input: &mut dyn Read,
     gathered: &mut Gathered,
-) -> Result<(), EvidenceError> {
-    let mut session = Session::new(name, gathered);
+) -> Result<Found, EvidenceError> {
+    read_with(FORMATS, name, input, gathered)
+}
+
+/// Reads one input to its end, and looks for these `formats` only.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    formats: &'static [&'static Format],
+    name: &str,
+    input: &mut dyn Read,
+    gathered: &mut Gathered,
+) -> Result<Found, EvidenceError> {
+    let mut session = Session::new(formats, name, gathered);
     let mut head = [0; 4];
     let (had, begun) = fill(input, &mut head);
     begun.map_err(|error| EvidenceError::Read {
@@ -46,7 +64,7 @@ pub fn read(
         }
         _ => (None, decoded(&mut whole, &mut session)),
     };
-    let line = session.close();
+    let (found, line) = session.close();
     let name = name.to_owned();
     done.map_err(|error| match packing {
         Some(packing) => EvidenceError::Packed {
@@ -56,7 +74,8 @@ pub fn read(
             error,
         },
         None => EvidenceError::Read { name, line, error },
-    })
+    })?;
+    Ok(found)
 }
 
 /// As much as there is, up to the length of `buffer`; and why there is no more, when that is a fault.
@@ -78,7 +97,10 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
     let (had, done) = fill(input, &mut block);
     block.truncate(had);
     if had <= WHOLE {
-        for (number, text) in straddle_sources::captured::lines(&block) {
+        let mut lines = captured::lines(&block);
+        // Behind the last line break there is no line.
+        lines.pop_if(|(_, text)| text.is_empty());
+        for (number, text) in lines {
             session.line(&Line {
                 number,
                 text: &text,
@@ -86,11 +108,10 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
         }
         return done;
     }
-    let encoding = match block.as_slice() {
-        [0xff, 0xfe, ..] => Some(encoding_rs::UTF_16LE),
-        [0xfe, 0xff, ..] => Some(encoding_rs::UTF_16BE),
-        bytes => wide(bytes),
-    };
+    let encoding = captured::wide(&block).map(|wide| match wide {
+        Wide::LowFirst => encoding_rs::UTF_16LE,
+        Wide::HighFirst => encoding_rs::UTF_16BE,
+    });
     let mut rest = (&block[..]).chain(input);
     let mut lines = Lines {
         number: 0,
@@ -147,21 +168,6 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
     fault
 }
 
-/// The encoding of a text without a mark in which every second byte is zero.
-fn wide(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
-    let pairs = bytes.chunks_exact(2).take(128);
-    let (mut little, mut big) = (0, 0);
-    for pair in pairs {
-        little += usize::from(pair[1] == 0 && pair[0] != 0);
-        big += usize::from(pair[0] == 0 && pair[1] != 0);
-    }
-    match (little >= 90, big >= 90) {
-        (true, false) => Some(encoding_rs::UTF_16LE),
-        (false, true) => Some(encoding_rs::UTF_16BE),
-        _ => None,
-    }
-}
-
 /// Cuts blocks into lines.
 struct Lines {
     /// Of the last line.
@@ -205,7 +211,7 @@ impl Lines {
         match std::str::from_utf8(bytes) {
             Ok(text) => session.whole_line(self.number, text, cut),
             Err(_) => {
-                let text = straddle_sources::captured::decoded(bytes);
+                let text = captured::decoded(bytes);
                 session.whole_line(self.number, &text, cut);
             }
         }

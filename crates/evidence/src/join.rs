@@ -1,5 +1,6 @@
 //! From figures to layers.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use straddle_stack::activity::{Activity, Role};
 use straddle_stack::{Layer, LayerId, LayerKind, Stack};
@@ -13,6 +14,7 @@ impl Gathered {
     /// The layers, in the order in which they were spoken of.
     pub fn join(&self, stack: &mut Stack) -> Vec<LayerId> {
         let mut joined = Vec::new();
+        let on_volumes = self.roles_of_volumes();
         for known in self.subjects() {
             if known.series.is_empty() {
                 continue;
@@ -23,8 +25,15 @@ impl Gathered {
             });
             let found = found.map(|(id, _)| id);
             let id = found.unwrap_or_else(|| stack.push(Layer::new(kind, name)));
+            let roles: BTreeSet<Role> = match known.subject.kind {
+                SubjectKind::Volume => on_volumes
+                    .get(&*known.subject.name)
+                    .cloned()
+                    .unwrap_or_default(),
+                _ => of_file(known).into_iter().collect(),
+            };
             let activity = Activity {
-                roles: self.roles(known),
+                roles: roles.into_iter().collect(),
                 series: known.series.clone(),
             };
             stack.layer_mut(id).activity = Some(Arc::new(activity));
@@ -33,28 +42,17 @@ impl Gathered {
         joined
     }
 
-    /// What a database keeps there: in the file, or in the files on the volume.
-    fn roles(&self, known: &Known) -> Vec<Role> {
-        let mut roles: Vec<Role> = match known.subject.kind {
-            SubjectKind::File => of_file(known).into_iter().collect(),
-            SubjectKind::Volume => {
-                let files = self.subjects().iter();
-                files
-                    .filter(|file| self.is_on(file, &known.subject))
-                    .filter_map(of_file)
-                    .collect()
+    /// What databases keep on each volume, by the files on it.
+    fn roles_of_volumes(&self) -> HashMap<&str, BTreeSet<Role>> {
+        let mut roles: HashMap<&str, BTreeSet<Role>> = HashMap::new();
+        let is_file = |known: &&Known| known.subject.kind == SubjectKind::File;
+        for file in self.subjects().iter().filter(is_file) {
+            if let (Some(volume), Some(role)) = (self.volume_of(&file.subject.name), of_file(file))
+            {
+                roles.entry(volume).or_default().insert(role);
             }
-            _ => known.role.into_iter().collect(),
-        };
-        roles.sort_unstable();
-        roles.dedup();
+        }
         roles
-    }
-
-    /// Whether a file lies on a volume: by the longest name of a volume that its path begins with.
-    fn is_on(&self, file: &Known, volume: &Subject) -> bool {
-        file.subject.kind == SubjectKind::File
-            && self.volume_of(&file.subject.name) == Some(&volume.name)
     }
 
     /// The volume among those that were spoken of on which a path lies.
@@ -76,9 +74,9 @@ impl Gathered {
 }
 
 fn of_file(known: &Known) -> Option<Role> {
-    known
-        .role
-        .or_else(|| role_of(&known.subject.name, known.database.as_deref()))
+    let by_name = || role_of(&known.subject.name, known.database.as_deref());
+    let is_file = known.subject.kind == SubjectKind::File;
+    known.role.or_else(|| is_file.then(by_name).flatten())
 }
 
 /// What kind of layer it is, and what it is called.

@@ -33,6 +33,7 @@ mod sqlserver;
 pub use error::EvidenceError;
 pub use format::Format;
 pub use gathered::{Counted, Gathered, Observation};
-pub use input::read;
+pub use input::{read, read_with};
+pub use notes::Found;
 pub use registry::FORMATS;
 pub use subject::{Subject, SubjectKind};

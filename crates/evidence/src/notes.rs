@@ -18,6 +18,19 @@ pub(crate) struct Notes<'g> {
     pub(crate) database: Option<Arc<str>>,
     /// What stood above reports of sysstat.
     pub(crate) reports: crate::linux::Reports,
+    /// What the input is.
+    pub(crate) found: Found,
+}
+
+/// What was found in an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Names of the formats that were recognised.
+    pub formats: Vec<&'static str>,
+    /// Figures that were taken.
+    pub figures: u64,
+    /// Lines that should have given figures, and could not be read.
+    pub not_understood: u64,
 }
 
 /// A line, and when it was written.
@@ -50,7 +63,28 @@ impl Channel {
     }
 }
 
-impl Notes<'_> {
+impl<'g> Notes<'g> {
+    /// Nothing is known of the input yet.
+    pub(crate) fn new(name: &str, gathered: &'g mut Gathered) -> Notes<'g> {
+        Notes {
+            gathered,
+            file: Arc::from(name),
+            clock: None,
+            event: None,
+            database: None,
+            reports: crate::linux::Reports::default(),
+            found: Found::default(),
+        }
+    }
+
+    /// A format was recognised.
+    pub(crate) fn found(&mut self, format: &'static str) {
+        if !self.found.formats.contains(&format) {
+            self.found.formats.push(format);
+            self.gathered.found(format);
+        }
+    }
+
     /// Notes the only figure, or the mean.
     pub(crate) fn add(
         &mut self,
@@ -86,6 +120,7 @@ impl Notes<'_> {
             at: at.moment,
             weight: None,
         };
+        self.found.figures += 1;
         if self.gathered.add(subject, name, &noted).is_none() {
             self.remark(TOO_MANY, &at.line);
         }
@@ -109,6 +144,7 @@ impl Notes<'_> {
             at: at.moment,
             weight: weight.and_then(Figure::new),
         };
+        self.found.figures += 1;
         if let Some(handle) = channel.handle {
             return self.gathered.add_to(handle, channel.name, &noted);
         }
@@ -120,6 +156,7 @@ impl Notes<'_> {
 
     /// A line that should have given figures, and cannot be read.
     pub(crate) fn unread(&mut self, line: &Line<'_>) {
+        self.found.not_understood += 1;
         self.remark(UNREAD, line);
     }
 

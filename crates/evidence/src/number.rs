@@ -29,6 +29,15 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     any.then_some(digits)
 }
 
+/// A whole number as a figure.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counters above 2^53 lose their last digits"
+)]
+pub(crate) fn figure(value: u64) -> f64 {
+    value as f64
+}
+
 /// A number of which it is not known whether the point or the comma stands before its fraction. What has both has the last one;
 /// a comma alone stands before the fraction, unless `thousands` says that it separates groups of three.
 pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {

@@ -1,20 +1,24 @@
 //! Which lines of an input are whose.
 
 use memchr::memmem::Finder;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::format::{Body, Document, Format, Reading, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
 use crate::line::Line;
-use crate::notes::Notes;
+use crate::notes::{Found, Notes};
 use crate::registry::FORMATS;
 use crate::stamp;
 use crate::table::{Head, is_ruler};
 
+/// What is looked for.
+type Formats = &'static [&'static Format];
+
 /// Reads the lines of one input, in order.
 pub(crate) struct Session<'g> {
     notes: Notes<'g>,
+    formats: Formats,
     number: u64,
     body: Option<(&'static Format, Box<dyn Body>)>,
     table: Option<Table>,
@@ -93,16 +97,10 @@ fn marks() -> &'static Marks {
 }
 
 impl<'g> Session<'g> {
-    pub(crate) fn new(name: &str, gathered: &'g mut Gathered) -> Session<'g> {
+    pub(crate) fn new(formats: Formats, name: &str, gathered: &'g mut Gathered) -> Session<'g> {
         Session {
-            notes: Notes {
-                gathered,
-                file: Arc::from(name),
-                clock: None,
-                event: None,
-                database: None,
-                reports: crate::linux::Reports::default(),
-            },
+            notes: Notes::new(name, gathered),
+            formats,
             number: 0,
             body: None,
             table: None,
@@ -151,8 +149,8 @@ impl<'g> Session<'g> {
         self.begin(line);
     }
 
-    /// What is left at the end; the number of the last line.
-    pub(crate) fn close(mut self) -> u64 {
+    /// What is left at the end; what was found, and the number of the last line.
+    pub(crate) fn close(mut self) -> (Found, u64) {
         while let Some(pending) = self.pending.take() {
             self.give_up(pending);
         }
@@ -161,7 +159,7 @@ impl<'g> Session<'g> {
         }
         self.end_body();
         self.end_upright();
-        self.number
+        (self.notes.found, self.number)
     }
 
     fn end_body(&mut self) {
@@ -184,6 +182,7 @@ impl<'g> Session<'g> {
         for (finder, format) in these {
             if asked.is_some_and(|asked| std::ptr::eq(asked, *format))
                 || finder.find(bytes).is_none()
+                || !self.formats.iter().any(|one| std::ptr::eq(*one, *format))
             {
                 continue;
             }
@@ -202,7 +201,7 @@ impl<'g> Session<'g> {
         };
         match read(line, &mut self.notes) {
             Reading::Done => {
-                self.notes.gathered.found(format.name);
+                self.notes.found(format.name);
                 Some(true)
             }
             // Longer than any message: no part of one.
@@ -248,7 +247,7 @@ impl<'g> Session<'g> {
                 text: &text,
             };
             if read(&joined, &mut self.notes) == Reading::Done {
-                self.notes.gathered.found(pending.format.name);
+                self.notes.found(pending.format.name);
                 return true;
             }
         }
@@ -260,7 +259,7 @@ impl<'g> Session<'g> {
     }
 
     fn give_up(&mut self, pending: Pending) {
-        self.notes.gathered.found(pending.format.name);
+        self.notes.found(pending.format.name);
         self.notes.unread(&Line {
             number: pending.number,
             text: &pending.text,
@@ -284,7 +283,7 @@ impl<'g> Session<'g> {
             };
             let known = matches!(&format.shape, Shape::Table { is, .. } if is(&head));
             if known {
-                self.notes.gathered.found(format.name);
+                self.notes.found(format.name);
                 self.table = Some(Table {
                     format,
                     head,
@@ -324,7 +323,7 @@ impl<'g> Session<'g> {
             None => {
                 let is_end =
                     text.starts_with('(') || !text.bytes().any(|byte| byte.is_ascii_digit());
-                if is_end || names_of(text).is_some() {
+                if is_end || names_of(self.formats, text).is_some() {
                     self.table = None;
                     return is_end && text.starts_with('(');
                 }
@@ -345,7 +344,7 @@ impl<'g> Session<'g> {
             self.upright.values.push((line.number, String::new()));
             return true;
         }
-        if self.upright.keys.is_empty() && !begins_upright(text) {
+        if self.upright.keys.is_empty() && !begins_upright(self.formats, text) {
             return false;
         }
         let pair = text.split_once(" | ");
@@ -374,12 +373,12 @@ impl<'g> Session<'g> {
             return;
         }
         let head = Head::upright(&upright.keys);
-        for format in FORMATS {
+        for format in self.formats {
             if let Shape::Table { is, read, .. } = &format.shape
                 && is(&head)
                 && let Some(row) = head.upright_row(&upright.values)
             {
-                self.notes.gathered.found(format.name);
+                self.notes.found(format.name);
                 read(&row, &mut self.notes);
                 return;
             }
@@ -398,25 +397,25 @@ impl<'g> Session<'g> {
                 return;
             }
         }
-        for format in FORMATS {
+        for format in self.formats {
             if let Shape::Lines { begins } = &format.shape
                 && let Some(body) = begins(line, &mut self.notes)
             {
-                self.notes.gathered.found(format.name);
+                self.notes.found(format.name);
                 self.end_body();
                 self.table = None;
                 self.body = Some((format, body));
                 return;
             }
         }
-        if let Some((format, head)) = names_of(line.text) {
+        if let Some((format, head)) = names_of(self.formats, line.text) {
             self.names = Some((format, head, line.text.to_owned()));
         }
     }
 
     fn begin_json(&mut self, line: &Line<'_>) {
         let mut documents: Vec<(&'static Format, Box<dyn Document>)> = Vec::new();
-        for format in FORMATS {
+        for format in self.formats {
             if let Shape::Json { begins } = &format.shape {
                 documents.push((*format, begins()));
             }
@@ -472,7 +471,7 @@ impl<'g> Session<'g> {
                 if broken.is_none() {
                     document.end(&mut self.notes);
                 }
-                self.notes.gathered.found(format.name);
+                self.notes.found(format.name);
                 mine = true;
             }
         }
@@ -484,9 +483,9 @@ impl<'g> Session<'g> {
 }
 
 /// The table whose names of columns a line has.
-fn names_of(text: &str) -> Option<(&'static Format, Head)> {
+fn names_of(formats: Formats, text: &str) -> Option<(&'static Format, Head)> {
     let mut head = None;
-    for format in FORMATS {
+    for format in formats {
         let Shape::Table { marks, is, .. } = &format.shape else {
             continue;
         };
@@ -506,12 +505,12 @@ fn names_of(text: &str) -> Option<(&'static Format, Head)> {
 }
 
 /// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
-fn begins_upright(text: &str) -> bool {
+fn begins_upright(formats: Formats, text: &str) -> bool {
     let Some((key, _)) = text.split_once(" : ") else {
         return false;
     };
     let key = key.trim().as_bytes();
-    FORMATS.iter().any(|format| match &format.shape {
+    formats.iter().any(|format| match &format.shape {
         Shape::Table { marks, .. } => marks
             .iter()
             .any(|mark| key.eq_ignore_ascii_case(mark.as_bytes())),

@@ -193,15 +193,6 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What a number of counters is as a figure.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counters above 2^53 lose their last digits"
-)]
-pub(crate) fn exactly(value: u64) -> Option<f64> {
-    Some(value as f64)
-}
-
 fn is_nothing(cell: &str) -> bool {
     matches!(
         fields::bare(cell),

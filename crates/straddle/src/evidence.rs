@@ -1,8 +1,9 @@
 //! What logs and counters say, joined with what is known of the same storage.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::check::text;
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind};
 use crate::report::evidence::{Evidence, Failure};
@@ -11,7 +12,9 @@ use crate::sources::captured::{self, Capture};
 use crate::sources::{Overrides, Settings};
 use crate::stack::Stack;
 
-pub use straddle_evidence::{EvidenceError, FORMATS, Format, Gathered, Observation, Subject, read};
+pub use straddle_evidence::{
+    EvidenceError, FORMATS, Format, Found, Gathered, Observation, Subject, read,
+};
 
 /// Reads what `inputs` are: files, folders of them, `-` for standard input. Everything is opened read-only, and may be of any
 /// length; gzip and zstd are unpacked. Texts in which tools describe the same storage (as for [`check`](crate::check())) give the
@@ -33,7 +36,7 @@ pub fn evidence(
         overrides,
         ..Settings::default()
     };
-    let mut servers = captured::of_one(reading.captures);
+    let mut servers = captured::of_one(std::mem::take(&mut reading.captures));
     let stack = match servers.len() {
         0 | 1 => servers.pop().map_or_else(Stack::new, |server| {
             captured::stack(server.captures, &settings)
@@ -41,7 +44,9 @@ pub fn evidence(
         n => {
             reading.failures.push(Failure {
                 input: "captures".to_owned(),
-                error: format!("{n} machines are described; give the files of one at a time"),
+                error: format!(
+                    "the captures describe {n} machines; give the files of one at a time"
+                ),
             });
             Stack::new()
         }
@@ -51,7 +56,17 @@ pub fn evidence(
         [only] => only.display().to_string(),
         several => format!("{} inputs", several.len()),
     };
-    let evidence = Evidence::new(&name, reading.gathered, stack, options);
+    if reading.failures.is_empty()
+        && reading.gathered.figures == 0
+        && reading.gathered.counted.is_empty()
+    {
+        let error = format!(
+            "{name}: nothing in it was measured; `straddle check` reads what tools say of storage"
+        );
+        reading.fail(&name, error);
+    }
+    let mut evidence = Evidence::new(&name, reading.gathered, stack, options);
+    evidence.passed_over = reading.passed_over;
     if before.is_empty() {
         return (evidence, reading.failures);
     }
@@ -65,6 +80,8 @@ struct Reading {
     gathered: Gathered,
     captures: Vec<Capture>,
     failures: Vec<Failure>,
+    /// Files in folders in which nothing was found.
+    passed_over: u64,
     /// Of the last file of captured text.
     number: u32,
 }
@@ -77,12 +94,15 @@ impl Reading {
         let mut reading = Reading::default();
         for input in inputs {
             if input.as_os_str() == "-" {
+                let name = "standard input";
                 let mut stdin = io::stdin().lock();
-                reading.stream("standard input", &mut stdin, true, false);
+                if let Some(found) = reading.stream(name, &mut stdin) {
+                    reading.judge(name, &found);
+                }
             } else if input.is_dir() {
                 reading.folder(input, 0);
             } else {
-                reading.file(input, Target::open(input), true);
+                reading.named(input);
             }
         }
         reading
@@ -95,80 +115,101 @@ impl Reading {
         });
     }
 
+    /// A file that somebody named: it has to be something.
+    fn named(&mut self, path: &Path) {
+        let name = path.display().to_string();
+        match Target::open(path) {
+            Ok(target) if target.kind() == TargetKind::File => {
+                let has_tools = self.capture(&target);
+                match self.stream(&name, &mut from_start(&target)) {
+                    Some(found) if !has_tools => self.judge(&name, &found),
+                    _ => {}
+                }
+            }
+            Ok(_) => self.no_file(&name, "a block device"),
+            Err(OpenError::WrongType { found, .. }) => self.no_file(&name, found),
+            Err(error) => self.fail(&name, error),
+        }
+    }
+
+    fn no_file(&mut self, name: &str, found: &str) {
+        let error = format!(
+            "{name} is {found}; expected a file or a folder of logs, or `-` for standard input"
+        );
+        self.fail(name, error);
+    }
+
+    /// What nothing was found in is no answer.
+    fn judge(&mut self, name: &str, found: &Found) {
+        if found.figures > 0 || found.not_understood > 0 {
+            return;
+        }
+        let error = match found.formats.as_slice() {
+            [] => format!(
+                "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"
+            ),
+            formats => format!(
+                "{name}: it looks like {}, and there is no figure in it; is it cut off?",
+                formats.join(", ")
+            ),
+        };
+        self.fail(name, error);
+    }
+
+    /// The files of a folder, among which others lie about.
     fn folder(&mut self, folder: &Path, depth: usize) {
         let name = folder.display().to_string();
         let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(error) => return self.fail(&name, error),
+            Err(error) => return self.fail(&name, format!("{name}: {error}")),
         };
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if !is_folder {
-                self.file(&path, Target::open_listed(&path), false);
+            let name = path.display().to_string();
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.listed(&name, Target::open_listed(&path));
             } else if depth >= DEEPEST {
-                self.fail(&path.display().to_string(), "a folder too deep");
+                self.fail(&name, format!("{name}: more than {DEEPEST} folders deep"));
             } else {
                 self.folder(&path, depth + 1);
             }
         }
     }
 
-    /// A file. What somebody named has to be something; in a folder other files lie about.
-    fn file(&mut self, path: &Path, target: Result<Target, OpenError>, named: bool) {
-        let name = path.display().to_string();
-        let target = match target {
-            Ok(target) if target.kind() == TargetKind::File => target,
-            Ok(_) => return self.fail(&name, "is a device; logs and counters are files"),
-            Err(_) if !named => return,
-            Err(error) => return self.fail(&name, error),
-        };
-        let tools = self.capture(&name, &target);
-        let mut bytes = Stream {
-            target: &target,
-            at: Bytes::ZERO,
-        };
-        self.stream(&name, &mut bytes, named, tools);
-    }
-
-    fn stream(&mut self, name: &str, input: &mut dyn Read, named: bool, tools: bool) {
-        let (formats, figures) = (self.gathered.formats.len(), self.gathered.figures);
-        let (counted, had) = (self.gathered.counted.len(), self.gathered.formats.clone());
-        if let Err(error) = read(name, input, &mut self.gathered) {
-            self.fail(name, error);
-            return;
-        }
-        let nothing = self.gathered.formats.len() == formats
-            && self.gathered.figures == figures
-            && self.gathered.counted.len() == counted
-            && had == self.gathered.formats;
-        if nothing && !tools && named {
-            self.fail(
-                name,
-                "no log, counter or result of a known tool was found in it; the page of formats lists what is read",
-            );
+    fn listed(&mut self, name: &str, target: Result<Target, OpenError>) {
+        match target {
+            Ok(target) if target.kind() == TargetKind::File => {
+                let has_tools = self.capture(&target);
+                let found = self.stream(name, &mut from_start(&target));
+                let is_nothing = found.is_some_and(|found| found == Found::default());
+                self.passed_over += u64::from(is_nothing && !has_tools);
+            }
+            // Links, sockets and the like are not followed.
+            Ok(_) | Err(OpenError::WrongType { .. }) => self.passed_over += 1,
+            Err(error) => self.fail(name, error),
         }
     }
 
-    /// Whether tools describe storage in a text.
-    fn capture(&mut self, name: &str, target: &Target) -> bool {
-        let is_text = target.head().is_ok_and(captured::looks_like_text);
+    /// `None` when it could not be read to its end, which is said.
+    fn stream(&mut self, name: &str, input: &mut dyn Read) -> Option<Found> {
+        match read(name, input, &mut self.gathered) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.fail(name, error);
+                None
+            }
+        }
+    }
+
+    /// Whether tools describe storage in a text. A longer one is a log.
+    fn capture(&mut self, target: &Target) -> bool {
         let most = Bytes::new(u64::try_from(captured::MAX_BYTES).unwrap_or(u64::MAX));
-        if !is_text || target.size() > most {
+        if target.size() > most {
             return false;
         }
-        let mut bytes = Vec::new();
-        let mut stream = Stream {
-            target,
-            at: Bytes::ZERO,
-        };
-        if stream.read_to_end(&mut bytes).is_err() {
-            return false;
-        }
-        let mut captures = captured::machines(name, &bytes, false, self.number);
-        captures.retain(|capture| !capture.tools.is_empty());
+        let captures = text::of_target(target, self.number);
         self.number += 1;
         let found = !captures.is_empty();
         self.captures.extend(captures);
@@ -176,19 +217,10 @@ impl Reading {
     }
 }
 
-/// A file, from its first byte to its last.
-struct Stream<'t> {
-    target: &'t Target,
-    at: Bytes,
-}
-
-impl Read for Stream<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let had = self.target.read_at(self.at, buffer)?;
-        let next = self
-            .at
-            .checked_add(Bytes::new(u64::try_from(had).unwrap_or(u64::MAX)));
-        self.at = next.unwrap_or(self.at);
-        Ok(had)
-    }
+/// A file, to be read from its first byte.
+fn from_start(target: &Target) -> impl Read {
+    // Where it stands is nobody else's: all others say from where they read.
+    let mut file = target.file();
+    let _ = file.seek(SeekFrom::Start(0));
+    file
 }

@@ -44,7 +44,7 @@ impl Group {
             Group::Bench => matches!(what, "compat" | "journal" | "realign"),
             Group::Predict => what == "predict",
             Group::Windows => what == "windows",
-            Group::Evidence => what == "evidence",
+            Group::Evidence => matches!(what, "evidence" | "reader"),
         }
     }
 
@@ -74,7 +74,7 @@ fn called(target: &str) -> Result<String> {
 fn seeds(target: &str) -> String {
     match target {
         target if target.starts_with(CAPTURED) => "tests/captured".to_owned(),
-        EVIDENCE => "tests/evidence".to_owned(),
+        target if target.starts_with(EVIDENCE) => "tests/evidence".to_owned(),
         target => format!("fuzz/corpus/{target}"),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &args::evidence::Evidence) -> anyhow::Result<u8> {
         print(args, &evidence, &failures)?;
     }
     for failure in &failures {
-        output::error(&format!("{}: {}", failure.input, failure.error));
+        output::error(&failure.error);
     }
     let worst = evidence
         .checked
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &args::evidence::Evidence) -> anyhow::Result<u8> {
         .max();
     Ok(
         match worst.is_some_and(|worst| args.fail_on.is_reached_by(worst)) {
-            _ if !failures.is_empty() || evidence.gathered.is_empty() => FAILED,
+            _ if !failures.is_empty() => FAILED,
             true => FOUND,
             false => CLEAN,
         },

@@ -112,7 +112,7 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         notes.unread(line);
         return Reading::Done;
     };
-    let pages = number::whole(pages).and_then(crate::table::exactly);
+    let pages = number::whole(pages).map(number::figure);
     let (Some(pages), Some((seconds, reported))) = (pages, sensible(pages, seconds, rate_text))
     else {
         notes.unread(line);

@@ -26,10 +26,7 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Other;
     };
     let count = before.trim_end().rsplit([' ', '\t']).next();
-    let Some(count) = count
-        .and_then(number::whole)
-        .and_then(crate::table::exactly)
-    else {
+    let Some(count) = count.and_then(number::whole).map(number::figure) else {
         notes.unread(line);
         return Reading::Done;
     };

@@ -108,7 +108,7 @@ fn count_of(text: &str, groups: &[&str]) -> Option<f64> {
     if let Some((_, rest)) = text.split_once("has encountered") {
         let rest = rest.trim_start();
         let end = rest.find(' ')?;
-        return number::whole(&rest[..end]).and_then(crate::table::exactly);
+        return number::whole(&rest[..end]).map(number::figure);
     }
     if text.contains("taking longer than") {
         return None;
@@ -136,7 +136,7 @@ fn count_of(text: &str, groups: &[&str]) -> Option<f64> {
     let [count] = numbers.as_slice() else {
         return None;
     };
-    crate::table::exactly(*count)
+    Some(number::figure(*count))
 }
 
 #[cfg(test)]

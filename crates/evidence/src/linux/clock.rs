@@ -178,10 +178,7 @@ pub(super) fn line(text: &str) -> Option<Moment> {
 }
 
 /// `Fri Mar 15 09:12:01 UTC 2024`, `Fri 15 Mar 2024 09:12:01 AM UTC`.
-pub(super) fn english(text: &str) -> Option<Moment> {
-    const MONTHS: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
+pub(crate) fn english(text: &str) -> Option<Moment> {
     let (mut month, mut day, mut year, mut clock) = (None, None, None, None);
     let mut rest = text;
     for (count, word) in text.split_ascii_whitespace().enumerate() {
@@ -191,7 +188,11 @@ pub(super) fn english(text: &str) -> Option<Moment> {
         let at = rest.find(word)?;
         let here = &rest[at..];
         rest = &here[word.len()..];
-        let number = word.trim_end_matches([',', '.']).parse::<u32>().ok();
+        // `+0100` is a zone, and to Rust a number.
+        let number = match word.starts_with('+') {
+            true => None,
+            false => word.trim_end_matches([',', '.']).parse::<u32>().ok(),
+        };
         if let (Some(found), None) = (time(here), clock) {
             clock = Some(found.0);
             continue;
@@ -201,10 +202,8 @@ pub(super) fn english(text: &str) -> Option<Moment> {
             Some(n) if year.is_none() && (1970..=9999).contains(&n) => year = Some(n),
             Some(_) => return None,
             None => {
-                let lower = word.get(..3).unwrap_or_default().to_ascii_lowercase();
-                let found = (1..).zip(MONTHS).find(|(_, name)| *name == lower);
-                match found {
-                    Some((number, _)) if month.is_none() => month = Some(number),
+                match stamp::month(word) {
+                    Some(number) if month.is_none() => month = Some(number),
                     // A day of the week, a zone.
                     _ if word.len() <= 9 => {}
                     _ => return None,
@@ -280,6 +279,20 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(shown(line(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_written_in_english() {
+        for (text, expected) in [
+            ("Tue Mar  3 11:02:30 2015", "2015-03-03T11:02:30"),
+            ("Tue, 3 March 2015 11:02:30 +0000", "2015-03-03T11:02:30"),
+            ("Tue Mar  3 11:02 2015", ""),
+            ("Tue Foo  3 11:02:30 2015", ""),
+            ("Tue Mar 33 11:02:30 2015", ""),
+            ("Tue Feb 30 11:02:30 2015", ""),
+        ] {
+            assert_eq!(shown(english(text)), expected, "{text}");
         }
     }
 }

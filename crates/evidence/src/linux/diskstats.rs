@@ -2,14 +2,14 @@
 //!
 //! <https://docs.kernel.org/admin-guide/iostats.html>
 
-use straddle_stack::activity::{Moment, Quantity, Span};
+use straddle_stack::activity::{Moment, Quantity};
 
-use super::devices::Devices;
+use super::devices::{Counter, Devices, since_start};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
-use crate::notes::{Channel, Notes};
+use crate::notes::Notes;
+use crate::number::figure;
 use crate::subject::Subject;
-use crate::table::exactly;
 
 pub(crate) static FORMAT: Format = Format {
     name: "diskstats",
@@ -109,8 +109,8 @@ impl Figures {
     }
 }
 
-/// Which figure is what, and by what it is multiplied.
-const MEANINGS: [(usize, Quantity, f64); 10] = [
+/// The counters of a row.
+const MEANINGS: [Counter; 10] = [
     (0, Quantity::Reads, 1.0),
     (2, Quantity::ReadBytes, 512.0),
     (3, Quantity::ReadTime, 1e-3),
@@ -283,10 +283,6 @@ impl Counters {
     fn send(&mut self, line: &Line<'_>, name: &str, figures: &Figures, notes: &mut Notes<'_>) {
         let moment = self.snapshot.moment(name, notes);
         let at = notes.at(*line, moment);
-        let make = |subject: &Subject| -> Vec<Channel> {
-            let channel = |(_, quantity, _): &_| Channel::new(subject, *quantity, Span::SinceStart);
-            MEANINGS.iter().map(channel).collect()
-        };
         let mut values = figures.values;
         let mut count = figures.count;
         if count == PARTITION {
@@ -297,14 +293,8 @@ impl Counters {
         } else {
             self.count = count;
         }
-        let mut made;
-        let channels = match self.devices.of(name, make) {
-            Some(channels) => channels,
-            None => {
-                made = make(&Subject::disk(name));
-                &mut made
-            }
-        };
+        let make = |subject: &Subject| since_start(subject, &MEANINGS);
+        let channels = self.devices.of(name, make);
         let is_partition = count == 0;
         for (channel, (index, quantity, factor)) in channels.iter_mut().zip(MEANINGS) {
             let is_there = match is_partition {
@@ -318,7 +308,7 @@ impl Counters {
                 // Flushes came after discards: a row without them has fewer figures.
                 false => index < count,
             };
-            if is_there && let Some(value) = values.get(index).copied().and_then(exactly) {
+            if is_there && let Some(value) = values.get(index).copied().map(figure) {
                 notes.send(channel, at, value * factor, None);
             }
         }

@@ -15,4 +15,5 @@ pub(crate) mod sar;
 mod sysstat_json;
 pub(crate) mod vmstat;
 
+pub(crate) use clock::english;
 pub(crate) use reports::Reports;

@@ -3,10 +3,11 @@
 use straddle_stack::activity::{Moment, Quantity, Span};
 
 use super::columns::{self, Meaning};
-use super::devices::Devices;
+use super::devices::{Devices, channels};
 use crate::line::Line;
-use crate::notes::{Channel, Notes};
-use crate::table::exactly;
+use crate::notes::Notes;
+use crate::number;
+use crate::subject::Subject;
 
 /// The columns of a table, without those before the device.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,11 +172,7 @@ impl Rows {
             let Some(meaning) = meaning else {
                 return Weight::None;
             };
-            let rate = match meaning.quantity {
-                Quantity::DiscardLatency => Some(Quantity::DiscardRate),
-                other => crate::pdh::rate_of(other),
-            };
-            let Some(rate) = rate else {
+            let Some(rate) = meaning.quantity.rate() else {
                 return Weight::None;
             };
             match (of(rate), of(Quantity::ReadRate), of(Quantity::WriteRate)) {
@@ -368,22 +365,12 @@ impl Rows {
     /// Notes the figures of a row.
     fn send(&mut self, name: &str, line: &Line<'_>, moment: Option<Moment>, notes: &mut Notes<'_>) {
         let (meanings, span) = (&self.columns.meanings, self.span);
-        let make = |subject: &crate::subject::Subject| -> Vec<Channel> {
+        let make = |subject: &Subject| {
             let quantities = meanings.iter().flatten().map(|meaning| meaning.quantity);
-            quantities
-                .map(|quantity| Channel::new(subject, quantity, span))
-                .collect()
+            channels(subject, quantities, span)
         };
         let at = notes.at(*line, moment);
-        let mut made;
-        let channels = match self.devices.of(name, make) {
-            Some(channels) => channels,
-            None => {
-                made = make(&crate::subject::Subject::disk(name));
-                &mut made
-            }
-        };
-        let mut channels = channels.iter_mut();
+        let mut channels = self.devices.of(name, make).iter_mut();
         for ((value, meaning), weight) in self.values.iter().zip(meanings).zip(&self.weights) {
             if meaning.is_none() {
                 continue;
@@ -465,7 +452,7 @@ pub(super) fn figure(word: &str) -> Option<Figure> {
     if count == 0 || point.is_some() && decimals == 0 {
         return None;
     }
-    let value = sign * exactly(mantissa)? / TENS.get(decimals)?;
+    let value = sign * number::figure(mantissa) / TENS.get(decimals)?;
     Some(Figure { value, unit })
 }
 

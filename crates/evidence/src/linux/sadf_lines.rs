@@ -3,12 +3,12 @@
 use straddle_stack::activity::{Quantity, Span};
 
 use super::columns;
-use super::devices::Devices;
+use super::devices::{Devices, channels};
 use super::rows::figure;
 use super::sadf;
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
-use crate::notes::{Channel, Notes};
+use crate::notes::Notes;
 use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
@@ -97,18 +97,12 @@ impl Body for Figures {
             Quantity::TransferLatency | Quantity::TransferSize => self.rate,
             _ => None,
         };
-        let make = |subject: &Subject| -> Vec<Channel> {
-            let channel = |quantity: &Quantity| Channel::new(subject, *quantity, Span::Interval);
-            QUANTITIES.iter().map(channel).collect()
-        };
+        let make =
+            |subject: &Subject| channels(subject, QUANTITIES.iter().copied(), Span::Interval);
         let at = notes.at(*line, Some(moment));
         let value = figure.value * meaning.factor;
-        let channel = self.devices.of(device, make);
-        if let Some(channel) = channel.and_then(|channels| channels.get_mut(index)) {
+        if let Some(channel) = self.devices.of(device, make).get_mut(index) {
             notes.send(channel, at, value, weight);
-        } else {
-            let subject = Subject::disk(device);
-            notes.add(at, &subject, meaning.quantity, Span::Interval, value);
         }
         Taken::Yes
     }

@@ -4,12 +4,12 @@ use straddle_stack::activity::{Moment, Quantity, Span};
 
 use super::clock;
 use super::columns::{self, Meaning};
-use super::devices::Devices;
+use super::devices::{Devices, channels};
 use super::sadf;
 use crate::format::Document;
 use crate::json::{Event, Met, Step};
 use crate::line::Line;
-use crate::notes::{Channel, Notes};
+use crate::notes::Notes;
 use crate::subject::Subject;
 
 /// Which tool wrote it.
@@ -136,10 +136,7 @@ impl Statistics {
             figures.iter().find(same).map(|(_, value)| *value)
         };
         let weight = |quantity: Quantity| {
-            let rate = match quantity {
-                Quantity::DiscardLatency => Quantity::DiscardRate,
-                other => crate::pdh::rate_of(other)?,
-            };
+            let rate = quantity.rate()?;
             let both = || Some(of(Quantity::ReadRate)? + of(Quantity::WriteRate)?);
             match rate {
                 Quantity::TransferRate => of(rate).or_else(both),
@@ -147,20 +144,16 @@ impl Statistics {
             }
         };
         let span = series.span;
-        let make = |subject: &Subject| -> Vec<Channel> {
+        let make = |subject: &Subject| {
             let quantities = figures.iter().map(|(meaning, _)| meaning.quantity);
-            quantities
-                .map(|quantity| Channel::new(subject, quantity, span))
-                .collect()
+            channels(subject, quantities, span)
         };
-        let mut channels = series.devices.of(&self.device, make);
+        let channels = series.devices.of(&self.device, make);
         for (meaning, value) in figures {
             let quantity = meaning.quantity;
-            let channel = channels.as_mut().and_then(|channels| {
-                channels
-                    .iter_mut()
-                    .find(|channel| channel.name.quantity == quantity)
-            });
+            let channel = channels
+                .iter_mut()
+                .find(|channel| channel.name.quantity == quantity);
             match channel {
                 Some(channel) => notes.send(channel, at, *value, weight(quantity)),
                 None => notes.add(at, &Subject::disk(&self.device), quantity, span, *value),

@@ -1,15 +1,15 @@
 //! `vmstat -d`: counters since the system was started, in every round.
 
-use straddle_stack::activity::{Quantity, Span};
+use straddle_stack::activity::Quantity;
 
-use super::devices::Devices;
+use super::devices::{Counter, Devices, since_start};
 use super::diskstats::Snapshot;
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
-use crate::notes::{Channel, Notes};
+use crate::notes::Notes;
+use crate::number::figure;
 use crate::stamp;
 use crate::subject::Subject;
-use crate::table::exactly;
 
 pub(crate) static FORMAT: Format = Format {
     name: "vmstat-disks",
@@ -47,8 +47,8 @@ const COUNT: usize = 10;
 /// A row over more characters is none.
 const LONGEST: usize = 512;
 
-/// Which figure is what, and by what it is multiplied. The last is in seconds.
-const MEANINGS: [(usize, Quantity, f64); 7] = [
+/// The counters of a row; the last is in seconds.
+const MEANINGS: [Counter; 7] = [
     (0, Quantity::Reads, 1.0),
     (2, Quantity::ReadBytes, 512.0),
     (3, Quantity::ReadTime, 1e-3),
@@ -85,20 +85,10 @@ impl Counters {
         }
         let moment = own.or_else(|| self.snapshot.moment(name, notes));
         let at = notes.at(Line { number, text }, moment);
-        let make = |subject: &Subject| -> Vec<Channel> {
-            let channel = |(_, quantity, _): &_| Channel::new(subject, *quantity, Span::SinceStart);
-            MEANINGS.iter().map(channel).collect()
-        };
-        let mut made;
-        let channels = match self.devices.of(name, make) {
-            Some(channels) => channels,
-            None => {
-                made = make(&Subject::disk(name));
-                &mut made
-            }
-        };
+        let make = |subject: &Subject| since_start(subject, &MEANINGS);
+        let channels = self.devices.of(name, make);
         for (channel, (index, _, factor)) in channels.iter_mut().zip(MEANINGS) {
-            if let Some(value) = values.get(index).copied().and_then(exactly) {
+            if let Some(value) = values.get(index).copied().map(figure) {
                 notes.send(channel, at, value * factor, None);
             }
         }

@@ -121,7 +121,7 @@ fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Bo
         })
         .collect();
     for column in columns.iter_mut().flatten() {
-        let Some(rate) = rate_of(column.channel.name.quantity) else {
+        let Some(rate) = column.channel.name.quantity.rate() else {
             continue;
         };
         let same = |(_, subject, quantity): &&(usize, Subject, Quantity)| {
@@ -136,22 +136,6 @@ fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Bo
         columns,
         values,
     }))
-}
-
-/// How often what a latency is of was done.
-pub(crate) fn rate_of(latency: Quantity) -> Option<Quantity> {
-    Some(match latency {
-        Quantity::ReadLatency | Quantity::ReadSize => Quantity::ReadRate,
-        Quantity::WriteLatency | Quantity::WriteSize => Quantity::WriteRate,
-        Quantity::FlushLatency => Quantity::FlushRate,
-        Quantity::TransferLatency
-        | Quantity::TransferSize
-        | Quantity::DeviceLatency
-        | Quantity::KernelLatency
-        | Quantity::GuestLatency
-        | Quantity::QueueLatency => Quantity::TransferRate,
-        _ => return None,
-    })
 }
 
 impl Body for Log {

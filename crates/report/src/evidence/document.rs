@@ -30,7 +30,9 @@ pub struct Document<'a> {
     figures: u64,
     /// What was not understood, and other oddities, counted.
     counted: Vec<Oddity<'a>>,
-    /// Inputs that could not be read to their end.
+    /// Files in folders that were of no known tool.
+    passed_over: u64,
+    /// Inputs that could not be read to their end, or in which nothing was found.
     failures: &'a [Failure],
     /// Number of findings by severity.
     counts: Counts,
@@ -59,7 +61,7 @@ struct Oddity<'a> {
     first: &'a Source,
 }
 
-/// An input that could not be read to its end. What was read of it before is in the figures.
+/// An input that could not be read to its end, or in which nothing was found. What was read of it before is in the figures.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Failure {
     /// Its name.
@@ -87,6 +89,7 @@ impl<'a> Document<'a> {
                     first: &counted.first,
                 })
                 .collect(),
+            passed_over: evidence.passed_over,
             failures,
             counts: Counts::of(&evidence.checked.findings),
             findings,

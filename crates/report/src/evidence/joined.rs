@@ -1,7 +1,7 @@
 //! Figures, joined with what is known of the same storage.
 
 use straddle_evidence::Gathered;
-use straddle_rules::{self as rules, Context, Coverage, Family, Finding, Options};
+use straddle_rules::{self as rules, Context, Family, Finding, Options};
 use straddle_stack::{LayerId, Stack};
 
 use super::change::{Change, changes};
@@ -19,6 +19,8 @@ pub struct Evidence {
     pub checked: Checked,
     /// What was asked.
     pub options: Options,
+    /// How many files in folders were of no known tool.
+    pub passed_over: u64,
     /// What changed since an earlier capture, where there is one.
     pub changes: Vec<Change>,
 }
@@ -42,13 +44,11 @@ impl Evidence {
                 name: name.to_owned(),
                 stack,
                 findings,
-                coverage: match known {
-                    0 => Coverage::Units,
-                    _ => coverage,
-                },
+                coverage,
                 asked: Asked::default(),
             },
             options,
+            passed_over: 0,
             changes: Vec::new(),
         }
     }

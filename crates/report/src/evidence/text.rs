@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use straddle_geometry::Bytes;
 use straddle_rules::Severity;
 use straddle_rules::figures::{number, percent, time};
 use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Timeline, Unit};
@@ -56,26 +57,43 @@ pub fn report(evidence: &Evidence, failures: &[Failure]) -> String {
 /// One line: what was read, and what it comes to.
 fn verdict(evidence: &Evidence, failures: &[Failure]) -> String {
     let counts = Counts::of(&evidence.checked.findings);
+    let gathered = &evidence.gathered;
     let found = match counts == Counts::default() {
+        // Where nothing was measured, no finding says nothing.
+        true if gathered.figures == 0 => "nothing was measured".to_owned(),
         true => "no finding".to_owned(),
         false => count_list(counts),
     };
-    let gathered = &evidence.gathered;
+    let formats = match gathered.formats.as_slice() {
+        [] => String::new(),
+        formats => format!(" ({})", formats.join(", ")),
+    };
     let read = format!(
-        "{} figures from {} lines ({})",
-        grouped(gathered.figures),
-        grouped(gathered.lines),
-        gathered.formats.join(", ")
+        "{} from {}{formats}",
+        count(gathered.figures, "figure"),
+        count(gathered.lines, "line")
     );
+    let passed_over = match evidence.passed_over {
+        0 => String::new(),
+        n => format!("; {} of no known tool", count(n, "file")),
+    };
     let failed = match failures.len() {
         0 => String::new(),
-        n => format!("; {n} not read to the end"),
+        n => format!(
+            "; {} failed",
+            count(u64::try_from(n).unwrap_or(u64::MAX), "input")
+        ),
     };
-    format!("{}: {found}; {read}{failed}", terminal(&evidence.name))
+    format!(
+        "{}: {found}; {read}{passed_over}{failed}",
+        terminal(&evidence.name)
+    )
 }
 
-fn grouped(n: u64) -> String {
-    straddle_geometry::Bytes::new(n).grouped().to_string()
+/// `1 line`, `2 lines`.
+fn count(n: u64, what: &str) -> String {
+    let several = if n == 1 { "" } else { "s" };
+    format!("{} {what}{several}", Bytes::new(n).grouped())
 }
 
 /// What is the matter with lines, each with the first place.
@@ -88,8 +106,7 @@ fn oddities(evidence: &Evidence, out: &mut String) {
             }
             _ => String::new(),
         };
-        let lines = if counted.count == 1 { "line" } else { "lines" };
-        let head = format!("{} {lines} {}", grouped(counted.count), counted.what);
+        let head = format!("{} {}", count(counted.count, "line"), counted.what);
         let _ = writeln!(
             out,
             "{}, the first {}",

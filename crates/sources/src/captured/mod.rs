@@ -35,7 +35,7 @@ mod windows;
 
 pub use registry::TOOLS;
 pub use servers::{Server, in_folder, of_one};
-pub use text::MAX_BYTES;
+pub use text::{MAX_BYTES, Wide, wide};
 pub use tool::Tool;
 
 use std::sync::Arc;

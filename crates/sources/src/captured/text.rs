@@ -46,7 +46,7 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
     if head.is_empty() {
         return false;
     }
-    if utf16(head).is_some() {
+    if wide(head).is_some() {
         return true;
     }
     // The letter of a partition without one is a character of number 0 for PowerShell, and printed; prompts set the title of
@@ -67,11 +67,21 @@ pub(crate) fn looks_like_text(head: &[u8]) -> bool {
     speaks || is_blank
 }
 
-/// How UTF-16 is laid out, when it is that: by its mark, or because every second byte of Latin text is zero.
-fn utf16(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+/// Which byte of a unit of UTF-16 comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wide {
+    /// The low one, as on Windows.
+    LowFirst,
+    /// The high one.
+    HighFirst,
+}
+
+/// How UTF-16 is laid out, when the beginning of a text is that: by its mark, or because every second byte of Latin text is zero.
+#[must_use]
+pub fn wide(bytes: &[u8]) -> Option<Wide> {
     match bytes {
-        [0xff, 0xfe, ..] => return Some(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => return Some(u16::from_be_bytes),
+        [0xff, 0xfe, ..] => return Some(Wide::LowFirst),
+        [0xfe, 0xff, ..] => return Some(Wide::HighFirst),
         _ => {}
     }
     let pairs = bytes.chunks_exact(2).take(128);
@@ -82,16 +92,20 @@ fn utf16(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
         big += usize::from(pair[0] == 0 && pair[1] != 0);
     }
     if all >= 8 && little * 10 >= all * 7 {
-        Some(u16::from_le_bytes)
+        Some(Wide::LowFirst)
     } else if all >= 8 && big * 10 >= all * 7 {
-        Some(u16::from_be_bytes)
+        Some(Wide::HighFirst)
     } else {
         None
     }
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    if let Some(order) = utf16(bytes) {
+    if let Some(wide) = wide(bytes) {
+        let order = match wide {
+            Wide::LowFirst => u16::from_le_bytes,
+            Wide::HighFirst => u16::from_be_bytes,
+        };
         let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
         let text: String = char::decode_utf16(units)
             .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))

@@ -9,7 +9,7 @@ mod jobs;
 mod machines;
 mod parallel;
 mod sos;
-mod text;
+pub(crate) mod text;
 
 use std::path::PathBuf;
 

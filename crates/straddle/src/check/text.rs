@@ -39,7 +39,7 @@ pub(super) fn captures(path: &Path, number: u32) -> Vec<Capture> {
 }
 
 /// The captures that a file, already open, is.
-pub(super) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
+pub(crate) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
     if target.kind() != TargetKind::File || !is_text(target) {
         return Vec::new();
     }

@@ -7,8 +7,8 @@ use super::{Direction, add, direction, percentile};
 use crate::format::{Document, Format, Shape};
 use crate::json::{Event, Met, Step};
 use crate::line::Line;
+use crate::linux::english;
 use crate::notes::{At, Notes};
-use crate::stamp;
 use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
@@ -60,7 +60,7 @@ impl Document for Run {
         match event.path {
             [Step::Key(key)] => match (key.as_str(), event.text()) {
                 ("fio version", _) => self.mine = true,
-                ("time", Some(text)) => self.moment = stamp::of_c(text),
+                ("time", Some(text)) => self.moment = english(text),
                 _ => {}
             },
             [Step::Key(jobs), Step::Index(_), rest @ ..]

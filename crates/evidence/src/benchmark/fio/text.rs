@@ -5,9 +5,9 @@ use straddle_stack::activity::{Moment, Quantity, Statistic};
 use super::{Direction, SYNC, add, direction, percentile};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
+use crate::linux::english;
 use crate::notes::{At, Notes};
 use crate::number;
-use crate::stamp;
 use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
@@ -286,7 +286,7 @@ fn head(text: &str) -> Option<(&str, Option<Moment>)> {
     });
     let behind = text[at..].split_once(" pid=").map(|(_, behind)| behind);
     let time = behind.and_then(|behind| behind.split_once(": "));
-    Some((name.trim(), time.and_then(|(_, time)| stamp::of_c(time))))
+    Some((name.trim(), time.and_then(|(_, time)| english(time))))
 }
 
 /// The line with which a direction begins. A figure is `None` where it is cut off.

@@ -141,7 +141,7 @@ pub(super) fn why_they_disagree(evidence: &Evidence) -> Said {
     let (layer, mean) = since.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "They are of different times: {} on {} is a mean of {} intervals, {} of {} a mean since SQL Server started, with every backup and every \
-         bad hour in it. File statistics also count the time in Windows' own queue.",
+         bad hour in it. File statistics are taken by SQL Server itself, and include what lies between it and the disk's driver.",
         time(intervals.2.mean.get()),
         intervals.0.name,
         intervals.2.count,
