@@ -1,3 +1,4 @@
 //! The crate by its public interface.
 
 mod corpus;
+mod fuzzed;

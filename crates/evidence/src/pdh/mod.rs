@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod get_counter;
 pub(crate) mod perfmon;
 
+use std::collections::HashMap;
 use straddle_stack::activity::{Quantity, Span};
 
 use crate::fields;
@@ -112,22 +113,19 @@ fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Bo
     if columns.iter().all(Option::is_none) {
         return None;
     }
-    let rates: Vec<(usize, Subject, Quantity)> = columns
-        .iter()
-        .enumerate()
-        .filter_map(|(at, column)| {
-            let channel = &column.as_ref()?.channel;
-            Some((at, channel.subject.clone(), channel.name.quantity))
-        })
-        .collect();
+    // By name: the columns of a large host are a hundred thousand.
+    let mut places: HashMap<(Subject, Quantity), usize> = HashMap::new();
+    for (at, column) in columns.iter().enumerate() {
+        if let Some(Column { channel, .. }) = column {
+            let name = (channel.subject.clone(), channel.name.quantity);
+            places.entry(name).or_insert(at);
+        }
+    }
     for column in columns.iter_mut().flatten() {
-        let Some(rate) = column.channel.name.quantity.rate() else {
-            continue;
-        };
-        let same = |(_, subject, quantity): &&(usize, Subject, Quantity)| {
-            *quantity == rate && *subject == column.channel.subject
-        };
-        column.weight = rates.iter().find(same).map(|(at, _, _)| *at);
+        if let Some(rate) = column.channel.name.quantity.rate() {
+            let name = (column.channel.subject.clone(), rate);
+            column.weight = places.get(&name).copied();
+        }
     }
     let values = vec![f64::NAN; columns.len()];
     Some(Box::new(Log {
