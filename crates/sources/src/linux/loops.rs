@@ -5,7 +5,7 @@ use straddle_stack::{Key, Layer, LayerKind, Value};
 use super::host::{Device, Host};
 
 impl Host<'_> {
-    /// A loop device, followed into the file behind it.
+    /// A loop device, followed into the file, or the device, behind it.
     pub(super) fn loop_device(&mut self, name: &str, device: &Device) -> Layer {
         let path = &device.path;
         let mut layer = Layer::new(LayerKind::Device, name);
@@ -25,7 +25,10 @@ impl Host<'_> {
         if let Some(offset) = offset {
             layer.set(Key::DataOffset, offset.map(|n| Value::Bytes(Bytes::new(n))));
         }
-        layer.below = vec![self.file_layer(&file)];
+        // `losetup /dev/loop0 /dev/md0`: the kernel tells both kinds by their path only.
+        let device = self.name_of_path(&file);
+        let device = device.and_then(|name| self.device(&name));
+        layer.below = vec![device.unwrap_or_else(|| self.file_layer(&file))];
         layer.map = Map::Linear { start };
         layer
     }
