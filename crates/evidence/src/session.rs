@@ -315,6 +315,11 @@ impl<'g> Session<'g> {
             return text.starts_with('(');
         }
         match table.head.row(line) {
+            // The next reading of the same, whose columns may be of other widths.
+            Some(row) if row.is_names() => {
+                self.table = None;
+                false
+            }
             Some(row) => {
                 read(&row, &mut self.notes);
                 table.rows += 1;

@@ -165,6 +165,12 @@ impl Head {
 }
 
 impl<'r> Row<'r> {
+    /// Whether it is the names of the columns once more.
+    pub(crate) fn is_names(&self) -> bool {
+        let mut pairs = self.cells.iter().zip(&self.head.columns);
+        pairs.all(|(cell, name)| normal(&cell.text) == *name)
+    }
+
     /// The cell of the first of these columns that has something in it.
     pub(crate) fn text(&self, names: &[&str]) -> Option<&str> {
         self.cell(names).map(|cell| &*cell.text)
