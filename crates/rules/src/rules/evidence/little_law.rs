@@ -76,11 +76,21 @@ fn expected(activity: &Activity) -> Option<(f64, String)> {
     let reads = product(Quantity::ReadRate, Quantity::ReadLatency);
     let writes = product(Quantity::WriteRate, Quantity::WriteLatency);
     let both = product(Quantity::TransferRate, Quantity::TransferLatency);
-    let (value, terms) = match (reads, writes, both) {
+    let (mut value, mut terms) = match (reads, writes, both) {
         (_, _, Some(both)) => both,
         (Some((reads, r)), Some((writes, w)), None) => (reads + writes, format!("{r} + {w}")),
         _ => return None,
     };
+    // Linux counts both in the queue, from the kernels on that tell them.
+    for (rate, latency) in [
+        (Quantity::DiscardRate, Quantity::DiscardLatency),
+        (Quantity::FlushRate, Quantity::FlushLatency),
+    ] {
+        if let Some((more, term)) = product(rate, latency).filter(|(more, _)| *more > 0.0) {
+            value += more;
+            terms += &format!(" + {term}");
+        }
+    }
     Some((value, format!("{terms} = {}", number(value))))
 }
 
@@ -106,5 +116,26 @@ mod tests {
         };
         lab(4.1).none(&RULE);
         lab(40.0).one(&RULE, Severity::Note, "200/s × 20.0 ms = 4");
+    }
+
+    #[test]
+    fn flushes_are_in_the_queue() {
+        let lab = |queue: f64| {
+            let mut lab = Lab::new();
+            let series = [
+                (Quantity::ReadRate, Span::Interval, &[100.0][..]),
+                (Quantity::ReadLatency, Span::Interval, &[0.005]),
+                (Quantity::WriteRate, Span::Interval, &[50.0]),
+                (Quantity::WriteLatency, Span::Interval, &[0.010]),
+                (Quantity::FlushRate, Span::Interval, &[20.0]),
+                (Quantity::FlushLatency, Span::Interval, &[0.050]),
+                (Quantity::QueueLength, Span::Interval, &[queue]),
+            ];
+            lab.active(LayerKind::Device, &[], &series);
+            lab
+        };
+        lab(2.0).none(&RULE);
+        let sum = "100/s × 5.00 ms + 50/s × 10.0 ms + 20/s × 50.0 ms = 2";
+        lab(4.0).one(&RULE, Severity::Note, sum);
     }
 }
