@@ -41,6 +41,10 @@ const TESTS: &[(&str, &str)] = &[
         "gcc",
         "builds what the lab preloads, and programs of its guests",
     ),
+    (
+        "fio",
+        "its log is compared with what evidence reads, in the lab",
+    ),
     ("gddrescue", "ddrescue: a command of the rules' pages"),
     (
         "gdisk",
@@ -52,8 +56,12 @@ const TESTS: &[(&str, &str)] = &[
     ("lvm2", "volumes in the lab, and pvs as their oracle"),
     ("mdadm", "arrays in the lab, and --examine as their oracle"),
     (
+        "mariadb-client-core",
+        "mariadb: a load, and what the server says of it, in the lab",
+    ),
+    (
         "mariadb-server-core",
-        "mariadbd: makes the tablespaces of InnoDB",
+        "mariadbd: makes the tablespaces of InnoDB, and is a server in the lab",
     ),
     (
         "mount",
@@ -68,6 +76,14 @@ const TESTS: &[(&str, &str)] = &[
     (
         "perl-base",
         "perl: makes dynamic disks and Storage Spaces, and writes the database of a lab case",
+    ),
+    (
+        "postgresql-15",
+        "initdb, postgres and pgbench: a server and its load in the lab",
+    ),
+    (
+        "postgresql-client-15",
+        "psql: what the server in the lab says",
     ),
     (
         "qemu-system-x86",
@@ -90,6 +106,7 @@ const TESTS: &[(&str, &str)] = &[
         "smartmontools",
         "smartctl: a command of the rules' pages, in the lab",
     ),
+    ("sysstat", "iostat: what evidence reads, in the lab"),
     ("systemd", "systemd-repart: carries out repair plans"),
     ("time", "peak memory of a run"),
     (
