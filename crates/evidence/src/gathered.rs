@@ -98,7 +98,7 @@ pub(crate) struct Name {
 }
 
 /// Most subjects that are kept, and most series of all of them. A server has hundreds of files; a forged input has no say in how
-/// much memory is taken: a series takes 14 KiB at most.
+/// much memory is taken: a series takes 6 KiB at most.
 const MAX_SUBJECTS: usize = 4096;
 const MAX_SERIES: usize = 4096;
 /// Most sorts of oddities.

@@ -1,82 +1,109 @@
 /// How figures are distributed, in steps of 1.6%, in memory that does not grow with their number. Figures that lie very far apart
-/// make the steps wider: 3.2% for more than 16 doublings, and so on.
+/// make the steps wider: 3.2% for more than 12 doublings, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// How many figures are zero, or as good as zero.
     zeros: u64,
-    /// The step of the smallest figure that is not.
+    /// The step of the first of `counts`.
     first: u32,
-    /// How many figures lie above the lower and not above the upper end of each step, from the first one on: most figures of a
-    /// long log are counted by their place alone.
-    counts: Vec<u64>,
+    /// How many figures lie above the lower and not above the upper end of each step: a figure is counted by its place alone.
+    /// Half as wide as a number of figures, as there are thousands of series.
+    counts: Vec<u32>,
+    /// The step, once for each 2^32 figures that were counted in it besides.
+    carries: Vec<u32>,
     /// How often steps were made twice as wide.
     wider: u32,
 }
 
-/// Bits of a number's fraction that tell steps apart: 64 to each doubling.
+/// Bits of a number's fraction that tell steps apart.
 const FRACTION: u32 = 6;
+/// Steps of each doubling. Room is made for so many at once.
+const DOUBLING: u32 = 1 << FRACTION;
 /// Below this all is one step: no quantity is measured so finely.
 const LEAST: f64 = 1e-9;
-/// Most steps: 16 doublings.
-const MOST: u32 = 1024;
+/// Most steps: 12 doublings.
+const MOST: u32 = 12 * DOUBLING;
 
 impl Distribution {
     /// Counts a figure that is not negative.
     #[inline]
     pub(super) fn add(&mut self, value: f64) {
-        if value <= LEAST {
+        let step = step_of(value);
+        if step == 0 {
             self.zeros += 1;
             return;
         }
-        let place = (step_of(value) >> self.wider).wrapping_sub(self.first);
+        let place = (step >> self.wider).wrapping_sub(self.first);
         match self.counts.get_mut(place as usize) {
-            Some(count) => *count += 1,
-            None => self.reach(step_of(value)),
+            Some(count) if *count < u32::MAX => *count += 1,
+            Some(count) => {
+                *count = 0;
+                self.carries.push(step >> self.wider);
+            }
+            None => {
+                self.reach(step);
+                self.add(value);
+            }
         }
     }
 
-    /// Counts a figure outside of the steps that there are.
-    fn reach(&mut self, unshifted: u32) {
-        if self.counts.is_empty() {
-            self.first = unshifted >> self.wider;
-        }
-        let (mut step, mut len) = (unshifted >> self.wider, self.len());
-        while step.max(self.first + len.saturating_sub(1)) - step.min(self.first) >= MOST {
+    /// Makes room for a step, which is that of steps that were never made wider.
+    fn reach(&mut self, unwidened: u32) {
+        let ends = |this: &Self| {
+            let step = unwidened >> this.wider;
+            let (from, to) = (
+                step / DOUBLING * DOUBLING,
+                step / DOUBLING * DOUBLING + DOUBLING,
+            );
+            match this.counts.len() {
+                0 => (from, to),
+                _ => (from.min(this.first), to.max(this.end())),
+            }
+        };
+        let (mut from, mut to) = ends(self);
+        while to - from > MOST {
             self.widen();
-            (step, len) = (unshifted >> self.wider, self.len());
+            (from, to) = ends(self);
         }
-        if let Some(missing) = self.first.checked_sub(step) {
-            self.counts
-                .splice(0..0, std::iter::repeat_n(0, missing as usize));
-            self.first = step;
+        let mut counts = vec![0; (to - from) as usize];
+        if !self.counts.is_empty() {
+            let old = (self.first - from) as usize;
+            counts[old..][..self.counts.len()].copy_from_slice(&self.counts);
         }
-        let place = (step - self.first) as usize;
-        if place >= self.counts.len() {
-            self.counts.resize(place + 1, 0);
-        }
-        self.counts[place] += 1;
+        (self.counts, self.first) = (counts, from);
     }
 
-    fn len(&self) -> u32 {
-        u32::try_from(self.counts.len()).unwrap_or(MOST)
+    /// The step behind the last of `counts`.
+    fn end(&self) -> u32 {
+        self.first + u32::try_from(self.counts.len()).unwrap_or(MOST)
     }
 
     fn widen(&mut self) {
-        let odd = (self.first & 1) as usize;
-        let mut counts = vec![0; (self.counts.len() + odd).div_ceil(2)];
-        for (place, count) in self.counts.iter().enumerate() {
-            counts[(place + odd) / 2] += count;
+        let before = std::mem::take(self);
+        self.zeros = before.zeros;
+        self.wider = before.wider + 1;
+        self.first = before.first >> 1;
+        self.carries = before.carries.iter().map(|step| step >> 1).collect();
+        self.counts = vec![0; (before.end().div_ceil(2) - self.first) as usize];
+        for (step, count) in (before.first..).zip(before.counts) {
+            let sum = &mut self.counts[((step >> 1) - self.first) as usize];
+            let carried;
+            (*sum, carried) = sum.overflowing_add(count);
+            if carried {
+                self.carries.push(step >> 1);
+            }
         }
-        self.counts = counts;
-        self.first >>= 1;
-        self.wider += 1;
     }
 
-    /// Each step that there is, from the smallest.
+    /// Each step in which there is a figure, from the smallest.
     fn steps(&self) -> impl Iterator<Item = (u32, u64)> {
-        let zeros = (self.zeros > 0).then_some((0, self.zeros));
-        let others = (self.first..).zip(self.counts.iter().copied());
-        zeros.into_iter().chain(others)
+        let zeros = (0, self.zeros);
+        let others = (self.first..).zip(&self.counts).map(|(step, count)| {
+            let carries = self.carries.iter().filter(|carry| **carry == step);
+            (step, u64::from(*count) + ((carries.count() as u64) << 32))
+        });
+        let all = std::iter::once(zeros).chain(others);
+        all.filter(|(_, count)| *count > 0)
     }
 
     /// How many figures were counted.
@@ -180,23 +207,48 @@ mod tests {
             for value in values {
                 distribution.add(*value);
             }
-            distribution
+            // 34 doublings: steps of four times 1.6%.
+            assert_eq!(distribution.wider, 2);
+            distribution.steps().collect::<Vec<_>>()
         };
         let upwards = of(&values);
+        assert_eq!(upwards[0], (0, 1));
+        let sum: u64 = upwards.iter().map(|(_, count)| count).sum();
+        assert_eq!(sum, 401);
         values.reverse();
         assert_eq!(of(&values), upwards);
         // From the middle to both ends.
         values.sort_by(|a, b| (a.ln() - 4.0).abs().total_cmp(&(b.ln() - 4.0).abs()));
         assert_eq!(of(&values), upwards);
-        assert_eq!((upwards.count(), upwards.zeros), (401, 1));
-        // 34 doublings: steps of four times 1.6%.
-        assert_eq!(upwards.wider, 2);
-        let middle = upwards.quantile(0.5).expect("not empty");
-        let exact = 1e-7 * 1.06_f64.powi(199);
-        assert!(
-            middle >= exact && middle <= exact * 1.064,
-            "{middle} {exact}"
-        );
+    }
+
+    #[test]
+    fn more_than_four_billion_figures_can_be_alike() {
+        let mut distribution = Distribution::default();
+        distribution.add(0.020);
+        let place = distribution.counts.iter().position(|count| *count == 1);
+        let place = place.expect("counted");
+        distribution.counts[place] = u32::MAX;
+        // The step above, with which it becomes one.
+        distribution.counts[place ^ 1] = u32::MAX - 5;
+        for _ in 0..3 {
+            distribution.add(0.020);
+        }
+        let all = (1_u64 << 32) + 2 + u64::from(u32::MAX - 5);
+        assert_eq!((distribution.count(), distribution.carries.len()), (all, 1));
+        let above = distribution.above(0.010);
+        distribution.widen();
+        distribution.widen();
+        assert_eq!(distribution.count(), all);
+        assert!(above == 1.0 && distribution.above(0.010) == 1.0);
+        assert_eq!(distribution.above(0.040), 0.0);
+        // Two that overflow together.
+        let mut distribution = Distribution::default();
+        distribution.add(0.020);
+        distribution.counts.fill(u32::MAX);
+        let all = distribution.count();
+        distribution.widen();
+        assert_eq!(distribution.count(), all);
     }
 
     #[test]
@@ -207,7 +259,7 @@ mod tests {
             value *= 1.013;
             distribution.add(value);
         }
-        assert!(distribution.len() <= MOST);
+        assert!(distribution.counts.capacity() <= MOST as usize);
         assert_eq!(distribution.count(), 5000);
         let top = distribution.quantile(1.0).expect("not empty");
         assert!(top >= value && top <= value * 1.27, "{value} {top}");
