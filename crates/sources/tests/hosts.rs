@@ -565,6 +565,21 @@ fn a_root_that_is_no_host_is_named() {
 }
 
 #[test]
+fn a_loop_device_over_a_device_is_followed_into_it() {
+    let text = r"sys/block/sda/size = 2097152
+sys/block/sda/dev = 8:0
+sys/block/loop0/size = 2097089
+sys/block/loop0/dev = 7:0
+sys/block/loop0/loop/backing_file = /dev/sda
+sys/block/loop0/loop/offset = 32256
+";
+    let root = Root::from_tree("loop", text).expect("a tree");
+    let stack = host(&root, &Settings::default()).expect("a host");
+    assert_eq!(below(&stack, "loop0"), ["sda"]);
+    assert_eq!(layer(&stack, "loop0").map, linear(32256));
+}
+
+#[test]
 fn garbage_loops_and_absurd_numbers_do_no_harm() {
     let text = r"sys/block/sda/size = 18446744073709551615
 sys/block/sda/dev = 8:0
@@ -603,6 +618,10 @@ sys/block/loop0/loop/backing_file = /self
 .straddle/of/self/@stat = dev=7:0 size=99999999999999999999 blksize=x
 .straddle/of/self/@extents = 0 0 4096 0x1
 sys/block/loop1 -> loop1
+sys/block/loop2/size = 8
+sys/block/loop2/loop/backing_file = /dev/loop3
+sys/block/loop3/size = 8
+sys/block/loop3/loop/backing_file = /dev/loop2
 proc/self/mountinfo = 1 1 7:0 / / rw - ext4 /dev/loop0 rw\n\n- - -\n1 2 3:4\n1 1 8:0 / \777 rw - xfs /dev/sda rw,sunit=99999999999999999999
 sys/block/bcache0/size = 500
 sys/block/bcache0/slaves/sdb -> ../../sdb
