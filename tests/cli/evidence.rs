@@ -66,6 +66,9 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
                  `-sda1   8:1    0   20G  0 part /\n";
     let head = "Linux 5.10.0 (db01) \t06/22/2024 \t_x86_64_\t(8 CPU)\n\n\
                 Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n";
+    // A figure of which a letter was made, and too few of them.
+    let rows = format!("{head}sda 1.00 2.00 3.x 4.00 5.00\nsdb 1.00 2.00 3.x 4.00 5.00\n");
+    fs::create_dir(here.path().join("rows")).expect("room");
     for (name, text) in [
         ("other.txt", "nothing that is known\n"),
         ("empty.txt", ""),
@@ -74,6 +77,8 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "Date: Mon, 4 Mar 2024 10:00:00 +0000\n\nall is slow\n",
         ),
         ("head.txt", head),
+        ("rows.txt", &rows),
+        ("rows/rows.txt", &rows),
         ("lsblk.txt", lsblk),
     ] {
         fs::write(here.path().join(name), text).expect("room");
@@ -101,6 +106,16 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "head.txt",
             format!("head.txt: {}", cut("iostat")),
             "0 figures from 3 lines (iostat); 1 input failed",
+        ),
+        (
+            "rows.txt",
+            "rows.txt: it looks like iostat, and no line of it could be understood".to_owned(),
+            "0 figures from 5 lines (iostat); 1 input failed",
+        ),
+        (
+            "rows",
+            format!("rows: {other}"),
+            "0 figures from 5 lines (iostat); 1 input failed",
         ),
         (
             "lsblk.txt",

@@ -56,10 +56,7 @@ pub fn evidence(
         [only] => only.display().to_string(),
         several => format!("{} inputs", several.len()),
     };
-    if reading.failures.is_empty()
-        && reading.gathered.figures == 0
-        && reading.gathered.counted.is_empty()
-    {
+    if reading.failures.is_empty() && reading.gathered.figures == 0 {
         let error = format!(
             "{name}: nothing in it was measured; `straddle check` reads what tools say of storage"
         );
@@ -141,17 +138,18 @@ impl Reading {
 
     /// What nothing was found in is no answer.
     fn judge(&mut self, name: &str, found: &Found) {
-        if found.figures > 0 || found.not_understood > 0 {
+        if found.figures > 0 {
             return;
         }
-        let error = match found.formats.as_slice() {
-            [] => format!(
+        let formats = found.formats.join(", ");
+        let error = if formats.is_empty() {
+            format!(
                 "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"
-            ),
-            formats => format!(
-                "{name}: it looks like {}, and there is no figure in it; is it cut off?",
-                formats.join(", ")
-            ),
+            )
+        } else if found.not_understood == 0 {
+            format!("{name}: it looks like {formats}, and there is no figure in it; is it cut off?")
+        } else {
+            format!("{name}: it looks like {formats}, and no line of it could be understood")
         };
         self.fail(name, error);
     }
