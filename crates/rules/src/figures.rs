@@ -38,6 +38,14 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// `1 run`, `2 runs`, `1,000 runs`.
+#[must_use]
+pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", Bytes::new(count).grouped())
+}
+
 /// The nearest whole number, of what is not negative.
 #[expect(
     clippy::cast_possible_truncation,
@@ -52,6 +60,12 @@ pub fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        let runs = [0_usize, 1, 2, 1000].map(|n| counted(n, "run"));
+        assert_eq!(runs, ["0 runs", "1 run", "2 runs", "1,000 runs"]);
+    }
 
     #[test]
     fn figures_have_three_digits_that_count() {

@@ -5,12 +5,13 @@ use std::time::Duration;
 use straddle_geometry::Bytes;
 
 use super::kernel::Kernel;
-use super::{Unwritten, Warning, WarningKind, counted, not_written, percent, queue};
+use super::{Unwritten, Warning, WarningKind, not_written, percent, queue};
 use crate::counters;
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::sample::DeviceCounts;
 use crate::target::Medium;
+use straddle_rules::figures::counted;
 
 /// How long the devices are listened to.
 pub const LISTENING: Duration = Duration::from_millis(200);

@@ -8,10 +8,11 @@
 use std::time::Duration;
 
 use super::kernel::Kernel;
-use super::{Warning, WarningKind, counted};
+use super::{Warning, WarningKind};
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::sample::Sample;
+use straddle_rules::figures::counted;
 
 /// Shortest mean time of a random read on a disk.
 const MIN_LEN: Duration = Duration::from_millis(1);

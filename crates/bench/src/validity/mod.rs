@@ -20,7 +20,6 @@ pub(crate) use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::testing::put;
 pub use observer::Observer;
-use warning::counted;
 pub(crate) use warning::percent;
 pub use warning::{Warning, WarningKind};
 #[cfg(target_os = "linux")]

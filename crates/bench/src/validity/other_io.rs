@@ -3,10 +3,11 @@
 use straddle_geometry::{Bytes, Unit};
 
 use super::kernel::Kernel;
-use super::{Warning, WarningKind, counted, percent};
+use super::{Warning, WarningKind, percent};
 use crate::place::Devices;
 use crate::plan::Plan;
 use crate::sample::{DeviceCounts, Sample};
+use straddle_rules::figures::counted;
 use straddle_workload::Workload;
 
 /// Share of all that was issued by which a device may have done more.

@@ -8,9 +8,10 @@ use std::time::Duration;
 use straddle_io::engine::Kind;
 
 use super::kernel::Kernel;
-use super::{Warning, WarningKind, counted, percent};
+use super::{Warning, WarningKind, percent};
 use crate::plan::Plan;
 use crate::sample::Sample;
+use straddle_rules::figures::counted;
 
 /// Share of processor time that a hypervisor may give to others before that is told.
 const STOLEN: f64 = 0.02;

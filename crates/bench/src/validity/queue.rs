@@ -6,9 +6,10 @@
 //! `Documentation/ABI/stable/sysfs-block`, `block/blk-mq-sysfs.c`).
 
 use super::kernel::Kernel;
-use super::{Warning, WarningKind, counted};
+use super::{Warning, WarningKind};
 use crate::place::Devices;
 use crate::plan::Plan;
+use straddle_rules::figures::counted;
 
 /// What one device takes, and the arithmetic.
 struct Room {

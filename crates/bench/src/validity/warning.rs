@@ -56,13 +56,3 @@ pub enum WarningKind {
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
-
-/// `1 run`, `3 runs`.
-pub(super) fn counted(count: impl Into<u64>, what: &str) -> String {
-    let count = count.into();
-    let s = if count == 1 { "" } else { "s" };
-    format!(
-        "{} {what}{s}",
-        straddle_geometry::Bytes::new(count).grouped()
-    )
-}

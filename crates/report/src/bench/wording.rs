@@ -266,13 +266,6 @@ pub(crate) fn list(parts: &[String]) -> String {
     }
 }
 
-/// `1 run`, `2 runs`, `1,000 runs`.
-pub(crate) fn count(n: usize, word: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    let n = u64::try_from(n).unwrap_or(u64::MAX);
-    format!("{} {word}{s}", Bytes::new(n).grouped())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use straddle_bench::compat::sqlio::{Buffering, Command, Order};
 use straddle_bench::sample::Sample;
 use straddle_geometry::{Access, Bytes};
+use straddle_rules::figures::counted;
 
 /// Columns of the histogram: 0 to 23 ms, and 24 and more.
 const COLUMNS: usize = 25;
@@ -182,11 +183,6 @@ fn latencies(out: &mut String, samples: &[Sample]) {
 fn percent(part: u64, all: u64) -> u128 {
     let all = u128::from(all.max(1));
     (u128::from(part) * 200 + all) / (2 * all)
-}
-
-fn counted(number: u32, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 /// `file a`, `files a, b and c`.

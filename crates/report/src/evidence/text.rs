@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use straddle_geometry::Bytes;
 use straddle_rules::Severity;
-use straddle_rules::figures::{number, percent, time};
+use straddle_rules::figures::{counted, number, percent, time};
 use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Timeline, Unit};
 use straddle_stack::{Layer, Source};
 
@@ -70,19 +69,16 @@ fn verdict(evidence: &Evidence, failures: &[Failure]) -> String {
     };
     let read = format!(
         "{} from {}{formats}",
-        count(gathered.figures, "figure"),
-        count(gathered.lines, "line")
+        counted(gathered.figures, "figure"),
+        counted(gathered.lines, "line")
     );
     let passed_over = match evidence.passed_over {
         0 => String::new(),
-        n => format!("; {} of no known tool", count(n, "file")),
+        n => format!("; {} of no known tool", counted(n, "file")),
     };
     let failed = match failures.len() {
         0 => String::new(),
-        n => format!(
-            "; {} failed",
-            count(u64::try_from(n).unwrap_or(u64::MAX), "input")
-        ),
+        n => format!("; {} failed", counted(n, "input")),
     };
     format!(
         "{}: {found}; {read}{passed_over}{failed}",
@@ -90,23 +86,17 @@ fn verdict(evidence: &Evidence, failures: &[Failure]) -> String {
     )
 }
 
-/// `1 line`, `2 lines`.
-fn count(n: u64, what: &str) -> String {
-    let several = if n == 1 { "" } else { "s" };
-    format!("{} {what}{several}", Bytes::new(n).grouped())
-}
-
 /// What is the matter with lines, each with the first place.
 fn oddities(evidence: &Evidence, out: &mut String) {
-    for counted in &evidence.gathered.counted {
-        let place = match &counted.first {
+    for oddity in &evidence.gathered.counted {
+        let place = match &oddity.first {
             Source::Captured { file, line, text } => {
                 let text: String = text.chars().take(60).collect();
                 format!("{}:{line}: {}", terminal(file), terminal(&text))
             }
             _ => String::new(),
         };
-        let head = format!("{} {}", count(counted.count, "line"), counted.what);
+        let head = format!("{} {}", counted(oddity.count, "line"), oddity.what);
         let _ = writeln!(
             out,
             "{}, the first {}",

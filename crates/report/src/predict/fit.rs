@@ -2,10 +2,11 @@
 
 use straddle_predict::fit::ranges::{Left, Narrowed};
 use straddle_predict::fit::{Fitted, Parameter, shown};
+use straddle_rules::figures::counted;
 
 use super::words::prose;
 use crate::bench::text::heading;
-use crate::bench::wording::{count, list, load, percent, rate_text, title};
+use crate::bench::wording::{list, load, percent, rate_text, title};
 use crate::escape::terminal;
 use crate::text::table::{self, Cell, Column};
 
@@ -50,7 +51,7 @@ pub fn narrowed(narrowed: &Narrowed, from: &str, width: usize) -> String {
     out.push('\n');
     let mut text = format!(
         "{} of {} give every rate within 10% and every gain within the bands of published ones.",
-        count(narrowed.kept, "set"),
+        counted(narrowed.kept, "set"),
         narrowed.sets
     );
     if !narrowed.is_telling() {
@@ -122,7 +123,7 @@ fn residuals(fitted: &Fitted, from: &str, width: usize, out: &mut String) {
         percent(before, 1),
         percent(after, 1),
         percent(fitted.noise, 1),
-        count(fitted.evaluations as usize, "set") + " of parameters were tried"
+        counted(fitted.evaluations, "set") + " of parameters were tried"
     );
     prose(out, width, &text);
 }

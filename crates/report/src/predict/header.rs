@@ -8,11 +8,12 @@ use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
+use straddle_rules::figures::counted;
 use straddle_workload::Workload;
 
 use super::profile::{figure, path};
 use super::words::asked as workload;
-use crate::bench::wording::{asked, count, decimals, list, load, percent, sizes};
+use crate::bench::wording::{asked, decimals, list, load, percent, sizes};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{STRONG, paint};
@@ -51,7 +52,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     for missed in &prediction.missed {
         let text = format!(
             "out of tolerance in {} of study {} ({}): {}",
-            count(missed.cells.len(), "cell"),
+            counted(missed.cells.len(), "cell"),
             missed.study,
             few(&missed.cells),
             missed.why.join("; ")
@@ -158,7 +159,7 @@ pub(super) fn varied(question: &Question, comparison: &Comparison) -> String {
         (false, false) => return rest.to_owned(),
         (true, true) => String::new(),
         (true, false) => format!(", {} under way on each thread", asked.outstanding),
-        (false, true) => format!(", {}", count(asked.workers as usize, "thread")),
+        (false, true) => format!(", {}", counted(asked.workers, "thread")),
     };
     rest = rest.strip_suffix(&concurrency(asked)).unwrap_or(rest);
     format!("{rest}{stays}")
@@ -256,7 +257,7 @@ fn system(lines: &mut Lines<'_>, profile: &Profile) {
     .filter(|(n, _)| *n > 0)
     .map(|(n, how)| format!("{n} {how}"))
     .collect();
-    let figures_text = count(figures().count(), "figure");
+    let figures_text = counted(figures().count(), "figure");
     lines.line("", &format!("{figures_text}: {}", list(&parts)));
     let flags = figures().filter(|(_, _, figure)| figure.origin == Origin::Flag);
     let flags: Vec<String> = flags
@@ -310,7 +311,7 @@ fn simulated(question: &Question, trials: &straddle_predict::experiment::Trials)
     };
     let mut text = format!(
         "{} of {} requests for each offset{longer}, each after {} of warm-up; {wider}; seed {}",
-        count(trials.replicates as usize, "replicate"),
+        counted(trials.replicates, "replicate"),
         grouped(trials.length.measured),
         grouped(trials.length.warm_up),
         effort.seed

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use straddle_fix::Cure;
 use straddle_geometry::{Bytes, both_ways};
 use straddle_realign::{Edit, Intent};
+use straddle_rules::figures::counted;
 
 use super::{Ended, Shown};
 use crate::bench::text::{WIDTH, heading};
@@ -27,7 +28,7 @@ pub fn proposal(shown: Shown<'_>, next: &[(String, String)], width: usize) -> St
         out,
         "{}  {} to move; nothing has been changed",
         paint(STRONG, terminal(shown.target)),
-        counted(count)
+        counted(count, "partition")
     );
     moved(shown.intent, width, &mut out);
     let edits: Vec<&str> = shown
@@ -112,7 +113,7 @@ pub fn bytes(intent: &Intent) -> String {
 }
 
 fn words(ended: &Ended, count: usize) -> String {
-    let moved = counted(count);
+    let moved = counted(count, "partition");
     match ended {
         Ended::Moved => format!("{moved} moved, and every byte read back"),
         Ended::Copied { new, format } => format!(
@@ -120,10 +121,6 @@ fn words(ended: &Ended, count: usize) -> String {
             terminal(new)
         ),
     }
-}
-
-fn counted(count: usize) -> String {
-    format!("{count} partition{}", if count == 1 { "" } else { "s" })
 }
 
 fn moved(intent: &Intent, width: usize, out: &mut String) {

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 
 use straddle_bench::results::{End, Experiment, Gain, Medium};
+use straddle_rules::figures::counted;
 use straddle_workload::interval::Verdict;
 
-use super::super::wording::{
-    at_most, cell, count, load, offset_name, percent, range, title, verdict,
-};
+use super::super::wording::{at_most, cell, load, offset_name, percent, range, title, verdict};
 use super::heading;
 use crate::escape::terminal;
 use crate::text::page::folded;
@@ -106,7 +105,7 @@ fn tally(experiment: &Experiment) -> String {
     }
     format!(
         "{} with {base}: {}. Chances were corrected for their number (Holm).",
-        count(all.len(), "comparison"),
+        counted(all.len(), "comparison"),
         parts.join(", ")
     )
 }

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 use straddle_geometry::both_ways;
+use straddle_rules::figures::counted;
 
 use straddle_bench::place::Devices;
 use straddle_bench::results::{End, Experiment, Medium};
 use straddle_bench::run::Options;
 use straddle_io::engine::Durability;
 
-use super::super::wording::{asked, count, offset_name, time};
+use super::super::wording::{asked, offset_name, time};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{ERROR, STRONG, WARNING, paint};
@@ -131,9 +132,9 @@ fn machine(experiment: &Experiment) -> String {
 fn plan(experiment: &Experiment) -> String {
     let plan = &experiment.plan;
     let blocks = if plan.least_blocks == plan.most_blocks {
-        count(plan.most_blocks as usize, "block")
+        counted(plan.most_blocks, "block")
     } else {
-        let most = count(plan.most_blocks as usize, "block");
+        let most = counted(plan.most_blocks, "block");
         format!("{} to {most}", plan.least_blocks)
     };
     let budget = plan
@@ -141,8 +142,8 @@ fn plan(experiment: &Experiment) -> String {
         .map_or_else(String::new, |b| format!(", at most {}", time(b)));
     format!(
         "{} × {}, {blocks} of each cell, until each interval is within ±{}{budget}",
-        count(plan.cells.len(), "cell"),
-        count(plan.offsets.len(), "offset"),
+        counted(plan.cells.len(), "cell"),
+        counted(plan.offsets.len(), "offset"),
         asked(plan.precision),
     )
 }
@@ -170,7 +171,7 @@ fn order(experiment: &Experiment) -> String {
 }
 
 fn begun(experiment: &Experiment) -> String {
-    let runs = count(experiment.samples.len(), "run");
+    let runs = counted(experiment.samples.len(), "run");
     let last = experiment.samples.iter().map(|s| s.began + s.took).max();
     let took = last.map_or_else(String::new, |last| format!(" in {}", time(last)));
     format!(

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use straddle_predict::study::{Score, Tally, scoreboard};
+use straddle_rules::figures::counted;
 
 use super::super::simulated;
 use super::{Studied, error, heading, paragraph};
-use crate::bench::wording::{count, percent};
+use crate::bench::wording::percent;
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::style::{ERROR, paint};
@@ -44,7 +45,7 @@ fn words(tally: Tally) -> String {
             let share = tally.within as f64 / tally.cells as f64;
             format!(
                 "{}, {} ({}) within their tolerance; error {} in the median, {} at worst; {} the wrong way",
-                count(tally.cells, "cell"),
+                counted(tally.cells, "cell"),
                 tally.within,
                 percent(share, 0),
                 percent(median / 100.0, 1),

@@ -1,7 +1,7 @@
 use straddle_stack::activity::{Quantity, Role, Span};
 
 use crate::context::Findings;
-use crate::figures::number;
+use crate::figures::{counted, number};
 use crate::shared::activity::{active, show_largest, titled};
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
@@ -47,11 +47,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             true => Severity::Error,
             false => Severity::Warning,
         };
-        let s = if lines == 1 { "" } else { "s" };
         let sum = stalls.sum.get();
         let title = format!(
-            "{} {lines} line{s} of requests that waited 15 s or longer, {} occurrences in all",
+            "{} {} of requests that waited 15 s or longer, {} occurrences in all",
             titled(layer),
+            counted(lines, "line"),
             number(sum)
         );
         let finding = Finding::new(RULE.code, severity, id, title).evidence(
