@@ -1,5 +1,6 @@
 //! Which lines of an input are whose.
 
+use aho_corasick::packed::Searcher;
 use memchr::memmem::Finder;
 use std::sync::OnceLock;
 
@@ -69,15 +70,15 @@ const LONGEST_FIELD: usize = 4096;
 struct Marks {
     all: Vec<(Finder<'static>, &'static Format)>,
     errorlog: Vec<(Finder<'static>, &'static Format)>,
+    /// Most lines have none: all are looked for at once.
+    any: Option<Searcher>,
+    any_of_errorlog: Option<Searcher>,
 }
 
 fn marks() -> &'static Marks {
     static MARKS: OnceLock<Marks> = OnceLock::new();
     MARKS.get_or_init(|| {
-        let mut made = Marks {
-            all: Vec::new(),
-            errorlog: Vec::new(),
-        };
+        let (mut all, mut errorlog) = (Vec::new(), Vec::new());
         for format in FORMATS {
             if let Shape::Messages {
                 marks, of_errorlog, ..
@@ -85,14 +86,22 @@ fn marks() -> &'static Marks {
             {
                 for mark in *marks {
                     let finder = || Finder::new(mark.as_bytes());
-                    made.all.push((finder(), *format));
+                    all.push((finder(), *format));
                     if *of_errorlog {
-                        made.errorlog.push((finder(), *format));
+                        errorlog.push((finder(), *format));
                     }
                 }
             }
         }
-        made
+        let any = |marks: &[(Finder<'_>, _)]| {
+            Searcher::new(marks.iter().map(|(finder, _)| finder.needle()))
+        };
+        Marks {
+            any: any(&all),
+            any_of_errorlog: any(&errorlog),
+            all,
+            errorlog,
+        }
     })
 }
 
@@ -173,11 +182,13 @@ impl<'g> Session<'g> {
         let bytes = line.text.as_bytes();
         let marks = marks();
         let errorlog = is_errorlog(bytes);
-        let these = if errorlog {
-            &marks.errorlog
-        } else {
-            &marks.all
+        let (any, these) = match errorlog {
+            true => (&marks.any_of_errorlog, &marks.errorlog),
+            false => (&marks.any, &marks.all),
         };
+        if any.as_ref().is_some_and(|any| any.find(bytes).is_none()) {
+            return errorlog;
+        }
         let mut asked: Option<&'static Format> = None;
         for (finder, format) in these {
             if asked.is_some_and(|asked| std::ptr::eq(asked, *format))
@@ -524,10 +535,8 @@ fn begins_upright(formats: Formats, text: &str) -> bool {
 }
 
 fn has_mark(text: &str) -> bool {
-    let marks = &marks().all;
-    marks
-        .iter()
-        .any(|(finder, _)| finder.find(text.as_bytes()).is_some())
+    let mut marks = marks().all.iter();
+    marks.any(|(finder, _)| finder.find(text.as_bytes()).is_some())
 }
 
 /// A line of a SQL Server ERRORLOG: its times have two digits behind the point, and a blank behind them.
