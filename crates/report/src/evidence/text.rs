@@ -116,12 +116,17 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
     let _ = writeln!(out, "{}", paint(STRONG, head));
     let mut rows: Vec<[String; 6]> = Vec::new();
     let mut lines = Vec::new();
+    let mut mean = "mean";
     for series in shown(activity) {
         let summary = &series.summary;
         let unit = series.quantity.unit();
         let many = summary.count > 1 && series.span != Span::SinceStart;
         let value = match series.span {
-            Span::SinceStart | Span::State => summary.last.value.get(),
+            // A mean of what only grows says nothing.
+            Span::SinceStart | Span::State => {
+                mean = "mean or last";
+                summary.last.value.get()
+            }
             _ => summary.mean.get(),
         };
         let above = evidence
@@ -157,7 +162,7 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
     )];
     let mut columns = vec![
         Column::figures("figures", cells(1)),
-        Column::figures("mean", cells(2)),
+        Column::figures(mean, cells(2)),
         Column::figures("95% at most", cells(3)),
         Column::figures("largest", cells(4)),
     ];

@@ -1,6 +1,6 @@
 //! Stalls, and log writes off the sectors.
 
-use straddle_rules::figures::{number, time};
+use straddle_rules::figures::{counted, number, time};
 use straddle_stack::Layer;
 use straddle_stack::activity::{Activity, Moment, Quantity, Span, Summary};
 
@@ -9,11 +9,11 @@ use crate::evidence::joined::Evidence;
 
 fn volume(evidence: &Evidence, path: &str) -> String {
     if let Some(volume) = evidence.gathered.volume_of(path) {
-        return volume.to_string();
+        return format!("volume {volume}");
     }
     match path.split_once(":\\") {
         Some((letter, _)) if letter.len() == 1 => {
-            format!("{}: (by its letter)", letter.to_uppercase())
+            format!("volume {}: (by its letter)", letter.to_uppercase())
         }
         _ => "an unknown volume".to_owned(),
     }
@@ -24,17 +24,17 @@ pub(super) fn which_file_stalls(evidence: &Evidence) -> Said {
     stalls.sort_by(|a, b| b.2.sum.get().total_cmp(&a.2.sum.get()));
     let of = |(layer, _, summary): &(&Layer, &Activity, &Summary)| {
         format!(
-            "{} on volume {} {} lines, {} occurrences",
+            "{} on {}: {}, {} occurrences",
             layer.name,
             volume(evidence, &layer.name),
-            summary.count,
+            counted(summary.count, "line"),
             number(summary.sum.get())
         )
     };
     let first: Vec<String> = stalls.iter().take(5).map(of).collect();
     let more = match stalls.len().saturating_sub(5) {
         0 => String::new(),
-        n => format!("; {n} more files"),
+        n => format!("; {}", counted(n, "other file")),
     };
     let needs = "the mount points of the server (mountvol, or `straddle check` of a capture): a folder may be another volume than its letter";
     (!first.is_empty()).then(|| (format!("{}{more}", first.join("; ")), Some(needs)))
@@ -46,9 +46,10 @@ pub(super) fn is_it_a_number_of_requests(evidence: &Evidence) -> Said {
     let sum: f64 = stalls.iter().map(|(_, _, summary)| summary.sum.get()).sum();
     (lines > 0).then(|| {
         let text = format!(
-            "No. {} occurrences in {lines} lines are requests found waiting at a check, and one is counted at every check for as long as it \
+            "No. {} occurrences in {} are requests found waiting at a check, and one is counted at every check for as long as it \
              waits: the number of slow requests is {} at most.",
             number(sum),
+            counted(lines, "line"),
             number(sum)
         );
         (text, None)
