@@ -29,6 +29,7 @@ mod hostile_containers;
 mod hostile_paths;
 #[path = "../oracles/verdicts.rs"]
 mod oracles;
+mod pages;
 mod pastes;
 mod predict;
 mod predict_parts;

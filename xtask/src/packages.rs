@@ -1,6 +1,7 @@
 //! What the tests need from Debian, and how it gets there.
 
 use anyhow::{Context, Result};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::run::run;
@@ -28,6 +29,10 @@ const TESTS: &[(&str, &str)] = &[
         "cryptsetup-bin",
         "cryptsetup, veritysetup, integritysetup: oracle for encryption, in the lab too",
     ),
+    (
+        "chromium",
+        "the browser in which reports are looked at and clicked through",
+    ),
     ("dislocker", "dislocker-metadata: oracle for BitLocker"),
     ("dmsetup", "oracle for device-mapper tables in the lab"),
     ("dosfstools", "mkfs.fat and fsck.fat: oracle for FAT"),
@@ -37,6 +42,7 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("exfatprogs", "mkfs.exfat and dump.exfat: oracle for exFAT"),
     ("fdisk", "sfdisk: oracle for partition tables"),
+    ("fonts-dejavu-core", "letters for the browser"),
     (
         "gcc",
         "builds what the lab preloads, and programs of its guests",
@@ -71,6 +77,7 @@ const TESTS: &[(&str, &str)] = &[
         "mtools",
         "mdir and mcopy: what is in a FAT image, for scripts of fix",
     ),
+    ("nodejs", "node: runs the tests in the browser"),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
     ("parted", "oracle for partition tables"),
     (
@@ -166,10 +173,45 @@ const DIST: &[(&str, &str)] = &[
     ("zip", "what is copied to a server of Windows"),
 ];
 
+/// Where the packages of the tests in a browser are named, and where they go.
+const BROWSER_TESTS: &str = "tests/e2e";
+
 /// Installs what the tests need, the Windows target of the toolchain among it: they run that binary, too.
 pub(crate) fn for_tests() -> Result<()> {
     install(TESTS)?;
+    node_packages()?;
     targets(&[WINDOWS])
+}
+
+/// Installs the packages of the tests in a browser, as their lock file names them. Debian's `npm` is a package of its own; a node from
+/// elsewhere brings one.
+fn node_packages() -> Result<()> {
+    let has_npm = Command::new("npm")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !has_npm {
+        install(&[("npm", "installs the packages of the tests in a browser")])?;
+    }
+    let modified = |name: &str| std::fs::metadata(Path::new(BROWSER_TESTS).join(name))?.modified();
+    let installed = modified("node_modules/.package-lock.json");
+    if installed.is_ok_and(|at| modified("package-lock.json").is_ok_and(|lock| lock <= at)) {
+        return Ok(());
+    }
+    run(Command::new("npm")
+        .args([
+            "ci",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--silent",
+        ])
+        .args(["--prefix", BROWSER_TESTS]))
+    .with_context(|| {
+        format!("the tests need the packages that {BROWSER_TESTS}/package-lock.json names")
+    })
 }
 
 /// Installs what the other builds need.

@@ -7,6 +7,7 @@ mod geometry;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod realign;
+pub(crate) mod report;
 mod sizes;
 pub(crate) mod study;
 
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Evidence(evidence::Evidence),
     Profile(profile::Profile),
     Study(study::Study),
+    Report(report::Report),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         args::Command::Evidence(args) => commands::evidence::run(&args),
         args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Study(args) => commands::study::run(&args),
+        args::Command::Report(args) => commands::report::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

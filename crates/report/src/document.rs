@@ -6,6 +6,7 @@ use straddle_stack::{GridRole, Interval, Key, Layer, LayerId, LayerKind, Stack, 
 
 use crate::fold::{Folded, fold};
 use crate::places::{Asked, Place, places};
+use crate::views::{View, views};
 
 /// Name and version of the JSON document that `check` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.check/1";
@@ -43,6 +44,8 @@ pub struct TargetDocument<'a> {
     /// Where bytes lie in every layer below, and what changes there when they are written: of the layers that were asked for,
     /// else the first byte of each topmost layer of a guest.
     pub places: Vec<Place>,
+    /// How the grids below look from where requests begin.
+    pub views: Vec<View>,
     /// The layers, lowest first.
     pub stack: &'a Stack,
 }
@@ -118,6 +121,7 @@ impl Checked {
             folded,
             correlations,
             places: places(self),
+            views: views(&self.stack),
             stack: &self.stack,
         }
     }

@@ -14,14 +14,17 @@ pub mod fix;
 mod fleet;
 mod fold;
 pub mod json;
+pub mod pages;
 mod places;
 pub mod predict;
 pub mod realign;
 pub mod study;
 pub mod text;
 mod utc;
+mod views;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};
 pub use fold::{Folded, MAX_OF_ONE_RULE};
 pub use places::{Asked, GapDocument, Place, Step};
+pub use views::{View, ViewGrid};

@@ -7,6 +7,12 @@
 pub mod bitlocker;
 #[cfg(feature = "bench")]
 pub mod compat;
+#[cfg(feature = "experiments")]
+#[allow(
+    missing_docs,
+    reason = "names say it; the head of the file has what is made"
+)]
+pub mod experiments;
 #[cfg(feature = "probe")]
 pub mod files;
 #[cfg(feature = "lab")]

@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let mut survival = std::mem::take(&mut plan.survival);
     survival.sample(&stack, &plan.after, &plan.steps, &mut reader(&stack));
     plan.survival = survival;
-    output::print(&json(&forms::Document::new(&name, &plan))?)?;
+    output::print(&json(&forms::Document::new(&name, &stack, &plan))?)?;
     Ok(CLEAN)
 }
 

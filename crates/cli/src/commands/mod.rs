@@ -10,6 +10,7 @@ pub(crate) mod fix;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod realign;
+pub(crate) mod report;
 pub(crate) mod schema;
 mod screen;
 pub(crate) mod shell;

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_fix::{Before, Plan, Verification};
+use straddle_stack::Stack;
+
+use crate::views::{View, views};
 
 /// Name and version of the JSON document that `fix` prints. The number changes when a reader would have to.
 pub const SCHEMA: &str = "straddle.fix/3";
@@ -21,6 +24,10 @@ pub struct Document<'a> {
     /// What to change, and what that comes to.
     #[serde(flatten)]
     plan: &'a Plan,
+    /// How the grids below look from where requests begin, as it is.
+    views: Vec<View>,
+    /// The same when the plan is carried out.
+    views_after: Vec<View>,
     /// SHA-256 of what a verification needs of this document, which then tells that it was not edited.
     sum: String,
 }
@@ -28,12 +35,14 @@ pub struct Document<'a> {
 impl<'a> Document<'a> {
     /// The document of a plan.
     #[must_use]
-    pub fn new(target: &'a str, plan: &'a Plan) -> Document<'a> {
+    pub fn new(target: &'a str, stack: &Stack, plan: &'a Plan) -> Document<'a> {
         let mut document = Document {
             schema: SCHEMA,
             straddle: env!("CARGO_PKG_VERSION"),
             target,
             plan,
+            views: views(stack),
+            views_after: views(&plan.after),
             sum: String::new(),
         };
         // As it will be read.

@@ -3,7 +3,7 @@ use straddle_bench::validity::WarningKind;
 use straddle_report::bench::{Document, SCHEMA};
 use straddle_workload::histogram::Latencies;
 
-use crate::experiments::{Recipe, warning};
+use straddle_testkit::experiments::{Recipe, warning};
 
 fn schema() -> serde_json::Value {
     let schema = schemars::schema_for!(Document<'static>);

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use straddle_bench::results::Experiment;
 use straddle_report::bench::fio::Document;
 
-use crate::experiments::{Recipe, workload};
+use straddle_testkit::experiments::{Recipe, workload};
 
 fn exported(experiment: &Experiment) -> Value {
     serde_json::to_value(Document::new(experiment)).expect("JSON")

@@ -1,7 +1,6 @@
 //! Every form of an experiment, on made ones: no figure here was measured.
 
 mod document;
-mod experiments;
 mod fio;
 mod picture;
 mod tables;

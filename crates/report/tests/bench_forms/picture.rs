@@ -2,7 +2,7 @@ use straddle_bench::results::End;
 use straddle_report::bench::picture;
 use straddle_workload::interval::Verdict;
 
-use crate::experiments::{Recipe, workload};
+use straddle_testkit::experiments::{Recipe, workload};
 
 #[test]
 fn the_classical_experiment() {

@@ -1,7 +1,7 @@
 use straddle_bench::results::Experiment;
 use straddle_report::bench::csv;
 
-use crate::experiments::{Recipe, workload};
+use straddle_testkit::experiments::{Recipe, workload};
 
 fn results(experiment: &Experiment) -> String {
     let mut out = Vec::new();

@@ -3,7 +3,7 @@ use straddle_bench::statistics::analyse;
 use straddle_bench::validity::WarningKind;
 use straddle_report::bench::text::report;
 
-use crate::experiments::{Recipe, warning, workload};
+use straddle_testkit::experiments::{Recipe, warning, workload};
 
 /// The report without its styles, which are the caller's to show or to strip.
 fn plain(experiment: &Experiment, width: usize) -> String {

@@ -31,7 +31,7 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
     let kept: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_plan)?;
     let before: Before = serde_json::from_value(kept.clone()).with_context(no_plan)?;
     before.check(SCHEMA).with_context(no_plan)?;
-    let now = serde_json::to_value(Document::new(&seen.name, &seen.plan))?;
+    let now = serde_json::to_value(Document::new(&seen.name, &seen.stack, &seen.plan))?;
     let of = |document: &serde_json::Value| -> Vec<serde_json::Value> {
         let lists = ["steps", "optional"].map(|list| document[list].as_array());
         let steps = lists.into_iter().flatten().flatten();

@@ -19,31 +19,31 @@ use straddle_workload::interval::{Interval, Verdict};
 use straddle_workload::offset::Offset;
 use straddle_workload::{Pattern, Percent, Workload};
 
-pub(crate) fn unit(bytes: u64) -> Unit {
+pub fn unit(bytes: u64) -> Unit {
     Unit::new(bytes).expect("not zero")
 }
 
 /// What to make; a field each for what tests change.
-pub(crate) struct Recipe {
-    pub(crate) cells: Vec<Workload>,
-    pub(crate) offsets: Vec<Offset>,
+pub struct Recipe {
+    pub cells: Vec<Workload>,
+    pub offsets: Vec<Offset>,
     /// Requests each second of one spindle set that is asked for one at a time, as a share for each offset.
-    pub(crate) speed: Vec<f64>,
+    pub speed: Vec<f64>,
     /// Half the width of intervals.
-    pub(crate) half: f64,
-    pub(crate) blocks: u32,
-    pub(crate) medium: Medium,
-    pub(crate) stack: bool,
+    pub half: f64,
+    pub blocks: u32,
+    pub medium: Medium,
+    pub stack: bool,
     /// Physical sector of the disks, which call it their minimum I/O size too.
-    pub(crate) sector: u64,
-    pub(crate) counted: bool,
-    pub(crate) warnings: Vec<Warning>,
-    pub(crate) end: End,
+    pub sector: u64,
+    pub counted: bool,
+    pub warnings: Vec<Warning>,
+    pub end: End,
     /// Cells that were reached.
-    pub(crate) reached: usize,
+    pub reached: usize,
 }
 
-pub(crate) fn offsets(names: &[(&str, u64)]) -> Vec<Offset> {
+pub fn offsets(names: &[(&str, u64)]) -> Vec<Offset> {
     let offset = |&(name, bytes): &(&str, u64)| Offset {
         name: name.to_owned(),
         bytes: Bytes::new(bytes),
@@ -52,7 +52,7 @@ pub(crate) fn offsets(names: &[(&str, u64)]) -> Vec<Offset> {
 }
 
 /// The offsets of the classical experiment.
-pub(crate) fn five() -> Vec<Offset> {
+pub fn five() -> Vec<Offset> {
     offsets(&[
         ("unaligned", 32_256),
         ("64K", 64 << 10),
@@ -62,7 +62,7 @@ pub(crate) fn five() -> Vec<Offset> {
     ])
 }
 
-pub(crate) fn workload(reads: u8, size: u64, workers: u32, outstanding: u32) -> Workload {
+pub fn workload(reads: u8, size: u64, workers: u32, outstanding: u32) -> Workload {
     Workload {
         reads: Percent::new(reads).expect("a share"),
         pattern: Pattern::Random,
@@ -76,7 +76,7 @@ pub(crate) fn workload(reads: u8, size: u64, workers: u32, outstanding: u32) -> 
 
 impl Recipe {
     /// Six thread counts, five offsets, 8 KiB random reads on an array with a stripe unit of 64 KiB.
-    pub(crate) fn classical() -> Recipe {
+    pub fn classical() -> Recipe {
         let threads = [1, 2, 4, 8, 16, 32];
         Recipe {
             cells: threads.map(|n| workload(100, 8192, n, 32)).to_vec(),
@@ -95,7 +95,7 @@ impl Recipe {
     }
 
     /// One cell, two offsets.
-    pub(crate) fn one_cell() -> Recipe {
+    pub fn one_cell() -> Recipe {
         Recipe {
             cells: vec![workload(100, 65_536, 1, 8)],
             offsets: offsets(&[("unaligned", 32_256), ("1M", 1 << 20)]),
@@ -105,7 +105,7 @@ impl Recipe {
         }
     }
 
-    pub(crate) fn make(self) -> Experiment {
+    pub fn make(self) -> Experiment {
         let setting = self.setting();
         let samples = self.samples();
         let cells = self.results(&samples);
@@ -501,7 +501,7 @@ impl Noise {
     }
 }
 
-pub(crate) fn warning(kind: WarningKind, cause: &str, advice: &str) -> Warning {
+pub fn warning(kind: WarningKind, cause: &str, advice: &str) -> Warning {
     Warning {
         kind,
         cause: cause.to_owned(),

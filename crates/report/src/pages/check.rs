@@ -1,0 +1,560 @@
+//! `check`: one target with its stack, or a fleet with its worst targets.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use std::fmt;
+use straddle_geometry::{Unit, both_ways};
+
+use super::block::{self, Block, Figure, Section, Table};
+use super::fleet::{Rows, fleet};
+use super::read::{Grid, Layer, Ratio};
+use super::{map, ruler};
+use crate::bench::wording::{list, percent};
+use crate::views::View;
+
+/// Of a fleet, how many of the worst targets are shown whole.
+const SHOWN: usize = 20;
+
+/// What a page needs of a check.
+#[derive(Deserialize)]
+pub(crate) struct Document {
+    #[serde(default)]
+    targets: Targets,
+    #[serde(default)]
+    failures: Vec<Failure>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    target: String,
+    error: String,
+}
+
+/// A row for each target, and the worst of them whole: a fleet of any size has a page of a bounded one.
+#[derive(Default)]
+struct Targets {
+    rows: Rows,
+    worst: Vec<Target>,
+}
+
+/// A target.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub(crate) target: String,
+    coverage: Coverage,
+    #[serde(default)]
+    pub(crate) findings: Vec<Finding>,
+    #[serde(default)]
+    folded: Vec<Folded>,
+    #[serde(default)]
+    correlations: Vec<Correlations>,
+    #[serde(default)]
+    views: Vec<View>,
+    #[serde(default)]
+    stack: Vec<Layer>,
+}
+
+#[derive(Deserialize)]
+struct Folded {
+    code: String,
+    more: usize,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Coverage {
+    checked: String,
+    starts: Option<usize>,
+    because: Option<String>,
+    why: Option<String>,
+    #[serde(default)]
+    next: Vec<String>,
+}
+
+impl Coverage {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.checked == "nothing"
+    }
+}
+
+/// What a rule found.
+#[derive(Deserialize)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) severity: String,
+    pub(crate) title: String,
+    pub(crate) layer: usize,
+    #[serde(default)]
+    evidence: Vec<Evidence>,
+    #[serde(default)]
+    arithmetic: Vec<String>,
+    pub(crate) prices: Option<Prices>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    help: Vec<String>,
+}
+
+impl Finding {
+    /// What it costs for the worst of the request sizes asked for.
+    pub(crate) fn worst_price(&self) -> f64 {
+        let rows = self.prices.iter().flat_map(|prices| &prices.rows);
+        rows.map(|row| row.extra.value).fold(0.0, f64::max)
+    }
+}
+
+#[derive(Deserialize)]
+struct Evidence {
+    source: Source,
+    label: String,
+}
+
+/// Where a fact was read; each kind has some of these.
+#[derive(Deserialize)]
+struct Source {
+    kind: String,
+    offset: Option<u64>,
+    bytes: Option<String>,
+    path: Option<String>,
+    call: Option<String>,
+    file: Option<String>,
+    line: Option<u64>,
+    flag: Option<String>,
+    reason: Option<String>,
+    from: Option<String>,
+    text: Option<String>,
+}
+
+impl Source {
+    fn words(&self) -> String {
+        let text = self.text.as_deref().unwrap_or_default();
+        let said = |place: String| format!("{place}: {text}");
+        match self.kind.as_str() {
+            "image" => format!(
+                "byte {:#x}: {}",
+                self.offset.unwrap_or_default(),
+                self.bytes.as_deref().unwrap_or_default()
+            ),
+            "host-file" => said(self.path.clone().unwrap_or_default()),
+            "call" => said(self.call.clone().unwrap_or_default()),
+            "captured" => said(format!(
+                "{}, line {}",
+                self.file.as_deref().unwrap_or_default(),
+                self.line.unwrap_or_default()
+            )),
+            "flag" => format!(
+                "command line: {} {text}",
+                self.flag.as_deref().unwrap_or_default()
+            ),
+            "assumption" => format!("assumed: {}", self.reason.as_deref().unwrap_or_default()),
+            _ => format!("derived: {}", self.from.as_deref().unwrap_or(text)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Prices {
+    role: String,
+    pub(crate) unit: Unit,
+    rows: Vec<PriceRow>,
+}
+
+#[derive(Deserialize)]
+struct PriceRow {
+    io: Unit,
+    straddling: Ratio,
+    read_now: Ratio,
+    read_aligned: Ratio,
+    write_now: Ratio,
+    write_aligned: Ratio,
+    extra: Ratio,
+}
+
+#[derive(Deserialize)]
+struct Correlations {
+    layer: usize,
+    correlations: Vec<Correlation>,
+}
+
+#[derive(Deserialize)]
+struct Correlation {
+    name: String,
+    dividend: u64,
+    divisor: u64,
+    integer: bool,
+}
+
+impl<'de> Deserialize<'de> for Targets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Targets, D::Error> {
+        deserializer.deserialize_seq(EachTarget)
+    }
+}
+
+struct EachTarget;
+
+impl<'de> Visitor<'de> for EachTarget {
+    type Value = Targets;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of targets")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Targets, A::Error> {
+        let mut out = Targets::default();
+        while let Some(target) = seq.next_element::<Target>()? {
+            out.rows.add(&target);
+            // The worst first; those that are as bad in the order in which they came.
+            let at = out
+                .worst
+                .partition_point(|other| rank(other) >= rank(&target));
+            if at < SHOWN {
+                out.worst.insert(at, target);
+                out.worst.truncate(SHOWN);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// How bad a target is: its severity, its price in thousandths, whether nothing was checked.
+fn rank(target: &Target) -> (u8, u64, bool) {
+    let severity = target.findings.iter().map(|f| grade(&f.severity)).max();
+    let price = target
+        .findings
+        .iter()
+        .map(Finding::worst_price)
+        .fold(0.0, f64::max);
+    (
+        severity.unwrap_or(0),
+        thousandths(price),
+        target.coverage.is_nothing(),
+    )
+}
+
+/// 3 error, 2 warning, 1 note.
+pub(crate) fn grade(severity: &str) -> u8 {
+    match severity {
+        "error" => 3,
+        "warning" => 2,
+        "note" => 1,
+        _ => 0,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a price is not negative; an absurd one is the largest integer"
+)]
+pub(crate) fn thousandths(share: f64) -> u64 {
+    (share * 1000.0).round() as u64
+}
+
+impl Target {
+    pub(crate) fn coverage_is_nothing(&self) -> bool {
+        self.coverage.is_nothing()
+    }
+
+    /// Errors, warnings and notes.
+    pub(crate) fn counts(&self) -> [usize; 3] {
+        let mut out = [0; 3];
+        for finding in &self.findings {
+            match grade(&finding.severity) {
+                3 => out[0] += 1,
+                2 => out[1] += 1,
+                _ => out[2] += 1,
+            }
+        }
+        out
+    }
+
+    fn layer(&self, index: usize) -> &str {
+        self.stack
+            .get(index)
+            .map_or("?", |layer| layer.name.as_str())
+    }
+}
+
+/// The sections of a check: the fleet where there are several targets, then the targets, worst first.
+pub(crate) fn sections(document: Document) -> Vec<Section> {
+    let mut out = Vec::new();
+    let count = document.targets.rows.count();
+    if count != 1 || !document.failures.is_empty() {
+        let mut section = fleet(document.targets.rows, count.min(SHOWN));
+        if !document.failures.is_empty() {
+            section.heading("Could not be read");
+            let mut table = Table::new("Targets that could not be read", &["target", "why"]);
+            for failure in document.failures {
+                table.row([failure.target, failure.error]);
+            }
+            section.table(table);
+        }
+        out.push(section);
+    }
+    out.extend(document.targets.worst.iter().map(section));
+    out
+}
+
+fn section(target: &Target) -> Section {
+    let mut section = Section::new("check", &target.target);
+    (section.answer, section.tone) = answer(target);
+    if !target.coverage.next.is_empty() {
+        section.text(format!("Next: {}", target.coverage.next.join("; ")));
+    }
+    if let Some(ruler) = worst_view(target)
+        .and_then(|(view, finding)| ruler::ruler(view, finding.and_then(worst_size)))
+    {
+        section.heading("A request, and what it touches");
+        section.blocks.push(Block::Ruler(Box::new(ruler)));
+    }
+    if !target.stack.is_empty() {
+        section.blocks.push(Block::Figure(stack(target)));
+    }
+    section.table(correlations(target));
+    if !target.findings.is_empty() {
+        section.heading("Findings");
+    }
+    for finding in &target.findings {
+        let finding = told(finding, target.layer(finding.layer));
+        section.blocks.push(Block::Finding(Box::new(finding)));
+    }
+    for folded in &target.folded {
+        section.text(format!("{}: {} more of the same", folded.code, folded.more));
+    }
+    section
+}
+
+fn answer(target: &Target) -> (String, &'static str) {
+    let [errors, warnings, notes] = target.counts();
+    let mut parts = Vec::new();
+    for (count, one, many) in [
+        (errors, "error", "errors"),
+        (warnings, "warning", "warnings"),
+        (notes, "note", "notes"),
+    ] {
+        match count {
+            0 => {}
+            1 => parts.push(format!("1 {one}")),
+            n => parts.push(format!("{n} {many}")),
+        }
+    }
+    let coverage = &target.coverage;
+    let rests = match coverage.checked.as_str() {
+        "starts" => match coverage.starts.unwrap_or(0) {
+            1 => "1 start was checked".to_owned(),
+            n => format!("{n} starts were checked"),
+        },
+        "units" => "units were checked against each other".to_owned(),
+        "blank" => format!(
+            "there is nothing in it: {}",
+            coverage.because.as_deref().unwrap_or("blank")
+        ),
+        _ => {
+            let why = coverage
+                .why
+                .as_deref()
+                .unwrap_or("unknown")
+                .replace('-', " ");
+            return (
+                format!("Nothing was checked ({why}), so that this is no pass."),
+                "open",
+            );
+        }
+    };
+    let found = if parts.is_empty() {
+        "No finding".to_owned()
+    } else {
+        list(&parts)
+    };
+    let worst = target
+        .findings
+        .iter()
+        .max_by(|a, b| a.worst_price().total_cmp(&b.worst_price()));
+    let cost = match worst {
+        Some(worst) if worst.worst_price() > 0.0 => {
+            let is_assumed = worst.evidence.iter().any(|e| e.source.kind == "assumption");
+            let rests = if is_assumed {
+                "computed, from what is assumed"
+            } else {
+                "computed"
+            };
+            let price = percent(worst.worst_price(), 1);
+            format!("; the worst costs {price} more operations ({rests})")
+        }
+        _ => String::new(),
+    };
+    let tone = if errors + warnings > 0 { "bad" } else { "good" };
+    (format!("{found}{cost}; {rests}."), tone)
+}
+
+/// The view of the layer of the worst priced finding, else of the layer from which most is seen.
+fn worst_view(target: &Target) -> Option<(&View, Option<&Finding>)> {
+    let of = |layer: usize| target.views.iter().find(|view| view.layer == layer);
+    let priced = target
+        .findings
+        .iter()
+        .filter(|finding| finding.worst_price() > 0.0);
+    let priced = priced.filter_map(|finding| Some((of(finding.layer)?, Some(finding))));
+    let mut priced = priced;
+    priced.next().or_else(|| {
+        let most = target.views.iter().max_by_key(|view| view.grids.len())?;
+        Some((most, None))
+    })
+}
+
+/// The request size that pays most.
+fn worst_size(finding: &Finding) -> Option<Unit> {
+    let rows = &finding.prices.as_ref()?.rows;
+    let most = rows
+        .iter()
+        .max_by(|a, b| a.extra.value.total_cmp(&b.extra.value))?;
+    Some(most.io)
+}
+
+fn stack(target: &Target) -> Figure {
+    let mut table = Table::new(
+        "The layers, topmost first",
+        &[
+            "layer",
+            "kind",
+            "lies on",
+            "starts there at",
+            ">length in bytes",
+            "boundaries",
+        ],
+    );
+    for layer in target.stack.iter().rev() {
+        let below: Vec<&str> = layer
+            .below
+            .iter()
+            .map(|below| target.layer(*below))
+            .collect();
+        table.row([
+            layer.name.clone(),
+            layer
+                .format
+                .as_ref()
+                .map_or(layer.kind.clone(), |f| format!("{} ({f})", layer.kind)),
+            below.join(", "),
+            map::start(layer).map(both_ways).unwrap_or_default(),
+            layer
+                .size
+                .as_ref()
+                .map(|size| size.value.grouped().to_string())
+                .unwrap_or_default(),
+            layer
+                .grids
+                .iter()
+                .map(boundary)
+                .collect::<Vec<_>>()
+                .join("; "),
+        ]);
+    }
+    Figure {
+        title: format!("The layers of {}", target.target),
+        caption: "Each layer above what it lies on, to scale where that is known; a layer that would be too narrow to see is drawn wider."
+            .to_owned(),
+        svg: map::draw(&target.target, &target.stack),
+        table,
+        series: None,
+    }
+}
+
+fn boundary(grid: &Grid) -> String {
+    let value = grid.grid.value;
+    let role = grid.role.replace('-', " ");
+    let phase = match value.phase.get() {
+        0 => String::new(),
+        _ => format!(", the first at {}", value.phase),
+    };
+    let trust = match grid.grid.trust.as_str() {
+        "assumed" => " (assumed)",
+        "doubtful" => " (not believed)",
+        _ => "",
+    };
+    format!("{role} {}{phase}{trust}", value.unit)
+}
+
+fn correlations(target: &Target) -> Table {
+    let mut table = Table::new(
+        "The two classical correlations: both have to be whole numbers",
+        &["layer", "correlation", ">arithmetic", "whole"],
+    );
+    let grouped = |n: u64| straddle_geometry::Bytes::new(n).grouped().to_string();
+    for layer in &target.correlations {
+        for one in &layer.correlations {
+            let (whole, rest) = (
+                one.dividend.checked_div(one.divisor),
+                one.dividend.checked_rem(one.divisor),
+            );
+            let result = match (whole, rest) {
+                (Some(whole), Some(0)) => grouped(whole),
+                (Some(whole), Some(rest)) => format!("{}, rest {}", grouped(whole), grouped(rest)),
+                _ => "?".to_owned(),
+            };
+            table.row([
+                target.layer(layer.layer).to_owned(),
+                one.name.clone(),
+                format!(
+                    "{} ÷ {} = {result}",
+                    grouped(one.dividend),
+                    grouped(one.divisor)
+                ),
+                if one.integer { "yes" } else { "no" }.to_owned(),
+            ]);
+        }
+    }
+    table
+}
+
+/// A finding in words.
+pub(crate) fn told(finding: &Finding, layer: &str) -> block::Finding {
+    let evidence = finding.evidence.iter();
+    block::Finding {
+        code: finding.code.clone(),
+        severity: finding.severity.clone(),
+        title: finding.title.clone(),
+        layer: layer.to_owned(),
+        evidence: evidence
+            .map(|e| (e.source.words(), e.label.clone()))
+            .collect(),
+        arithmetic: finding.arithmetic.clone(),
+        prices: finding.prices.as_ref().map(prices),
+        notes: finding.notes.clone(),
+        help: finding.help.clone(),
+    }
+}
+
+fn prices(prices: &Prices) -> Table {
+    let mut table = Table::new(
+        format!(
+            "Cost on boundaries of the {} every {} (computed)",
+            prices.role.replace('-', " "),
+            prices.unit
+        ),
+        &[
+            ">request size",
+            ">straddle",
+            ">operations a read",
+            ">when aligned",
+            ">operations a write",
+            ">when aligned",
+            ">extra",
+        ],
+    );
+    let mean = |ratio: Ratio| {
+        let text = format!("{:.3}", ratio.value);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    for row in &prices.rows {
+        table.row([
+            row.io.to_string(),
+            percent(row.straddling.value, 1),
+            mean(row.read_now),
+            mean(row.read_aligned),
+            mean(row.write_now),
+            mean(row.write_aligned),
+            format!("+{}", percent(row.extra.value, 1)),
+        ]);
+    }
+    table
+}

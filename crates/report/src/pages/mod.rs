@@ -1,0 +1,100 @@
+//! Pages that people look at: documents that verbs printed, as one self-contained HTML file, as Markdown, or as pictures.
+//!
+//! A verb's file says what it reads of the verb's document and makes [`Section`]s of it, whose parts are the same whatever they are
+//! written as; nothing is computed again. `html.rs` and `markdown.rs` write them.
+
+mod bench;
+mod block;
+pub(crate) mod chart;
+mod check;
+mod document;
+mod evidence;
+mod fix;
+mod fleet;
+mod html;
+mod map;
+mod markdown;
+mod predict;
+mod read;
+mod ruler;
+mod study;
+
+pub use block::{
+    Block, Column, Figure, Finding, Fleet, FleetRows, Ruler, RulerData, RulerGrid, Section, Series,
+    Table,
+};
+pub use html::html;
+pub use markdown::markdown;
+
+use serde::Serialize;
+use std::io::Read;
+
+use document::Document;
+
+/// What is known of a run besides its document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// What it is called: a file, or `run 12`.
+    pub name: String,
+    /// More of it, in words: when, on which machine, by which command.
+    pub facts: Vec<(String, String)>,
+}
+
+/// A page: documents in the order in which they were named.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Page {
+    /// What it is about.
+    pub title: String,
+    /// One for each document.
+    pub parts: Vec<Part>,
+}
+
+/// A document on a page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What it is called and where it comes from.
+    pub about: About,
+    /// What it says.
+    pub sections: Vec<Section>,
+}
+
+impl Page {
+    /// Adds a document.
+    ///
+    /// # Errors
+    /// With line and column, where it is no document of a command of which a report can be made.
+    pub fn add(&mut self, about: About, document: impl Read) -> serde_json::Result<()> {
+        let sections = match document::document(document)? {
+            Document::Check(document) => check::sections(*document),
+            Document::Bench(document) => vec![bench::section(&document)],
+            Document::Predict(document) => predict::sections(&document),
+            Document::Study(document) => study::sections(&document),
+            Document::Fix(document) => vec![fix::section(&document)],
+            Document::Evidence(document) => vec![evidence::section(&document)],
+        };
+        if self.title.is_empty() {
+            let first = sections.first();
+            self.title = first.map_or_else(String::new, |section| {
+                format!("{}: {}", section.verb, section.title)
+            });
+        }
+        self.parts.push(Part { about, sections });
+        Ok(())
+    }
+
+    /// Its pictures, each by itself with its colours, and what it shows.
+    #[must_use]
+    pub fn pictures(&self) -> Vec<(String, String)> {
+        let sections = self.parts.iter().flat_map(|part| &part.sections);
+        let blocks = sections.flat_map(|section| &section.blocks);
+        let picture = |block: &Block| match block {
+            Block::Figure(figure) => Some((figure.title.clone(), chart::alone(&figure.svg))),
+            Block::Ruler(ruler) => {
+                let title = format!("A request on {}", ruler.layer);
+                Some((title, chart::alone(&ruler.svg)))
+            }
+            _ => None,
+        };
+        blocks.filter_map(picture).collect()
+    }
+}

@@ -1,0 +1,45 @@
+// What all tests in a browser share: a page that notes every script error and every request that leaves it, and the checks
+// of accessibility.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const CHROMIUM = "/usr/bin/chromium";
+export const WIDTHS = [360, 900, 1600];
+export const SCHEMES = ["light", "dark"];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export async function launch() {
+  assert.ok(existsSync(CHROMIUM), "no /usr/bin/chromium: Debian's package chromium is missing (`cargo xtask test` installs it)");
+  // Tests may run as root, for whom there is no sandbox; pages are ours.
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+/// A page; `allowed` says which addresses it may ask for.
+export async function open(browser, url, { width = 900, scheme = "light", scripts = true, allowed = (address) => address === url } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: scripts });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(`script error: ${error.message}`));
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
+  page.on("request", (request) => { if (!allowed(request.url())) wrong.push(`asks for ${request.url()}`); });
+  await page.goto(url);
+  return { page, wrong, close: () => context.close() };
+}
+
+/// Every rule of WCAG 2.1, levels A and AA.
+export async function accessible(page, what) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }, resultTypes: ["violations"] }));
+  const said = found.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ") + " " + node.failureSummary).join("; ")}`);
+  assert.deepEqual(said, [], what);
+}
+
+export async function picture(page, folder, name) {
+  mkdirSync(folder, { recursive: true });
+  // Whole, but for pages of a fleet, which are as long as they are.
+  const height = Math.min(await page.evaluate(() => document.documentElement.scrollHeight), 12000);
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true, clip: { x: 0, y: 0, width: page.viewportSize().width, height } });
+}

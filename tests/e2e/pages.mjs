@@ -1,0 +1,174 @@
+// Reports in a real browser. The argument is a file of JSON: `out` (a folder for pictures), `pages` (name and file of each), and
+// `requests`: what geometry says of requests on the ruler of the page `legacy`.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { SCHEMES, WIDTHS, accessible, launch, open, picture } from "./browser.mjs";
+
+const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const address = (name) => pathToFileURL(asked.pages.find((page) => page.name === name).file).href;
+const browser = await launch();
+let failed = 0;
+async function test(name, run) {
+  const began = performance.now();
+  try {
+    await run();
+    console.log(`ok ${name} (${Math.round(performance.now() - began)} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}: ${error.message}`);
+  }
+}
+
+for (const { name, file } of asked.pages) {
+  for (const width of WIDTHS) {
+    for (const scheme of SCHEMES) {
+      await test(`${name} at ${width}, ${scheme}`, async () => {
+        const { page, wrong, close } = await open(browser, pathToFileURL(file).href, { width, scheme });
+        await picture(page, asked.out, `${name}-${width}-${scheme}`);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.equal(over, 0, "the page is wider than the window");
+        // With all figures open, so that nothing is left out.
+        await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+        await accessible(page, name);
+        assert.deepEqual(wrong, []);
+        await close();
+      });
+    }
+  }
+  await test(`${name} without scripts, and printed`, async () => {
+    const { page, wrong, close } = await open(browser, pathToFileURL(file).href, { scripts: false });
+    assert.ok((await page.locator("h2").count()) > 0);
+    assert.ok((await page.locator("table tbody tr").count()) > 0);
+    assert.equal(await page.locator(".controls:visible").count(), 0, "what only a script moves is not shown");
+    await page.emulateMedia({ media: "print" });
+    for (const box of await page.locator("details table").all()) assert.ok((await box.boundingBox()).height > 0, "figures are printed");
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+}
+
+await test("the arithmetic of the ruler is geometry's", async () => {
+  const { page, wrong, close } = await open(browser, address("legacy"));
+  const ruler = page.locator("figure.ruler").first();
+  assert.ok(asked.requests.length >= 20);
+  for (const request of asked.requests) {
+    await ruler.locator("select.size").selectOption(String(request.size));
+    await ruler.locator("input.exact").fill(String(request.offset));
+    await ruler.locator("input.exact").press("Tab");
+    const rows = await ruler.locator("tbody tr").evaluateAll((rows) => rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
+    assert.deepEqual(rows.map((row) => [row[0], ...row.slice(3)]), request.rows, `${request.size} at ${request.offset}`);
+    // What is drawn covers as many units as are counted, in the same colours.
+    for (const [row, [, touched, partial]] of request.rows.map((row, index) => [index, row])) {
+      const data = await ruler.locator("script.ruler-data").evaluate((node) => JSON.parse(node.textContent));
+      const y = data.grids[row].rows[0][0];
+      const parts = await ruler.locator('g.moved[data-panel="0"] rect.part').evaluateAll((all, y) => all.filter((one) => Math.abs(one.y.baseVal.value - y) < 0.1).length, y);
+      assert.equal(String(parts), partial, `units in part of ${request.rows[row][0]}: ${touched} touched`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+await test("the ruler is moved by keyboard", async () => {
+  const { page, close } = await open(browser, address("legacy"));
+  const ruler = page.locator("figure.ruler").first();
+  const x = () => ruler.locator('g.moved[data-panel="0"] rect.request').evaluate((one) => one.x.baseVal.value);
+  const before = await x();
+  await ruler.locator("input.offset").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.ok((await x()) > before);
+  assert.equal(await ruler.locator("input.exact").inputValue(), "512");
+  await close();
+});
+
+// A figure's marks are read back from their places by the axis beside them.
+async function plotted(figure) {
+  return figure.evaluate((node) => {
+    const number = (text) => {
+      const match = /^([−+]?)([\d.,]+)\s*(%|s|ms|µs)?$/.exec(text.trim());
+      if (!match) return null;
+      const unit = { "%": 0.01, s: 1, ms: 1e-3, "µs": 1e-6 }[match[3]] ?? 1;
+      return (match[1] === "−" ? -1 : 1) * Number(match[2].replaceAll(",", "")) * unit;
+    };
+    const svg = node.querySelector("svg");
+    const texts = Array.from(svg.querySelectorAll("text"), (text) => ({ x: Number(text.getAttribute("x")), y: Number(text.getAttribute("y")), text: text.textContent, kind: text.getAttribute("class") ?? "" }));
+    const up = texts.filter((one) => one.kind === "quiet end" && one.x < 84).map((one) => [one.y - 4.5, number(one.text)]).filter(([, value]) => value !== null);
+    const across = texts.filter((one) => one.kind === "quiet mid").map((one) => [one.x, number(one.text)]).filter(([, value]) => value !== null);
+    const middle = (mark) => { const box = mark.getBBox(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+    const marks = Array.from(svg.querySelectorAll("circle:not(.ring),rect.s1,path[class^='s']:not(.curve)"), (mark) => ({ at: middle(mark), kind: mark.getAttribute("class") }));
+    const rows = Array.from(node.querySelectorAll("table tbody tr"), (row) => Array.from(row.cells, (cell) => cell.textContent));
+    return { up, across, marks, rows };
+  });
+}
+const along = (ticks, place) => {
+  const [[a, x], [b, y]] = [ticks[0], ticks.at(-1)];
+  return x + ((place - a) / (b - a)) * (y - x);
+};
+const close_to = (found, said, span, what) => assert.ok(Math.abs(found - said) <= span, `${what}: drawn at ${found}, the table says ${said}`);
+const figure = (page, title) => page.locator("figure.picture").filter({ has: page.locator("h3", { hasText: title }) }).first();
+const plain = (text) => Number(text.replace("−", "-").replace(/[+,%]/g, ""));
+
+await test("rates by load are drawn where the table says", async () => {
+  const { page, close } = await open(browser, address("bench-effect"));
+  const { up, marks, rows } = await plotted(figure(page, /^Reads each second by load/));
+  // The first marks are those of the legend.
+  const series = new Set(rows.map((row) => row[0])).size;
+  const drawn = marks.slice(series);
+  assert.equal(drawn.length, rows.length);
+  const span = Math.abs(up.at(-1)[1] - up[0][1]) * 0.006;
+  drawn.forEach((mark, index) => close_to(along(up, mark.at[1]), plain(rows[index][2]), span, rows[index].join(" ")));
+  assert.equal(Math.min(...up.map(([, value]) => value)), 0, "the axis begins at zero");
+  await close();
+});
+
+await test("gains are drawn where the table says", async () => {
+  const { page, close } = await open(browser, address("bench-effect"));
+  const { across, marks, rows } = await plotted(figure(page, /^Gain over/));
+  assert.equal(marks.length, rows.length);
+  const lines = await figure(page, /^Gain over/).locator("line.zero").count();
+  assert.ok(lines > 0, "there is a line for no gain");
+  // Each panel repeats the axis; the first has all of it.
+  const axis = across.slice(0, across.findIndex(([x], index) => index > 0 && x < across[index - 1][0]) >>> 0);
+  const span = Math.abs(axis.at(-1)[1] - axis[0][1]) * 0.006;
+  marks.forEach((mark, index) => close_to(along(axis, mark.at[0]), plain(rows[index][3]) / 100, span, rows[index].join(" ")));
+  await close();
+});
+
+await test("a gain and none look different, and say so", async () => {
+  const said = async (name) => {
+    const { page, close } = await open(browser, address(name));
+    const answer = await page.locator(".answer").first().textContent();
+    const full = await page.locator("svg g.faster, svg g.slower").count();
+    await close();
+    return [answer, full > 0];
+  };
+  assert.deepEqual((await said("bench-effect"))[1], true);
+  const [answer, full] = await said("bench-none");
+  assert.equal(full, false);
+  assert.match(answer, /^No (difference|offset)/);
+});
+
+await test("all rows of a fleet can be searched and sorted", async () => {
+  const { page, wrong, close } = await open(browser, address("fleet"));
+  const fleet = page.locator(".fleet").first();
+  const rows = () => fleet.locator("tbody tr").evaluateAll((rows) => rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
+  assert.equal((await rows()).length, 200);
+  await fleet.locator(".find").fill(asked.fleet.name);
+  assert.deepEqual((await rows()).map((row) => row[0]), [asked.fleet.name]);
+  await fleet.locator(".find").fill("error");
+  assert.match(await fleet.locator(".found").textContent(), new RegExp(`of ${asked.fleet.errors}$`));
+  await fleet.locator(".find").fill("no such host");
+  assert.equal(await fleet.locator(".found").textContent(), "No target has these words");
+  await fleet.locator(".find").fill("");
+  await fleet.locator(".order").selectOption("name");
+  const names = (await rows()).map((row) => row[0]);
+  assert.deepEqual(names, [...names].sort());
+  await fleet.locator(".on").click();
+  assert.ok((await rows())[0][0] > names.at(-1));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+await browser.close();
+process.exitCode = failed > 0 ? 1 : 0;
