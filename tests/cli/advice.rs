@@ -204,6 +204,7 @@ fn every_script_of_commands_holds() {
                 "PATH",
                 format!("{}:{path}", straddle.parent().expect("a folder").display()),
             )
+            .env("STRADDLE_HISTORY", "none")
             .current_dir(empty.path())
             .output()
             .expect("bash");

@@ -87,6 +87,7 @@ fn names(directory: &Path) -> Vec<String> {
 /// Starts an experiment that goes on for a while.
 fn start(directory: &Path, args: &[&[&str]]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_straddle"));
+    command.env("STRADDLE_HISTORY", "none");
     command.args(merged(args));
     command.current_dir(directory);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -55,6 +55,7 @@ fn resume(directory: &Path, journal: &str) -> (Option<i32>, String, u64) {
         .args(["-f", "%M", "-o"])
         .arg(&report)
         .args(["timeout", "300", env!("CARGO_BIN_EXE_straddle")])
+        .env("STRADDLE_HISTORY", "none")
         .args(["bench", "--resume", journal, "--keep", "-q"])
         .current_dir(directory)
         .output();
@@ -229,6 +230,7 @@ fn absurd_plans_are_refused_as_on_the_command_line() {
 fn a_run_that_is_going_on_is_said_to_be() {
     let here = tempfile::tempdir().expect("temporary directory");
     let mut first = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args([
             "bench",
             ".",

@@ -241,6 +241,7 @@ fn ctrl_c_leaves_a_file_that_can_be_used_again() {
         return;
     }
     let mut child = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(["sqlio", "-kW", "-s60", "-frandom", "-b4", "x.dat"])
         .current_dir(here.path())
         .stdout(Stdio::null())
@@ -289,6 +290,7 @@ fn ctrl_c_prints_what_was_measured() {
         ),
     ] {
         let child = Command::new(env!("CARGO_BIN_EXE_straddle"))
+            .env("STRADDLE_HISTORY", "none")
             .args(line.split(' '))
             .current_dir(here.path())
             .stdout(Stdio::piped())

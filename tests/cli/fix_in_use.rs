@@ -51,6 +51,7 @@ fn shell(folder: &Path, lines: &str) -> Output {
     let mut command = Command::new("bash");
     command.args(["-c", lines]).current_dir(folder);
     command.env("STRADDLE", env!("CARGO_BIN_EXE_straddle"));
+    command.env("STRADDLE_HISTORY", "none");
     command.output().expect("bash")
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 fn straddle(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(folder)
         .stdin(Stdio::piped())

@@ -63,6 +63,7 @@ struct Said {
 
 fn run(here: &Path, args: &[&str]) -> Said {
     let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(here)
         .env("CLICOLOR_FORCE", "1")

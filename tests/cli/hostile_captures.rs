@@ -169,6 +169,7 @@ fn judged(
         .arg(&used)
         .args(["timeout", HANG])
         .arg(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(arguments)
         .stdin(Stdio::null())
         .output()

@@ -65,6 +65,7 @@ impl Bench {
             .args(["timeout", HANG])
             .args(wrapper)
             .arg(env!("CARGO_BIN_EXE_straddle"))
+            .env("STRADDLE_HISTORY", "none")
             .args(["check", "--as", "image"])
             .args(args)
             .current_dir(self.path())

@@ -22,6 +22,7 @@ mod fix_verify;
 mod fix_volumes;
 mod fix_windows;
 mod fleets;
+mod history;
 mod hostile;
 mod hostile_bytes;
 mod hostile_captures;

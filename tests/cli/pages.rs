@@ -78,6 +78,7 @@ struct Run {
 
 fn run<S: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = S>) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(words)
         .current_dir(folder)
         .output()

@@ -233,6 +233,7 @@ fn run(command: &str, directory: &Path) -> String {
         .env("PATH", path)
         .env("LC_ALL", "C.UTF-8")
         .env("TZ", "UTC")
+        .env("STRADDLE_HISTORY", "none")
         .env("COLUMNS", "100")
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")

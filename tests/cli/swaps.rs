@@ -209,6 +209,7 @@ fn test_file() -> (Vec<u8>, SystemTime) {
 
 fn run(directory: &Path, arguments: &[&str]) {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(arguments)
         .current_dir(directory)
         .output()

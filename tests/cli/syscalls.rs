@@ -74,6 +74,7 @@ fn traced_to(directory: &Path, args: &[&str], codes: &[i32]) -> Vec<Call> {
         .args(["-ff", "-y", "-s", "0", "-o"])
         .arg(logs.path().join("log"))
         .arg(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(directory)
         .output()

@@ -80,6 +80,7 @@ fn read(path: &Path) -> String {
 
 fn check(folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .arg("check")
         .arg(folder)
         .output()

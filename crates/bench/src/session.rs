@@ -94,6 +94,12 @@ impl Session {
         })
     }
 
+    /// Its journal, where it has one.
+    #[must_use]
+    pub fn journal(&self) -> Option<&std::path::Path> {
+        self.journal.as_ref().map(Journal::path)
+    }
+
     /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {

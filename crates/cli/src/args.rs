@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod evidence;
 pub(crate) mod fix;
 mod geometry;
+pub(crate) mod history;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod realign;
@@ -60,6 +61,9 @@ pub(crate) enum Command {
     Profile(profile::Profile),
     Study(study::Study),
     Report(report::Report),
+    History(history::History),
+    Compare(history::Compare),
+    Baseline(history::Baseline),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),
@@ -149,6 +153,9 @@ pub(crate) struct Check {
     /// Print nothing; only set the exit status
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) keeping: history::Keeping,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -331,6 +338,8 @@ pub(crate) enum Verb {
     Profile,
     /// `straddle study --json`
     Study,
+    /// `straddle compare --json`
+    Compare,
 }
 
 /// Prints a shell completion script

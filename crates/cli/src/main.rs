@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod interrupts;
 mod output;
+mod settings;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
         args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Study(args) => commands::study::run(&args),
         args::Command::Report(args) => commands::report::run(&args),
+        args::Command::History(args) => commands::history::run(&args),
+        args::Command::Compare(args) => commands::history::compare(&args),
+        args::Command::Baseline(args) => commands::history::baseline(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

@@ -5,6 +5,7 @@
 
 pub mod bench;
 mod cells;
+pub mod compare;
 pub mod compat;
 pub mod csv;
 mod document;
@@ -14,6 +15,7 @@ pub mod fix;
 mod fleet;
 mod fold;
 pub mod json;
+pub mod kept;
 pub mod pages;
 mod places;
 pub mod predict;
@@ -22,6 +24,7 @@ pub mod study;
 pub mod text;
 mod utc;
 mod views;
+mod welch;
 
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};

@@ -42,6 +42,7 @@ pub use evidence::evidence;
 pub use straddle_bench as bench;
 pub use straddle_fix as fix;
 pub use straddle_geometry as geometry;
+pub use straddle_history as history;
 pub use straddle_io as io;
 pub use straddle_predict as predict;
 pub use straddle_probe as probe;

@@ -19,6 +19,7 @@ fn large(folder: &Path) -> Vec<u8> {
 /// Starts it without waiting for it.
 fn started(folder: &Path, args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(folder)
         .stdout(Stdio::piped())

@@ -81,6 +81,7 @@ pub(crate) struct Run {
 /// Runs straddle in `directory`, with neutral surroundings.
 pub(crate) fn straddle(directory: &Path, args: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(directory)
         .env("COLUMNS", "100")

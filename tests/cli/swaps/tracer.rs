@@ -209,6 +209,7 @@ pub(crate) fn trace(
     let mut child = Command::new("sh")
         .args(["-c", "kill -STOP $$; exec \"$0\" \"$@\""])
         .arg(env!("CARGO_BIN_EXE_straddle"))
+        .env("STRADDLE_HISTORY", "none")
         .args(arguments)
         .current_dir(directory)
         .stdin(Stdio::null())

@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "straddle-predict",
     "straddle-fix",
     "straddle-realign",
+    "straddle-history",
     "straddle-report",
     "straddle",
     "straddle-cli",

@@ -73,6 +73,9 @@ pub(crate) struct Bench {
 
     #[command(flatten)]
     pub(crate) devices: Devices,
+
+    #[command(flatten)]
+    pub(crate) keeping: super::history::Keeping,
 }
 
 /// The workload. Several values of an option are measured in all combinations.

@@ -78,6 +78,9 @@ pub(crate) struct Fix {
     /// Print one JSON document (see `straddle schema fix`); the same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) keeping: super::history::Keeping,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

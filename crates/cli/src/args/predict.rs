@@ -99,6 +99,9 @@ pub(crate) struct Predict {
 
     #[command(flatten)]
     pub(crate) move_: Move,
+
+    #[command(flatten)]
+    pub(crate) keeping: super::history::Keeping,
 }
 
 /// The workload.

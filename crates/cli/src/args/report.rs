@@ -3,20 +3,25 @@ use std::path::PathBuf;
 
 /// Show it to people: one self-contained file with the pictures, the figures behind them, and the findings.
 ///
-/// A run is a JSON document that check, bench, predict, study, fix or evidence printed, or `-` for standard input. Nothing is
-/// measured or computed again. The HTML file needs nothing else: it opens offline, prints, and can be read without scripts.
+/// A run is a number, `last`, `last:bench` or a baseline of the history, a file with a JSON document that check, bench, predict, study, fix
+/// or evidence printed, or `-` for standard input. Nothing is measured or computed again. The HTML file needs nothing else: it opens
+/// offline, prints, and can be read without scripts.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
-    "\n  straddle report check.json -o report.html       a check, with a picture of the stack",
-    "\n  straddle report bench.json fix.json -o out.html several documents on one page",
+    "\n  straddle report -o report.html                  the latest run",
+    "\n  straddle report last:bench last:fix -o out.html the latest of two verbs on one page",
+    "\n  straddle report check.json -o report.html       what check printed with --json",
     "\n  straddle report bench.json -o bench.md          Markdown, with every figure in a table",
     "\n  straddle report bench.json --figure 1 -o gain.svg   one picture",
 ))]
 pub(crate) struct Report {
-    /// Documents, in the order in which they are shown
-    #[arg(value_name = "RUN", required = true)]
+    /// Runs, in the order in which they are shown
+    #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) runs: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) place: super::history::Place,
 
     /// File to write; `-` is standard output [default: standard output, unless that is a terminal]
     #[arg(short, long, value_name = "FILE")]

@@ -45,6 +45,9 @@ pub(crate) struct Study {
     /// Print only errors; otherwise just set the exit status
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) keeping: super::history::Keeping,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -18,6 +18,7 @@ use straddle::bench::validity::Observer;
 use straddle::geometry::Bytes;
 use straddle::report::bench::{self as forms, fio};
 
+use super::kept::Keeper;
 use crate::args::bench::{Bench, BenchFormat};
 use crate::exit::{CLEAN, FAILED};
 use crate::output;
@@ -26,6 +27,7 @@ use prepare::Prepared;
 use progress::Console;
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<u8> {
+    let keeper = Keeper::new(&args.keeping, "bench")?;
     let console = Console::new(args.quiet)?;
     let ready = match &args.resume {
         Some(path) => resume(args, path, &console)?,
@@ -38,11 +40,18 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<u8> {
             begin(intent, &console)?
         }
     };
+    let progress = keeper.under_way(&ready.header.named, ready.session.journal());
     let made = ready.run(args, &console);
     let printed = print(args, &made.experiment);
+    let is_kept = keeper.wants() && !made.experiment.samples.is_empty();
+    let document = is_kept.then(|| pretty(&forms::Document::new(&made.experiment)));
     let code = made.clean_up(args)?;
+    progress.end();
     printed?;
-    Ok(code)
+    match document {
+        Some(document) => keeper.keep(&document?, code),
+        None => Ok(code),
+    }
 }
 
 /// Says what is going to be done, or would be.

@@ -7,11 +7,13 @@ use straddle::report::Asked;
 use straddle::rules::Options;
 use straddle::stack::{Key, Stack};
 
+use super::kept::Keeper;
 use crate::args::{self, As, Format};
 use crate::exit::{CLEAN, FAILED, FOUND};
 use sink::{Mode, Next, Shape, Sink};
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
+    let keeper = Keeper::when_asked(&args.keeping, "check")?;
     let mut check = straddle::check(&args.targets, options(args))?;
     let scope = check.scope();
     let many = scope == Scope::Many || args.targets.iter().any(|target| target.is_dir());
@@ -20,12 +22,15 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
         Mode::Quiet | Mode::Lines | Mode::Summary(_)
     );
     // A folder of captures may be one machine, which gets its report; that is known when they have been read.
-    if is_brief && scope != Scope::Folder {
+    if is_brief && scope != Scope::Folder && !keeper.wants() {
         check = check.in_brief();
     }
     let next = next(args);
     let totals = match scope {
-        Scope::Many => print_as_they_come(&check, args, many, next.filter(|_| !many).as_ref())?,
+        Scope::Many => {
+            let next = next.filter(|_| !many);
+            print_as_they_come(&check, args, many, next.as_ref(), keeper.wants())?
+        }
         Scope::One | Scope::Folder => {
             let reports: Vec<Report> = check.reports().collect();
             let many = match scope {
@@ -34,18 +39,22 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
             };
             let mode = mode(args, many);
             let next = next.filter(|_| !many);
-            let mut sink = Sink::open(mode, many, args.fail_on)?;
+            let mut sink = Sink::open(mode, many, args.fail_on, keeper.wants())?;
             for report in reports {
-                sink.add(sink::rendered(mode, report, next.as_ref()))?;
+                sink.add(sink::rendered(mode, report, next.as_ref(), keeper.wants()))?;
             }
             sink.close()?
         }
     };
-    Ok(match (totals.failed, totals.found) {
+    let code = match (totals.failed, totals.found) {
         (true, _) => FAILED,
         (false, true) => FOUND,
         (false, false) => CLEAN,
-    })
+    };
+    match totals.document {
+        Some(document) => keeper.keep(&document, code),
+        None => Ok(code),
+    }
 }
 
 fn print_as_they_come(
@@ -53,13 +62,14 @@ fn print_as_they_come(
     args: &args::Check,
     many: bool,
     next: Option<&Next>,
+    is_kept: bool,
 ) -> anyhow::Result<sink::Totals> {
     let mode = mode(args, many);
-    let mut sink = Sink::open(mode, many, args.fail_on)?;
+    let mut sink = Sink::open(mode, many, args.fail_on, is_kept)?;
     let mut bar: Option<indicatif::ProgressBar> = None;
     let is_shown = many && !args.quiet && std::io::stderr().is_terminal();
     check.in_parallel(
-        |report| sink::rendered(mode, report, next),
+        |report| sink::rendered(mode, report, next, is_kept),
         |piece| sink.add(piece),
         |done, all| {
             if !is_shown {

@@ -16,6 +16,7 @@ use straddle::rules::Options;
 use straddle::stack::{LayerId, LayerKind, Stack};
 use straddle::workload::offset::Offset;
 
+use super::kept::Keeper;
 use super::profile::load;
 use super::{predict, stacks, typed};
 use crate::args::fix::{Fix, FixFormat};
@@ -27,6 +28,7 @@ use crate::output;
 const MAX_LEN: u64 = 64 << 20;
 
 pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
+    let keeper = Keeper::new(&args.keeping, "fix")?;
     // Where a repair has left nothing, everything is missing.
     if let (Some(plan), [target]) = (&args.verify, args.targets.as_slice())
         && std::fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() == 0)
@@ -109,13 +111,18 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         };
         let text = forms::text::plan(&name, &plan, ways, output::width());
         output::print(&text)?;
-        return Ok(CLEAN);
+        if !keeper.wants() {
+            return Ok(CLEAN);
+        }
     }
     let mut survival = std::mem::take(&mut plan.survival);
     survival.sample(&stack, &plan.after, &plan.steps, &mut reader(&stack));
     plan.survival = survival;
-    output::print(&json(&forms::Document::new(&name, &stack, &plan))?)?;
-    Ok(CLEAN)
+    let document = json(&forms::Document::new(&name, &stack, &plan))?;
+    if format(args) == FixFormat::Json {
+        output::print(&document)?;
+    }
+    keeper.keep(&document, CLEAN)
 }
 
 /// The command that moves the partitions of the plan, where it can.

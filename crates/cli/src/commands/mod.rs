@@ -7,6 +7,8 @@ pub(crate) mod diskspd;
 pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod fix;
+pub(crate) mod history;
+mod kept;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod realign;

@@ -19,6 +19,7 @@ use straddle::report::predict::{self as forms, text};
 use straddle::workload::offset::Offset;
 use straddle::workload::{Percent, Workload};
 
+use super::kept::Keeper;
 use super::profile::{load, read, with};
 use super::screen::Screen;
 use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
@@ -34,6 +35,7 @@ const MAX_PLACES: usize = 16;
 type Predicted = (Question, Option<(Place, Vec<Taken>)>);
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
+    let keeper = Keeper::new(&args.keeping, "predict")?;
     let outline = |path| place::outline(path, args.follow_outside);
     let outline = args.stack.as_deref().map(outline).transpose()?;
     let places = places(args, outline.as_ref())?;
@@ -83,6 +85,12 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
             PredictFormat::Json => print(&forms::Document::compared(question, &comparison))?,
             PredictFormat::Csv => forms::csv::comparison(question, &comparison, output::stdout())?,
         }
+        if keeper.wants() {
+            return keeper.keep(
+                &pretty(&forms::Document::compared(question, &comparison))?,
+                CLEAN,
+            );
+        }
         return Ok(CLEAN);
     }
     let mut predictions: Vec<Prediction> = Vec::new();
@@ -103,6 +111,9 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
         }
         PredictFormat::Json => print(&forms::Document::new(&predictions))?,
         PredictFormat::Csv => forms::csv::predictions(&predictions, output::stdout())?,
+    }
+    if keeper.wants() {
+        return keeper.keep(&pretty(&forms::Document::new(&predictions))?, CLEAN);
     }
     Ok(CLEAN)
 }

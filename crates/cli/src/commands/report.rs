@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use straddle::report::pages::{About, Page, html, markdown};
+use straddle::report::pages::{Page, html, markdown};
 
+use super::kept::{Named, Runs};
 use crate::args::report::{Report, ReportFormat};
 use crate::exit::CLEAN;
 use crate::output;
@@ -32,14 +33,16 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<u8> {
             path.display()
         );
     }
-    let mut documents = Vec::new();
-    for run in &args.runs {
-        documents.push((run, read(run)?));
-    }
+    let mut runs = Runs::new(args.place.history.as_deref());
+    let named: Vec<Named> = args
+        .runs
+        .iter()
+        .map(|name| runs.named(name))
+        .collect::<Result<_, _>>()?;
     let text = match format {
-        ReportFormat::Json => joined(&documents)?,
+        ReportFormat::Json => joined(&named)?,
         _ => {
-            let page = page(args, &documents)?;
+            let page = page(args, &named)?;
             match format {
                 ReportFormat::Markdown => markdown(&page),
                 ReportFormat::Svg => picture(args, &page)?,
@@ -54,30 +57,14 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-fn read(run: &str) -> anyhow::Result<String> {
-    let text = if run == "-" {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(run)
-    };
-    text.with_context(|| run.to_owned())
-}
-
-fn page(args: &Report, documents: &[(&String, String)]) -> anyhow::Result<Page> {
+fn page(args: &Report, runs: &[Named]) -> anyhow::Result<Page> {
     let mut page = Page {
         title: args.title.clone().unwrap_or_default(),
         ..Page::default()
     };
-    for (name, text) in documents {
-        let about = About {
-            name: if *name == "-" {
-                "standard input".to_owned()
-            } else {
-                (*name).clone()
-            },
-            facts: Vec::new(),
-        };
-        page.add(about, text.as_bytes()).with_context(|| {
+    for run in runs {
+        let (name, document) = (&run.name, run.open()?);
+        page.add(run.about(), document).with_context(|| {
             format!("{name} cannot be shown; expected what a command prints with --json")
         })?;
     }
@@ -107,8 +94,12 @@ struct Joined<'a> {
     documents: Vec<&'a RawValue>,
 }
 
-fn joined(documents: &[(&String, String)]) -> anyhow::Result<String> {
-    let each = documents.iter().map(|(name, text)| {
+fn joined(runs: &[Named]) -> anyhow::Result<String> {
+    let mut texts = Vec::new();
+    for run in runs {
+        texts.push((&run.name, std::io::read_to_string(run.open()?)?));
+    }
+    let each = texts.iter().map(|(name, text)| {
         serde_json::from_str::<&RawValue>(text).with_context(|| (*name).clone())
     });
     let joined = Joined {

@@ -1,7 +1,7 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
 use straddle::report::json::pretty;
 use straddle::report::{
-    SCHEMA, Summary, TargetDocument, bench, evidence, fix, predict, realign, study,
+    SCHEMA, Summary, TargetDocument, bench, compare, evidence, fix, predict, realign, study,
 };
 
 use crate::args::{Schema, Verb};
@@ -17,6 +17,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Realign => schema_for!(realign::Document<'static>),
         Verb::Evidence => schema_for!(evidence::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
+        Verb::Compare => schema_for!(compare::Comparison),
         Verb::Study => schema_for!(study::Document<'static>),
     };
     output::print(&pretty(&schema)?)?;

@@ -9,11 +9,13 @@ use straddle::predict::study::{Study, effort, fitted_figures, registry};
 use straddle::report::json::pretty;
 use straddle::report::study::{self as forms, Studied};
 
+use super::kept::Keeper;
 use crate::args::study::{Study as Args, StudyFormat};
 use crate::exit::{CLEAN, FAILED, FOUND};
 use crate::output;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let keeper = Keeper::new(&args.keeping, "study")?;
     let studies = chosen(args)?;
     if args.list {
         if !args.quiet {
@@ -41,11 +43,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         output::error(&refusal.to_string());
         refused = true;
     }
-    Ok(match studied.iter().all(Studied::is_within) {
+    let code = match studied.iter().all(Studied::is_within) {
         _ if refused => FAILED,
         true => CLEAN,
         false => FOUND,
-    })
+    };
+    if keeper.wants() {
+        return keeper.keep(&pretty(&forms::Document::new(&studied))?, code);
+    }
+    Ok(code)
 }
 
 /// The studies that were asked for; with --list all of them.

@@ -1,11 +1,11 @@
 //! What changed between two captures of the same things.
 
-use libm::sqrt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_evidence::Gathered;
 use straddle_stack::activity::{Bin, Quantity, Series, Span, Statistic, Summary};
-use straddle_workload::interval::student;
+
+use crate::welch::half;
 
 /// A quantity of one thing, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -78,41 +78,6 @@ fn is_compared(series: &Series) -> bool {
 /// The means of the stretches of time that have figures.
 fn parts(summary: &Summary) -> Vec<f64> {
     summary.timeline.bins.iter().filter_map(Bin::mean).collect()
-}
-
-/// Fewest stretches of which a spread can be told.
-const FEWEST: usize = 4;
-
-/// Half of the 95% interval of a difference of means (Welch). Neighbouring stretches are alike, which the correlation of each with
-/// the next takes into account.
-#[expect(clippy::cast_precision_loss, reason = "at most 64 stretches")]
-fn half(before: &[f64], after: &[f64]) -> Option<f64> {
-    let of = |parts: &[f64]| {
-        if parts.len() < FEWEST {
-            return None;
-        }
-        let count = parts.len() as f64;
-        let mean = parts.iter().sum::<f64>() / count;
-        let square: f64 = parts
-            .iter()
-            .map(|value| (value - mean) * (value - mean))
-            .sum();
-        let pairs = parts.windows(2);
-        let lagged: f64 = pairs.map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-        let alike = match square > 0.0 {
-            true => (lagged / square).clamp(0.0, 0.9),
-            false => 0.0,
-        };
-        let variance = square / (count - 1.0) / count * (1.0 + alike) / (1.0 - alike);
-        Some((variance, count - 1.0))
-    };
-    let ((one, few), (two, many)) = (of(before)?, of(after)?);
-    let sum = one + two;
-    if sum <= 0.0 {
-        return Some(0.0);
-    }
-    let freedom = sum * sum / (one * one / few + two * two / many);
-    Some(student::critical(0.05, freedom) * sqrt(sum))
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use straddle_workload::interval::Verdict as Proof;
 
 use super::block::{Block, Figure, Section, Series, Table};
 use super::chart::{Lines, Panel, Point, Row, Track, length, round};
-use super::read::{Interval, Latency, Verdict, Workload as WorkloadIn};
+use super::measure::{Measure, Spread, Summary};
+use super::read::{Interval, Latency, Layer, Verdict, Workload as WorkloadIn};
 use crate::bench::picture;
 use crate::bench::wording::{gain, load, percent, rate_text, title, verdict_of};
 
@@ -46,6 +47,8 @@ struct Setting {
     target: String,
     medium: String,
     began: String,
+    began_unix_seconds: Option<f64>,
+    stack: Option<Vec<Layer>>,
     engine: Engine,
     machine: Machine,
 }
@@ -175,22 +178,31 @@ struct Experiment<'a> {
     groups: Vec<(String, Vec<usize>)>,
 }
 
+/// An experiment in short.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let experiment = Experiment::new(document);
+    let Setting {
+        began_unix_seconds,
+        machine,
+        ..
+    } = &document.setting;
+    Summary {
+        began: *began_unix_seconds,
+        machine: Some(machine.host.clone()),
+        measures: experiment.measures(),
+        facts: experiment
+            .facts()
+            .into_iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "began" | "runs"))
+            .chain(document.setting.stack.iter().flatten().map(Layer::fact))
+            .collect(),
+        ..Summary::default()
+    }
+}
+
 /// The section of an experiment.
 pub(crate) fn section(document: &Document) -> Section {
-    let workloads: Vec<Workload> = document.plan.cells.iter().map(Workload::from).collect();
-    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
-    for (index, workload) in workloads.iter().enumerate() {
-        let title = title(workload);
-        match groups.iter_mut().find(|(other, _)| *other == title) {
-            Some((_, cells)) => cells.push(index),
-            None => groups.push((title, vec![index])),
-        }
-    }
-    let experiment = Experiment {
-        document,
-        workloads,
-        groups,
-    };
+    let experiment = Experiment::new(document);
     let mut section = Section::new("bench", &document.setting.target);
     (section.answer, section.tone) = experiment.answer();
     section.blocks.push(Block::Facts(experiment.facts()));
@@ -221,7 +233,76 @@ pub(crate) fn section(document: &Document) -> Section {
     section
 }
 
-impl Experiment<'_> {
+impl<'a> Experiment<'a> {
+    fn new(document: &'a Document) -> Experiment<'a> {
+        let workloads: Vec<Workload> = document.plan.cells.iter().map(Workload::from).collect();
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for (index, workload) in workloads.iter().enumerate() {
+            let title = title(workload);
+            match groups.iter_mut().find(|(other, _)| *other == title) {
+                Some((_, cells)) => cells.push(index),
+                None => groups.push((title, vec![index])),
+            }
+        }
+        Experiment {
+            document,
+            workloads,
+            groups,
+        }
+    }
+
+    fn measures(&self) -> Vec<Measure> {
+        let mut out = Vec::new();
+        for (index, cell) in self.document.cells.iter().enumerate() {
+            let workload = self.workloads.get(index).map(title).unwrap_or_default();
+            for offset in 0..cell.offsets.len() {
+                let Some(delivered) = self.delivered(index, offset) else {
+                    continue;
+                };
+                let what = format!("{workload}, {}, {}", self.load(index), self.offset(offset));
+                let samples = self.document.samples.iter();
+                let runs = samples.filter(|s| s.cell == index && s.offset == offset);
+                let rates: Vec<f64> = runs.map(|s| s.requests_per_second).collect();
+                let rate = delivered.reads_per_second + delivered.writes_per_second;
+                let spread = Spread::Runs(rates);
+                out.push(Measure::new(
+                    what.clone(),
+                    "requests each second",
+                    true,
+                    rate,
+                    spread,
+                ));
+                for (way, quantity) in [
+                    (Way::Reads, "99% of read latencies, ms"),
+                    (Way::Writes, "99% of write latencies, ms"),
+                ] {
+                    if let Some(latency) = way.latency(delivered) {
+                        let value = seconds(latency.p99_nanoseconds) * 1e3;
+                        out.push(Measure::new(
+                            what.clone(),
+                            quantity,
+                            false,
+                            value,
+                            Spread::Unknown,
+                        ));
+                    }
+                }
+                let gain = cell.gains.iter().find(|gain| gain.offset == offset);
+                if let Some(ratio) = gain.and_then(|gain| gain.ratio) {
+                    let spread = Spread::Between(ratio.low, ratio.high);
+                    out.push(Measure::new(
+                        what,
+                        "gain over the first offset, ×",
+                        true,
+                        ratio.mean,
+                        spread,
+                    ));
+                }
+            }
+        }
+        out
+    }
+
     fn offset(&self, index: usize) -> &str {
         self.document
             .plan

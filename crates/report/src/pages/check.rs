@@ -7,6 +7,7 @@ use straddle_geometry::{Unit, both_ways};
 
 use super::block::{self, Block, Figure, Section, Table};
 use super::fleet::{Rows, fleet};
+use super::measure::{Measure, Spread, Summary};
 use super::read::{Grid, Layer, Ratio};
 use super::{map, ruler};
 use crate::bench::wording::{list, percent};
@@ -274,6 +275,52 @@ impl Target {
     }
 }
 
+/// A check in short: what each finding costs, or of many targets what the worst on each does.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let targets = &document.targets;
+    if targets.rows.count() > targets.worst.len() {
+        return Summary {
+            measures: targets.rows.measures(),
+            ..Summary::default()
+        };
+    }
+    let is_alone = targets.worst.len() == 1;
+    let mut summary = Summary::default();
+    for target in &targets.worst {
+        let within = if is_alone {
+            String::new()
+        } else {
+            format!("{}: ", target.target)
+        };
+        for finding in &target.findings {
+            let layer = target.layer(finding.layer);
+            let (what, price) = (
+                format!("{within}{} on {layer}", finding.code),
+                finding.worst_price(),
+            );
+            // Of several on one layer the worst.
+            match summary.measures.iter_mut().find(|one| one.what == what) {
+                Some(known) => known.value = known.value.max(price),
+                None => {
+                    summary
+                        .measures
+                        .push(Measure::new(what, EXTRA, false, price, Spread::Exact))
+                }
+            }
+        }
+        let (answer, _) = answer(target);
+        summary.facts.push((format!("{within}coverage"), answer));
+        summary.facts.extend(target.stack.iter().map(|layer| {
+            let (name, words) = layer.fact();
+            (format!("{within}{name}"), words)
+        }));
+    }
+    summary
+}
+
+/// What a finding costs.
+pub(crate) const EXTRA: &str = "extra operations for each";
+
 /// The sections of a check: the fleet where there are several targets, then the targets, worst first.
 pub(crate) fn sections(document: Document) -> Vec<Section> {
     let mut out = Vec::new();
@@ -435,7 +482,7 @@ fn stack(target: &Target) -> Figure {
                 .as_ref()
                 .map_or(layer.kind.clone(), |f| format!("{} ({f})", layer.kind)),
             below.join(", "),
-            map::start(layer).map(both_ways).unwrap_or_default(),
+            layer.start().map(both_ways).unwrap_or_default(),
             layer
                 .size
                 .as_ref()
@@ -444,7 +491,7 @@ fn stack(target: &Target) -> Figure {
             layer
                 .grids
                 .iter()
-                .map(boundary)
+                .map(Grid::words)
                 .collect::<Vec<_>>()
                 .join("; "),
         ]);
@@ -457,21 +504,6 @@ fn stack(target: &Target) -> Figure {
         table,
         series: None,
     }
-}
-
-fn boundary(grid: &Grid) -> String {
-    let value = grid.grid.value;
-    let role = grid.role.replace('-', " ");
-    let phase = match value.phase.get() {
-        0 => String::new(),
-        _ => format!(", the first at {}", value.phase),
-    };
-    let trust = match grid.grid.trust.as_str() {
-        "assumed" => " (assumed)",
-        "doubtful" => " (not believed)",
-        _ => "",
-    };
-    format!("{role} {}{phase}{trust}", value.unit)
 }
 
 fn correlations(target: &Target) -> Table {

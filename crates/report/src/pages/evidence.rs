@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Lines, Point, Track, length, round};
 use super::check::{Finding, told};
+use super::measure::{Measure, Spread, Summary};
 use crate::bench::wording::rate_text;
 
 /// Most timelines that are drawn.
@@ -72,11 +73,11 @@ struct Series {
     quantity: String,
     statistic: serde_json::Value,
     span: String,
-    summary: Summary,
+    summary: Figures,
 }
 
 #[derive(Deserialize)]
-struct Summary {
+struct Figures {
     count: u64,
     mean: f64,
     min: Option<Sample>,
@@ -103,6 +104,36 @@ struct Bin {
     count: u64,
     sum: f64,
     max: f64,
+}
+
+/// Logs and counters in short: the mean of every latency.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let mut summary = Summary::default();
+    for layer in document
+        .measured
+        .iter()
+        .filter_map(|index| document.stack.get(*index))
+    {
+        let series = layer.activity.iter().flat_map(|activity| &activity.series);
+        for one in series.filter(|one| one.quantity.ends_with("latency")) {
+            let what = format!(
+                "{} of {}, {}, {}",
+                words(&one.quantity),
+                layer.name,
+                statistic(&one.statistic),
+                words(&one.span)
+            );
+            let value = one.summary.mean * 1e3;
+            summary.measures.push(Measure::new(
+                what,
+                "latency, ms",
+                false,
+                value,
+                Spread::Unknown,
+            ));
+        }
+    }
+    summary
 }
 
 /// The section of logs and counters.
@@ -196,7 +227,7 @@ pub(crate) fn section(document: &Document) -> Section {
     let with: Vec<(&str, &Activity)> = measured
         .filter_map(|layer| Some((layer.name.as_str(), layer.activity.as_ref()?)))
         .collect();
-    section.table(summary(&with));
+    section.table(quantities(&with));
     let timed = with
         .iter()
         .flat_map(|(name, activity)| activity.series.iter().map(move |series| (*name, series)));
@@ -227,7 +258,7 @@ pub(crate) fn section(document: &Document) -> Section {
     section
 }
 
-fn summary(measured: &[(&str, &Activity)]) -> Table {
+fn quantities(measured: &[(&str, &Activity)]) -> Table {
     let mut table = Table::new(
         "Each quantity of each subject",
         &[

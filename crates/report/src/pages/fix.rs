@@ -5,6 +5,8 @@ use straddle_geometry::{Bytes, Unit};
 
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Look, Panel, Row, Whiskers};
+use super::check::EXTRA;
+use super::measure::{Measure, Spread, Summary};
 use super::read::Ratio;
 use super::{bench::capital, ruler};
 use crate::bench::picture::share;
@@ -82,6 +84,38 @@ struct Worth {
     call: String,
     #[serde(default)]
     because: Vec<String>,
+}
+
+/// A plan in short: what the findings that it cures cost, and its steps.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let cured = document.cured.iter().map(|cured| {
+        let prices = cured.prices.iter().map(|price| price.before.value);
+        let what = format!("{} on {}", cured.code, cured.layer);
+        Measure::new(
+            what,
+            EXTRA,
+            false,
+            prices.fold(0.0, f64::max),
+            Spread::Exact,
+        )
+    });
+    let steps = document
+        .steps
+        .iter()
+        .map(|step| (format!("step {}", step.number), step.title.clone()));
+    let left = document
+        .left
+        .iter()
+        .map(|left| (format!("stays: {}", left.code), left.title.clone()));
+    let call = (
+        "verdict".to_owned(),
+        document.worth.call.replace(['-', '_'], " "),
+    );
+    Summary {
+        measures: cured.collect(),
+        facts: std::iter::once(call).chain(steps).chain(left).collect(),
+        ..Summary::default()
+    }
 }
 
 /// The section of a plan.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block::{Block, Fleet, FleetRows, Section, Table};
 use super::check::{Target, grade, thousandths};
+use super::measure::{Measure, Spread};
 use crate::bench::wording::percent;
 use straddle_geometry::Bytes;
 
@@ -40,6 +41,23 @@ struct Row {
 impl Rows {
     pub(super) fn count(&self) -> usize {
         self.rows.len()
+    }
+
+    /// What the worst finding on each target costs.
+    #[expect(clippy::cast_precision_loss, reason = "thousandths of a price")]
+    pub(super) fn measures(&self) -> Vec<Measure> {
+        let with = self.rows.iter().filter(|row| row.severity > 0);
+        let measure = |row: &Row| {
+            let (what, price) = (row.name.clone(), row.cost as f64 / 1000.0);
+            Measure::new(
+                what,
+                "extra operations for each, worst finding",
+                false,
+                price,
+                Spread::Exact,
+            )
+        };
+        with.map(measure).collect()
     }
 
     pub(super) fn add(&mut self, target: &Target) {

@@ -15,17 +15,6 @@ const LEAST: f64 = 6.0;
 /// Of more layers, those that are left out are said.
 const MOST: usize = 60;
 
-/// Where a layer starts in the one layer below it.
-pub(super) fn start(layer: &Layer) -> Option<Bytes> {
-    if let Some(placement) = &layer.placement {
-        return Some(placement.value.start);
-    }
-    match &layer.map {
-        Some(map) if map.shape == "linear" => map.start,
-        _ => None,
-    }
-}
-
 /// Where a layer is drawn.
 #[derive(Clone, Copy)]
 struct Place {
@@ -100,7 +89,7 @@ pub(super) fn draw(target: &str, stack: &[Layer]) -> String {
 
 fn under(layer: &Layer) -> String {
     let kind = layer.format.as_deref().unwrap_or(&layer.kind);
-    match start(layer) {
+    match layer.start() {
         Some(start) => format!("{kind}, starts at {start}"),
         None => kind.to_owned(),
     }
@@ -181,7 +170,7 @@ fn within(layer: &Layer, below: Option<&Layer>, on: Place) -> Place {
     let total = below
         .and_then(|below| below.size.as_ref())
         .map(|size| size.value);
-    let (Some(start), Some(len), Some(total)) = (start(layer), len, total) else {
+    let (Some(start), Some(len), Some(total)) = (layer.start(), len, total) else {
         return whole;
     };
     if total == Bytes::ZERO {

@@ -14,6 +14,7 @@ mod fleet;
 mod html;
 mod map;
 mod markdown;
+mod measure;
 mod predict;
 mod read;
 mod ruler;
@@ -23,8 +24,10 @@ pub use block::{
     Block, Column, Figure, Finding, Fleet, FleetRows, Ruler, RulerData, RulerGrid, Section, Series,
     Table,
 };
+pub(crate) use check::EXTRA;
 pub use html::html;
 pub use markdown::markdown;
+pub use measure::{Measure, Spread, Summary};
 
 use serde::Serialize;
 use std::io::Read;
@@ -58,20 +61,51 @@ pub struct Part {
     pub sections: Vec<Section>,
 }
 
+/// A document in short: what a history needs to find it again, and what another is held against.
+///
+/// # Errors
+/// As [`Page::add`].
+pub fn summary(document: impl Read) -> serde_json::Result<Summary> {
+    let document = document::document(document)?;
+    let mut summary = match &document {
+        Document::Check(document) => check::summary(document),
+        Document::Bench(document) => bench::summary(document),
+        Document::Predict(document) => predict::summary(document),
+        Document::Study(document) => study::summary(document),
+        Document::Fix(document) => fix::summary(document),
+        Document::Evidence(document) => evidence::summary(document),
+    };
+    let sections = sections(document);
+    if let Some(first) = sections.first() {
+        summary.verb = first.verb;
+        summary.target.clone_from(&first.title);
+        summary.headline.clone_from(&first.answer);
+    }
+    if sections.len() > 1 && summary.verb != "check" {
+        let more = sections.len() - 1;
+        summary.target.push_str(&format!(" and {more} more"));
+    }
+    Ok(summary)
+}
+
+fn sections(document: Document) -> Vec<Section> {
+    match document {
+        Document::Check(document) => check::sections(*document),
+        Document::Bench(document) => vec![bench::section(&document)],
+        Document::Predict(document) => predict::sections(&document),
+        Document::Study(document) => study::sections(&document),
+        Document::Fix(document) => vec![fix::section(&document)],
+        Document::Evidence(document) => vec![evidence::section(&document)],
+    }
+}
+
 impl Page {
     /// Adds a document.
     ///
     /// # Errors
     /// With line and column, where it is no document of a command of which a report can be made.
     pub fn add(&mut self, about: About, document: impl Read) -> serde_json::Result<()> {
-        let sections = match document::document(document)? {
-            Document::Check(document) => check::sections(*document),
-            Document::Bench(document) => vec![bench::section(&document)],
-            Document::Predict(document) => predict::sections(&document),
-            Document::Study(document) => study::sections(&document),
-            Document::Fix(document) => vec![fix::section(&document)],
-            Document::Evidence(document) => vec![evidence::section(&document)],
-        };
+        let sections = sections(document::document(document)?);
         if self.title.is_empty() {
             let first = sections.first();
             self.title = first.map_or_else(String::new, |section| {

@@ -8,6 +8,7 @@ use straddle_workload::interval::Verdict as Proof;
 use super::bench::{capital, time};
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Lines, Look, Panel, Point, Row, Track, Whiskers, length, round};
+use super::measure::{Measure, Spread, Summary};
 use super::read::{Interval, Latency, Verdict, Workload as WorkloadIn};
 use crate::bench::picture::{self, share};
 use crate::bench::wording::{gain, load, percent, rate_text, title};
@@ -51,6 +52,15 @@ struct Asked {
 struct Profile {
     name: String,
     title: String,
+    #[serde(default)]
+    figures: Vec<Set>,
+}
+
+/// A figure of a profile.
+#[derive(Deserialize)]
+struct Set {
+    path: String,
+    shown: String,
 }
 
 #[derive(Deserialize)]
@@ -137,6 +147,63 @@ struct Comparison {
 struct Variant {
     values: Vec<String>,
     offsets: Vec<Offset>,
+}
+
+/// Predictions in short: rates and gains of every offset, and the figures of the profile.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let mut summary = Summary::default();
+    let mut measure = |of: &str, offset: &Offset| {
+        let what = format!("{of}{}", offset.name);
+        let rate = offset.requests_per_second;
+        let spread = Spread::Between(rate.low, rate.high);
+        summary.measures.push(Measure::new(
+            what.clone(),
+            "requests each second",
+            true,
+            rate.mean,
+            spread,
+        ));
+        if let Some(gain) = &offset.gain {
+            let spread = Spread::Between(gain.ratio.low, gain.ratio.high);
+            summary.measures.push(Measure::new(
+                what,
+                "gain over the first offset, ×",
+                true,
+                gain.ratio.mean,
+                spread,
+            ));
+        }
+    };
+    let mut facts = Vec::new();
+    let mut asked = |asked: &Asked| {
+        facts.push(("asked".to_owned(), subject(asked)));
+        let figures = asked.profile.figures.iter();
+        facts.extend(figures.map(|figure| (figure.path.clone(), figure.shown.clone())));
+    };
+    for one in &document.predictions {
+        let place = one
+            .place
+            .as_ref()
+            .map(|place| format!("{}: ", place.name))
+            .unwrap_or_default();
+        one.offsets
+            .iter()
+            .for_each(|offset| measure(&place, offset));
+        asked(&one.asked);
+    }
+    if let Some(comparison) = &document.comparison {
+        for variant in &comparison.variants {
+            let of = format!("{}: ", variant.values.join(", "));
+            variant
+                .offsets
+                .iter()
+                .for_each(|offset| measure(&of, offset));
+        }
+        asked(&comparison.asked);
+    }
+    facts.dedup();
+    summary.facts = facts;
+    summary
 }
 
 /// A section for each place in question, and one for variants held against each other.

@@ -20,6 +20,53 @@ pub(crate) struct Layer {
     pub(crate) grids: Vec<Grid>,
 }
 
+impl Layer {
+    /// Where it starts in the one layer below it.
+    pub(crate) fn start(&self) -> Option<Bytes> {
+        if let Some(placement) = &self.placement {
+            return Some(placement.value.start);
+        }
+        match &self.map {
+            Some(map) if map.shape == "linear" => map.start,
+            _ => None,
+        }
+    }
+
+    /// What is compared of it: its name, and the rest in words.
+    pub(crate) fn fact(&self) -> (String, String) {
+        let mut words = vec![self.format.clone().unwrap_or_else(|| self.kind.clone())];
+        words.extend(
+            self.start()
+                .map(|start| format!("starts at {} B", start.grouped())),
+        );
+        words.extend(
+            self.size
+                .as_ref()
+                .map(|size| format!("{} B long", size.value.grouped())),
+        );
+        words.extend(self.grids.iter().map(Grid::words));
+        (format!("layer {}", self.name), words.join(", "))
+    }
+}
+
+impl Grid {
+    /// `stripe unit 64 KiB, the first at 31.5 KiB (assumed)`.
+    pub(crate) fn words(&self) -> String {
+        let value = self.grid.value;
+        let role = self.role.replace('-', " ");
+        let phase = match value.phase.get() {
+            0 => String::new(),
+            _ => format!(", the first at {}", value.phase),
+        };
+        let trust = match self.grid.trust.as_str() {
+            "assumed" => " (assumed)",
+            "doubtful" => " (not believed)",
+            _ => "",
+        };
+        format!("{role} {}{phase}{trust}", value.unit)
+    }
+}
+
 #[derive(Deserialize)]
 pub(crate) struct Fact<T> {
     pub(crate) value: T,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Lines, Look, Panel, Point, Row, Track, Whiskers, round};
+use super::measure::{Measure, Spread, Summary};
 use super::read::Interval;
 use crate::bench::picture::share;
 use crate::bench::wording::{percent, rate_text};
@@ -49,6 +50,33 @@ struct Simulated {
     interval: Option<Interval>,
     error_percent: f64,
     within: bool,
+}
+
+/// Studies in short: how far each cell is off.
+pub(crate) fn summary(document: &Document) -> Summary {
+    let mut summary = Summary::default();
+    for study in &document.studies {
+        for cell in &study.cells {
+            let Some(simulated) = &cell.simulated else {
+                continue;
+            };
+            let (what, error) = (cell.id.clone(), simulated.error_percent.abs());
+            summary.measures.push(Measure::new(
+                what.clone(),
+                "error, %",
+                false,
+                error,
+                Spread::Exact,
+            ));
+            let held = if simulated.within {
+                "within its tolerance"
+            } else {
+                "outside its tolerance"
+            };
+            summary.facts.push((what, held.to_owned()));
+        }
+    }
+    summary
 }
 
 /// A section for each study.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use straddle::check::{Outcome, Report, nothing_known};
 use straddle::fix::{self, Ask, change::KINDS};
 use straddle::realign::intent;
-use straddle::report::{Checked, Digest, Fleet, SCHEMA, csv, escape, json, text};
+use straddle::report::{Checked, Digest, Fleet, SCHEMA, Summary, csv, escape, json, text};
 use straddle::rules::{Finding, Severity, Why};
 
 use crate::args::FailOn;
@@ -43,8 +43,8 @@ pub(super) enum Shape {
 
 /// What one job came to, ready to be written.
 pub(super) enum Piece {
-    /// Checked: its text, and its digest for the totals. Findings stay with the thread that made them.
-    Checked(Vec<u8>, Digest),
+    /// Checked: its text, its document where that is kept, and its digest for the totals. Findings stay with the thread that made them.
+    Checked(Vec<u8>, Option<Vec<u8>>, Digest),
     /// Nothing recognised in it.
     Unrecognised(String, Why),
     /// Could not be read.
@@ -86,7 +86,7 @@ impl Next {
 }
 
 /// Renders what a job came to; runs on the worker's thread. A report ends with what to do `next`.
-pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>) -> Piece {
+pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>, is_kept: bool) -> Piece {
     let checked = match report.outcome {
         Ok(Outcome::Checked(checked)) => checked,
         Ok(Outcome::Unrecognised(why)) => return Piece::Unrecognised(report.target, why),
@@ -109,8 +109,13 @@ pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>) -> Piece
             csv::rows(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
         }
     };
+    let mut kept = is_kept.then(Vec::new);
+    let written = written.and_then(|()| match &mut kept {
+        Some(kept) => json::write(&checked.document(), kept).map_err(io::Error::from),
+        None => Ok(()),
+    });
     match written {
-        Ok(()) => Piece::Checked(bytes, Digest::of(&checked)),
+        Ok(()) => Piece::Checked(bytes, kept, Digest::of(&checked)),
         Err(error) => Piece::Failed(checked.name, error.to_string()),
     }
 }
@@ -124,6 +129,8 @@ pub(super) struct Sink {
     fleet: Fleet,
     failures: Vec<(String, String)>,
     found: bool,
+    /// The document as far as it is made, where it is kept.
+    kept: Option<Vec<u8>>,
 }
 
 /// What decides the exit status.
@@ -131,11 +138,18 @@ pub(super) struct Totals {
     /// Something could not be read, or no start of anything was checked.
     pub(super) failed: bool,
     pub(super) found: bool,
+    /// The document, where it is kept.
+    pub(super) document: Option<String>,
 }
 
 impl Sink {
     /// Opens the output and writes what comes before the first target.
-    pub(super) fn open(mode: Mode, many: bool, fail_on: FailOn) -> anyhow::Result<Sink> {
+    pub(super) fn open(
+        mode: Mode,
+        many: bool,
+        fail_on: FailOn,
+        is_kept: bool,
+    ) -> anyhow::Result<Sink> {
         let mut out: Box<dyn Write> = match mode {
             Mode::Quiet => Box::new(io::sink()),
             Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => output::stdout(),
@@ -144,12 +158,7 @@ impl Sink {
             }
         };
         match mode {
-            Mode::Json | Mode::Summary(Shape::Json) => write!(
-                out,
-                "{{\"schema\":{},\"straddle\":{},\"targets\":[",
-                json::line(SCHEMA)?,
-                json::line(env!("CARGO_PKG_VERSION"))?
-            )?,
+            Mode::Json | Mode::Summary(Shape::Json) => head(&mut out)?,
             Mode::Csv => csv::header(&mut out)?,
             Mode::Summary(Shape::Csv) => csv::target_header(&mut out)?,
             Mode::Quiet | Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => {}
@@ -162,14 +171,28 @@ impl Sink {
             fleet: Fleet::default(),
             failures: Vec::new(),
             found: false,
+            kept: match is_kept {
+                true => {
+                    let mut kept = Vec::new();
+                    head(&mut kept)?;
+                    Some(kept)
+                }
+                false => None,
+            },
         })
     }
 
     /// Writes one piece.
     pub(super) fn add(&mut self, piece: Piece) -> anyhow::Result<()> {
         match piece {
-            Piece::Checked(bytes, digest) => {
+            Piece::Checked(bytes, document, digest) => {
                 let first = self.fleet.targets() == 0;
+                if let (Some(kept), Some(document)) = (&mut self.kept, document) {
+                    if !first {
+                        kept.push(b',');
+                    }
+                    kept.extend(document);
+                }
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
                     Mode::Report if !first => self.out.write_all(b"\n")?,
@@ -216,17 +239,7 @@ impl Sink {
         let summary = self.fleet.summary();
         match self.mode {
             Mode::Json | Mode::Summary(Shape::Json) => {
-                let failures: Vec<_> = self
-                    .failures
-                    .iter()
-                    .map(|(target, error)| serde_json::json!({ "target": target, "error": error }))
-                    .collect();
-                writeln!(
-                    self.out,
-                    "],\"failures\":{},\"summary\":{}}}",
-                    json::line(&failures)?,
-                    json::line(&summary)?
-                )?;
+                tail(&mut self.out, &self.failures, &summary)?;
             }
             Mode::Report | Mode::Lines if self.many => {
                 let below = text::below_lines(&summary);
@@ -245,9 +258,42 @@ impl Sink {
             _ => {}
         }
         self.out.flush()?;
+        let document = match self.kept {
+            Some(mut kept) => {
+                tail(&mut kept, &self.failures, &summary)?;
+                Some(String::from_utf8(kept)?)
+            }
+            None => None,
+        };
         Ok(Totals {
+            document,
             failed: summary.failed > 0 || !is_any_checked,
             found: self.found,
         })
     }
+}
+
+/// What a document has before its first target.
+fn head(mut out: impl Write) -> anyhow::Result<()> {
+    let (schema, version) = (json::line(SCHEMA)?, json::line(env!("CARGO_PKG_VERSION"))?);
+    write!(
+        out,
+        "{{\"schema\":{schema},\"straddle\":{version},\"targets\":["
+    )?;
+    Ok(())
+}
+
+/// What it has behind the last one.
+fn tail(
+    mut out: impl Write,
+    failures: &[(String, String)],
+    summary: &Summary,
+) -> anyhow::Result<()> {
+    let failures: Vec<_> = failures
+        .iter()
+        .map(|(target, error)| serde_json::json!({ "target": target, "error": error }))
+        .collect();
+    let (failures, summary) = (json::line(&failures)?, json::line(summary)?);
+    writeln!(out, "],\"failures\":{failures},\"summary\":{summary}}}")?;
+    Ok(())
 }
