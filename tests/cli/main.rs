@@ -38,6 +38,7 @@ mod readme;
 mod realign;
 mod rules;
 mod scale;
+mod serve;
 mod study;
 mod support;
 mod syscalls;

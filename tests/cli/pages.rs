@@ -46,7 +46,7 @@ fn reports_are_what_they_say_in_a_browser() {
 }
 
 /// Runs a script of `tests/e2e`, which fails when something is not as it should be.
-fn browse(script: &str, asked: &Path) {
+pub(crate) fn browse(script: &str, asked: &Path) {
     let folder = repository().join("tests/e2e");
     assert!(
         folder.join("node_modules/playwright-core").is_dir(),

@@ -9,6 +9,7 @@ pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod realign;
 pub(crate) mod report;
+pub(crate) mod serve;
 mod sizes;
 pub(crate) mod study;
 
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     History(history::History),
     Compare(history::Compare),
     Baseline(history::Baseline),
+    Serve(serve::Serve),
     Explain(Explain),
     Capture(Capture),
     Sqlio(Sqlio),

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         args::Command::History(args) => commands::history::run(&args),
         args::Command::Compare(args) => commands::history::compare(&args),
         args::Command::Baseline(args) => commands::history::baseline(&args),
+        args::Command::Serve(args) => commands::serve::run(&args),
         args::Command::Explain(args) => commands::explain::run(&args),
         args::Command::Capture(args) => commands::capture::run(&args),
         args::Command::Sqlio(args) => commands::sqlio::run(&args),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::bench::wording::{percent, rate_text};
 use crate::escape::terminal;
-use crate::pages::{Measure, Spread, Summary, summary};
+use crate::pages::{Measure, Section, Spread, Summary, Table, summary};
 use crate::text::style::{ERROR, FAINT, GOOD, STRONG, paint};
 use crate::text::table::{Cell, Column, render};
 use crate::utc::Utc;
@@ -505,6 +505,114 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
         }
     }
     out
+}
+
+/// The comparison as a section of a page.
+#[must_use]
+pub fn section(comparison: &Comparison) -> Section {
+    let Comparison { earlier, later, .. } = comparison;
+    let mut section = Section::new("compare", format!("{} and {}", earlier.name, later.name));
+    let count = |verdict| {
+        comparison
+            .figures
+            .iter()
+            .filter(|one| one.verdict == verdict)
+            .count()
+    };
+    let (better, worse) = (count(Proven::Better), count(Proven::Worse));
+    section.answer = format!(
+        "Of {} figures {better} are proven to be better and {worse} to be worse; {} are new, {} are gone.",
+        comparison.figures.len(),
+        comparison.new.len(),
+        comparison.gone.len()
+    );
+    section.tone = match (better, worse + comparison.new.len()) {
+        (_, 1..) => "bad",
+        (1.., 0) => "good",
+        (0, 0) => "",
+    };
+    let mut sides = Table::new(
+        "The two runs",
+        &["", "run", "began", "machine", "target", "what it came to"],
+    );
+    for (name, side) in [("earlier", earlier), ("later", later)] {
+        sides.row([
+            name.to_owned(),
+            side.name.clone(),
+            when(side.began_unix_seconds),
+            side.machine.clone().unwrap_or_default(),
+            side.target.clone(),
+            side.headline.clone(),
+        ]);
+    }
+    section.table(sides);
+    let mut differs = Table::new("What differs besides", &["what", "earlier", "later"]);
+    for one in &comparison.differs {
+        let value =
+            |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+        differs.row([one.name.clone(), value(&one.earlier), value(&one.later)]);
+    }
+    section.table(differs);
+    for quantity in quantities(&comparison.figures) {
+        let mut table = Table::new(
+            quantity,
+            &[
+                "of",
+                ">earlier",
+                ">later",
+                ">change",
+                ">95% interval",
+                "proven",
+            ],
+        );
+        for one in comparison
+            .figures
+            .iter()
+            .filter(|one| one.quantity == quantity)
+        {
+            let figure = |value: f64| {
+                if is_share(quantity) {
+                    percent(value, 1)
+                } else {
+                    number(value)
+                }
+            };
+            table.row([
+                one.what.clone(),
+                figure(one.earlier),
+                figure(one.later),
+                one.change.map_or("?".to_owned(), signed),
+                match one.interval {
+                    Some([low, high]) if low < high => {
+                        format!("{} to {}", signed(low), signed(high))
+                    }
+                    Some(_) => "exact".to_owned(),
+                    None => "not known".to_owned(),
+                },
+                match one.verdict {
+                    Proven::Better => "better",
+                    Proven::Worse => "worse",
+                    Proven::NoChange => "no change proven",
+                    Proven::Nothing => "nothing proven",
+                }
+                .to_owned(),
+            ]);
+        }
+        section.table(table);
+    }
+    for (title, singles) in [("Gone", &comparison.gone), ("New", &comparison.new)] {
+        let mut table = Table::new(title, &["of", "what", ">figure"]);
+        for one in singles {
+            let figure = if is_share(one.quantity) {
+                percent(one.value, 1)
+            } else {
+                number(one.value)
+            };
+            table.row([one.what.clone(), one.quantity.to_owned(), figure]);
+        }
+        section.table(table);
+    }
+    section
 }
 
 fn quantities(figures: &[Change]) -> Vec<&'static str> {

@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "straddle-history",
     "straddle-report",
     "straddle",
+    "straddle-serve",
     "straddle-cli",
     TESTKIT,
     "xtask",

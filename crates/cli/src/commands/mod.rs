@@ -15,6 +15,7 @@ pub(crate) mod realign;
 pub(crate) mod report;
 pub(crate) mod schema;
 mod screen;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod sqlio;
 pub(crate) mod study;

@@ -12,3 +12,9 @@ pub mod text;
 pub(crate) mod wording;
 
 pub use document::{Document, SCHEMA};
+
+/// What is asked for, and how much at once: `8 KiB random, reads only, 8 × 32`.
+#[must_use]
+pub fn workload(workload: &straddle_workload::Workload) -> String {
+    format!("{}, {}", wording::title(workload), wording::load(workload))
+}

@@ -48,6 +48,8 @@ pub struct About {
 pub struct Page {
     /// What it is about.
     pub title: String,
+    /// Where a link at its head leads, for a page that is one of several.
+    pub home: Option<String>,
     /// One for each document.
     pub parts: Vec<Part>,
 }
@@ -100,6 +102,19 @@ fn sections(document: Document) -> Vec<Section> {
 }
 
 impl Page {
+    /// A page of one section.
+    #[must_use]
+    pub fn of(section: Section) -> Page {
+        Page {
+            title: format!("{}: {}", section.verb, section.title),
+            home: None,
+            parts: vec![Part {
+                about: About::default(),
+                sections: vec![section],
+            }],
+        }
+    }
+
     /// Adds a document.
     ///
     /// # Errors
