@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use crate::{Error, Store, Trouble};
 
-/// A run that later ones are held against.
+/// A run that later ones are compared with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baseline {
     /// What it is called.

@@ -1,4 +1,4 @@
-//! Two documents of one verb held against each other: which figures changed, by how much, and whether that is proven.
+//! Two documents of one verb compared: which figures changed, by how much, and whether that is proven.
 
 use libm::{exp, log};
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub struct Side {
     pub machine: Option<String>,
 }
 
-/// Two runs held against each other.
+/// Two runs compared.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "straddle compare")]
 pub struct Comparison {

@@ -9,7 +9,7 @@ pub(crate) async fn document() -> Response {
     assets::json(text())
 }
 
-/// The description; its paths are those of the router, which a test holds against it.
+/// The description; its paths are those of the router, which a test compares it with.
 pub(crate) fn text() -> String {
     let run = serde_json::json!({ "name": "run", "in": "path", "required": true, "schema": { "type": "integer" }, "description": "Number of a run of the history." });
     let query = |name: &str, kind: &str, what: &str| serde_json::json!({ "name": name, "in": "query", "schema": { "type": kind }, "description": what });
@@ -32,7 +32,7 @@ pub(crate) fn text() -> String {
                 query("limit", "integer", "How many at most, up to 200.") ], "responses": answers("Runs, the latest first, and how many there are.") } },
             "/api/runs/{run}": { "get": { "summary": "A run without its document.", "parameters": [run], "responses": answers("The run.") } },
             "/api/runs/{run}/document": { "get": { "summary": "The document of a run, as it was printed; `straddle schema VERB` describes it.", "parameters": [run], "responses": answers("The document.") } },
-            "/api/compare": { "get": { "summary": "Two runs held against each other; `straddle schema compare` describes it.", "parameters": [
+            "/api/compare": { "get": { "summary": "Two runs compared; `straddle schema compare` describes it.", "parameters": [
                 query("one", "integer", "A run."), query("other", "integer", "Another run of the same verb.") ], "responses": answers("The comparison.") } },
             "/api/live": { "get": { "summary": "Benches that are under way, by their journals.", "responses": answers("What each has made so far.") } },
             "/api/check": { "post": { "summary": "Checks what tools printed, or the beginning of an image; nothing of it is kept.",

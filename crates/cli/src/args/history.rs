@@ -150,7 +150,7 @@ pub(crate) struct Compare {
     pub(crate) json: bool,
 }
 
-/// Which run are later ones held against?
+/// Which run are later ones compared with?
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",

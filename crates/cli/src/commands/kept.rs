@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use straddle::bench::results::Machine;
@@ -300,7 +300,7 @@ impl Named {
             Document::Text(text) => Box::new(text.as_bytes()),
             Document::File(path) => {
                 let file = File::open(path).with_context(|| path.display().to_string())?;
-                Box::new(BufReader::with_capacity(1 << 20, file))
+                Box::new(file)
             }
             Document::Stdin => Box::new(std::io::stdin().lock()),
         })

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use std::fmt;
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 use super::{bench, check, evidence, fix, predict, study};
 
@@ -21,8 +21,10 @@ pub(crate) enum Document {
     Evidence(Box<evidence::Document>),
 }
 
-/// Reads one document and nothing behind it.
-pub(crate) fn document(from: impl Read) -> serde_json::Result<Document> {
+/// Reads one document and nothing behind it. By reference, so that what reads documents is there once in the program, not once for
+/// each source of bytes.
+pub(crate) fn document(from: &mut dyn Read) -> serde_json::Result<Document> {
+    let from = BufReader::with_capacity(1 << 16, from);
     let mut reader = serde_json::Deserializer::from_reader(from);
     let document = Document::deserialize(&mut reader)?;
     reader.end()?;

@@ -1,4 +1,4 @@
-//! What a document says, so that two of them can be held against each other.
+//! What a document says, so that two of them can be compared.
 
 /// A document in short.
 #[derive(Clone, Debug, Default, PartialEq)]

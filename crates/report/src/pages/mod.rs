@@ -63,12 +63,12 @@ pub struct Part {
     pub sections: Vec<Section>,
 }
 
-/// A document in short: what a history needs to find it again, and what another is held against.
+/// A document in short: what a history needs to find it again, and what another is compared with.
 ///
 /// # Errors
 /// As [`Page::add`].
-pub fn summary(document: impl Read) -> serde_json::Result<Summary> {
-    let document = document::document(document)?;
+pub fn summary(mut document: impl Read) -> serde_json::Result<Summary> {
+    let document = document::document(&mut document)?;
     let mut summary = match &document {
         Document::Check(document) => check::summary(document),
         Document::Bench(document) => bench::summary(document),
@@ -119,8 +119,8 @@ impl Page {
     ///
     /// # Errors
     /// With line and column, where it is no document of a command of which a report can be made.
-    pub fn add(&mut self, about: About, document: impl Read) -> serde_json::Result<()> {
-        let sections = sections(document::document(document)?);
+    pub fn add(&mut self, about: About, mut document: impl Read) -> serde_json::Result<()> {
+        let sections = sections(document::document(&mut document)?);
         if self.title.is_empty() {
             let first = sections.first();
             self.title = first.map_or_else(String::new, |section| {

@@ -206,7 +206,7 @@ pub(crate) fn summary(document: &Document) -> Summary {
     summary
 }
 
-/// A section for each place in question, and one for variants held against each other.
+/// A section for each place in question, and one for variants compared.
 pub(crate) fn sections(document: &Document) -> Vec<Section> {
     let mut out: Vec<Section> = document.predictions.iter().map(prediction).collect();
     out.extend(document.comparison.as_ref().map(comparison));
