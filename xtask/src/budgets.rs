@@ -9,15 +9,16 @@ use crate::run::{cargo, output, run};
 /// `report`, which brings minijinja for its pages, and 225 before `history`: rusqlite with SQLite bundled, four packages below it, and ours,
 /// and 232 before `serve`: axum with hyper and tokio, HTTP/1 on one thread.
 const MAX_PACKAGES: usize = 257;
-/// The stripped release binary, in bytes: 15 MiB. It was 4 MiB before the readers of captured text, of which there are some
+/// The stripped release binary, in bytes: 16.5 MiB. It was 4 MiB before the readers of captured text, of which there are some
 /// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
 /// forms of results, the command lines and reports of three other tools), 8 MiB before the simulator, whose pipeline is
 /// compiled for each kind of member, with the texts of all profiles and studies, and 9 MiB before thirteen formats of arrays, volume
 /// managers and encryption with 28 rules and their pages, and the scripts of `fix`, and 12 MiB before a dozen further readers, texts of
 /// several machines, generic profiles, described and recorded workloads, and the founding experiments as validation, and 13 MiB before
 /// `realign`: a mover with its journal, six formats of virtual disks changed in place, ten that are written, and partition tables, and
-/// 14 MiB before `evidence`: some forty readers of logs, counters and results, eleven rules, answers.
-const LARGEST_BINARY: u64 = 15 << 20;
+/// 14 MiB before `evidence`: some forty readers of logs, counters and results, eleven rules, answers, and 15 MiB before pages, a history and
+/// `serve`: SQLite, an HTTP server, templates, and what reads the documents of six verbs. 15 MiB with all of it is the aim.
+const LARGEST_BINARY: u64 = 33 << 19;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 

@@ -127,7 +127,7 @@ pub(crate) enum ListFormat {
     "Examples:",
     "\n  straddle compare 12 14                          two runs",
     "\n  straddle compare before.json after.json         two documents",
-    "\n  straddle compare good --worse 5%                a baseline and the latest run of the same verb and target",
+    "\n  straddle compare good --worse 5%                a baseline and the latest run of its kind",
 ))]
 pub(crate) struct Compare {
     #[command(flatten)]
