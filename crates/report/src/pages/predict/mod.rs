@@ -1,6 +1,7 @@
 //! `predict`: what each offset would deliver, what limits it, and which assumptions decide.
 
-use serde::Deserialize;
+mod read;
+
 use straddle_geometry::Bytes;
 use straddle_workload::Workload;
 use straddle_workload::interval::Verdict as Proof;
@@ -9,145 +10,12 @@ use super::bench::{capital, time};
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Lines, Look, Panel, Point, Row, Track, Whiskers, length, round};
 use super::measure::{Measure, Spread, Summary};
-use super::read::{Interval, Latency, Verdict, Workload as WorkloadIn};
+use super::read::{Interval, Latency};
 use crate::bench::picture::{self, share};
 use crate::bench::wording::{gain, load, percent, rate_text, title};
+use read::{Asked, Comparison, Decision, Offset, Prediction, Sensitivity, Variant};
 
-/// What a page needs of predictions.
-#[derive(Deserialize)]
-pub(crate) struct Document {
-    #[serde(default)]
-    predictions: Vec<Prediction>,
-    comparison: Option<Comparison>,
-}
-
-#[derive(Deserialize)]
-struct Prediction {
-    place: Option<Place>,
-    asked: Asked,
-    offsets: Vec<Offset>,
-    best: usize,
-    sensitivity: Sensitivity,
-    decision: Option<Decision>,
-    #[serde(default)]
-    missed: Vec<Missed>,
-}
-
-#[derive(Deserialize)]
-struct Place {
-    name: String,
-    base: String,
-}
-
-#[derive(Deserialize)]
-struct Asked {
-    profile: Profile,
-    workload: WorkloadIn,
-    scenario: Option<String>,
-    replicates: u32,
-    requests: u64,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    name: String,
-    title: String,
-    #[serde(default)]
-    figures: Vec<Set>,
-}
-
-/// A figure of a profile.
-#[derive(Deserialize)]
-struct Set {
-    path: String,
-    shown: String,
-}
-
-#[derive(Deserialize)]
-struct Offset {
-    name: String,
-    bytes: Bytes,
-    requests_per_second: Interval,
-    read_latency: Option<Latency>,
-    write_latency: Option<Latency>,
-    #[serde(default)]
-    resources: Vec<Resource>,
-    gain: Option<Gain>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    name: String,
-    count: u64,
-    mean: f64,
-}
-
-#[derive(Deserialize)]
-struct Gain {
-    ratio: Interval,
-    verdict: Verdict,
-}
-
-#[derive(Deserialize)]
-struct Sensitivity {
-    nominal: Option<f64>,
-    #[serde(default)]
-    varied: Vec<Varied>,
-}
-
-#[derive(Deserialize)]
-struct Varied {
-    path: String,
-    value: String,
-    ends: Vec<End>,
-}
-
-#[derive(Deserialize)]
-struct End {
-    value: String,
-    gain: Option<f64>,
-    refused: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Decision {
-    call: String,
-    #[serde(default)]
-    depends: Vec<Turn>,
-}
-
-#[derive(Deserialize)]
-struct Turn {
-    values: Vec<Parameter>,
-    gain: f64,
-    call: String,
-}
-
-#[derive(Deserialize)]
-struct Parameter {
-    path: String,
-    value: String,
-    found_by: String,
-}
-
-#[derive(Deserialize)]
-struct Missed {
-    study: String,
-    cells: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Comparison {
-    asked: Asked,
-    keys: Vec<String>,
-    variants: Vec<Variant>,
-}
-
-#[derive(Deserialize)]
-struct Variant {
-    values: Vec<String>,
-    offsets: Vec<Offset>,
-}
+pub(crate) use read::Document;
 
 /// Predictions in short: rates and gains of every offset, and the figures of the profile.
 pub(crate) fn summary(document: &Document) -> Summary {
