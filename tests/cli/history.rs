@@ -444,6 +444,80 @@ fn a_later_run_that_is_worse_than_its_baseline_fails() {
     );
 }
 
+/// Silence is no pass: a target of which nothing was checked has no finding either.
+#[test]
+fn a_later_run_that_checked_less_is_worse() {
+    let user = User::new();
+    let check = |targets: &str, out: &str| {
+        let run = user.typed(&format!("check {targets} --json --fail-on never"));
+        fs::write(user.work().join(out), run.stdout).expect("written");
+    };
+    fs::write(user.work().join("blank.img"), vec![0; 1 << 20]).expect("written");
+    check("aligned.img blank.img", "half.json");
+    check("aligned.img nothere.img", "gone.json");
+    check("aligned.img", "all.json");
+    for (earlier, later, code, said) in [
+        ("all", "half", 1, "nothing was checked of 1, earlier of 0"),
+        ("all", "gone", 1, "nothing was checked of 1, earlier of 0"),
+        ("half", "all", 0, ""),
+        ("half", "gone", 0, ""),
+    ] {
+        let run = user.typed(&format!("compare {earlier}.json {later}.json --worse 400%"));
+        assert_eq!(run.code, Some(code), "{earlier} {later}: {}", run.stdout);
+        assert!(
+            run.stderr.contains(said) || run.stdout.contains(said),
+            "{}{}",
+            run.stdout,
+            run.stderr
+        );
+        // Without a limit nothing fails.
+        let run = user.typed(&format!("compare {earlier}.json {later}.json"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+}
+
+/// Errors of a study are shares: from 1% to 3% is two points, not three times as much.
+#[test]
+fn errors_of_studies_are_compared_in_points() {
+    let user = User::new();
+    let first = user.typed("study n17-ssdaligntest --json").stdout;
+    let mut document: Value = serde_json::from_str(&first).expect("JSON");
+    let cells = document
+        .pointer_mut("/studies/0/cells")
+        .and_then(Value::as_array_mut)
+        .expect("cells");
+    let cell = cells
+        .iter_mut()
+        .find(|cell| cell["simulated"]["error_percent"].is_number())
+        .expect("a simulated one");
+    let id = cell["id"].clone();
+    let error = cell["simulated"]["error_percent"]
+        .as_f64()
+        .expect("a figure");
+    let more = error + 2.0_f64.copysign(error);
+    cell["simulated"]["error_percent"] = more.into();
+    fs::write(user.work().join("one.json"), &first).expect("written");
+    fs::write(user.work().join("other.json"), document.to_string()).expect("written");
+    let run = user.typed("compare one.json other.json --json --worse 1%");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let compared: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let changed: Vec<&Value> = compared["figures"]
+        .as_array()
+        .expect("figures")
+        .iter()
+        .filter(|figure| figure["change"] != 0.0)
+        .collect();
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert_eq!(changed[0]["what"], id);
+    assert_eq!(changed[0]["scale"], "points");
+    let change = changed[0]["change"].as_f64().expect("points");
+    assert!((change - 0.02).abs() < 1e-9, "{change}");
+    assert_eq!(
+        user.typed("compare one.json other.json --worse 3%").code,
+        Some(0)
+    );
+}
+
 #[test]
 fn a_comparison_obeys_its_schema_and_verbs_are_not_mixed() {
     let user = User::new();

@@ -46,7 +46,7 @@ fn history(folder: &Path) {
 struct Server {
     child: Child,
     at: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -65,11 +65,7 @@ impl Server {
             .expect("an address");
         let at = line.trim().trim_start_matches("http://");
         let at = at.split('/').next().expect("a host").to_owned();
-        Server {
-            child,
-            at,
-            _folder: folder,
-        }
+        Server { child, at, folder }
     }
 
     fn connect(&self) -> TcpStream {
@@ -412,6 +408,150 @@ fn uploads_are_bounded_in_length_and_time_and_nothing_of_them_stays() {
     );
     assert!(server.peak() < 256 << 10, "{} KiB", server.peak());
     assert_eq!(server.get("/api/runs").status, 200);
+}
+
+/// What a server says of a file that is handed in.
+fn handed_in(server: &Server, query: &str, bytes: &[u8]) -> Answer {
+    let good = bearer();
+    server.ask(
+        "POST",
+        &format!("/api/check?{query}"),
+        &[("Authorization", &good)],
+        bytes,
+    )
+}
+
+fn codes(document: &Value, target: usize) -> Vec<&str> {
+    let findings = document["targets"][target]["findings"]
+        .as_array()
+        .expect("findings");
+    let codes = findings.iter().map(|finding| finding["code"].as_str());
+    codes.map(|code| code.expect("a code")).collect()
+}
+
+#[test]
+fn no_file_of_this_machine_is_opened_for_what_is_handed_in() {
+    let server = Server::new(&[]);
+    let folder = server.folder.path();
+    // One disk names a parent that is there, with a partition at sector 63; the other one that is not there.
+    let there = folder.join("legacy.img");
+    let nowhere = folder.join("nothere.im");
+    sh(
+        folder,
+        &format!(
+            "qemu-img create -q -f qcow2 -u -F raw -b {} one.qcow2 64M
+             qemu-img create -q -f qcow2 -u -F raw -b {} other.qcow2 64M",
+            there.display(),
+            nowhere.display()
+        ),
+    );
+    let local = straddle(folder)
+        .args(["check", "one.qcow2", "--json", "--history", "none"])
+        .output()
+        .expect("runs");
+    let local: Value = serde_json::from_slice(&local.stdout).expect("JSON");
+    assert!(
+        codes(&local, 0).contains(&"STR101"),
+        "the parent is followed when a user checks the file: {local}"
+    );
+    let answers = ["one.qcow2", "other.qcow2"].map(|file| {
+        let bytes = std::fs::read(folder.join(file)).expect("an image");
+        let answer = handed_in(&server, "name=disk.qcow2", &bytes);
+        let parent = if file == "one.qcow2" {
+            &there
+        } else {
+            &nowhere
+        };
+        // As the document writes it.
+        let parent = parent.display().to_string();
+        (answer.status, answer.body.replace(&parent, "PARENT"))
+    });
+    assert_eq!(
+        answers[0], answers[1],
+        "whether a file is there is not told either"
+    );
+    assert!(!answers[0].1.contains("STR101"), "{}", answers[0].1);
+}
+
+#[test]
+fn the_beginning_of_an_image_is_enough_for_its_tables() {
+    let server = Server::new(&[]);
+    let bytes = std::fs::read(server.folder.path().join("legacy.img")).expect("an image");
+    let whole = handed_in(&server, "name=legacy.img", &bytes);
+    let whole: Value = serde_json::from_str(&whole.body).expect("JSON");
+    assert!(codes(&whole, 0).contains(&"STR101"), "{whole}");
+    assert!(!codes(&whole, 0).contains(&"STR107"), "{whole}");
+    let head = &bytes[..1 << 20];
+    let beginning = handed_in(&server, "name=legacy.img&size=67108864", head);
+    let beginning: Value = serde_json::from_str(&beginning.body).expect("JSON");
+    // What was not sent is said to be unread, and all else is found.
+    let mut found = codes(&beginning, 0);
+    found.retain(|code| *code != "STR903");
+    assert_eq!(found, codes(&whole, 0));
+    assert!(codes(&beginning, 0).contains(&"STR903"), "{beginning}");
+    assert!(
+        beginning
+            .to_string()
+            .contains("only the first 1 MiB were handed in"),
+        "{beginning}"
+    );
+    // Without its size the partition ends behind what was sent.
+    let cut = handed_in(&server, "name=legacy.img", head);
+    let cut: Value = serde_json::from_str(&cut.body).expect("JSON");
+    assert!(codes(&cut, 0).contains(&"STR107"), "{cut}");
+    // A size that is too small is not believed; nonsense is refused.
+    let small = handed_in(&server, "name=legacy.img&size=1", head);
+    let small: Value = serde_json::from_str(&small.body).expect("JSON");
+    assert_eq!(codes(&small, 0), codes(&cut, 0));
+    assert_eq!(handed_in(&server, "size=-1", head).status, 400);
+    let vast = format!("name=legacy.img&size={}", u64::MAX);
+    let vast = handed_in(&server, &vast, head);
+    assert!(matches!(vast.status, 200 | 422), "{}", vast.body);
+}
+
+#[test]
+fn a_file_of_several_machines_has_a_report_for_each() {
+    let server = Server::new(&[]);
+    let text: String = ["db1", "db2"]
+        .map(|host| format!("### host: {host}\n### command: diskpar -i 0\n{DISKPAR}"))
+        .concat();
+    let folder = server.folder.path();
+    std::fs::write(folder.join("fleet.txt"), &text).expect("writable");
+    let local = straddle(folder)
+        .args(["check", "fleet.txt", "--json", "--history", "none"])
+        .output()
+        .expect("runs");
+    let local: Value = serde_json::from_slice(&local.stdout).expect("JSON");
+    let answer = handed_in(&server, "name=fleet.txt", text.as_bytes());
+    let document: Value = serde_json::from_str(&answer.body).expect("JSON");
+    let targets = |document: &Value| -> Vec<(String, Vec<String>)> {
+        let targets = document["targets"].as_array().expect("targets");
+        let each = targets.iter().enumerate().map(|(n, target)| {
+            let name = target["target"].as_str().expect("a name").to_owned();
+            let codes = codes(document, n).into_iter().map(str::to_owned).collect();
+            (name, codes)
+        });
+        each.collect()
+    };
+    assert_eq!(targets(&document), targets(&local));
+    assert_eq!(targets(&document).len(), 2, "{}", answer.body);
+}
+
+#[test]
+fn what_is_not_known_is_said_to_be_so() {
+    let server = Server::new(&[]);
+    let noise: Vec<u8> = (0_u32..4096)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 0x80)
+        .collect();
+    for (bytes, said) in [
+        (b"Dear Sir or Madam".to_vec(), "letter"),
+        (noise, "letter"),
+        (vec![0; 1 << 20], "letter"),
+    ] {
+        let answer = handed_in(&server, "name=letter", &bytes);
+        assert_eq!(answer.status, 422, "{}", answer.body);
+        assert!(answer.body.contains(said), "{}", answer.body);
+    }
 }
 
 #[test]

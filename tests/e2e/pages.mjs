@@ -28,8 +28,8 @@ for (const { name, file } of asked.pages) {
         await picture(page, asked.out, `${name}-${width}-${scheme}`);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.equal(over, 0, "the page is wider than the window");
-        // With all figures open, so that nothing is left out.
-        await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+        // With all figures open, but for those of long series, of which there may be thousands.
+        await page.evaluate(() => document.querySelectorAll("details:not(.series-table)").forEach((one) => { one.open = true; }));
         await accessible(page, name);
         assert.deepEqual(wrong, []);
         await close();
@@ -42,7 +42,7 @@ for (const { name, file } of asked.pages) {
     assert.ok((await page.locator("table tbody tr").count()) > 0);
     assert.equal(await page.locator(".controls:visible").count(), 0, "what only a script moves is not shown");
     await page.emulateMedia({ media: "print" });
-    for (const box of await page.locator("details table").all()) assert.ok((await box.boundingBox()).height > 0, "figures are printed");
+    for (const box of await page.locator("details:not(.series-table) table").all()) assert.ok((await box.boundingBox()).height > 0, "figures are printed");
     assert.deepEqual(wrong, []);
     await close();
   });
@@ -97,7 +97,7 @@ async function plotted(figure) {
     const across = texts.filter((one) => one.kind === "quiet mid").map((one) => [one.x, number(one.text)]).filter(([, value]) => value !== null);
     const middle = (mark) => { const box = mark.getBBox(); return [box.x + box.width / 2, box.y + box.height / 2]; };
     const marks = Array.from(svg.querySelectorAll("circle:not(.ring),rect.s1,path[class^='s']:not(.curve)"), (mark) => ({ at: middle(mark), kind: mark.getAttribute("class") }));
-    const rows = Array.from(node.querySelectorAll("table tbody tr"), (row) => Array.from(row.cells, (cell) => cell.textContent));
+    const rows = Array.from(node.querySelectorAll("details:not(.series-table) table tbody tr"), (row) => Array.from(row.cells, (cell) => cell.textContent));
     return { up, across, marks, rows };
   });
 }
@@ -119,6 +119,38 @@ await test("rates by load are drawn where the table says", async () => {
   const span = Math.abs(up.at(-1)[1] - up[0][1]) * 0.006;
   drawn.forEach((mark, index) => close_to(along(up, mark.at[1]), plain(rows[index][2]), span, rows[index].join(" ")));
   assert.equal(Math.min(...up.map(([, value]) => value)), 0, "the axis begins at zero");
+  await close();
+});
+
+await test("every mark of a distribution and every run is in a table", async () => {
+  const { page, close } = await open(browser, address("bench-effect"));
+  const distribution = figure(page, /^Latencies of reads/);
+  // A curve is one path; its corners are its points.
+  const corners = await distribution.locator("svg path.curve").evaluateAll((all) => all.map((one) => one.getAttribute("d").split(/[ML]/).length - 1));
+  const rows = await distribution.locator("table tbody tr").evaluateAll((rows) => rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
+  const inner = rows.slice(1, -1);
+  corners.forEach((count, series) => assert.equal(inner.filter((row) => row[series + 2] !== "").length, count));
+  assert.ok(inner.some((row) => row[0] === "99%" && row[1] === "100"), "the usual percentiles are among them");
+  const runs = await plotted(figure(page, /^Every run over time/));
+  const series = new Set(runs.rows.map((row) => row[3])).size;
+  assert.equal(runs.marks.length - series, runs.rows.length);
+  const span = Math.abs(runs.up.at(-1)[1] - runs.up[0][1]) * 0.006;
+  const drawn = runs.marks.slice(series).map((mark) => along(runs.up, mark.at[1])).sort((a, b) => a - b);
+  const said = runs.rows.map((row) => plain(row[4])).sort((a, b) => a - b);
+  said.forEach((value, index) => close_to(drawn[index], value, span, "run"));
+  await close();
+});
+
+await test("the figures of a long series can be had", async () => {
+  const { page, wrong, close } = await open(browser, address("bench-effect"));
+  await page.locator("details.series-table summary").click();
+  const data = await page.locator("script.series-data").evaluate((node) => JSON.parse(node.textContent).data);
+  const rows = page.locator("details.series-table tbody tr");
+  assert.equal(await rows.count(), data[0].length);
+  const last = await rows.last().evaluate((row) => Array.from(row.cells, (cell) => cell.textContent));
+  assert.deepEqual(last, data.map((column) => String(column.at(-1) ?? "")));
+  assert.ok((await page.locator(".plot canvas").count()) > 0, "it is drawn");
+  assert.deepEqual(wrong, []);
   await close();
 });
 

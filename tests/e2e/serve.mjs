@@ -129,25 +129,19 @@ await test("a bench is looked on while it is killed and resumed, and the server 
   await ended(first);
   await until("it to be said that it stopped", async () => (await state()) === "stopped");
   const before = await made();
-  // The server goes and comes back at the same place; the page finds it again.
+  // The server goes and comes back at the same place; the page, which is never loaded again, finds it.
   server.kill("SIGTERM");
   await ended(server);
   assert.equal(server.exitCode, 0, "it ends in peace");
+  await until("it to be noticed that the server is gone", async () => (await page.locator("#live[data-lost]").count()) > 0);
   ({ child: server } = await serve(`127.0.0.1:${port}`));
   const journal = readdirSync(asked.folder).find((name) => name.endsWith(".journal"));
   assert.ok(journal, "the journal stays");
   const second = start(["bench", "--resume", journal, "--json"]);
   let document = "";
   second.stdout.on("data", (text) => { document += text; });
-  // The row of the first process is replaced by that of the second, which is another.
-  await page.goto(`${origin}/live`);
-  await until("the bench to go on", async () => {
-    await page.goto(`${origin}/live`);
-    return (await page.locator("main li", { hasText: "running" }).count()) > 0;
-  });
-  await page.locator("main li a").first().click();
-  await page.evaluate(() => { globalThis.marked = true; });
-  await until("more runs to be made", async () => (await made()) > before || (await state()) === "ended");
+  await until("the bench to go on", async () => (await state()) === "running");
+  await until("more runs to be made", async () => (await made()) > before);
   assert.match(await page.locator("tbody.gains").textContent(), /31\.5K/);
   await until("it to end", async () => (await state()) === "ended");
   assert.equal(await page.evaluate(() => globalThis.marked), true, "it was never loaded again");

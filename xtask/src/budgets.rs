@@ -7,8 +7,8 @@ use crate::run::{cargo, output, run};
 
 /// Packages in Cargo.lock, ours included. It was 220 before moves in place, whose digests have to be as fast as memory, and 224 before
 /// `report`, which brings minijinja for its pages, and 225 before `history`: rusqlite with SQLite bundled, four packages below it, and ours,
-/// and 232 before `serve`: axum with hyper and tokio, HTTP/1 on one thread.
-const MAX_PACKAGES: usize = 257;
+/// and 232 before `serve`: axum with hyper and tokio, HTTP/1 on one thread; and 257 before pictures of terminals in docs/, which only xtask makes.
+const MAX_PACKAGES: usize = 260;
 /// The stripped release binary, in bytes: 16.5 MiB. It was 4 MiB before the readers of captured text, of which there are some
 /// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
 /// forms of results, the command lines and reports of three other tools), 8 MiB before the simulator, whose pipeline is

@@ -3,6 +3,7 @@
 
 mod lists;
 mod models;
+mod pictures;
 mod regions;
 pub(crate) mod studies;
 mod words;
@@ -20,6 +21,7 @@ use straddle::sources::captured;
 
 use crate::run::{cargo, output, repository, run};
 use lists::{Command as Verb, commands};
+pub(crate) use pictures::reports as pictures;
 
 /// Folders that hold nothing but generated pages.
 const FOLDERS: [&str; 3] = ["docs/rules", "docs/folklore", "docs/reference"];
@@ -115,6 +117,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
         command_line()?,
     );
     pages.extend(models::pages()?);
+    pages.extend(pictures::pages()?);
     pages.insert(PathBuf::from("docs/profiles.md"), models::profiles()?);
     pages.insert(PathBuf::from("docs/studies.md"), studies::page()?);
     pages.insert(PathBuf::from(TRUST), trust()?);

@@ -24,6 +24,7 @@ cargo xtask TASK
                        cross folders; --all: print the small ones too
   budgets              check package count, licences, binary size, file lengths
   docs [--check]       write docs/ from the rules and the command line; --check: fail when it is out of date
+  docs --pictures      make pictures of reports for docs/ in a browser; those of the terminal are made by `docs`
   dist [--smoke]       build the static Linux and the Windows binary; --smoke: run both on an image and compare
   bench                measure check beside other tools, and archive the figures under benches/
   bench against PATH   the same with another build of straddle in the same rounds
@@ -38,6 +39,8 @@ cargo xtask TASK
                        measure arrays of disks with a fixed service time beside geometry and fio, and archive it (8 minutes)
   bench realign [ROUNDS [MIB]]
                        measure the in-place move of an image beside an unsafe copy and sfdisk, and archive it
+  bench history        measure the list of a hundred thousand runs beside Python's sqlite3, and archive the figures
+  bench report         measure the report of a fleet of a hundred thousand, and how a browser opens it, and archive the figures
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
   soak                 list the named runs of what takes too long for every commit, with the result of the last one
   soak NAME [MINUTES]  make one of them, and archive what came of it in tests/soak/ (all: all of them; MINUTES of fuzzing)
@@ -97,12 +100,15 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "realign"] => bench::realign(5, 4096),
         ["bench", "realign", rounds] => bench::realign(rounds.parse()?, 4096),
         ["bench", "realign", rounds, mib] => bench::realign(rounds.parse()?, mib.parse()?),
+        ["bench", "history"] => bench::history(),
+        ["bench", "report"] => bench::report(),
         ["bench", "studies"] => {
             bench::studies()?;
             docs::write()
         }
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["docs", "--pictures"] => docs::pictures(),
         ["dist"] => dist::build(false),
         ["dist", "--smoke"] => dist::build(true),
         ["soak"] => soak::list(),

@@ -342,6 +342,8 @@ pub(crate) enum Verb {
     Study,
     /// `straddle compare --json`
     Compare,
+    /// `straddle history list --format json`
+    History,
 }
 
 /// Prints a shell completion script

@@ -117,6 +117,24 @@ impl Store {
         }
     }
 
+    /// Keeps the one run that a text of several lines is.
+    ///
+    /// # Errors
+    /// As [`Store::import`].
+    pub fn import_one(
+        &mut self,
+        text: &str,
+        other: impl Fn(&str) -> Result<Run, String>,
+    ) -> Result<Imported, Error> {
+        let mut out = Imported::default();
+        match self.line(text.as_bytes(), &other)? {
+            Line::New(_) => out.new = 1,
+            Line::Known(_) => out.known = 1,
+            Line::Refused(why) => out.refused.push((1, why)),
+        }
+        Ok(out)
+    }
+
     fn line(
         &mut self,
         bytes: &[u8],

@@ -52,6 +52,18 @@ pub struct Entry {
     pub document_bytes: u64,
 }
 
+impl Entry {
+    /// When it began, in seconds since 1970-01-01 00:00 UTC; `None` for a run that says nothing of its time.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "microseconds of this millennium"
+    )]
+    pub fn began_seconds(&self) -> Option<f64> {
+        (self.began > 0).then_some(self.began as f64 / 1e6)
+    }
+}
+
 /// Which runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {

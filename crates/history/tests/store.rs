@@ -112,24 +112,41 @@ fn baselines_are_names_that_move() {
 fn what_is_under_way_is_known_by_its_journal() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let mut store = Store::open(&folder.path().join("h.sqlite")).expect("made");
+    let journal = folder.path().join("x.journal");
     let progress = |pid| Progress {
         id: 0,
         process: Process { pid, started: 17 },
         verb: "bench".to_owned(),
         target: "/data".to_owned(),
-        journal: "/data/x.journal".to_owned(),
+        journal: journal.display().to_string(),
         began: 1,
     };
-    store.under_way(&progress(10)).expect("kept");
+    let first = store.under_way(&progress(10)).expect("kept");
     let id = store.under_way(&progress(11)).expect("kept");
+    assert_eq!(id, first, "it is the same run, resumed by another process");
     let listed = store.all_under_way().expect("reads");
     assert_eq!(
         listed,
         [Progress { id, ..progress(11) }],
         "resumed by another process"
     );
-    store.ended(id).expect("written");
+    // Another one, when the journal of the first, which never was there, is gone.
+    let other = Progress {
+        journal: folder.path().join("y.journal").display().to_string(),
+        ..progress(12)
+    };
+    let second = store.under_way(&other).expect("kept");
+    let listed = store.all_under_way().expect("reads");
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!(listed[0].id, second);
+    store.ended(second).expect("written");
     assert_eq!(store.all_under_way().expect("reads"), []);
+    assert!(Process::this().is_there());
+    let other = Process {
+        started: Process::this().started + 1,
+        ..Process::this()
+    };
+    assert!(!other.is_there(), "another process that has the number now");
 }
 
 #[test]

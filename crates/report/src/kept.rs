@@ -1,20 +1,24 @@
 //! Runs that were kept, in lists.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use std::io;
+use straddle_history::Entry;
 
 use crate::bench::wording::percent;
 use crate::cells::Cells;
 use crate::escape::terminal;
 use crate::text::style::{FAINT, STRONG, paint};
 use crate::text::table::{Column, render};
+use crate::utc::when;
 
 /// Name and version of the JSON form of a list.
-const SCHEMA: &str = "straddle.history/1";
+pub const SCHEMA: &str = "straddle.history/1";
 
 /// A run in a list.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
 pub struct Row<'a> {
     /// Its number.
     pub run: i64,
@@ -38,9 +42,29 @@ pub struct Row<'a> {
     pub key: String,
 }
 
+impl<'a> From<&'a Entry> for Row<'a> {
+    fn from(entry: &'a Entry) -> Row<'a> {
+        Row {
+            run: entry.id,
+            verb: &entry.verb,
+            target: &entry.target,
+            headline: &entry.headline,
+            began: when(entry.began_seconds()),
+            machine: &entry.machine,
+            version: &entry.version,
+            command: &entry.command,
+            status: entry.status,
+            key: entry.key.to_string(),
+        }
+    }
+}
+
 /// A list in JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "straddle history list")]
 pub struct Document<'a> {
+    /// Name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
     /// How many there are.
     all: u64,

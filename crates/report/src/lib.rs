@@ -30,4 +30,5 @@ pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};
 pub use fold::{Folded, MAX_OF_ONE_RULE};
 pub use places::{Asked, GapDocument, Place, Step};
+pub use utc::when;
 pub use views::{View, ViewGrid};

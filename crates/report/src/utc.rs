@@ -83,6 +83,16 @@ impl Utc {
     }
 }
 
+/// A point in time as lists have it: `2026-11-27 14:55:15 UTC`, or that it is not known. `seconds` are since 1970-01-01 00:00 UTC.
+#[must_use]
+pub fn when(seconds: Option<f64>) -> String {
+    let since = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    since.filter(|since| !since.is_zero()).map_or_else(
+        || "time not known".to_owned(),
+        |since| Utc::new(since).plain(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

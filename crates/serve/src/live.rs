@@ -17,8 +17,8 @@ use straddle::bench::journal;
 use straddle::bench::plan::Schedule;
 use straddle::bench::statistics::analyse;
 use straddle::history::Progress;
-use straddle::report::compare::when;
 use straddle::report::json;
+use straddle::report::when;
 use straddle::workload::interval::Interval;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -76,18 +76,6 @@ fn under_way(app: &App) -> Result<Vec<Progress>, Failure> {
         Err(failure) if failure.status == StatusCode::NOT_FOUND => Ok(Vec::new()),
         Err(failure) => Err(failure),
     }
-}
-
-/// Whether the process that makes a run is there.
-fn is_there(run: &Progress) -> bool {
-    let Ok(line) = std::fs::read_to_string(format!("/proc/{}/stat", run.process.pid)) else {
-        // Where there is no /proc, the row is there as long as the run is.
-        return !std::path::Path::new("/proc/self/stat").exists();
-    };
-    let ticks = line
-        .rsplit_once(')')
-        .and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse::<i64>().ok());
-    ticks == Some(run.process.started)
 }
 
 fn ended(run: i64) -> Seen {
@@ -158,7 +146,11 @@ fn look(run: &Progress) -> Result<Seen, Failure> {
         run: run.id,
         target: run.target.clone(),
         began: when(Some(run.began as f64 / 1e6)),
-        state: if is_there(run) { "running" } else { "stopped" },
+        state: if run.process.is_there() {
+            "running"
+        } else {
+            "stopped"
+        },
         runs_made: progress.made,
         runs_expected: progress.expected,
         cells_done: cells

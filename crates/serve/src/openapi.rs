@@ -36,7 +36,7 @@ pub(crate) fn text() -> String {
                 query("one", "integer", "A run."), query("other", "integer", "Another run of the same verb.") ], "responses": answers("The comparison.") } },
             "/api/live": { "get": { "summary": "Benches that are under way, by their journals.", "responses": answers("What each has made so far.") } },
             "/api/check": { "post": { "summary": "Checks what tools printed, or the beginning of an image; nothing of it is kept.",
-                "parameters": [query("name", "string", "What to call it.")],
+                "parameters": [query("name", "string", "What to call it."), query("size", "integer", "How long an image is of which only the beginning is sent.")],
                 "requestBody": { "required": true, "description": format!("The file, at most {} MiB.", MAX_UPLOAD >> 20), "content": { "application/octet-stream": {} } },
                 "responses": answers("The document of the check; `straddle schema check` describes it.") } },
         },

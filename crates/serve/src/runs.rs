@@ -8,7 +8,7 @@ use minijinja::value::Serde;
 use serde::Deserialize;
 use std::sync::Arc;
 use straddle::history::{Entry, Filter, Store};
-use straddle::report::compare::{self, Compared, Comparison, when};
+use straddle::report::compare::{self, Compared, Comparison};
 use straddle::report::json;
 use straddle::report::kept::{Document, Row};
 use straddle::report::pages::{About, Page, html};
@@ -64,29 +64,6 @@ fn listed(app: &App, asked: &Asked) -> Result<(Vec<Entry>, u64), Failure> {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of this millennium"
-)]
-fn seconds(micros: i64) -> Option<f64> {
-    (micros > 0).then_some(micros as f64 / 1e6)
-}
-
-fn row(entry: &Entry) -> Row<'_> {
-    Row {
-        run: entry.id,
-        verb: &entry.verb,
-        target: &entry.target,
-        headline: &entry.headline,
-        began: when(seconds(entry.began)),
-        machine: &entry.machine,
-        version: &entry.version,
-        command: &entry.command,
-        status: entry.status,
-        key: entry.key.to_string(),
-    }
-}
-
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     Query(asked): Query<Asked>,
@@ -96,7 +73,7 @@ pub(crate) async fn list(
         Ok((asked, found))
     })
     .await?;
-    let rows: Vec<Row<'_>> = entries.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = entries.iter().map(Row::from).collect();
     assets::page(
         "Runs",
         include_str!("assets/list.html"),
@@ -109,7 +86,7 @@ pub(crate) async fn list_json(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     let (entries, all) = aside(move || listed(&app, &asked)).await?;
-    let rows: Vec<Row<'_>> = entries.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = entries.iter().map(Row::from).collect();
     text(json::line(&Document::new(&rows, all)))
 }
 
@@ -118,7 +95,7 @@ pub(crate) async fn run_json(
     Path(run): Path<i64>,
 ) -> Result<Response, Failure> {
     let entry = aside(move || Ok(store(&app)?.entry(run)?)).await?;
-    text(json::line(&row(&entry)))
+    text(json::line(&Row::from(&entry)))
 }
 
 pub(crate) async fn document(
@@ -137,15 +114,7 @@ pub(crate) async fn page(
     let made = aside(move || {
         let store = store(&app)?;
         let entry = store.entry(run)?;
-        let about = About {
-            name: format!("run {run}"),
-            facts: vec![
-                ("began".to_owned(), when(seconds(entry.began))),
-                ("machine".to_owned(), entry.machine.clone()),
-                ("command".to_owned(), entry.command.clone()),
-            ],
-        };
-        rendered(about, &store.document(run)?)
+        rendered(About::kept(&entry), &store.document(run)?)
     });
     Ok(assets::report(made.await?))
 }
@@ -174,12 +143,10 @@ fn compared(app: &App, two: &Two) -> Result<Comparison, Failure> {
     let store = store(app)?;
     let side = |run: i64| -> Result<Compared<std::io::Cursor<String>>, Failure> {
         let entry = store.entry(run)?;
-        Ok(Compared {
-            name: format!("run {run}"),
-            began: seconds(entry.began),
-            machine: Some(entry.machine),
-            document: std::io::Cursor::new(store.document(run)?),
-        })
+        Ok(Compared::kept(
+            &entry,
+            std::io::Cursor::new(store.document(run)?),
+        ))
     };
     compare::compare(side(two.one)?, side(two.other)?, None)
         .map_err(|error| Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))

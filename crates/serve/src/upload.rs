@@ -7,10 +7,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{RequestExt, body};
 use minijinja::context;
 use serde::Deserialize;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use straddle::check::{Options, Outcome};
+use straddle::check::{Outcome, handed_in, nothing_known};
 use straddle::report::json;
 use straddle::report::pages::About;
 use tokio::time::timeout;
@@ -27,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Named {
     /// What the file is called; only shown.
     name: Option<String>,
+    /// How long an image is of which the beginning is sent.
+    size: Option<u64>,
 }
 
 pub(crate) async fn form() -> Result<Response, Failure> {
@@ -100,7 +101,7 @@ async fn checked(named: Named, request: Request) -> Result<(String, String), Fai
         .unwrap_or_default()
         .to_owned();
     aside(move || {
-        let document = check(&name, &bytes)?;
+        let document = check(&name, bytes.into(), named.size)?;
         Ok((name, document))
     })
     .await
@@ -127,36 +128,21 @@ async fn whole(request: Request) -> Result<Bytes, Failure> {
         .map_err(|_| too_long())
 }
 
-/// Checks bytes in a file that only this process can name, and that is gone afterwards.
-fn check(name: &str, bytes: &[u8]) -> Result<String, Failure> {
+/// The document of a check of bytes, in memory.
+fn check(name: &str, bytes: Vec<u8>, size: Option<u64>) -> Result<String, Failure> {
     let wrong = |error: &dyn std::fmt::Display| {
         Failure::new(StatusCode::UNPROCESSABLE_ENTITY, format!("{name}: {error}"))
     };
-    let failed =
-        |error: std::io::Error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    let options = Options {
-        // The file is the client's, not one on the disks of this machine.
-        take_as: straddle::check::TakeAs::Auto,
-        ..Options::default()
-    };
     let mut targets = Vec::new();
-    let check =
-        straddle::check(&[file.path().to_owned()], options).map_err(|error| wrong(&error))?;
-    for report in check.reports() {
+    for report in handed_in(name, bytes, size) {
         match report.outcome.map_err(|error| wrong(&error))? {
-            Outcome::Checked(mut checked) => {
-                checked.name = name.to_owned();
+            Outcome::Checked(checked) => {
                 targets.push(json::line(&checked.document()).map_err(|error| wrong(&error))?);
             }
-            Outcome::Unrecognised(why) => {
-                return Err(wrong(&straddle::check::nothing_known(why)));
-            }
+            Outcome::Unrecognised(why) => return Err(wrong(&nothing_known(why))),
         }
     }
-    let schema = straddle::report::SCHEMA;
-    let version = env!("CARGO_PKG_VERSION");
+    let (schema, version) = (straddle::report::SCHEMA, env!("CARGO_PKG_VERSION"));
     Ok(format!(
         "{{\"schema\":\"{schema}\",\"straddle\":\"{version}\",\"targets\":[{}],\"failures\":[]}}",
         targets.join(",")

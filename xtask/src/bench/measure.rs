@@ -44,10 +44,27 @@ fn silent(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(program);
     command
         .args(arguments)
+        // What is measured here is not part of this user's history.
+        .env("STRADDLE_HISTORY", "none")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     Ok(command)
+}
+
+/// What a program prints, of which 1 says that it found something.
+pub(super) fn printed(words: &[&str]) -> Result<String> {
+    let output = silent(words)?
+        .stdout(Stdio::piped())
+        .output()
+        .with_context(|| format!("cannot run `{}`", words.join(" ")))?;
+    ensure!(
+        matches!(output.status.code(), Some(0 | 1)),
+        "`{}`: {}",
+        words.join(" "),
+        output.status
+    );
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 pub(super) fn micros(duration: Duration) -> f64 {

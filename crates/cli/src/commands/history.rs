@@ -1,14 +1,15 @@
 //! `straddle history`, `straddle baseline`, `straddle compare`: runs that were kept.
 
 use anyhow::{Context as _, bail};
+use serde::de::IgnoredAny;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use straddle::history::{Baseline, Entry, Filter, MAX_LINE, Run, Store};
-use straddle::report::compare::{self, when};
+use straddle::report::compare;
 use straddle::report::{json, kept as forms, pages};
 
-use super::kept::{self, Runs, is_missing, seconds};
+use super::kept::{self, Runs, is_missing};
 use crate::args::history::{
     Action, Baseline as BaselineArgs, BaselineAction, Compare, History, List, ListFormat,
 };
@@ -44,7 +45,7 @@ fn print_list(runs: &mut Runs<'_>, args: &List) -> anyhow::Result<()> {
         Err(error) if is_missing(&error) => (Vec::new(), 0),
         Err(error) => return Err(error),
     };
-    let rows: Vec<forms::Row<'_>> = entries.iter().map(row).collect();
+    let rows: Vec<forms::Row<'_>> = entries.iter().map(forms::Row::from).collect();
     match args.format {
         ListFormat::Text => output::print(&forms::list(&rows, all, output::width()))?,
         ListFormat::Json => output::print(&json::pretty(&forms::Document::new(&rows, all))?)?,
@@ -53,28 +54,13 @@ fn print_list(runs: &mut Runs<'_>, args: &List) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(entry: &Entry) -> forms::Row<'_> {
-    forms::Row {
-        run: entry.id,
-        verb: &entry.verb,
-        target: &entry.target,
-        headline: &entry.headline,
-        began: when(seconds(entry.began)),
-        machine: &entry.machine,
-        version: &entry.version,
-        command: &entry.command,
-        status: entry.status,
-        key: entry.key.to_string(),
-    }
-}
-
 fn show(runs: &mut Runs<'_>, name: &str, as_json: bool) -> anyhow::Result<()> {
     let (entry, _) = runs.entry(name)?;
     if as_json {
         let document = runs.store()?.document(entry.id)?;
         return Ok(output::script(&document)?);
     }
-    output::print(&forms::show(&row(&entry)))?;
+    output::print(&forms::show(&forms::Row::from(&entry)))?;
     Ok(())
 }
 
@@ -132,31 +118,29 @@ fn import(path: &Path, files: &[PathBuf]) -> anyhow::Result<u8> {
     let mut code = CLEAN;
     for file in files {
         let name = file.display().to_string();
-        let mut from: Box<dyn BufRead> = if name == "-" {
-            Box::new(BufReader::new(std::io::stdin()))
+        let from: Box<dyn Read> = if name == "-" {
+            Box::new(std::io::stdin())
         } else {
-            Box::new(BufReader::new(
-                File::open(file).with_context(|| name.clone())?,
-            ))
+            Box::new(File::open(file).with_context(|| name.clone())?)
         };
-        // A document is one line or many; exported runs are one each.
-        let mut head = [0; 2];
-        let first = from.fill_buf()?;
-        let len = first.len().min(head.len());
-        head.iter_mut()
-            .zip(first)
-            .for_each(|(to, byte)| *to = *byte);
-        let imported = if len == head.len() && head == *b"{\n" {
+        let mut from = BufReader::new(from);
+        // Exported runs are a line each; a document may be one line or many.
+        let mut first = Vec::new();
+        from.by_ref()
+            .take(MAX_LINE + 1)
+            .read_until(b'\n', &mut first)
+            .with_context(|| name.clone())?;
+        let is_whole = serde_json::from_slice::<IgnoredAny>(&first).is_ok();
+        let mut all = first.as_slice().chain(from);
+        let imported = if is_whole {
+            store.import(BufReader::new(all), document)??
+        } else {
             let mut text = String::new();
-            from.by_ref()
+            all.by_ref()
                 .take(MAX_LINE + 1)
                 .read_to_string(&mut text)
                 .with_context(|| name.clone())?;
-            let line = serde_json::from_str::<&serde_json::value::RawValue>(&text)
-                .map(|_| text.replace('\n', " "));
-            store.import(line.unwrap_or(text).as_bytes(), document)??
-        } else {
-            store.import(from, document)??
+            store.import_one(&text, document)?
         };
         let refused = imported.refused.len();
         output::print(&format!(
@@ -234,7 +218,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<u8> {
             }
             let rows: Vec<(&str, f64, forms::Row<'_>)> = rows
                 .iter()
-                .map(|(name, worse, entry)| (name.as_str(), *worse, row(entry)))
+                .map(|(name, worse, entry)| (name.as_str(), *worse, forms::Row::from(entry)))
                 .collect();
             output::print(&forms::baselines(&rows, output::width()))?;
         }

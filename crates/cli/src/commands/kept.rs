@@ -117,7 +117,7 @@ impl Keeper {
             let since = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
             let run = Progress {
                 id: 0,
-                process: this_process(),
+                process: Process::this(),
                 verb: self.verb.to_owned(),
                 target: target.to_owned(),
                 journal: journal.to_str()?.to_owned(),
@@ -200,8 +200,11 @@ impl Keeper {
             machine: Some(Machine::this().host),
             document: document.as_bytes(),
         };
-        let comparison =
-            compare::compare(of(&entry, before.as_bytes()), now, Some(baseline.worse))?;
+        let comparison = compare::compare(
+            Compared::kept(&entry, before.as_bytes()),
+            now,
+            Some(baseline.worse),
+        )?;
         output::aside(&compare::text(&comparison, output::width()));
         Ok(if comparison.worse.is_empty() {
             code
@@ -232,22 +235,6 @@ impl UnderWay {
     }
 }
 
-/// This process; when it started is field 22 of its line in /proc, in ticks since the system started.
-fn this_process() -> Process {
-    Process {
-        pid: std::process::id(),
-        started: started(std::process::id()).unwrap_or(0),
-    }
-}
-
-/// When a process started; `None` where there is none, or the system does not say.
-pub(crate) fn started(pid: u32) -> Option<i64> {
-    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in parentheses, may hold anything.
-    let (_, rest) = line.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
-}
-
 /// A word as a shell would take it again.
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,%+@".contains(c);
@@ -255,25 +242,6 @@ fn shell_word(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// A run of the history, to be compared.
-fn of<R>(entry: &Entry, document: R) -> Compared<R> {
-    Compared {
-        name: format!("run {}", entry.id),
-        began: seconds(entry.began),
-        machine: Some(entry.machine.clone()),
-        document,
-    }
-}
-
-/// Microseconds in seconds; `None` for a run whose time nobody knows.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of this millennium"
-)]
-pub(crate) fn seconds(micros: i64) -> Option<f64> {
-    (micros > 0).then_some(micros as f64 / 1e6)
 }
 
 /// A run that was named: of the history, or a document.
@@ -309,7 +277,7 @@ impl Named {
     pub(crate) fn compared(&self) -> anyhow::Result<Compared<Box<dyn Read + '_>>> {
         let document = self.open()?;
         Ok(match &self.entry {
-            Some(entry) => of(entry, document),
+            Some(entry) => Compared::kept(entry, document),
             None => Compared {
                 name: self.name.clone(),
                 began: None,
@@ -321,26 +289,12 @@ impl Named {
 
     /// What a page says of it besides its document.
     pub(crate) fn about(&self) -> About {
-        let Some(entry) = &self.entry else {
-            return About {
+        match &self.entry {
+            Some(entry) => About::kept(entry),
+            None => About {
                 name: self.name.clone(),
                 facts: Vec::new(),
-            };
-        };
-        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let mut facts = vec![fact("began", &compare::when(seconds(entry.began)))];
-        for (name, value) in [
-            ("machine", &entry.machine),
-            ("command", &entry.command),
-            ("version", &entry.version),
-        ] {
-            if !value.is_empty() {
-                facts.push(fact(name, value));
-            }
-        }
-        About {
-            name: self.name.clone(),
-            facts,
+            },
         }
     }
 }

@@ -1,7 +1,7 @@
 use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
 use straddle::report::json::pretty;
 use straddle::report::{
-    SCHEMA, Summary, TargetDocument, bench, compare, evidence, fix, predict, realign, study,
+    SCHEMA, Summary, TargetDocument, bench, compare, evidence, fix, kept, predict, realign, study,
 };
 
 use crate::args::{Schema, Verb};
@@ -18,6 +18,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Evidence => schema_for!(evidence::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Compare => schema_for!(compare::Comparison),
+        Verb::History => schema_for!(kept::Document<'static>),
         Verb::Study => schema_for!(study::Document<'static>),
     };
     output::print(&pretty(&schema)?)?;

@@ -1,17 +1,17 @@
 //! Two documents of one verb compared: which figures changed, by how much, and whether that is proven.
 
+mod text;
+
 use libm::{exp, log};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
-use std::time::Duration;
-
-mod text;
+use straddle_history::Entry;
 
 pub use text::{section, text};
 
-use crate::pages::{Measure, Spread, Summary, summary};
-use crate::utc::Utc;
+use crate::pages::{Measure, Scale, Spread, Summary, summary};
 use crate::welch;
 
 /// Name and version of the JSON document that `compare` prints.
@@ -66,11 +66,13 @@ pub struct Change {
     pub what: String,
     /// What it is, with its unit.
     pub quantity: &'static str,
+    /// What the change is counted in.
+    pub scale: Scale,
     /// Before.
     pub earlier: f64,
     /// After.
     pub later: f64,
-    /// After less before as a share of before; of extra operations, which are shares themselves, their difference. `null` where before is zero.
+    /// After less before, in what `scale` says; `null` where it would be a share of zero.
     pub change: Option<f64>,
     /// Its 95% interval; `null` where the runs do not tell one.
     pub interval: Option<[f64; 2]>,
@@ -99,6 +101,8 @@ pub struct Single {
     pub what: String,
     /// What it is, with its unit.
     pub quantity: &'static str,
+    /// What it is counted in.
+    pub scale: Scale,
     /// The figure.
     pub value: f64,
 }
@@ -164,7 +168,20 @@ pub struct Compared<R> {
     pub document: R,
 }
 
-/// Holds two runs against each other, the earlier one first, whatever their order here. `allowed` is by how much a figure may be worse.
+impl<R> Compared<R> {
+    /// A run of a history, and its document.
+    #[must_use]
+    pub fn kept(entry: &Entry, document: R) -> Compared<R> {
+        Compared {
+            name: format!("run {}", entry.id),
+            began: entry.began_seconds(),
+            machine: Some(entry.machine.clone()),
+            document,
+        }
+    }
+}
+
+/// Compares two runs, the earlier one first, whatever their order here. `allowed` is by how much a figure may be worse.
 ///
 /// # Errors
 /// Where they cannot be compared.
@@ -185,16 +202,11 @@ pub fn compare<R: Read>(
             second: after.verb.to_owned(),
         });
     }
-    let same = |a: &Measure, b: &Measure| a.what == b.what && a.quantity == b.quantity;
+    let (old, new) = (by_name(&before), by_name(&after));
     let figures: Vec<Change> = before
         .measures
         .iter()
-        .filter_map(|old| {
-            Some(change(
-                old,
-                after.measures.iter().find(|new| same(old, new))?,
-            ))
-        })
+        .filter_map(|one| Some(change(one, new.get(&name(one))?)))
         .collect();
     // Findings come and go; a measurement without one in common is of something else.
     let is_measured = !matches!(before.verb, "check" | "fix");
@@ -211,27 +223,34 @@ pub fn compare<R: Read>(
             second: second.what.clone(),
         });
     }
-    let only = |of: &Summary, other: &Summary| -> Vec<Single> {
-        let singles = of
-            .measures
-            .iter()
-            .filter(|one| !other.measures.iter().any(|two| same(one, two)));
+    let only = |of: &Summary, other: &ByName<'_>| -> Vec<Single> {
+        let singles = of.measures.iter();
+        let singles = singles.filter(|one| !other.contains_key(&name(one)));
         singles
             .map(|one| Single {
                 what: one.what.clone(),
                 quantity: one.quantity,
+                scale: one.scale,
                 value: one.value,
             })
             .collect()
     };
-    let new = only(&after, &before);
+    let (gone, new) = (only(&before, &new), only(&after, &old));
     let worse = allowed.map_or_else(Vec::new, |allowed| {
-        worse(&figures, &new, is_measured, allowed)
+        let mut out = worse(&figures, &new, is_measured, allowed);
+        // Silence is no pass: what nobody looked at has no finding either.
+        if after.unchecked > before.unchecked {
+            out.push(format!(
+                "nothing was checked of {}, earlier of {}",
+                after.unchecked, before.unchecked
+            ));
+        }
+        out
     });
     Ok(Comparison {
         schema: SCHEMA,
         verb: before.verb.to_owned(),
-        gone: only(&before, &after),
+        gone,
         differs: differences(&before, &after),
         earlier,
         later,
@@ -257,13 +276,23 @@ fn read<R: Read>(run: Compared<R>) -> Result<(Side, Summary), Unlike> {
     Ok((side, found))
 }
 
-/// True for figures that are shares of an operation themselves.
-fn is_share(quantity: &str) -> bool {
-    quantity.starts_with(crate::pages::EXTRA)
+type ByName<'a> = HashMap<(&'a str, &'static str), &'a Measure>;
+
+fn name(of: &Measure) -> (&str, &'static str) {
+    (&of.what, of.quantity)
+}
+
+/// Of several of one name the first.
+fn by_name(of: &Summary) -> ByName<'_> {
+    let mut out = ByName::new();
+    for one in &of.measures {
+        out.entry(name(one)).or_insert(one);
+    }
+    out
 }
 
 fn change(old: &Measure, new: &Measure) -> Change {
-    let share = is_share(old.quantity);
+    let share = old.scale == Scale::Points;
     let change = match old.value {
         _ if share => Some(new.value - old.value),
         before if before > 0.0 => Some(new.value / before - 1.0),
@@ -283,6 +312,7 @@ fn change(old: &Measure, new: &Measure) -> Change {
     Change {
         what: old.what.clone(),
         quantity: old.quantity,
+        scale: old.scale,
         earlier: old.value,
         later: new.value,
         change,
@@ -351,32 +381,25 @@ fn worse(figures: &[Change], new: &[Single], is_measured: bool, allowed: f64) ->
 }
 
 fn differences(before: &Summary, after: &Summary) -> Vec<Difference> {
-    let value = |of: &Summary, name: &str| {
-        of.facts
-            .iter()
-            .find(|(other, _)| other == name)
-            .map(|(_, value)| value.clone())
-    };
-    let mut names: Vec<&String> = Vec::new();
-    for (name, _) in before.facts.iter().chain(&after.facts) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let each = names.into_iter().map(|name| Difference {
-        name: name.clone(),
-        earlier: value(before, name),
-        later: value(after, name),
+    let (old, new) = (facts(before), facts(after));
+    let names = before.facts.iter().chain(&after.facts);
+    let mut seen = HashSet::new();
+    let names = names
+        .map(|(name, _)| name.as_str())
+        .filter(|name| seen.insert(*name));
+    let value =
+        |of: &HashMap<&str, &str>, name: &str| of.get(name).map(|value| (*value).to_owned());
+    let each = names.map(|name| Difference {
+        name: name.to_owned(),
+        earlier: value(&old, name),
+        later: value(&new, name),
     });
     each.filter(|one| one.earlier != one.later).collect()
 }
 
-/// A point in time as it is written in lists: `2026-11-27 14:55:15 UTC`, or that it is not known.
-#[must_use]
-pub fn when(seconds: Option<f64>) -> String {
-    let since = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    since.filter(|since| !since.is_zero()).map_or_else(
-        || "time not known".to_owned(),
-        |since| Utc::new(since).plain(),
-    )
+fn facts(of: &Summary) -> HashMap<&str, &str> {
+    let facts = of.facts.iter();
+    facts
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect()
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{Change, Comparison, Proven, is_share, when};
+use super::{Change, Comparison, Proven};
 use crate::bench::wording::{percent, rate_text};
 use crate::escape::terminal;
-use crate::pages::{Section, Table};
+use crate::pages::{Scale, Section, Table};
+use crate::text::page::folded;
 use crate::text::style::{ERROR, FAINT, GOOD, STRONG, paint};
 use crate::text::table::{Cell, Column, render};
+use crate::utc::when;
 
 /// The comparison for people.
 #[must_use]
@@ -36,9 +38,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
             paint(STRONG, format!("{name:<8}")),
             terminal(&line)
         );
-        if !side.headline.is_empty() {
-            let _ = writeln!(out, "         {}", terminal(&side.headline));
-        }
+        indented(&mut out, &side.headline, width, [9, 9]);
     }
     if !comparison.differs.is_empty() {
         let _ = writeln!(out, "\n{}", paint(STRONG, "what differs besides"));
@@ -46,12 +46,12 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     for one in &comparison.differs {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
         let line = format!(
-            "  {}: {} → {}",
+            "{}: {} → {}",
             one.name,
             side(&one.earlier),
             side(&one.later)
         );
-        let _ = writeln!(out, "{}", terminal(&line));
+        indented(&mut out, &line, width, [2, 6]);
     }
     for quantity in quantities(&comparison.figures) {
         let rows: Vec<&Change> = comparison
@@ -63,41 +63,25 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
         let cells = |cell: &dyn Fn(&Change) -> Cell| {
             rows.iter().map(|row| cell(row)).collect::<Vec<Cell>>()
         };
-        let figure = |value: f64| {
-            if is_share(quantity) {
-                percent(value, 1)
-            } else {
-                number(value)
-            }
-        };
         let labels = [Column::words(
             "",
             cells(&|row| terminal(&row.what).into_owned().into()),
         )];
         let columns = [
-            Column::figures("earlier", cells(&|row| figure(row.earlier).into())),
-            Column::figures("later", cells(&|row| figure(row.later).into())),
             Column::figures(
-                "change",
-                cells(&|row| row.change.map_or("?".to_owned(), signed).into()),
+                "earlier",
+                cells(&|row| figure(row.scale, row.earlier).into()),
             ),
-            Column::words(
-                "95% interval",
-                cells(&|row| match row.interval {
-                    Some([low, high]) if low < high => {
-                        format!("{} to {}", signed(low), signed(high)).into()
-                    }
-                    Some(_) => "exact".into(),
-                    None => Cell::styled("not known".to_owned(), FAINT),
-                }),
-            ),
+            Column::figures("later", cells(&|row| figure(row.scale, row.later).into())),
+            Column::figures("change", cells(&|row| changed(row).into())),
+            Column::words("95% interval", cells(&|row| between(row).into())),
             Column::words(
                 "",
                 cells(&|row| match row.verdict {
-                    Proven::Better => Cell::styled("better".to_owned(), GOOD),
-                    Proven::Worse => Cell::styled("worse".to_owned(), ERROR),
-                    Proven::NoChange => "no change proven".into(),
-                    Proven::Nothing => Cell::styled("nothing proven".to_owned(), FAINT),
+                    Proven::Better => Cell::styled(row.verdict.words().to_owned(), GOOD),
+                    Proven::Worse => Cell::styled(row.verdict.words().to_owned(), ERROR),
+                    Proven::NoChange => row.verdict.words().into(),
+                    Proven::Nothing => Cell::styled(row.verdict.words().to_owned(), FAINT),
                 }),
             ),
         ];
@@ -108,11 +92,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
             let _ = writeln!(out, "\n{}", paint(STRONG, title));
         }
         for one in singles {
-            let figure = if is_share(one.quantity) {
-                percent(one.value, 1)
-            } else {
-                number(one.value)
-            };
+            let figure = figure(one.scale, one.value);
             let line = format!("  {}: {figure} ({})", one.what, one.quantity);
             let _ = writeln!(out, "{}", terminal(&line));
         }
@@ -153,7 +133,12 @@ pub fn section(comparison: &Comparison) -> Section {
         comparison.new.len(),
         comparison.gone.len()
     );
-    section.tone = match (better, worse + comparison.new.len()) {
+    // What is new is a finding where runs have findings, else something more that was measured.
+    let found = match comparison.verb.as_str() {
+        "check" | "fix" => comparison.new.len(),
+        _ => 0,
+    };
+    section.tone = match (better, worse + found) {
         (_, 1..) => "bad",
         (1.., 0) => "good",
         (0, 0) => "",
@@ -197,32 +182,13 @@ pub fn section(comparison: &Comparison) -> Section {
             .iter()
             .filter(|one| one.quantity == quantity)
         {
-            let figure = |value: f64| {
-                if is_share(quantity) {
-                    percent(value, 1)
-                } else {
-                    number(value)
-                }
-            };
             table.row([
                 one.what.clone(),
-                figure(one.earlier),
-                figure(one.later),
-                one.change.map_or("?".to_owned(), signed),
-                match one.interval {
-                    Some([low, high]) if low < high => {
-                        format!("{} to {}", signed(low), signed(high))
-                    }
-                    Some(_) => "exact".to_owned(),
-                    None => "not known".to_owned(),
-                },
-                match one.verdict {
-                    Proven::Better => "better",
-                    Proven::Worse => "worse",
-                    Proven::NoChange => "no change proven",
-                    Proven::Nothing => "nothing proven",
-                }
-                .to_owned(),
+                figure(one.scale, one.earlier),
+                figure(one.scale, one.later),
+                changed(one),
+                between(one),
+                one.verdict.words().to_owned(),
             ]);
         }
         section.table(table);
@@ -230,16 +196,22 @@ pub fn section(comparison: &Comparison) -> Section {
     for (title, singles) in [("Gone", &comparison.gone), ("New", &comparison.new)] {
         let mut table = Table::new(title, &["of", "what", ">figure"]);
         for one in singles {
-            let figure = if is_share(one.quantity) {
-                percent(one.value, 1)
-            } else {
-                number(one.value)
-            };
+            let figure = figure(one.scale, one.value);
             table.row([one.what.clone(), one.quantity.to_owned(), figure]);
         }
         section.table(table);
     }
     section
+}
+
+/// Writes a text in lines of that width, the first and the others behind so many blanks.
+fn indented(out: &mut String, text: &str, width: usize, [first, others]: [usize; 2]) {
+    let room = width.saturating_sub(first.max(others)).max(20);
+    let mut blanks = first;
+    for line in folded(&terminal(text), room) {
+        let _ = writeln!(out, "{:blanks$}{line}", "");
+        blanks = others;
+    }
 }
 
 fn quantities(figures: &[Change]) -> Vec<&'static str> {
@@ -252,11 +224,35 @@ fn quantities(figures: &[Change]) -> Vec<&'static str> {
     out
 }
 
-fn number(value: f64) -> String {
-    if value < 100.0 {
-        return format!("{value:.3}");
+impl Proven {
+    const fn words(self) -> &'static str {
+        match self {
+            Proven::Better => "better",
+            Proven::Worse => "worse",
+            Proven::NoChange => "no change proven",
+            Proven::Nothing => "nothing proven",
+        }
     }
-    rate_text(value)
+}
+
+fn figure(scale: Scale, value: f64) -> String {
+    match scale {
+        Scale::Points => percent(value, 1),
+        Scale::Relative if value < 100.0 => format!("{value:.3}"),
+        Scale::Relative => rate_text(value),
+    }
+}
+
+fn changed(of: &Change) -> String {
+    of.change.map_or("?".to_owned(), signed)
+}
+
+fn between(of: &Change) -> String {
+    match of.interval {
+        Some([low, high]) if low < high => format!("{} to {}", signed(low), signed(high)),
+        Some(_) => "exact".to_owned(),
+        None => "not known".to_owned(),
+    }
 }
 
 fn signed(share: f64) -> String {

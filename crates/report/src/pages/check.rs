@@ -7,7 +7,7 @@ use straddle_geometry::{Unit, both_ways};
 
 use super::block::{self, Block, Figure, Section, Table};
 use super::fleet::{Rows, fleet};
-use super::measure::{Measure, Spread, Summary};
+use super::measure::{Measure, Summary};
 use super::read::{Grid, Layer, Ratio};
 use super::{map, ruler};
 use crate::bench::wording::{list, percent};
@@ -281,11 +281,15 @@ pub(crate) fn summary(document: &Document) -> Summary {
     if targets.rows.count() > targets.worst.len() {
         return Summary {
             measures: targets.rows.measures(),
+            unchecked: targets.rows.unchecked() + document.failures.len(),
             ..Summary::default()
         };
     }
     let is_alone = targets.worst.len() == 1;
-    let mut summary = Summary::default();
+    let mut summary = Summary {
+        unchecked: targets.rows.unchecked() + document.failures.len(),
+        ..Summary::default()
+    };
     for target in &targets.worst {
         let within = if is_alone {
             String::new()
@@ -301,11 +305,7 @@ pub(crate) fn summary(document: &Document) -> Summary {
             // Of several on one layer the worst.
             match summary.measures.iter_mut().find(|one| one.what == what) {
                 Some(known) => known.value = known.value.max(price),
-                None => {
-                    summary
-                        .measures
-                        .push(Measure::new(what, EXTRA, false, price, Spread::Exact))
-                }
+                None => summary.measures.push(Measure::share(what, EXTRA, price)),
             }
         }
         let (answer, _) = answer(target);

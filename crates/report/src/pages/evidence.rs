@@ -155,10 +155,10 @@ pub(crate) fn section(document: &Document) -> Section {
         grouped(document.figures),
         grouped(document.lines)
     );
-    section.tone = if count("error") + count("warning") > 0 {
-        "bad"
-    } else {
-        "good"
+    section.tone = match (count("error") + count("warning"), document.failures.len()) {
+        (0, 0) => "good",
+        (0, _) => "open",
+        _ => "bad",
     };
     if !document.failures.is_empty() {
         let mut table = Table::new(

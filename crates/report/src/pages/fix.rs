@@ -6,7 +6,7 @@ use straddle_geometry::{Bytes, Unit};
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Look, Panel, Row, Whiskers};
 use super::check::EXTRA;
-use super::measure::{Measure, Spread, Summary};
+use super::measure::{Measure, Summary};
 use super::read::Ratio;
 use super::{bench::capital, ruler};
 use crate::bench::picture::share;
@@ -42,8 +42,8 @@ struct Step {
     arithmetic: Vec<String>,
     #[serde(default)]
     notes: Vec<String>,
-    #[serde(default)]
-    hindrances: Vec<String>,
+    #[serde(default, rename = "hindrances")]
+    blockers: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -91,13 +91,7 @@ pub(crate) fn summary(document: &Document) -> Summary {
     let cured = document.cured.iter().map(|cured| {
         let prices = cured.prices.iter().map(|price| price.before.value);
         let what = format!("{} on {}", cured.code, cured.layer);
-        Measure::new(
-            what,
-            EXTRA,
-            false,
-            prices.fold(0.0, f64::max),
-            Spread::Exact,
-        )
+        Measure::share(what, EXTRA, prices.fold(0.0, f64::max))
     });
     let steps = document
         .steps
@@ -197,7 +191,7 @@ fn told(step: &Step) -> Table {
     for (name, lines) in [
         ("arithmetic", &step.arithmetic),
         ("note", &step.notes),
-        ("in the way", &step.hindrances),
+        ("in the way", &step.blockers),
     ] {
         for line in lines {
             table.row([name.to_owned(), line.clone()]);

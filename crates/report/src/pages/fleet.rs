@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block::{Block, Fleet, FleetRows, Section, Table};
 use super::check::{Target, grade, thousandths};
-use super::measure::{Measure, Spread};
+use super::measure::Measure;
 use crate::bench::wording::percent;
 use straddle_geometry::Bytes;
 
@@ -39,6 +39,11 @@ struct Row {
 }
 
 impl Rows {
+    /// Of how many nothing was checked.
+    pub(super) fn unchecked(&self) -> usize {
+        self.unchecked
+    }
+
     pub(super) fn count(&self) -> usize {
         self.rows.len()
     }
@@ -49,13 +54,7 @@ impl Rows {
         let with = self.rows.iter().filter(|row| row.severity > 0);
         let measure = |row: &Row| {
             let (what, price) = (row.name.clone(), row.cost as f64 / 1000.0);
-            Measure::new(
-                what,
-                "extra operations for each, worst finding",
-                false,
-                price,
-                Spread::Exact,
-            )
+            Measure::share(what, "extra operations for each, worst finding", price)
         };
         with.map(measure).collect()
     }

@@ -1,5 +1,8 @@
 //! What a document says, so that two of them can be compared.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// A document in short.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -15,6 +18,9 @@ pub struct Summary {
     pub machine: Option<String>,
     /// Its figures.
     pub measures: Vec<Measure>,
+    /// Of a check: targets of which nothing was checked, or that could not be read. A later run with more of them is worse, whatever it
+    /// found.
+    pub unchecked: usize,
     /// What they were made on, and how: names and values.
     pub facts: Vec<(String, String)>,
 }
@@ -26,12 +32,24 @@ pub struct Measure {
     pub what: String,
     /// What it is, with its unit.
     pub quantity: &'static str,
+    /// What a difference is counted in.
+    pub scale: Scale,
     /// Whether a larger one is better.
     pub more_is_better: bool,
     /// The figure.
     pub value: f64,
     /// How far it is to be trusted.
     pub spread: Spread,
+}
+
+/// What a difference of two figures is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// A share of the earlier one.
+    Relative,
+    /// They are shares themselves: their difference.
+    Points,
 }
 
 /// How far a figure is to be trusted.
@@ -58,9 +76,18 @@ impl Measure {
         Measure {
             what,
             quantity,
+            scale: Scale::Relative,
             more_is_better,
             value,
             spread,
+        }
+    }
+
+    /// A computed share of which less is better.
+    pub(crate) fn share(what: String, quantity: &'static str, value: f64) -> Measure {
+        Measure {
+            scale: Scale::Points,
+            ..Measure::new(what, quantity, false, value, Spread::Exact)
         }
     }
 }

@@ -24,15 +24,16 @@ pub use block::{
     Block, Column, Figure, Finding, Fleet, FleetRows, Ruler, RulerData, RulerGrid, Section, Series,
     Table,
 };
-pub(crate) use check::EXTRA;
 pub use html::html;
 pub use markdown::markdown;
-pub use measure::{Measure, Spread, Summary};
+pub use measure::{Measure, Scale, Spread, Summary};
 
 use serde::Serialize;
 use std::io::Read;
 
+use crate::utc::when;
 use document::Document;
+use straddle_history::Entry;
 
 /// What is known of a run besides its document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -41,6 +42,28 @@ pub struct About {
     pub name: String,
     /// More of it, in words: when, on which machine, by which command.
     pub facts: Vec<(String, String)>,
+}
+
+impl About {
+    /// What a history knows of a run.
+    #[must_use]
+    pub fn kept(entry: &Entry) -> About {
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut facts = vec![fact("began", &when(entry.began_seconds()))];
+        for (name, value) in [
+            ("machine", &entry.machine),
+            ("command", &entry.command),
+            ("version", &entry.version),
+        ] {
+            if !value.is_empty() {
+                facts.push(fact(name, value));
+            }
+        }
+        About {
+            name: format!("run {}", entry.id),
+            facts,
+        }
+    }
 }
 
 /// A page: documents in the order in which they were named.

@@ -175,10 +175,7 @@ impl From<&Workload> for straddle_workload::Workload {
 #[derive(Clone, Copy, Deserialize)]
 pub(crate) struct Latency {
     pub(crate) mean_nanoseconds: u64,
-    pub(crate) p50_nanoseconds: u64,
-    pub(crate) p90_nanoseconds: u64,
-    pub(crate) p95_nanoseconds: u64,
     pub(crate) p99_nanoseconds: u64,
-    pub(crate) p999_nanoseconds: u64,
-    pub(crate) most_nanoseconds: u64,
+    #[serde(rename = "most_nanoseconds")]
+    pub(crate) max_nanoseconds: u64,
 }

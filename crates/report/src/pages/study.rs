@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Lines, Look, Panel, Point, Row, Track, Whiskers, round};
-use super::measure::{Measure, Spread, Summary};
+use super::measure::{Measure, Summary};
 use super::read::Interval;
 use crate::bench::picture::share;
 use crate::bench::wording::{percent, rate_text};
@@ -61,13 +61,9 @@ pub(crate) fn summary(document: &Document) -> Summary {
                 continue;
             };
             let (what, error) = (cell.id.clone(), simulated.error_percent.abs());
-            summary.measures.push(Measure::new(
-                what.clone(),
-                "error, %",
-                false,
-                error,
-                Spread::Exact,
-            ));
+            summary
+                .measures
+                .push(Measure::share(what.clone(), "error", error / 100.0));
             let held = if simulated.within {
                 "within its tolerance"
             } else {

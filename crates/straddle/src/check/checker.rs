@@ -325,7 +325,7 @@ fn is_about_following(error: &CheckError) -> bool {
     )
 }
 
-fn is_disk_image(stack: &Stack) -> bool {
+pub(super) fn is_disk_image(stack: &Stack) -> bool {
     stack.layers().iter().any(|layer| {
         matches!(
             layer.kind,

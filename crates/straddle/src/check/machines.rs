@@ -53,7 +53,7 @@ impl Checker {
 }
 
 /// The files of one machine.
-fn names(captures: &[Capture]) -> String {
+pub(super) fn names(captures: &[Capture]) -> String {
     let files: Vec<String> = captures.iter().map(Capture::title).collect();
     files.join(" + ")
 }

@@ -5,6 +5,7 @@
 
 mod checker;
 mod error;
+mod handed_in;
 mod jobs;
 mod machines;
 mod parallel;
@@ -23,6 +24,7 @@ use checker::Checker;
 use jobs::{Job, Unlisted};
 
 pub use error::{CheckError, nothing_known};
+pub use handed_in::handed_in;
 
 /// What a file is taken for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::sources::captured::{self, Capture, Server};
 use crate::sources::inventory::MAX_THINGS;
 
 /// As much of a file as tells whether it can be text.
-const HEAD: usize = 512;
+pub(super) const HEAD: usize = 512;
 /// Most text of one folder that is held against each other; what is more is looked at file by file.
 const MAX_TOGETHER: usize = 4 * captured::MAX_BYTES;
 
@@ -57,7 +57,7 @@ pub(super) fn from_input() -> io::Result<Vec<Capture>> {
     Ok(known("standard input", bytes, 0))
 }
 
-fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture> {
+pub(super) fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture> {
     let cut = bytes.len() > captured::MAX_BYTES;
     bytes.truncate(captured::MAX_BYTES);
     let mut captures = captured::machines(name, &bytes, cut, number);

@@ -1,6 +1,6 @@
 //! Stalls, and log writes off the sectors.
 
-use straddle_rules::figures::{counted, number, time};
+use straddle_rules::figures::{counted, number, time, whole};
 use straddle_stack::Layer;
 use straddle_stack::activity::{Activity, Moment, Quantity, Span, Summary};
 
@@ -24,11 +24,11 @@ pub(super) fn which_file_stalls(evidence: &Evidence) -> Said {
     stalls.sort_by(|a, b| b.2.sum.get().total_cmp(&a.2.sum.get()));
     let of = |(layer, _, summary): &(&Layer, &Activity, &Summary)| {
         format!(
-            "{} on {}: {}, {} occurrences",
+            "{} on {}: {}, {}",
             layer.name,
             volume(evidence, &layer.name),
             counted(summary.count, "line"),
-            number(summary.sum.get())
+            counted(whole(summary.sum.get()), "occurrence")
         )
     };
     let first: Vec<String> = stalls.iter().take(5).map(of).collect();
@@ -46,9 +46,9 @@ pub(super) fn is_it_a_number_of_requests(evidence: &Evidence) -> Said {
     let sum: f64 = stalls.iter().map(|(_, _, summary)| summary.sum.get()).sum();
     (lines > 0).then(|| {
         let text = format!(
-            "No. {} occurrences in {} are requests found waiting at a check, and one is counted at every check for as long as it \
+            "No. {} in {} are requests found waiting at a check, and one is counted at every check for as long as it \
              waits: the number of slow requests is {} at most.",
-            number(sum),
+            counted(whole(sum), "occurrence"),
             counted(lines, "line"),
             number(sum)
         );

@@ -147,6 +147,16 @@ function series(figure) {
     }, of.data, plot);
   };
   make();
+  // Its figures, when somebody asks for them: there may be thousands.
+  const details = figure.querySelector("details.series-table");
+  details.addEventListener("toggle", () => {
+    const body = details.querySelector("tbody");
+    if (!details.open || body.rows.length) return;
+    of.data[0].forEach((at, index) => {
+      const row = body.insertRow();
+      for (const column of [at, ...of.data.slice(1).map((column) => column[index])]) row.insertCell().textContent = column ?? "";
+    });
+  });
   dark.addEventListener("change", make);
   addEventListener("resize", () => chart.setSize({ width: Math.max(box.clientWidth, 280), height: 280 }));
 }

@@ -8,9 +8,11 @@ use straddle_workload::interval::Verdict as Proof;
 use super::read::Sample;
 use super::{Experiment, Way, capital, one_in, seconds, time};
 use crate::bench::picture;
-use crate::bench::wording::{percent, rate_text, title, verdict_of};
-use crate::pages::block::{Figure, Series, Table};
+use crate::bench::wording::{decimals, percent, rate_text, title, verdict_of};
+use crate::pages::block::{Column, Figure, Series, Table};
 use crate::pages::chart::{Lines, Panel, Point, Row, Track, length, round};
+use crate::pages::read::Latency;
+use crate::welch;
 
 impl Experiment<'_> {
     pub(super) fn gains(&self) -> Option<Figure> {
@@ -90,6 +92,8 @@ impl Experiment<'_> {
                 "offset",
                 "threads × outstanding",
                 ">mean",
+                ">from",
+                ">to",
                 ">least of any run",
                 ">most of any run",
                 ">runs",
@@ -106,23 +110,22 @@ impl Experiment<'_> {
                 if rate <= 0.0 {
                     continue;
                 }
-                let all = delivered.reads_per_second + delivered.writes_per_second;
-                // Of a mix the range is that of all requests; each direction has its share of it.
-                let (low, high) = (
-                    delivered.least_per_second * rate / all,
-                    delivered.most_per_second * rate / all,
-                );
+                let runs = self.runs(*cell, offset, way);
+                let between = welch::half_of_mean(&runs).map(|half| (rate - half, rate + half));
+                let end = |end: Option<f64>| end.map_or("not known".to_owned(), rate_text);
                 points.push(Point {
                     x: length(place),
                     y: rate,
-                    between: Some((low, high)),
+                    between,
                 });
                 table.row([
                     self.offset(offset).to_owned(),
                     self.load(*cell),
                     rate_text(rate),
-                    rate_text(low),
-                    rate_text(high),
+                    end(between.map(|(low, _)| low)),
+                    end(between.map(|(_, high)| high)),
+                    rate_text(runs.iter().copied().fold(f64::INFINITY, f64::min)),
+                    rate_text(runs.iter().copied().fold(0.0, f64::max)),
                     delivered.runs.to_string(),
                 ]);
             }
@@ -135,7 +138,7 @@ impl Experiment<'_> {
         let title = format!("{} each second by load: {group}", capital(name));
         let svg = Lines {
             title: &title,
-            said: "Mean of the runs of each offset at each load, with the least and the most of any run; the table has the figures",
+            said: "Mean of the runs of each offset at each load, with its 95% interval; the table has the figures",
             x: "threads × outstanding",
             y: &format!("{name} each second"),
             tracks: &tracks,
@@ -152,12 +155,21 @@ impl Experiment<'_> {
         .draw()?;
         Some(Figure {
             title,
-            caption: "Mark: mean of all runs; line: least and most of any run (measured)."
+            caption: "Mark: mean of all runs; line: its 95% interval, where there are four runs (measured)."
                 .to_owned(),
             svg,
             table,
             series: None,
         })
+    }
+
+    /// What each run of an offset in a cell delivered.
+    fn runs(&self, cell: usize, offset: usize, way: Way) -> Vec<f64> {
+        let samples = self.document.samples.iter();
+        let samples = samples.filter(|sample| sample.cell == cell && sample.offset == offset);
+        samples
+            .map(|sample| way.side(sample).requests_per_second)
+            .collect()
     }
 
     /// Latency against rate, where there are several loads.
@@ -244,36 +256,23 @@ impl Experiment<'_> {
     pub(super) fn percentiles(&self, group: &str, cell: usize, way: Way) -> Option<Figure> {
         let name = way.name();
         let load = self.load(cell);
-        let mut table = Table::new(
-            format!("Latency of {name}: {group}, {load}"),
-            &[
-                "offset", ">mean", ">50%", ">90%", ">95%", ">99%", ">99.9%", ">longest",
-            ],
-        );
         let mut tracks = Vec::new();
+        let mut summaries = Vec::new();
         for offset in 0..self.document.plan.offsets.len() {
             let Some(latency) = self.delivered(cell, offset).and_then(|d| way.latency(d)) else {
                 continue;
             };
-            table.row(
-                std::iter::once(self.offset(offset).to_owned()).chain(
-                    [
-                        latency.mean_nanoseconds,
-                        latency.p50_nanoseconds,
-                        latency.p90_nanoseconds,
-                        latency.p95_nanoseconds,
-                        latency.p99_nanoseconds,
-                        latency.p999_nanoseconds,
-                        latency.most_nanoseconds,
-                    ]
-                    .map(|n| time(seconds(n))),
-                ),
-            );
+            summaries.push(latency);
             tracks.push(Track {
                 name: self.offset(offset).to_owned(),
                 points: self.curve(cell, offset, way),
             });
         }
+        let table = distribution(
+            format!("Latency of {name}: {group}, {load}"),
+            &tracks,
+            &summaries,
+        );
         let title = format!("Latencies of {name}: {group}, {load}");
         let svg = Lines {
             title: &title,
@@ -304,52 +303,102 @@ impl Experiment<'_> {
     /// Latencies that one request in 1, 2, 5, 10 … exceeds, as far as there are requests.
     fn curve(&self, cell: usize, offset: usize, way: Way) -> Vec<Point> {
         let mut all = Latencies::new();
-        for sample in self
-            .document
-            .samples
-            .iter()
-            .filter(|s| s.cell == cell && s.offset == offset)
-        {
+        let samples = self.document.samples.iter();
+        for sample in samples.filter(|s| s.cell == cell && s.offset == offset) {
             let packed = way.side(sample).histogram_v2_base64.as_ref();
             let bytes = packed.and_then(|text| STANDARD.decode(text).ok());
             if let Some(latencies) = bytes.and_then(|bytes| Latencies::decode(&bytes)) {
                 all.merge(&latencies);
             }
         }
-        let mut points = Vec::new();
-        let steps = [1.001, 1.111, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0];
-        let decades = (1..6_i32).flat_map(|n| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(n)));
-        for rarity in steps.into_iter().chain(decades) {
-            #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
-            let enough = all.count() as f64 >= rarity * 10.0;
-            if enough {
-                let latency = all.percentile(100.0 * (1.0 - 1.0 / rarity)).as_secs_f64();
-                points.push(Point {
-                    x: rarity,
-                    y: latency,
-                    between: None,
-                });
-            }
-        }
+        #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+        let enough = |rarity: f64| all.count() as f64 >= rarity * 10.0;
+        let points = rarities().filter(|rarity| enough(*rarity));
         points
+            .map(|rarity| Point {
+                x: rarity,
+                y: all.percentile(100.0 * (1.0 - 1.0 / rarity)).as_secs_f64(),
+                between: None,
+            })
+            .collect()
     }
 
     /// Every run over time, the baseline's drift with it.
     pub(super) fn over_time(&self) -> Option<Figure> {
-        let samples = &self.document.samples;
-        let mut tracks: Vec<Track> = Vec::new();
-        for offset in 0..self.document.plan.offsets.len() {
-            let runs = samples.iter().filter(|sample| sample.offset == offset);
-            let points = runs.map(|sample| Point {
-                x: sample.began_seconds,
-                y: sample.requests_per_second,
-                between: None,
-            });
-            tracks.push(Track {
+        /// Most runs that are drawn and listed; of more, every second, third, … one.
+        const MOST: usize = 1000;
+        let mut samples: Vec<&Sample> = self.document.samples.iter().collect();
+        samples.sort_by(|a, b| a.began_seconds.total_cmp(&b.began_seconds));
+        let every = samples.len().div_ceil(MOST).max(1);
+        let mut tracks: Vec<Track> = (0..self.document.plan.offsets.len())
+            .map(|offset| Track {
                 name: self.offset(offset).to_owned(),
-                points: points.collect(),
-            });
+                points: Vec::new(),
+            })
+            .collect();
+        let mut table = Table::new(
+            "Every run by the time at which it began",
+            &[
+                ">seconds",
+                "workload",
+                "threads × outstanding",
+                "offset",
+                ">requests each second",
+            ],
+        );
+        for sample in samples.into_iter().step_by(every) {
+            if let Some(track) = tracks.get_mut(sample.offset) {
+                track.points.push(Point {
+                    x: sample.began_seconds,
+                    y: sample.requests_per_second,
+                    between: None,
+                });
+            }
+            table.row([
+                decimals(sample.began_seconds, 1),
+                self.workloads
+                    .get(sample.cell)
+                    .map(title)
+                    .unwrap_or_default(),
+                self.load(sample.cell),
+                self.offset(sample.offset).to_owned(),
+                rate_text(sample.requests_per_second),
+            ]);
         }
+        let left_out = match every {
+            1 => String::new(),
+            n => format!(" One run in {n} is drawn and listed."),
+        };
+        let svg = Lines {
+            title: "Every run over time",
+            said: "Requests each second of every run, by the time at which it began; the table has the figures",
+            x: "seconds since the experiment began",
+            y: "requests each second",
+            tracks: &tracks,
+            places: None,
+            x_in_decades: false,
+            y_in_decades: false,
+            dense: false,
+            scattered: true,
+            diagonal: false,
+            named: &[],
+            write_x: round,
+            write_y: round,
+        }
+        .draw()?;
+        Some(Figure {
+            title: "Every run over time".to_owned(),
+            caption: format!(
+                "Each mark is one run (measured). Runs of a workload that rise or fall together are the storage drifting, not the offset.{left_out}"
+            ),
+            svg,
+            table,
+            series: self.series(),
+        })
+    }
+
+    /// What happened to the baseline meanwhile.
+    pub(super) fn drift(&self) -> Table {
         let mut table = Table::new(
             format!("How far {} drifted, by workload", self.offset(0)),
             &[
@@ -371,30 +420,7 @@ impl Experiment<'_> {
                 ]);
             }
         }
-        let svg = Lines {
-            title: "Every run over time",
-            said: "Requests each second of every run, by the time at which it began; the table has the drift of the baseline",
-            x: "seconds since the experiment began",
-            y: "requests each second",
-            tracks: &tracks,
-            places: None,
-            x_in_decades: false,
-            y_in_decades: false,
-            dense: false,
-            scattered: true,
-            diagonal: false,
-            named: &[],
-            write_x: round,
-            write_y: round,
-        }
-        .draw()?;
-        Some(Figure {
-            title: "Every run over time".to_owned(),
-            caption: "Each mark is one run (measured). Runs of a workload that rise or fall together are the storage drifting, not the offset.".to_owned(),
-            svg,
-            table,
-            series: self.series(),
-        })
+        table
     }
 
     /// Requests in each tenth of a second of every run, a column for each offset.
@@ -437,4 +463,62 @@ impl Experiment<'_> {
         })
         .filter(|series| series.data.first().is_some_and(|times| times.len() > 1))
     }
+}
+
+/// One request in so many: the places of a distribution, the usual percentiles among them.
+fn rarities() -> impl Iterator<Item = f64> {
+    let steps = [1.001, 1.111, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0];
+    let decades = (1..6_i32).flat_map(|n| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(n)));
+    steps.into_iter().chain(decades)
+}
+
+/// The points of a distribution in rows, with the mean above and the longest below.
+fn distribution(caption: String, tracks: &[Track], summaries: &[Latency]) -> Table {
+    let mut table = Table::new(
+        caption,
+        &["requests that take no longer", ">one takes longer in"],
+    );
+    table.columns.extend(tracks.iter().map(|track| Column {
+        name: track.name.clone(),
+        right: true,
+    }));
+    let mut row = |name: String, rarity: String, cells: Vec<String>| {
+        table.row([name, rarity].into_iter().chain(cells));
+    };
+    let of = |figure: fn(&Latency) -> u64| -> Vec<String> {
+        summaries
+            .iter()
+            .map(|one| time(seconds(figure(one))))
+            .collect()
+    };
+    row(
+        "mean".to_owned(),
+        String::new(),
+        of(|one| one.mean_nanoseconds),
+    );
+    for (index, rarity) in rarities().enumerate() {
+        let at = |track: &Track| {
+            track
+                .points
+                .get(index)
+                .map(|point| time(point.y))
+                .unwrap_or_default()
+        };
+        let cells: Vec<String> = tracks.iter().map(at).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            let plain = |figure: f64| {
+                let text = decimals(figure, 3);
+                let text = text.trim_end_matches('0').trim_end_matches('.');
+                text.to_owned()
+            };
+            let share = plain(100.0 * (1.0 - 1.0 / rarity));
+            row(format!("{share}%"), plain(rarity), cells);
+        }
+    }
+    row(
+        "all".to_owned(),
+        String::new(),
+        of(|one| one.max_nanoseconds),
+    );
+    table
 }

@@ -112,6 +112,7 @@ pub(crate) fn section(document: &Document) -> Section {
     section
         .blocks
         .extend(experiment.over_time().map(Block::Figure));
+    section.table(experiment.drift());
     section
 }
 

@@ -70,8 +70,6 @@ pub(super) struct Delivered {
     pub(super) runs: u32,
     pub(super) reads_per_second: f64,
     pub(super) writes_per_second: f64,
-    pub(super) least_per_second: f64,
-    pub(super) most_per_second: f64,
     pub(super) read_latency: Option<Latency>,
     pub(super) write_latency: Option<Latency>,
 }
@@ -118,5 +116,6 @@ pub(super) struct Sample {
 
 #[derive(Deserialize)]
 pub(super) struct Side {
+    pub(super) requests_per_second: f64,
     pub(super) histogram_v2_base64: Option<String>,
 }

@@ -1,7 +1,7 @@
 use straddle_stack::activity::{Quantity, Role, Span};
 
 use crate::context::Findings;
-use crate::figures::{counted, number};
+use crate::figures::{counted, number, whole};
 use crate::shared::activity::{active, show_largest, titled};
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
@@ -49,10 +49,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         };
         let sum = stalls.sum.get();
         let title = format!(
-            "{} {} of requests that waited 15 s or longer, {} occurrences in all",
+            "{} {} of requests that waited 15 s or longer, {} in all",
             titled(layer),
             counted(lines, "line"),
-            number(sum)
+            counted(whole(sum), "occurrence")
         );
         let finding = Finding::new(RULE.code, severity, id, title).evidence(
             &stalls.first.source,
