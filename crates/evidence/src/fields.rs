@@ -53,6 +53,10 @@ pub(crate) fn one(text: &str, separator: u8) -> (Cow<'_, str>, Option<&str>) {
 
 /// Without the blanks and the quotes around it.
 pub(crate) fn bare(cell: &str) -> &str {
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    if is_plain(cell.as_bytes().first()) && is_plain(cell.as_bytes().last()) {
+        return cell;
+    }
     cell.trim().trim_matches(['"', '\'', '`']).trim()
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Shape {
     },
     /// Lines below a heading.
     Lines {
+        /// A line without any of these, in any case, is no heading; none: every line is asked about.
+        marks: &'static [&'static str],
         /// The reader, when this line is a heading.
         begins: fn(&Line<'_>, &mut Notes<'_>) -> Option<Box<dyn Body>>,
     },

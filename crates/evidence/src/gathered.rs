@@ -13,6 +13,8 @@ use crate::subject::Subject;
 pub struct Gathered {
     subjects: Vec<Known>,
     by_subject: HashMap<Subject, usize>,
+    /// The one that was spoken of last: a row has many figures of one.
+    last: usize,
     /// Names of the formats that were found.
     pub formats: Vec<&'static str>,
     /// What was not understood, and other oddities of the inputs.
@@ -143,7 +145,12 @@ impl Gathered {
     }
 
     fn index(&mut self, subject: &Subject) -> Option<usize> {
+        let last = self.subjects.get(self.last);
+        if last.is_some_and(|known| known.subject == *subject) {
+            return Some(self.last);
+        }
         if let Some(index) = self.by_subject.get(subject) {
+            self.last = *index;
             return Some(*index);
         }
         let index = self.subjects.len();
@@ -210,14 +217,14 @@ impl Gathered {
                 at,
             });
         }
-        let source = || source(file, line);
         match known.series.get_mut(handle.series) {
             Some(series) => {
                 let keep = name.span != Span::Interval;
-                series.summary.add(value, at, weight, keep, source);
+                let summary = &mut series.summary;
+                summary.add(value, at, weight, keep, |place| locate(place, file, line));
             }
             None => {
-                let source = source();
+                let source = source(file, line);
                 self.series += 1;
                 known.series.push(Series {
                     quantity: name.quantity,
@@ -247,20 +254,41 @@ impl Gathered {
 
 /// The place of a line.
 pub(crate) fn source(file: &Arc<str>, line: &Line<'_>) -> Source {
-    /// Most of a line that is kept as evidence.
-    const LONGEST: usize = 96;
-    let text = line.trimmed();
-    // Every figure of a counter is the last and the largest one: this is asked for often.
-    let cut = match text.len() <= LONGEST {
-        true => None,
-        false => text.char_indices().nth(LONGEST),
-    };
     Source::Captured {
         file: Arc::clone(file),
         line: line.number,
-        text: match cut {
-            Some((at, _)) => format!("{}…", &text[..at]),
-            None => text.to_owned(),
+        text: quoted(line).concat(),
+    }
+}
+
+/// The same, written over another place: every figure of a counter is the last and the largest one, so this is asked for often.
+fn locate(place: &mut Source, of: &Arc<str>, at: &Line<'_>) {
+    match place {
+        Source::Captured { file, line, text } => {
+            if !Arc::ptr_eq(file, of) {
+                *file = Arc::clone(of);
+            }
+            *line = at.number;
+            text.clear();
+            text.extend(quoted(at));
+        }
+        other => *other = source(of, at),
+    }
+}
+
+/// As much of a line as is kept as evidence, and a mark where it goes on.
+fn quoted<'t>(line: &Line<'t>) -> [&'t str; 2] {
+    /// In characters.
+    const LONGEST: usize = 96;
+    let text = line.trimmed();
+    if text.len() <= LONGEST {
+        return [text, ""];
+    }
+    match text.as_bytes()[..LONGEST].is_ascii() {
+        true => [&text[..LONGEST], "…"],
+        false => match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => [&text[..end], "…"],
+            None => [text, ""],
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use straddle_sources::captured::{self, Wide};
+use straddle_sources::captured::{self, CodePage, Wide};
 
 use crate::error::EvidenceError;
 use crate::format::Format;
@@ -117,6 +117,7 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
         number: 0,
         kept: Vec::new(),
         cut: false,
+        page: None,
     };
     // What was read before a fault is kept.
     let fault;
@@ -176,23 +177,27 @@ struct Lines {
     kept: Vec<u8>,
     /// More of that line was left out.
     cut: bool,
+    /// Of this block, once a line of it was no UTF-8: words and letters of one line alone tell little.
+    page: Option<CodePage>,
 }
 
 impl Lines {
-    fn take(&mut self, mut block: &[u8], session: &mut Session<'_>) {
+    fn take(&mut self, whole: &[u8], session: &mut Session<'_>) {
+        self.page = None;
+        let mut block = whole;
         if !self.kept.is_empty() || self.cut {
             let Some(end) = memchr::memchr(b'\n', block) else {
                 return self.keep(block);
             };
             self.keep(&block[..end]);
             let kept = std::mem::take(&mut self.kept);
-            self.give(&kept, session);
+            self.give(&kept, whole, session);
             self.kept = kept;
             self.kept.clear();
             block = &block[end + 1..];
         }
         while let Some(end) = memchr::memchr(b'\n', block) {
-            self.give(&block[..end], session);
+            self.give(&block[..end], whole, session);
             block = &block[end + 1..];
         }
         self.keep(block);
@@ -204,15 +209,20 @@ impl Lines {
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn give(&mut self, bytes: &[u8], session: &mut Session<'_>) {
+    /// Gives a line of a block.
+    fn give(&mut self, bytes: &[u8], block: &[u8], session: &mut Session<'_>) {
         self.number += 1;
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let cut = std::mem::take(&mut self.cut);
         match std::str::from_utf8(bytes) {
             Ok(text) => session.whole_line(self.number, text, cut),
+            // Cut in the middle of a character at the end.
+            Err(error) if error.error_len().is_none() => {
+                session.whole_line(self.number, &String::from_utf8_lossy(bytes), cut);
+            }
             Err(_) => {
-                let text = captured::decoded(bytes);
-                session.whole_line(self.number, &text, cut);
+                let page = self.page.get_or_insert_with(|| CodePage::of(block));
+                session.whole_line(self.number, &page.decode(bytes), cut);
             }
         }
     }
@@ -220,7 +230,7 @@ impl Lines {
     fn end(&mut self, session: &mut Session<'_>) {
         if !self.kept.is_empty() {
             let kept = std::mem::take(&mut self.kept);
-            self.give(&kept, session);
+            self.give(&kept, &kept, session);
         }
     }
 }

@@ -13,6 +13,7 @@ mod input;
 mod join;
 mod json;
 mod line;
+mod marks;
 mod notes;
 mod number;
 mod registry;

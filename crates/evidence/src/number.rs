@@ -1,8 +1,86 @@
 //! Numbers as tools print them.
 
+/// What tens have that many digits: all that are exact.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The number without a sign and without an exponent at the beginning of `bytes`, `point` before its fraction, and how long it is.
+/// `None` where there is none, or one that has more than 19 digits or 22 decimals behind its first one that is no zero: rare ones.
+///
+/// Up to 15 digits it is the nearest there is, as each operation is exact but the last; of more it may be off by the last bit.
+#[inline]
+pub(crate) fn decimal(bytes: &[u8], point: u8) -> Option<(f64, usize)> {
+    let mut mantissa = 0_u64;
+    let mut at = 0;
+    let digit = |at: usize| {
+        bytes
+            .get(at)
+            .map(|byte| byte.wrapping_sub(b'0'))
+            .filter(|digit| *digit < 10)
+    };
+    while let Some(next) = digit(at) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(next));
+        at += 1;
+    }
+    let whole = at;
+    let mut decimals = 0;
+    if bytes.get(at) == Some(&point) {
+        at += 1;
+        // Eight at once: the counters of Windows have seventeen.
+        while let Some(eight) = bytes.get(at..at + 8).and_then(eight_digits) {
+            mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(eight);
+            at += 8;
+        }
+        while let Some(next) = digit(at) {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(next));
+            at += 1;
+        }
+        decimals = at - whole - 1;
+    }
+    let digits = whole + decimals;
+    if digits == 0 {
+        return None;
+    }
+    if digits > 19 {
+        let zeros = bytes
+            .iter()
+            .take(at)
+            .take_while(|byte| matches!(byte, b'0' | b'.' | b','))
+            .count();
+        // The point is no digit, and is among them when they go beyond it.
+        let zeros = if zeros > whole { zeros - 1 } else { zeros };
+        if digits - zeros > 19 {
+            return None;
+        }
+    }
+    let tens = TENS.get(decimals)?;
+    Some((figure(mantissa) / tens, at))
+}
+
+/// The value of eight digits, all at once: pairs, then fours, then all.
+#[inline]
+fn eight_digits(bytes: &[u8]) -> Option<u64> {
+    let chunk = u64::from_le_bytes(bytes.try_into().ok()?);
+    let low = chunk.wrapping_sub(0x3030_3030_3030_3030);
+    let high = chunk.wrapping_add(0x4646_4646_4646_4646);
+    if (low | high) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = low.wrapping_mul(10).wrapping_add(low >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
+}
+
 /// A number with a decimal point, and a unit's prefix behind it: `1234.5`, `12.3k`. Nothing else around it.
 pub(crate) fn plain(text: &str) -> Option<f64> {
     let text = text.trim();
+    if let Some((value, len)) = decimal(text.as_bytes(), b'.')
+        && len == text.len()
+    {
+        return Some(value);
+    }
     let first = *text.as_bytes().first()?;
     // `inf` and `nan` are numbers for the parser.
     if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {

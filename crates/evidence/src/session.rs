@@ -1,15 +1,11 @@
 //! Which lines of an input are whose.
 
-use aho_corasick::packed::Searcher;
-use memchr::memmem::Finder;
-use std::sync::OnceLock;
-
 use crate::format::{Body, Document, Format, Reading, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
 use crate::line::Line;
+use crate::marks::{Hits, has_one, marks};
 use crate::notes::{Found, Notes};
-use crate::registry::FORMATS;
 use crate::stamp;
 use crate::table::{Head, is_ruler};
 
@@ -66,45 +62,6 @@ const LONGEST_MESSAGE: usize = 1 << 16;
 const MAX_FIELDS: usize = 512;
 const LONGEST_FIELD: usize = 4096;
 
-/// The marks of messages.
-struct Marks {
-    all: Vec<(Finder<'static>, &'static Format)>,
-    errorlog: Vec<(Finder<'static>, &'static Format)>,
-    /// Most lines have none: all are looked for at once.
-    any: Option<Searcher>,
-    any_of_errorlog: Option<Searcher>,
-}
-
-fn marks() -> &'static Marks {
-    static MARKS: OnceLock<Marks> = OnceLock::new();
-    MARKS.get_or_init(|| {
-        let (mut all, mut errorlog) = (Vec::new(), Vec::new());
-        for format in FORMATS {
-            if let Shape::Messages {
-                marks, of_errorlog, ..
-            } = &format.shape
-            {
-                for mark in *marks {
-                    let finder = || Finder::new(mark.as_bytes());
-                    all.push((finder(), *format));
-                    if *of_errorlog {
-                        errorlog.push((finder(), *format));
-                    }
-                }
-            }
-        }
-        let any = |marks: &[(Finder<'_>, _)]| {
-            Searcher::new(marks.iter().map(|(finder, _)| finder.needle()))
-        };
-        Marks {
-            any: any(&all),
-            any_of_errorlog: any(&errorlog),
-            all,
-            errorlog,
-        }
-    })
-}
-
 impl<'g> Session<'g> {
     pub(crate) fn new(formats: Formats, name: &str, gathered: &'g mut Gathered) -> Session<'g> {
         Session {
@@ -149,13 +106,20 @@ impl<'g> Session<'g> {
                 Taken::Ended => {}
             }
         }
-        if self.message(line) {
+        let bytes = line.text.as_bytes();
+        let errorlog = is_errorlog(bytes);
+        // Other lines of an ERRORLOG are other messages, and come by the million.
+        if errorlog && !marks().may_be_of_errorlog(bytes) {
             return;
         }
-        if self.row(line) || self.upright_line(line) {
+        let hits = marks().of(bytes);
+        if self.message(line, marks().messages(hits, errorlog)) || errorlog {
             return;
         }
-        self.begin(line);
+        if self.row(line, hits) || self.upright_line(line, hits) {
+            return;
+        }
+        self.begin(line, hits);
     }
 
     /// What is left at the end; what was found, and the number of the last line.
@@ -177,48 +141,39 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// A message, for which most lines are looked through; so this is the part that has to be quick.
-    fn message(&mut self, line: &Line<'_>) -> bool {
-        let bytes = line.text.as_bytes();
-        let marks = marks();
-        let errorlog = is_errorlog(bytes);
-        let (any, these) = match errorlog {
-            true => (&marks.any_of_errorlog, &marks.errorlog),
-            false => (&marks.any, &marks.all),
-        };
-        if any.as_ref().is_some_and(|any| any.find(bytes).is_none()) {
-            return errorlog;
-        }
-        let mut asked: Option<&'static Format> = None;
-        for (finder, format) in these {
-            if asked.is_some_and(|asked| std::ptr::eq(asked, *format))
-                || finder.find(bytes).is_none()
-                || !self.formats.iter().any(|one| std::ptr::eq(*one, *format))
-            {
+    /// A message of one of these.
+    fn message(&mut self, line: &Line<'_>, hits: Hits) -> bool {
+        for format in hits.formats() {
+            let Shape::Messages { marks, .. } = &format.shape else {
                 continue;
-            }
-            asked = Some(format);
-            if let Some(done) = self.read_message(format, line) {
-                return done;
+            };
+            if self.is_asked_for(format)
+                && has_one(line.text.as_bytes(), marks)
+                && self.read_message(format, line)
+            {
+                return true;
             }
         }
-        // Other lines of an ERRORLOG are other messages.
-        errorlog
+        false
     }
 
-    fn read_message(&mut self, format: &'static Format, line: &Line<'_>) -> Option<bool> {
+    fn is_asked_for(&self, format: &'static Format) -> bool {
+        self.formats.iter().any(|one| std::ptr::eq(*one, format))
+    }
+
+    fn read_message(&mut self, format: &'static Format, line: &Line<'_>) -> bool {
         let Shape::Messages { read, .. } = &format.shape else {
-            return None;
+            return false;
         };
         match read(line, &mut self.notes) {
             Reading::Done => {
                 self.notes.found(format.name);
-                Some(true)
+                true
             }
             // Longer than any message: no part of one.
             Reading::Unfinished if line.text.len() > LONGEST_MESSAGE => {
                 self.notes.unread(line);
-                Some(true)
+                true
             }
             Reading::Unfinished => {
                 self.pending = Some(Pending {
@@ -227,9 +182,9 @@ impl<'g> Session<'g> {
                     text: line.text.trim_end().to_owned(),
                     taken: Vec::new(),
                 });
-                Some(true)
+                true
             }
-            Reading::Other => None,
+            Reading::Other => false,
         }
     }
 
@@ -285,7 +240,7 @@ impl<'g> Session<'g> {
     }
 
     /// A row of a table, or the ruler below the names.
-    fn row(&mut self, line: &Line<'_>) -> bool {
+    fn row(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         if let Some((format, head, names)) = self.names.take() {
             let ruled = is_ruler(line.text);
             let head = match ruled {
@@ -339,7 +294,7 @@ impl<'g> Session<'g> {
             None => {
                 let is_end =
                     text.starts_with('(') || !text.bytes().any(|byte| byte.is_ascii_digit());
-                if is_end || names_of(self.formats, text).is_some() {
+                if is_end || names_of(self.formats, text, hits).is_some() {
                     self.table = None;
                     return is_end && text.starts_with('(');
                 }
@@ -350,7 +305,7 @@ impl<'g> Session<'g> {
     }
 
     /// A field of a row that stands one column a line.
-    fn upright_line(&mut self, line: &Line<'_>) -> bool {
+    fn upright_line(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         let text = line.trimmed();
         let is_mark = text.starts_with("***") && text.ends_with("***")
             || text.starts_with("-[ ") && text.contains("]");
@@ -360,7 +315,7 @@ impl<'g> Session<'g> {
             self.upright.values.push((line.number, String::new()));
             return true;
         }
-        if self.upright.keys.is_empty() && !begins_upright(self.formats, text) {
+        if self.upright.keys.is_empty() && !begins_upright(text, hits) {
             return false;
         }
         let pair = text.split_once(" | ");
@@ -402,7 +357,7 @@ impl<'g> Session<'g> {
     }
 
     /// Something that begins here.
-    fn begin(&mut self, line: &Line<'_>) {
+    fn begin(&mut self, line: &Line<'_>, hits: Hits) {
         let text = line.trimmed();
         if text.is_empty() {
             return;
@@ -413,8 +368,9 @@ impl<'g> Session<'g> {
                 return;
             }
         }
-        for format in self.formats {
-            if let Shape::Lines { begins } = &format.shape
+        for format in marks().lines(hits).formats() {
+            if let Shape::Lines { begins, .. } = &format.shape
+                && self.is_asked_for(format)
                 && let Some(body) = begins(line, &mut self.notes)
             {
                 self.notes.found(format.name);
@@ -424,7 +380,7 @@ impl<'g> Session<'g> {
                 return;
             }
         }
-        if let Some((format, head)) = names_of(self.formats, line.text) {
+        if let Some((format, head)) = names_of(self.formats, line.text, hits) {
             self.names = Some((format, head, line.text.to_owned()));
         }
     }
@@ -452,7 +408,9 @@ impl<'g> Session<'g> {
         let (documents, notes) = (&mut json.documents, &mut self.notes);
         let state = json.walker.line(line, |event| {
             if let Met::Text(text) = event.met
-                && has_mark(text)
+                && !marks()
+                    .messages(marks().of(text.as_bytes()), false)
+                    .is_empty()
             {
                 messages.push(text.to_owned());
             }
@@ -461,10 +419,12 @@ impl<'g> Session<'g> {
             }
         });
         for text in messages {
-            self.message(&Line {
+            let hits = marks().of(text.as_bytes());
+            let line = Line {
                 number: line.number,
                 text: &text,
-            });
+            };
+            self.message(&line, marks().messages(hits, false));
         }
         match state {
             State::Open => true,
@@ -499,44 +459,42 @@ impl<'g> Session<'g> {
 }
 
 /// The table whose names of columns a line has.
-fn names_of(formats: Formats, text: &str) -> Option<(&'static Format, Head)> {
+fn names_of(formats: Formats, text: &str, hits: Hits) -> Option<(&'static Format, Head)> {
     let mut head = None;
-    for format in formats {
-        let Shape::Table { marks, is, .. } = &format.shape else {
+    for format in marks().tables(hits).formats() {
+        let Shape::Table { is, .. } = &format.shape else {
             continue;
         };
-        if !marks
-            .iter()
-            .any(|mark| contains_any_case(text.as_bytes(), mark.as_bytes()))
-        {
+        if !formats.iter().any(|one| std::ptr::eq(*one, format)) {
             continue;
         }
-        if let Some(head) = head.get_or_insert_with(|| Head::of(text))
+        let head = head.get_or_insert_with(|| Head::of(text)).as_ref();
+        if let Some(head) = head
             && is(head)
         {
-            return Some((*format, head.clone()));
+            return Some((format, head.clone()));
         }
     }
     None
 }
 
 /// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
-fn begins_upright(formats: Formats, text: &str) -> bool {
+fn begins_upright(text: &str, hits: Hits) -> bool {
+    let tables = marks().tables(hits);
+    if tables.is_empty() {
+        return false;
+    }
     let Some((key, _)) = text.split_once(" : ") else {
         return false;
     };
     let key = key.trim().as_bytes();
-    formats.iter().any(|format| match &format.shape {
+    let mut formats = tables.formats();
+    formats.any(|format| match &format.shape {
         Shape::Table { marks, .. } => marks
             .iter()
             .any(|mark| key.eq_ignore_ascii_case(mark.as_bytes())),
         _ => false,
     })
-}
-
-fn has_mark(text: &str) -> bool {
-    let mut marks = marks().all.iter();
-    marks.any(|(finder, _)| finder.find(text.as_bytes()).is_some())
 }
 
 /// A line of a SQL Server ERRORLOG: its times have two digits behind the point, and a blank behind them.
@@ -570,16 +528,4 @@ fn is_errorlog(bytes: &[u8]) -> bool {
             ..
         ]
     )
-}
-
-/// Whether `needle`, in lower case, stands in `text` in any case.
-fn contains_any_case(text: &[u8], needle: &[u8]) -> bool {
-    let Some(first) = needle.first() else {
-        return true;
-    };
-    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
-    memchr::memchr2_iter(lower, upper, text).any(|at| {
-        text.get(at..at + needle.len())
-            .is_some_and(|found| found.eq_ignore_ascii_case(needle))
-    })
 }

@@ -1,16 +1,22 @@
 //! Rows of named columns, however a client printed them: ruled, bordered, separated, or one column a line.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use crate::fields;
 use crate::line::Line;
 
+/// Names of which a column may have any.
+pub(crate) type Names = &'static [&'static str];
+
 /// The names of columns, and how rows are cut into cells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Head {
     /// In lower case, words joined by `_`.
     columns: Vec<String>,
     style: Style,
+    /// Where columns of these names stand: every row asks for the same ones.
+    places: RefCell<Vec<(Names, Vec<usize>)>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +54,29 @@ const LONGEST_ROW: usize = 1 << 16;
 const MAX_COLUMNS: usize = 512;
 
 impl Head {
+    fn new(columns: Vec<String>, style: Style) -> Head {
+        Head {
+            columns,
+            style,
+            places: RefCell::default(),
+        }
+    }
+
+    /// Gives `use_them` the columns that have these names, in the order of the names.
+    fn at<T>(&self, names: Names, use_them: impl FnOnce(&[usize]) -> T) -> T {
+        let mut places = self.places.borrow_mut();
+        // Names are constants: the same ones lie at the same place.
+        let known = places
+            .iter()
+            .position(|(known, _)| std::ptr::eq(*known, names));
+        let index = known.unwrap_or_else(|| {
+            let of = |name: &&str| self.columns.iter().position(|column| column == name);
+            places.push((names, names.iter().filter_map(of).collect()));
+            places.len() - 1
+        });
+        use_them(places.get(index).map_or(&[], |(_, columns)| columns))
+    }
+
     /// Names of columns that stand in one line.
     pub(crate) fn of(text: &str) -> Option<Head> {
         if text.len() > LONGEST_ROW {
@@ -67,15 +96,12 @@ impl Head {
             .map(|cell| normal(cell))
             .collect();
         let named = columns.iter().filter(|name| !name.is_empty()).count();
-        (named >= 2 && columns.len() <= MAX_COLUMNS).then_some(Head { columns, style })
+        (named >= 2 && columns.len() <= MAX_COLUMNS).then(|| Head::new(columns, style))
     }
 
     /// Names of columns that stand one a line.
     pub(crate) fn upright(keys: &[String]) -> Head {
-        Head {
-            columns: keys.iter().map(|key| normal(key)).collect(),
-            style: Style::Upright,
-        }
+        Head::new(keys.iter().map(|key| normal(key)).collect(), Style::Upright)
     }
 
     /// The names again, now that the ruler below them is known.
@@ -102,7 +128,7 @@ impl Head {
             .iter()
             .map(|cell| normal(cell))
             .collect();
-        Head { columns, style }
+        Head::new(columns, style)
     }
 
     /// Whether there are columns with all these names.
@@ -168,30 +194,28 @@ impl<'r> Row<'r> {
     /// Whether it is the names of the columns once more.
     pub(crate) fn is_names(&self) -> bool {
         let mut pairs = self.cells.iter().zip(&self.head.columns);
-        pairs.all(|(cell, name)| normal(&cell.text) == *name)
+        pairs.all(|(cell, name)| is_called(&cell.text, name))
     }
 
     /// The cell of the first of these columns that has something in it.
-    pub(crate) fn text(&self, names: &[&str]) -> Option<&str> {
+    pub(crate) fn text(&self, names: Names) -> Option<&str> {
         self.cell(names).map(|cell| &*cell.text)
     }
 
     /// As [`Self::text`], with the line that it stands in.
-    pub(crate) fn cell_of(&self, names: &[&str]) -> Option<(&str, Line<'r>)> {
+    pub(crate) fn cell_of(&self, names: Names) -> Option<(&str, Line<'r>)> {
         self.cell(names).map(|cell| (&*cell.text, cell.line))
     }
 
-    fn cell(&self, names: &[&str]) -> Option<&Cell<'r>> {
-        let of = |name: &&str| {
-            let column = self.head.columns.iter().position(|column| column == name)?;
-            let cell = self.cells.get(column)?;
-            (!is_nothing(&cell.text)).then_some(cell)
-        };
-        names.iter().find_map(of)
+    fn cell(&self, names: Names) -> Option<&Cell<'r>> {
+        self.head.at(names, |columns| {
+            let mut cells = columns.iter().filter_map(|column| self.cells.get(*column));
+            cells.find(|cell| !is_nothing(&cell.text))
+        })
     }
 
     /// The number in the first of these columns that has one, and its line.
-    pub(crate) fn number(&self, names: &[&str]) -> Option<(f64, Line<'r>)> {
+    pub(crate) fn number(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let cell = self.cell(names)?;
         let text = fields::bare(&cell.text);
         let value = crate::number::plain(text).or_else(|| crate::number::local(text, true))?;
@@ -200,6 +224,12 @@ impl<'r> Row<'r> {
 }
 
 fn is_nothing(cell: &str) -> bool {
+    // Of what begins with a letter or a figure and ends with one, only the word is nothing.
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = cell.as_bytes();
+    if is_plain(bytes.first()) && is_plain(bytes.last()) {
+        return matches!(cell, "NULL" | "null");
+    }
     matches!(
         fields::bare(cell),
         "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"
@@ -260,15 +290,38 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
 
 /// A name of a column as readers know it.
 fn normal(name: &str) -> String {
-    let name = fields::bare(name).trim_matches(['[', ']']).trim();
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            ' ' | '-' | '.' => out.push('_'),
-            c => out.extend(c.to_lowercase()),
+    let name = inner(name);
+    match name.is_ascii() {
+        true => {
+            let mut name = name.replace([' ', '-', '.'], "_");
+            name.make_ascii_lowercase();
+            name
         }
+        false => letters(name).collect(),
     }
-    out
+}
+
+/// Whether a cell says the name of its column.
+fn is_called(cell: &str, name: &str) -> bool {
+    let cell = inner(cell);
+    let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_lowercase);
+    // Few cells of rows begin as the name of their column does; these may, in other signs.
+    let is_other = cell.is_empty() || cell.starts_with([' ', '-', '.']) || !cell.is_ascii();
+    (is_other || first(cell) == first(name)) && letters(cell).eq(name.chars())
+}
+
+fn inner(name: &str) -> &str {
+    fields::bare(name).trim_matches(['[', ']']).trim()
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().flat_map(|c| {
+        let c = match c {
+            ' ' | '-' | '.' => '_',
+            c => c,
+        };
+        c.to_lowercase()
+    })
 }
 
 /// A line of nothing but what rulers and borders are made of.

@@ -36,7 +36,7 @@ pub(crate) fn report() -> Result<()> {
     let check = vec![&*straddle, "check", "--json", "--fail-on", "never", &folder];
     std::fs::write(&document, printed(&check)?)?;
     let (from, to) = (document.to_string_lossy(), page.to_string_lossy());
-    let made = vec![&*straddle, "report", &from, "-o", &to];
+    let made = vec![&*straddle, "report", &from, "-o", &to, "--force"];
     let parse = format!("import json; json.load(open({from:?}))");
     let tools = [
         ("cat", vec!["cat", &from]),

@@ -14,6 +14,14 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["diskspd"],
     says: "rates, throughput, mean latency and percentiles of reads, writes and both",
     shape: Shape::Lines {
+        marks: &[
+            "command line:",
+            "results for timespan",
+            "total io",
+            "read io",
+            "write io",
+            "ib)",
+        ],
         begins: |line, _| {
             let text = line.trimmed();
             let begins = text.starts_with("Command Line:")

@@ -15,6 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["diskspd -Rxml"],
     says: "the same as diskspd's text",
     shape: Shape::Lines {
+        marks: &["<results>"],
         begins: |line, _| {
             let begins = line
                 .trimmed()

@@ -13,6 +13,12 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["sqlio"],
     says: "rate, throughput, mean and largest latency of each run",
     shape: Shape::Lines {
+        marks: &[
+            "sqlio v1.",
+            "cumulative data",
+            "throughput metrics:",
+            " secs ",
+        ],
         begins: |line, _| {
             let text = line.text;
             let begins = text.contains("sqlio v1.")

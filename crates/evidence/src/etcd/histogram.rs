@@ -13,6 +13,10 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["curl …/metrics"],
     says: "syncs of the write-ahead log since the server's start, and their mean",
     shape: Shape::Lines {
+        marks: &[
+            "etcd_disk_wal_fsync_duration_seconds",
+            "etcd_wal_fsync_durations_seconds",
+        ],
         begins: |line, notes| {
             part(line.text)?;
             let mut histogram = Histogram::default();

@@ -15,13 +15,14 @@ pub(crate) static FORMAT: Format = Format {
     name: "diskstats",
     commands: &["cat /proc/diskstats", "cat /sys/block/*/stat"],
     says: "reads, writes, flushes, their bytes and times, of each disk since the start",
-    shape: Shape::Lines { begins },
+    shape: Shape::Lines { marks: &[], begins },
 };
 
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     let text = line.text.trim_ascii_start();
     let mut counters = Counters::default();
-    if text.contains("/stat") && text.contains("/sys/") {
+    let has = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+    if has("/stat") && has("/sys/") {
         return (counters.stat(line, notes)).then(|| Box::new(counters) as Box<dyn Body>);
     }
     if !text.starts_with(|c: char| c.is_ascii_digit()) {

@@ -11,7 +11,7 @@ pub(crate) static FORMAT: Format = Format {
     name: "iostat",
     commands: &["iostat -x", "iostat", "busybox iostat"],
     says: "latency, rates, throughput, sizes, queue length and utilization of disks: since the start, and at intervals",
-    shape: Shape::Lines { begins },
+    shape: Shape::Lines { marks: &[], begins },
 };
 
 const DEVICE: [&str; 2] = ["Device", "Device:"];
@@ -19,7 +19,7 @@ const DEVICE: [&str; 2] = ["Device", "Device:"];
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     // What stands above a report of any tool of sysstat; this is the first that is asked.
     notes.reports.remember(line.text);
-    if !line.text.contains("Device") {
+    if memchr::memmem::find(line.text.as_bytes(), b"Device").is_none() {
         return None;
     }
     let columns = Columns::of(line.text, &DEVICE)?;

@@ -42,7 +42,7 @@ impl Reports {
             self.banner(text);
             return;
         }
-        if let Some(at) = text.find("iostat") {
+        if let Some(at) = memchr::memmem::find(text.as_bytes(), b"iostat") {
             self.leaves_out = leaves_out(&text[at + "iostat".len()..]);
         }
         let stamp = match text.strip_prefix("Every ") {

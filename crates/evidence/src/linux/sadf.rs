@@ -13,7 +13,10 @@ pub(crate) static FORMAT: Format = Format {
     name: "sadf",
     commands: &["sadf -d … -- -d"],
     says: "what `sar -d` says, with semicolons",
-    shape: Shape::Lines { begins },
+    shape: Shape::Lines {
+        marks: &["hostname;interval;timestamp;"],
+        begins,
+    },
 };
 
 fn begins(line: &Line<'_>, _: &mut Notes<'_>) -> Option<Box<dyn Body>> {

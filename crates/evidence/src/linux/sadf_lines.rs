@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     name: "sadf-lines",
     commands: &["sadf -p … -- -d"],
     says: "what `sar -d` says, one figure a line",
-    shape: Shape::Lines { begins },
+    shape: Shape::Lines { marks: &[], begins },
 };
 
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {

@@ -12,7 +12,10 @@ pub(crate) static FORMAT: Format = Format {
     name: "sar",
     commands: &["sar -d"],
     says: "latency, rates, throughput, sizes, queue length and utilization of disks over the day",
-    shape: Shape::Lines { begins },
+    shape: Shape::Lines {
+        marks: &["dev"],
+        begins,
+    },
 };
 
 fn begins(line: &Line<'_>, _: &mut Notes<'_>) -> Option<Box<dyn Body>> {

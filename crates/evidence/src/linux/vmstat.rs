@@ -16,6 +16,7 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["vmstat -d"],
     says: "reads, writes, their bytes and times, of each disk since the start",
     shape: Shape::Lines {
+        marks: &["disk-", "merged"],
         begins: |line, _| {
             is_head(line.text).then(|| Box::new(Counters::default()) as Box<dyn Body>)
         },

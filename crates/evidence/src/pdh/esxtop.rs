@@ -6,13 +6,14 @@ use super::{Factor, Meaning, Path};
 use crate::format::{Format, Shape};
 use crate::notes::Notes;
 use crate::subject::{Subject, SubjectKind};
-use crate::table::Row;
+use crate::table::{Names, Row};
 
 pub(crate) static FORMAT: Format = Format {
     name: "esxtop",
     commands: &["esxtop -b", "resxtop -b"],
     says: "latency of devices, kernel, queue and guests (DAVG, KAVG, QAVG, GAVG), rates and queue length, by adapter, device and volume",
     shape: Shape::Lines {
+        marks: &["(pdh"],
         begins: |line, _| super::begins(line, meaning),
     },
 };
@@ -69,18 +70,19 @@ fn read_screen(row: &Row<'_>, notes: &mut Notes<'_>) {
     };
     let at = notes.at(row.line, None);
     let mega = 1024.0 * 1024.0;
-    for (column, quantity, factor) in [
-        ("cmds/s", Quantity::TransferRate, 1.0),
-        ("reads/s", Quantity::ReadRate, 1.0),
-        ("writes/s", Quantity::WriteRate, 1.0),
-        ("mbread/s", Quantity::ReadThroughput, mega),
-        ("mbwrtn/s", Quantity::WriteThroughput, mega),
-        ("davg/cmd", Quantity::DeviceLatency, 1e-3),
-        ("kavg/cmd", Quantity::KernelLatency, 1e-3),
-        ("gavg/cmd", Quantity::GuestLatency, 1e-3),
-        ("qavg/cmd", Quantity::QueueLatency, 1e-3),
-    ] {
-        if let Some((value, _)) = row.number(&[column]) {
+    let columns: [(Names, Quantity, f64); 9] = [
+        (&["cmds/s"], Quantity::TransferRate, 1.0),
+        (&["reads/s"], Quantity::ReadRate, 1.0),
+        (&["writes/s"], Quantity::WriteRate, 1.0),
+        (&["mbread/s"], Quantity::ReadThroughput, mega),
+        (&["mbwrtn/s"], Quantity::WriteThroughput, mega),
+        (&["davg/cmd"], Quantity::DeviceLatency, 1e-3),
+        (&["kavg/cmd"], Quantity::KernelLatency, 1e-3),
+        (&["gavg/cmd"], Quantity::GuestLatency, 1e-3),
+        (&["qavg/cmd"], Quantity::QueueLatency, 1e-3),
+    ];
+    for (column, quantity, factor) in columns {
+        if let Some((value, _)) = row.number(column) {
             notes.add(at, &subject, quantity, Span::Interval, value * factor);
         }
     }

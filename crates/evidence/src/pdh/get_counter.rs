@@ -14,6 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["Get-Counter"],
     says: "counters of disks and volumes at a few moments",
     shape: Shape::Lines {
+        marks: &["countersamples"],
         begins: |line, _| {
             let text = line.text;
             let named = text.contains("Timestamp") && text.contains("CounterSamples");

@@ -136,6 +136,30 @@ fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Bo
     }))
 }
 
+impl Log {
+    /// The first cell, when it is as Windows writes it, a number in quotes; and what stands behind its separator.
+    #[inline]
+    fn quoted<'t>(&self, text: &'t str) -> Option<(f64, Option<&'t str>)> {
+        let bytes = text.as_bytes();
+        let inner = bytes.strip_prefix(b"\"")?;
+        let (value, len) = number::decimal(inner, if self.commas { b',' } else { b'.' })?;
+        match inner.get(len..)? {
+            [b'"'] => Some((value, None)),
+            [b'"', separator, ..] if *separator == self.separator => {
+                Some((value, text.get(len + 3..)))
+            }
+            _ => None,
+        }
+    }
+
+    fn number(&self, cell: &str) -> Option<f64> {
+        match self.commas {
+            false => number::plain(cell),
+            true => number::plain(&cell.replace(['.', '\u{a0}'], "").replace(',', ".")),
+        }
+    }
+}
+
 impl Body for Log {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
         let text = line.text;
@@ -154,13 +178,15 @@ impl Body for Log {
         };
         let mut count = 1;
         while let Some(more) = rest {
-            let (cell, next) = fields::one(more, self.separator);
+            let (value, next) = match self.quoted(more) {
+                Some((value, next)) => (Some(value), next),
+                None => {
+                    let (cell, next) = fields::one(more, self.separator);
+                    (self.number(&cell), next)
+                }
+            };
             rest = next;
             if let Some(Some(column)) = self.columns.get(count) {
-                let value = match self.commas {
-                    false => number::plain(&cell),
-                    true => number::plain(&cell.replace(['.', '\u{a0}'], "").replace(',', ".")),
-                };
                 // −1 is no sample.
                 let value = value.filter(|value| *value >= 0.0);
                 self.values[count] = value.map_or(f64::NAN, |value| column.factor.apply(value));

@@ -5,7 +5,7 @@ use straddle_stack::activity::{Quantity, Span};
 use crate::format::{Format, Shape};
 use crate::notes::{At, Notes};
 use crate::subject::{Subject, SubjectKind};
-use crate::table::{Head, Row};
+use crate::table::{Head, Names, Row};
 
 /// `pg_stat_bgwriter` up to version 16, then `pg_stat_checkpointer` with other names.
 pub(crate) static CHECKPOINTS: Format = Format {
@@ -73,7 +73,7 @@ fn add(
     row: &Row<'_>,
     notes: &mut Notes<'_>,
     subject: &Subject,
-    columns: &[&str],
+    columns: Names,
     (quantity, factor): (Quantity, f64),
 ) {
     if row.text(columns).is_none() {
@@ -92,7 +92,7 @@ const MILLI: f64 = 1e-3;
 
 fn checkpoints(row: &Row<'_>, notes: &mut Notes<'_>) {
     let server = Subject::whole_server();
-    let columns: [(&[&str], _); 3] = [
+    let columns: [(Names, _); 3] = [
         (
             &["checkpoint_write_time", "write_time"],
             (Quantity::CheckpointWrite, MILLI),
@@ -142,37 +142,35 @@ fn databases(row: &Row<'_>, notes: &mut Notes<'_>) {
 }
 
 fn io(row: &Row<'_>, notes: &mut Notes<'_>) {
-    let parts = ["backend_type", "object", "context"];
-    let parts: Vec<&str> = parts.iter().filter_map(|part| row.text(&[part])).collect();
+    let parts: [Names; 3] = [&["backend_type"], &["object"], &["context"]];
+    let parts: Vec<&str> = parts.iter().filter_map(|part| row.text(part)).collect();
     if parts.is_empty() {
         return;
     }
     let subject = Subject::new(SubjectKind::Server, &parts.join("/"));
     // Up to version 17 all operations have one size.
     let size = row.number(&["op_bytes"]).map(|(size, _)| size);
-    let columns = [
-        ("reads", Quantity::Reads, 1.0),
-        ("read_bytes", Quantity::ReadBytes, 1.0),
-        ("read_time", Quantity::ReadTime, MILLI),
-        ("writes", Quantity::Writes, 1.0),
-        ("write_bytes", Quantity::WrittenBytes, 1.0),
-        ("write_time", Quantity::WriteTime, MILLI),
-        ("fsyncs", Quantity::Flushes, 1.0),
-        ("fsync_time", Quantity::FlushTime, MILLI),
+    let columns: [(Names, Quantity, f64); 8] = [
+        (&["reads"], Quantity::Reads, 1.0),
+        (&["read_bytes"], Quantity::ReadBytes, 1.0),
+        (&["read_time"], Quantity::ReadTime, MILLI),
+        (&["writes"], Quantity::Writes, 1.0),
+        (&["write_bytes"], Quantity::WrittenBytes, 1.0),
+        (&["write_time"], Quantity::WriteTime, MILLI),
+        (&["fsyncs"], Quantity::Flushes, 1.0),
+        (&["fsync_time"], Quantity::FlushTime, MILLI),
     ];
     for (column, quantity, factor) in columns {
-        let column = match quantity {
-            Quantity::ReadBytes if row.text(&[column]).is_none() => "reads",
-            Quantity::WrittenBytes if row.text(&[column]).is_none() => "writes",
-            _ => column,
+        // Where bytes are not counted, operations are.
+        let (column, factor): (Names, f64) = match (quantity, size) {
+            (Quantity::ReadBytes | Quantity::WrittenBytes, _) if row.text(column).is_some() => {
+                (column, factor)
+            }
+            (Quantity::ReadBytes, Some(size)) => (&["reads"], size),
+            (Quantity::WrittenBytes, Some(size)) => (&["writes"], size),
+            (Quantity::ReadBytes | Quantity::WrittenBytes, None) => continue,
+            _ => (column, factor),
         };
-        let factor = match (column, quantity) {
-            ("reads", Quantity::ReadBytes) | ("writes", Quantity::WrittenBytes) => match size {
-                Some(size) => size,
-                None => continue,
-            },
-            _ => factor,
-        };
-        add(row, notes, &subject, &[column], (quantity, factor));
+        add(row, notes, &subject, column, (quantity, factor));
     }
 }

@@ -38,6 +38,7 @@ pub(crate) static NAMELESS: Format = Format {
     commands: &["SELECT * FROM sys.dm_io_virtual_file_stats(NULL, NULL)"],
     says: "nothing, because the names of the columns are missing: rows are counted as not understood",
     shape: Shape::Lines {
+        marks: &["dm_io_virtual_file_stats("],
         begins: |line, _| {
             let text = line.text.to_ascii_lowercase();
             let asked = text.contains("select") && text.contains("dm_io_virtual_file_stats(");

@@ -52,21 +52,43 @@ const CENTRAL_EUROPE: &[&str] = &["ość", "ięc", "oddíl", "dzięk"];
 /// Most of a text that is looked at to tell its code page.
 const SAMPLE: usize = 64 << 10;
 
-/// The text that these bytes are.
-pub(super) fn decode(bytes: &[u8]) -> String {
-    let sample = sample(bytes);
-    let known = BY_WORDS.iter().map(|(page, words)| {
-        let (text, _, broken) = page.decode(&sample);
-        // A file may be cut in the middle of a character, and a label may be in another code page.
-        let count = count(&text, words);
-        (if broken { count.div_ceil(2) } else { count }, *page)
-    });
-    let best = known.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    if let Some((1.., page)) = best {
-        return page.decode(bytes).0.into_owned();
+/// What bytes above ASCII stand for.
+#[derive(Debug)]
+pub struct CodePage(Page);
+
+#[derive(Debug)]
+enum Page {
+    Known(&'static Encoding),
+    /// One character for each byte of the upper half.
+    Latin(Vec<char>),
+}
+
+impl CodePage {
+    /// The code page of a text that is no UTF-8, by words and letters in it.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> CodePage {
+        let sample = sample(bytes);
+        let known = BY_WORDS.iter().map(|(page, words)| {
+            let (text, _, broken) = page.decode(&sample);
+            // A file may be cut in the middle of a character, and a label may be in another code page.
+            let count = count(&text, words);
+            (if broken { count.div_ceil(2) } else { count }, *page)
+        });
+        let best = known.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        CodePage(match best {
+            Some((1.., page)) => Page::Known(page),
+            _ => Page::Latin(latin(&sample)),
+        })
     }
-    let table: Vec<char> = latin(&sample);
-    one_byte(bytes, &table)
+
+    /// The text that bytes in it are.
+    #[must_use]
+    pub fn decode(&self, bytes: &[u8]) -> String {
+        match &self.0 {
+            Page::Known(page) => page.decode(bytes).0.into_owned(),
+            Page::Latin(table) => one_byte(bytes, table),
+        }
+    }
 }
 
 /// The lines in which there is more than ASCII, up to [`SAMPLE`].

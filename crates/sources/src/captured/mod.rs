@@ -33,6 +33,7 @@ mod unread;
 mod width;
 mod windows;
 
+pub use codepage::CodePage;
 pub use registry::TOOLS;
 pub use servers::{Server, in_folder, of_one};
 pub use text::{MAX_BYTES, Wide, wide};
@@ -74,12 +75,6 @@ pub fn lines(bytes: &[u8]) -> Vec<(u64, String)> {
     let lines = text.lines();
     let own = |line: &text::Line<'_>| (line.number, line.text.to_owned());
     lines.iter().map(own).collect()
-}
-
-/// What bytes of an unknown encoding say.
-#[must_use]
-pub fn decoded(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
-    text::decode(bytes)
 }
 
 /// What systems say to whom they let read no device.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::codepage::{CP437, CP1252};
+use super::codepage::{CP437, CP1252, CodePage};
 use super::{annotation, margin, markup, restore, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
@@ -117,7 +117,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         // Cut in the middle of a character at the end.
         Err(error) if error.error_len().is_none() => String::from_utf8_lossy(bytes),
-        Err(_) => Cow::Owned(super::codepage::decode(bytes)),
+        Err(_) => Cow::Owned(CodePage::of(bytes).decode(bytes)),
     }
 }
 

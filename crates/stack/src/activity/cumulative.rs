@@ -71,7 +71,7 @@ mod tests {
         };
         let mut summary = Summary::of(first, None);
         for value in &values[1..] {
-            summary.add(figure(*value), None, None, true, source);
+            summary.add(figure(*value), None, None, true, |place| *place = source());
         }
         Series {
             quantity,

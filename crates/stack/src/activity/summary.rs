@@ -1,5 +1,7 @@
-use schemars::JsonSchema;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 use super::{Distribution, Figure, Moment, Timeline};
 use crate::Source;
@@ -10,7 +12,7 @@ pub struct Summary {
     /// How many there are.
     pub count: u64,
     /// Their mean: of requests where it is known how many each figure stands for, else of figures.
-    pub mean: Figure,
+    pub mean: Mean,
     /// Whether it is known how many requests each figure stands for.
     pub weighted: bool,
     /// Their sum.
@@ -28,10 +30,65 @@ pub struct Summary {
     pub distribution: Distribution,
     /// How they follow each other, where times are known.
     pub timeline: Timeline,
-    #[serde(skip)]
-    weights: Figure,
-    #[serde(skip)]
-    products: Figure,
+}
+
+/// A mean, which is divided when it is asked for: figures come by the million.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    figures: f64,
+    sum: f64,
+    weights: f64,
+    products: f64,
+}
+
+impl Mean {
+    #[inline]
+    fn add(&mut self, value: f64, weight: f64) {
+        self.figures += 1.0;
+        self.sum += value;
+        self.weights += weight;
+        self.products += weight * value;
+    }
+
+    /// Only the number of figures counts: of one of them it is not known how many requests it stands for.
+    fn forget_weights(&mut self) {
+        self.weights = f64::NEG_INFINITY;
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        let mean = match self.weights > 0.0 {
+            true => self.products / self.weights,
+            false => self.sum / self.figures,
+        };
+        Figure::new(mean).unwrap_or_default().get()
+    }
+}
+
+/// None of them is ever "not a number".
+impl Eq for Mean {}
+
+impl fmt::Display for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl Serialize for Mean {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.get())
+    }
+}
+
+impl JsonSchema for Mean {
+    fn schema_name() -> Cow<'static, str> {
+        Figure::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Figure::json_schema(generator)
+    }
 }
 
 /// A figure, and where it stands.
@@ -63,7 +120,7 @@ impl Summary {
         let value = sample.value;
         let mut summary = Summary {
             count: 0,
-            mean: Figure::ZERO,
+            mean: Mean::default(),
             weighted: weight.is_some(),
             sum: Figure::ZERO,
             min: sample.clone(),
@@ -75,8 +132,6 @@ impl Summary {
             },
             distribution: Distribution::default(),
             timeline: Timeline::default(),
-            weights: Figure::ZERO,
-            products: Figure::ZERO,
             first: sample,
         };
         summary.count_in(value, summary.first.at, weight);
@@ -84,48 +139,48 @@ impl Summary {
     }
 
     /// Adds a figure that stands for `weight` requests. Where it stands is asked for only when it is kept: `keep` says that the
-    /// last one is.
+    /// last one is. `locate` writes it over another place, whose memory it may use.
     pub fn add(
         &mut self,
         value: Figure,
         at: Option<Moment>,
         weight: Option<Figure>,
         keep: bool,
-        source: impl Fn() -> Source,
+        locate: impl Fn(&mut Source),
     ) {
-        let sample = || Sample {
-            value,
-            at,
-            source: source(),
+        let replace = |sample: &mut Sample| {
+            (sample.value, sample.at) = (value, at);
+            locate(&mut sample.source);
         };
         if value > self.max.value {
-            self.max = sample();
+            replace(&mut self.max);
         }
         if value < self.min.value {
-            self.min = sample();
+            replace(&mut self.min);
         }
-        self.last = Last {
-            value,
-            at,
-            source: keep.then(&source),
-        };
+        (self.last.value, self.last.at) = (value, at);
+        match keep {
+            true => {
+                let first = || self.first.source.clone();
+                locate(self.last.source.get_or_insert_with(first));
+            }
+            false => self.last.source = None,
+        }
         self.count_in(value, at, weight);
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    #[inline]
     fn count_in(&mut self, value: Figure, at: Option<Moment>, weight: Option<Figure>) {
-        let plus = |a: Figure, b: f64| Figure::new(a.get() + b).unwrap_or(a);
         self.count += 1;
-        self.sum = plus(self.sum, value.get());
-        self.weighted &= weight.is_some();
-        let weight = weight.unwrap_or_default().get().max(0.0);
-        self.weights = plus(self.weights, weight);
-        self.products = plus(self.products, weight * value.get());
-        let mean = match self.weighted && self.weights > Figure::ZERO {
-            true => self.products.get() / self.weights.get(),
-            false => self.sum.get() / self.count as f64,
-        };
-        self.mean = Figure::new(mean).unwrap_or_default();
+        self.sum = Figure::new(self.sum.get() + value.get()).unwrap_or(self.sum);
+        self.mean.add(
+            value.get(),
+            weight.map_or(0.0, |weight| weight.get().max(0.0)),
+        );
+        if weight.is_none() {
+            self.weighted = false;
+            self.mean.forget_weights();
+        }
         self.distribution.add(value.get());
         if let Some(at) = at {
             self.timeline.add(at, value.get());
@@ -163,13 +218,13 @@ mod tests {
     fn the_mean_is_that_of_requests_where_their_number_is_known() {
         let figure = |value| Figure::new(value).expect("finite");
         let mut summary = Summary::of(sample(0.010, 1), Some(figure(900.0)));
-        summary.add(figure(0.110), None, Some(figure(100.0)), false, || {
-            source(2)
+        summary.add(figure(0.110), None, Some(figure(100.0)), false, |place| {
+            *place = source(2);
         });
         assert!((summary.mean.get() - 0.020).abs() < 1e-12);
         assert!((summary.max.value.get() - 0.110).abs() < 1e-12 && summary.max.source == source(2));
         assert_eq!((summary.count, summary.min.source.clone()), (2, source(1)));
-        summary.add(figure(0.060), None, None, true, || source(3));
+        summary.add(figure(0.060), None, None, true, |place| *place = source(3));
         assert!(!summary.weighted && (summary.mean.get() - 0.060).abs() < 1e-12);
         assert_eq!(summary.last.source, Some(source(3)));
     }

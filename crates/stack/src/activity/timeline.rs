@@ -13,6 +13,9 @@ pub struct Timeline {
     first: i64,
     /// The stretches, in order, with those between that have no figure.
     pub bins: Vec<Bin>,
+    /// When the stretch of the last figure begins, and its place: the next figure is likely to be in it.
+    #[serde(skip)]
+    last: (i64, usize),
 }
 
 /// One stretch of a [`Timeline`].
@@ -39,7 +42,18 @@ impl Timeline {
         Moment::from_micros(self.first.saturating_add(index).saturating_mul(self.width))
     }
 
+    #[inline]
     pub(super) fn add(&mut self, at: Moment, value: f64) {
+        let (start, place) = self.last;
+        let is_within = (0..self.width).contains(&at.micros().wrapping_sub(start));
+        match self.bins.get_mut(place).filter(|_| is_within) {
+            Some(bin) => bin.add(value),
+            None => self.find(at, value),
+        }
+    }
+
+    /// Adds a figure to a stretch that is not that of the one before.
+    fn find(&mut self, at: Moment, value: f64) {
         if self.bins.is_empty() {
             self.width = SHORTEST;
             self.first = at.micros().div_euclid(self.width);
@@ -60,6 +74,7 @@ impl Timeline {
             self.bins.resize(place + 1, Bin::default());
         }
         self.bins[place].add(value);
+        self.last = (index.saturating_mul(self.width), place);
     }
 
     /// Whether all from the first stretch to the last one are few enough when this is one of them.

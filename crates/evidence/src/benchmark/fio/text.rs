@@ -15,6 +15,12 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["fio"],
     says: "rate, throughput and latency with percentiles of reads, writes, discards and syncs, by job",
     shape: Shape::Lines {
+        marks: &[
+            ": (groupid=",
+            "fsync/fdatasync/sync_file_range:",
+            "io=",
+            "iops=",
+        ],
         begins: |line, notes| {
             let mut report = Report::of(line.text)?;
             report.take(line, notes);
