@@ -217,4 +217,80 @@ mod tests {
         assert_eq!(leading("12."), Some((12.0, ".")));
         assert_eq!(leading("x"), None);
     }
+
+    /// Numbers of all lengths against the parser of the standard library, which is exact.
+    #[test]
+    fn decimals_are_read_as_the_exact_parser_does() {
+        let mut state = 7_u64;
+        let mut next = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let (mut exact, mut near, mut left) = (0, 0, 0);
+        for _ in 0..200_000 {
+            let (whole, decimals) = (next(12), next(24));
+            let zeros = next(12).min(decimals);
+            let mut text: String = (0..whole)
+                .map(|_| char::from(b'0' + next(10) as u8))
+                .collect();
+            if decimals > 0 {
+                text.push('.');
+                text.extend((0..zeros).map(|_| '0'));
+                text.extend((zeros..decimals).map(|_| char::from(b'0' + next(10) as u8)));
+            }
+            let read = decimal(format!("{text}\"").as_bytes(), b'.');
+            let Some((value, len)) = read else {
+                let digits = text.replace('.', "");
+                let digits = digits.trim_start_matches('0').len();
+                assert!(text.is_empty() || digits > 19 || decimals > 22, "{text}");
+                left += 1;
+                continue;
+            };
+            assert_eq!(len, text.len());
+            let right: f64 = text.parse().expect("a number");
+            let digits = text.replace('.', "").trim_start_matches('0').len();
+            if digits <= 15 {
+                assert!(
+                    value.to_bits() == right.to_bits(),
+                    "{text}: {value:e} {right:e}"
+                );
+                exact += 1;
+            } else {
+                let apart = value.to_bits().abs_diff(right.to_bits());
+                assert!(apart <= 1, "{text}: {value:e} {right:e}");
+                near += 1;
+            }
+        }
+        assert!(
+            exact > 50_000 && near > 20_000 && left > 1000,
+            "{exact} {near} {left}"
+        );
+    }
+
+    #[test]
+    fn a_decimal_ends_where_other_signs_begin() {
+        for (text, point, expected) in [
+            ("12.5x", b'.', Some((12.5, 4))),
+            ("12,5", b',', Some((12.5, 4))),
+            ("12,5", b'.', Some((12.0, 2))),
+            (".5", b'.', Some((0.5, 2))),
+            ("5.", b'.', Some((5.0, 2))),
+            ("1e5", b'.', Some((1.0, 1))),
+            (".", b'.', None),
+            ("-1", b'.', None),
+            ("", b'.', None),
+            ("0000000000000000000000012", b'.', Some((12.0, 25))),
+            ("0.12345678901234567890", b'.', None),
+            ("1.1234567/", b'.', Some((1.123_456_7, 9))),
+            ("1.12345678:", b'.', Some((1.123_456_78, 10))),
+        ] {
+            assert_eq!(decimal(text.as_bytes(), point), expected, "{text}");
+        }
+        assert_eq!(plain("1e5"), Some(1e5));
+        let long = "0.12345678901234567890";
+        assert_eq!(plain(long), long.parse().ok());
+        assert_eq!(plain("12.5x"), None);
+    }
 }

@@ -16,7 +16,14 @@ pub(crate) struct Head {
     columns: Vec<String>,
     style: Style,
     /// Where columns of these names stand: every row asks for the same ones.
-    places: RefCell<Vec<(Names, Vec<usize>)>>,
+    places: RefCell<Places>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Places {
+    of: Vec<(Names, Vec<usize>)>,
+    /// Those that were asked for last: the next ones follow, as in the row before.
+    last: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,19 +40,14 @@ enum Style {
     Upright,
 }
 
-/// A cell, and the line that it stands in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Cell<'r> {
-    text: Cow<'r, str>,
-    line: Line<'r>,
-}
-
 /// A row.
 pub(crate) struct Row<'r> {
     head: &'r Head,
-    cells: Vec<Cell<'r>>,
+    cells: Vec<Cow<'r, str>>,
     /// Its (first) line.
     pub(crate) line: Line<'r>,
+    /// The lines of its cells, where each has its own.
+    lines: &'r [(u64, String)],
 }
 
 /// Longer than any row of a view.
@@ -64,17 +66,27 @@ impl Head {
 
     /// Gives `use_them` the columns that have these names, in the order of the names.
     fn at<T>(&self, names: Names, use_them: impl FnOnce(&[usize]) -> T) -> T {
-        let mut places = self.places.borrow_mut();
+        let places = &mut *self.places.borrow_mut();
         // Names are constants: the same ones lie at the same place.
-        let known = places
-            .iter()
-            .position(|(known, _)| std::ptr::eq(*known, names));
-        let index = known.unwrap_or_else(|| {
+        let is = |(known, _): &(Names, Vec<usize>)| std::ptr::eq(*known, names);
+        let next = places.last + 1;
+        let known = match places.of.get(next).is_some_and(is) {
+            true => Some(next),
+            false => places.of.iter().position(is),
+        };
+        places.last = known.unwrap_or_else(|| {
             let of = |name: &&str| self.columns.iter().position(|column| column == name);
-            places.push((names, names.iter().filter_map(of).collect()));
-            places.len() - 1
+            places
+                .of
+                .push((names, names.iter().filter_map(of).collect()));
+            places.of.len() - 1
         });
-        use_them(places.get(index).map_or(&[], |(_, columns)| columns))
+        use_them(
+            places
+                .of
+                .get(places.last)
+                .map_or(&[], |(_, columns)| columns),
+        )
     }
 
     /// Names of columns that stand in one line.
@@ -163,29 +175,26 @@ impl Head {
             // Blanks without a ruler: what is too many belongs to the first cell.
             return None;
         }
-        let cells = found.into_iter().map(|text| Cell { text, line: *line });
         Some(Row {
             head: self,
-            cells: cells.collect(),
+            cells: found,
             line: *line,
+            lines: &[],
         })
     }
 
     /// A row of one column a line.
     pub(crate) fn upright_row<'r>(&'r self, values: &'r [(u64, String)]) -> Option<Row<'r>> {
-        let cell = |(number, text): &'r (u64, String)| Cell {
-            text: Cow::Borrowed(fields::bare(text)),
+        let (number, text) = values.first()?;
+        let cells = values.iter().map(|(_, text)| fields::bare(text).into());
+        Some(Row {
+            head: self,
+            cells: cells.collect(),
             line: Line {
                 number: *number,
                 text,
             },
-        };
-        let cells: Vec<Cell<'_>> = values.iter().map(cell).collect();
-        let line = cells.first()?.line;
-        Some(Row {
-            head: self,
-            cells,
-            line,
+            lines: values,
         })
     }
 }
@@ -194,32 +203,45 @@ impl<'r> Row<'r> {
     /// Whether it is the names of the columns once more.
     pub(crate) fn is_names(&self) -> bool {
         let mut pairs = self.cells.iter().zip(&self.head.columns);
-        pairs.all(|(cell, name)| is_called(&cell.text, name))
+        pairs.all(|(cell, name)| is_called(cell, name))
     }
 
     /// The cell of the first of these columns that has something in it.
     pub(crate) fn text(&self, names: Names) -> Option<&str> {
-        self.cell(names).map(|cell| &*cell.text)
+        self.cell(names).map(|(_, text)| text)
     }
 
     /// As [`Self::text`], with the line that it stands in.
     pub(crate) fn cell_of(&self, names: Names) -> Option<(&str, Line<'r>)> {
-        self.cell(names).map(|cell| (&*cell.text, cell.line))
+        let (column, text) = self.cell(names)?;
+        Some((text, self.line_of(column)))
     }
 
-    fn cell(&self, names: Names) -> Option<&Cell<'r>> {
+    /// The first of these columns that has something in it.
+    fn cell(&self, names: Names) -> Option<(usize, &str)> {
         self.head.at(names, |columns| {
-            let mut cells = columns.iter().filter_map(|column| self.cells.get(*column));
-            cells.find(|cell| !is_nothing(&cell.text))
+            let of = |column: &usize| Some((*column, self.cells.get(*column)?.as_ref()));
+            let mut cells = columns.iter().filter_map(of);
+            cells.find(|(_, text)| !is_nothing(text))
         })
+    }
+
+    fn line_of(&self, column: usize) -> Line<'r> {
+        match self.lines.get(column) {
+            Some((number, text)) => Line {
+                number: *number,
+                text,
+            },
+            None => self.line,
+        }
     }
 
     /// The number in the first of these columns that has one, and its line.
     pub(crate) fn number(&self, names: Names) -> Option<(f64, Line<'r>)> {
-        let cell = self.cell(names)?;
-        let text = fields::bare(&cell.text);
+        let (column, text) = self.cell(names)?;
+        let text = fields::bare(text);
         let value = crate::number::plain(text).or_else(|| crate::number::local(text, true))?;
-        Some((value, cell.line))
+        Some((value, self.line_of(column)))
     }
 }
 

@@ -171,10 +171,14 @@ mod tests {
         ] {
             let (bytes, _, unmappable) = page.encode(text);
             assert!(!unmappable, "{}", page.name());
-            assert_eq!(decode(&bytes), text, "{}", page.name());
+            assert_eq!(CodePage::of(&bytes).decode(&bytes), text, "{}", page.name());
             let ascii = "Name  StartingOffset\n".repeat(10_000);
             let behind = [ascii.as_bytes(), &bytes].concat();
-            assert!(decode(&behind).ends_with(text), "{}", page.name());
+            assert!(
+                CodePage::of(&behind).decode(&behind).ends_with(text),
+                "{}",
+                page.name()
+            );
         }
     }
 
@@ -188,7 +192,7 @@ mod tests {
             (b"Tama\xf1o", "Tamaño"),
             (b"Przesuni\xa9cie", "Przesunięcie"),
         ] {
-            assert_eq!(decode(bytes), text);
+            assert_eq!(CodePage::of(bytes).decode(bytes), text);
         }
     }
 }
