@@ -29,7 +29,7 @@ cargo xtask TASK
   bench                measure check beside other tools, and archive the figures under benches/
   bench against PATH   the same with another build of straddle in the same rounds
   bench captures       measure the summary of ten thousand captures beside reading them, and archive the figures
-  bench evidence [MIB] measure logs and counters of MIB each (256) beside wc and grep, and archive the figures
+  bench evidence [MIB] measure logs and counters of MIB each (256) beside wc, grep and pandas, and archive the figures
   bench tables         measure the analysis of long block tables beside a plain sum, and archive the figures
   bench engines [ROUNDS MILLISECONDS]
                        measure what a request costs beside fio, on nothing and on a device in memory (root), and archive it
@@ -88,8 +88,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
         ["bench", "captures"] => bench::captures(),
-        ["bench", "evidence"] => bench::evidence(256),
-        ["bench", "evidence", mib] => bench::evidence(mib.parse()?),
+        ["bench", "evidence"] => bench::evidence(256).map(drop),
+        ["bench", "evidence", mib] => bench::evidence(mib.parse()?).map(drop),
         ["bench", "engines"] => bench::engines(9, 1000),
         ["bench", "engines", rounds, time] => bench::engines(rounds.parse()?, time.parse()?),
         ["bench", "predict"] => bench::predict(5, None),

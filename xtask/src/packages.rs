@@ -214,6 +214,14 @@ fn node_packages() -> Result<()> {
     })
 }
 
+/// Installs what logs and counters are read with beside `straddle evidence`.
+pub(crate) fn for_evidence() -> Result<()> {
+    install(&[
+        ("gzip", "unpacks, beside what is read packed"),
+        ("python3-pandas", "what people read counters with"),
+    ])
+}
+
 /// Installs what the other builds need.
 pub(crate) fn for_dist() -> Result<()> {
     install(DIST)?;

@@ -1,8 +1,10 @@
 //! Words without which a line is none of a format's: looked for all at once, as most lines have none.
 
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
+use aho_corasick::dfa::DFA;
 use aho_corasick::packed::Searcher;
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use memchr::memmem;
+use memchr::memmem::Finder;
 use std::sync::OnceLock;
 
 use crate::format::{Format, Shape};
@@ -30,7 +32,7 @@ impl Hits {
 }
 
 pub(crate) struct Marks {
-    any: Option<AhoCorasick>,
+    any: Option<DFA>,
     /// Whose a mark is.
     owners: Vec<u64>,
     always: u64,
@@ -38,6 +40,8 @@ pub(crate) struct Marks {
     tables: u64,
     lines: u64,
     errorlog: u64,
+    /// The marks of messages in the case in which they are written, in the order of the registry.
+    written: Vec<Vec<Finder<'static>>>,
     /// Marks of an ERRORLOG's messages, in the case in which they are written: its lines come by the million.
     in_errorlog: Option<Searcher>,
 }
@@ -58,11 +62,19 @@ impl Marks {
             tables: 0,
             lines: 0,
             errorlog: 0,
+            written: Vec::with_capacity(FORMATS.len()),
             in_errorlog: None,
         };
         let (mut all, mut errorlog): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for (index, format) in FORMATS.iter().enumerate() {
             let bit = 1_u64 << index;
+            let written = match &format.shape {
+                Shape::Messages { marks, .. } => *marks,
+                _ => &[],
+            };
+            marks
+                .written
+                .push(written.iter().map(Finder::new).collect());
             let of = match &format.shape {
                 Shape::Messages {
                     marks: of,
@@ -92,9 +104,10 @@ impl Marks {
             all.extend(*of);
             marks.owners.resize(all.len(), bit);
         }
-        let any = AhoCorasick::builder()
+        // Without classes of bytes a step is one look at a table less; the table is 2 MB, of which few lines are ever looked at.
+        let any = DFA::builder()
             .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
+            .byte_classes(false)
             .build(all);
         // Without it every format is asked about every line.
         marks.any = any.ok();
@@ -104,18 +117,20 @@ impl Marks {
 
     /// What has a mark in this text, in any case.
     pub(crate) fn of(&self, text: &[u8]) -> Hits {
-        let Some(any) = &self.any else {
-            return Hits(u64::MAX);
-        };
-        let mut hits = self.always;
-        // Most lines have none, which is told at twice the speed.
-        if !any.is_match(text) {
-            return Hits(hits);
-        }
-        for found in any.find_overlapping_iter(text) {
-            hits |= self.owners[found.pattern().as_usize()];
-        }
-        Hits(hits)
+        let walk = self.any.as_ref().and_then(|any| {
+            let mut state = any.start_state(Anchored::No).ok()?;
+            let mut hits = self.always;
+            for byte in text {
+                state = any.next_state(Anchored::No, state, *byte);
+                if any.is_special(state) && any.is_match(state) {
+                    for index in 0..any.match_len(state) {
+                        hits |= self.owners[any.match_pattern(state, index).as_usize()];
+                    }
+                }
+            }
+            Some(hits)
+        });
+        Hits(walk.unwrap_or(u64::MAX))
     }
 
     /// False for a line of an ERRORLOG that has no message that is read.
@@ -124,12 +139,23 @@ impl Marks {
         searcher.is_none_or(|searcher| searcher.find(text).is_some())
     }
 
-    /// Those whose messages may be in the text, of an ERRORLOG or of anything.
-    pub(crate) const fn messages(&self, hits: Hits, of_errorlog: bool) -> Hits {
-        match of_errorlog {
-            true => Hits(hits.0 & self.errorlog),
-            false => Hits(hits.0 & self.messages),
+    /// Those of which a message is begun in the text, of an ERRORLOG or of anything: by a mark as it is written.
+    pub(crate) fn messages(&self, hits: Hits, text: &[u8], of_errorlog: bool) -> Hits {
+        let mut may_be = match of_errorlog {
+            true => hits.0 & self.errorlog,
+            false => hits.0 & self.messages,
+        };
+        let mut are = 0;
+        while may_be != 0 {
+            let bit = may_be & may_be.wrapping_neg();
+            let of = self.written.get(bit.trailing_zeros() as usize);
+            let mut of = of.into_iter().flatten();
+            if of.any(|mark| mark.find(text).is_some()) {
+                are |= bit;
+            }
+            may_be &= !bit;
         }
+        Hits(are)
     }
 
     /// Those whose names of columns may be in the text.
@@ -143,9 +169,71 @@ impl Marks {
     }
 }
 
-/// Whether one of these stands in the text, in this case.
-pub(crate) fn has_one(text: &[u8], marks: &[&str]) -> bool {
-    marks
-        .iter()
-        .any(|mark| memmem::find(text, mark.as_bytes()).is_some())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whose marks are in a text, one by one.
+    fn one_by_one(text: &str) -> u64 {
+        let text = text.to_ascii_lowercase();
+        let mut hits = 0;
+        for (index, format) in FORMATS.iter().enumerate() {
+            let of = match &format.shape {
+                Shape::Messages { marks, .. } | Shape::Table { marks, .. } => *marks,
+                Shape::Lines { marks: [], .. } => &[""],
+                Shape::Lines { marks, .. } => *marks,
+                Shape::Json { .. } => continue,
+            };
+            if of
+                .iter()
+                .any(|mark| text.contains(&mark.to_ascii_lowercase()))
+            {
+                hits |= 1 << index;
+            }
+        }
+        hits
+    }
+
+    #[test]
+    fn there_is_a_bit_for_each_format() {
+        assert!(FORMATS.len() <= 64);
+    }
+
+    #[test]
+    fn all_at_once_are_those_one_by_one() {
+        let all: Vec<&str> = FORMATS
+            .iter()
+            .flat_map(|format| match &format.shape {
+                Shape::Messages { marks, .. }
+                | Shape::Table { marks, .. }
+                | Shape::Lines { marks, .. } => *marks,
+                Shape::Json { .. } => &[],
+            })
+            .copied()
+            .collect();
+        let mut some = 0;
+        for (first, second) in all.iter().zip(all.iter().cycle().skip(7)) {
+            // Beside each other, over each other, in another case, cut.
+            let cut: String = second.chars().skip(1).collect();
+            for text in [
+                (*first).to_owned(),
+                first.to_ascii_uppercase(),
+                format!("2024 {first}{second} 7"),
+                format!("{first} {cut}"),
+                cut,
+            ] {
+                let hits = marks().of(text.as_bytes());
+                assert_eq!(hits.0, one_by_one(&text), "{text}");
+                some += u32::from(hits.0 != marks().always);
+            }
+        }
+        assert!(some > 300, "{some}");
+        assert_eq!(marks().of(b"a line of nobody").0, marks().always);
+    }
+
+    #[test]
+    fn marks_of_an_errorlog_are_looked_for_as_they_are_written() {
+        assert!(marks().may_be_of_errorlog(b"taking longer than 15 seconds to complete on file"));
+        assert!(!marks().may_be_of_errorlog(b"Login succeeded for user"));
+    }
 }

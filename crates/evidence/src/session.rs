@@ -4,7 +4,7 @@ use crate::format::{Body, Document, Format, Reading, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
 use crate::line::Line;
-use crate::marks::{Hits, has_one, marks};
+use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
 use crate::stamp;
 use crate::table::{Head, is_ruler};
@@ -113,7 +113,7 @@ impl<'g> Session<'g> {
             return;
         }
         let hits = marks().of(bytes);
-        if self.message(line, marks().messages(hits, errorlog)) || errorlog {
+        if self.message(line, marks().messages(hits, bytes, errorlog)) || errorlog {
             return;
         }
         if self.row(line, hits) || self.upright_line(line, hits) {
@@ -144,13 +144,7 @@ impl<'g> Session<'g> {
     /// A message of one of these.
     fn message(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         for format in hits.formats() {
-            let Shape::Messages { marks, .. } = &format.shape else {
-                continue;
-            };
-            if self.is_asked_for(format)
-                && has_one(line.text.as_bytes(), marks)
-                && self.read_message(format, line)
-            {
+            if self.is_asked_for(format) && self.read_message(format, line) {
                 return true;
             }
         }
@@ -408,9 +402,7 @@ impl<'g> Session<'g> {
         let (documents, notes) = (&mut json.documents, &mut self.notes);
         let state = json.walker.line(line, |event| {
             if let Met::Text(text) = event.met
-                && !marks()
-                    .messages(marks().of(text.as_bytes()), false)
-                    .is_empty()
+                && !messages_in(text).is_empty()
             {
                 messages.push(text.to_owned());
             }
@@ -419,12 +411,11 @@ impl<'g> Session<'g> {
             }
         });
         for text in messages {
-            let hits = marks().of(text.as_bytes());
             let line = Line {
                 number: line.number,
                 text: &text,
             };
-            self.message(&line, marks().messages(hits, false));
+            self.message(&line, messages_in(&text));
         }
         match state {
             State::Open => true,
@@ -456,6 +447,12 @@ impl<'g> Session<'g> {
         }
         mine
     }
+}
+
+/// Those of which a message is begun in a text.
+fn messages_in(text: &str) -> Hits {
+    let bytes = text.as_bytes();
+    marks().messages(marks().of(bytes), bytes, false)
 }
 
 /// The table whose names of columns a line has.

@@ -63,6 +63,11 @@ impl Archive {
         self.summary.push('\n');
     }
 
+    /// What was found out so far, in Markdown.
+    pub(super) fn summary(&self) -> &str {
+        &self.summary
+    }
+
     /// Writes `benches/DATE-NAME/summary.md` and `raw.csv`.
     pub(super) fn write(&self, name: &str, command: &str) -> Result<()> {
         let directory = directory(name)?;

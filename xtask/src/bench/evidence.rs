@@ -9,27 +9,51 @@ use std::process::Command;
 use super::archive::Archive;
 use super::measure::{Series, peak_kib, wall_us};
 use super::{Scratch, as_f64};
+use crate::packages;
 use crate::run::{cargo, repository, run};
 
 const ROUNDS: usize = 5;
+/// Most MiB with which the captures of the tests are measured as well.
+const USUAL: usize = 1024;
+
+/// What people do with such files otherwise: how many lines tell of stalls, and the means of all counters.
+const STALLS_IN_PANDAS: &str = "import pandas, sys; \
+    print(pandas.read_csv(sys.argv[1], sep='\\x01', header=None, encoding='utf-8')[0].str.contains('longer than', regex=False).sum())";
+const MEANS_IN_PANDAS: &str =
+    "import pandas, sys; print(pandas.read_csv(sys.argv[1]).mean(numeric_only=True))";
+
+/// What a run found out.
+pub(crate) struct Measured {
+    /// In Markdown.
+    pub(crate) report: String,
+    /// Most memory that was resident with any file.
+    pub(crate) peak_kib: f64,
+}
 
 /// Measures with files of `mib` each, and archives the figures under benches/.
-pub(crate) fn evidence(mib: usize) -> Result<()> {
+pub(crate) fn evidence(mib: usize) -> Result<Measured> {
+    packages::for_evidence()?;
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
     let straddle = repository().join("target/release/straddle");
     let straddle = straddle.to_string_lossy();
     let scratch = Scratch::new()?;
     let mut archive = Archive::new();
+    let mut most = 0.0_f64;
     let length = mib << 20;
     let utf8 = file(&scratch.0, "ERRORLOG", length, errorlog, false)?;
     let wide = file(&scratch.0, "ERRORLOG-utf16", length, errorlog, true)?;
     let perfmon = file(&scratch.0, "perfmon.csv", length, perfmon, false)?;
     let iostat = file(&scratch.0, "iostat.txt", length, iostat, false)?;
-    for path in [&utf8, &wide, &perfmon, &iostat] {
+    for (path, pandas) in [
+        (&utf8, Some(STALLS_IN_PANDAS)),
+        (&wide, None),
+        (&perfmon, Some(MEANS_IN_PANDAS)),
+        (&iostat, None),
+    ] {
         let bytes = as_f64(usize::try_from(path.metadata()?.len())?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let path = path.to_string_lossy();
-        let tools = [
+        let mut tools = vec![
             ("wc -l", vec!["wc", "-l", &path]),
             ("straddle evidence", evidence_of(&straddle, &path)),
             // Where nobody reads what it counts, `grep` stops at the first line.
@@ -38,7 +62,10 @@ pub(crate) fn evidence(mib: usize) -> Result<()> {
                 vec!["sh", "-c", "grep -ac 'longer than' \"$0\" | cat", &path],
             ),
         ];
-        let mut series = tools.clone().map(|(name, _)| Series::new(name));
+        if let Some(program) = pandas {
+            tools.push(("pandas", vec!["python3", "-c", program, &path]));
+        }
+        let mut series: Vec<Series> = tools.iter().map(|(name, _)| Series::new(name)).collect();
         for _ in 0..ROUNDS {
             for ((_, words), series) in tools.iter().zip(&mut series) {
                 series.push(bytes / wall_us(words)?);
@@ -47,7 +74,9 @@ pub(crate) fn evidence(mib: usize) -> Result<()> {
         let note = format!("{mib} MiB in the page cache, one process");
         archive.section(&name, "MB/s", &note, &series);
         let mut memory = Series::new("straddle evidence");
-        memory.push(peak_kib(&evidence_of(&straddle, &path))?);
+        let peak = peak_kib(&evidence_of(&straddle, &path))?;
+        most = most.max(peak);
+        memory.push(peak);
         archive.section(
             &format!("Peak memory: {name}"),
             "KiB",
@@ -74,7 +103,77 @@ pub(crate) fn evidence(mib: usize) -> Result<()> {
         }
     }
     archive.section("ERRORLOG.gz", "MB/s", "of what is in it", &series);
-    archive.write("evidence", "cargo xtask bench evidence")
+    if mib <= USUAL {
+        corpus(&scratch.0, &straddle, &mut archive)?;
+    }
+    let name = if mib <= USUAL {
+        "evidence"
+    } else {
+        "evidence-long"
+    };
+    archive.write(name, &format!("cargo xtask bench evidence {mib}"))?;
+    Ok(Measured {
+        report: archive.summary().to_owned(),
+        peak_kib: most,
+    })
+}
+
+/// Every capture of the tests, repeated: with a heading for every few rows it is the dearest form of each, and longer than any is
+/// in the field.
+fn corpus(scratch: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
+    const LENGTH: usize = 8 << 20;
+    let mut kinds: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir("tests/evidence")? {
+        kinds.push(entry?.path());
+    }
+    kinds.sort();
+    let copy = scratch.join("capture");
+    let copied = copy.to_string_lossy();
+    let mut series = vec![Series::new("wc -l, of the last kind")];
+    for kind in kinds.iter().filter(|path| path.is_dir()) {
+        let name = kind.file_name().unwrap_or_default().to_string_lossy();
+        let mut rates = Series::new(&name);
+        let mut captures: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(kind)? {
+            captures.push(entry?.path());
+        }
+        captures.sort();
+        for capture in captures {
+            let bytes = std::fs::read(&capture)?;
+            let is_facts = capture.extension().is_some_and(|kind| kind == "facts");
+            let is_packed = bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5]);
+            if is_facts || is_packed || bytes.is_empty() {
+                continue;
+            }
+            let mut whole = bytes.repeat(LENGTH / bytes.len() + 1);
+            if !bytes.ends_with(b"\n") {
+                whole = [&bytes[..], b"\n"]
+                    .concat()
+                    .repeat(LENGTH / bytes.len() + 1);
+            }
+            std::fs::write(&copy, &whole)?;
+            let mut times = Series::new("");
+            for _ in 0..3 {
+                times.push(wall_us(&evidence_of(straddle, &copied))?);
+            }
+            rates.push(as_f64(whole.len()) / times.quartile(2));
+        }
+        series.push(rates);
+    }
+    let length = as_f64(usize::try_from(copy.metadata()?.len())?);
+    for _ in 0..3 {
+        let rate = length / wall_us(&["wc", "-l", &copied])?;
+        if let Some(wc) = series.first_mut() {
+            wc.push(rate);
+        }
+    }
+    archive.section(
+        "Every capture of the tests, repeated to 8 MiB",
+        "MB/s",
+        "Each figure is the median of three runs of a process over one capture; the spread is that of captures, not of runs",
+        &series,
+    );
+    Ok(())
 }
 
 fn evidence_of<'a>(straddle: &'a str, path: &'a str) -> Vec<&'a str> {

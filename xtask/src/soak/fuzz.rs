@@ -169,7 +169,7 @@ mod tests {
             .iter()
             .filter_map(|soak| match soak.how {
                 How::Fuzz(group, _) => Some(group),
-                How::Test(_) => None,
+                How::Test(_) | How::Evidence(_) => None,
             })
             .filter(|group| *group != Group::All)
             .collect();

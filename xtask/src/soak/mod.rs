@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use crate::bench;
 use crate::run::output;
 use fuzz::Group;
 pub(crate) use fuzz::targets;
@@ -30,6 +31,8 @@ enum How {
     Fuzz(Group, u64),
     /// The long form of tests.
     Test(Test),
+    /// Logs and counters of so many MiB each.
+    Evidence(usize),
 }
 
 /// What a run came to.
@@ -205,6 +208,11 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "evidence",
+        what: "logs and counters of 2 GiB each beside wc, grep and pandas, and the memory that they take",
+        how: How::Evidence(2048),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),
@@ -316,6 +324,7 @@ fn one(soak: &Soak, minutes: Option<u64>) -> Result<Option<String>> {
             tests::run(test)?,
             "none, it is the same each time".to_owned(),
         ),
+        How::Evidence(mib) => (evidence(*mib)?, "none, it is the same each time".to_owned()),
     };
     let result = match &outcome.failure {
         None => "passed".to_owned(),
@@ -334,6 +343,22 @@ fn one(soak: &Soak, minutes: Option<u64>) -> Result<Option<String>> {
     std::fs::write(archive(soak.name), text)?;
     println!("soak: {}: {result}", soak.name);
     Ok(outcome.failure)
+}
+
+/// Measures, and holds the memory to what is promised for input of any length.
+fn evidence(mib: usize) -> Result<Outcome> {
+    const MOST_KIB: f64 = 65_536.0;
+    let measured = bench::evidence(mib)?;
+    let failure = measured.peak_kib > MOST_KIB;
+    Ok(Outcome {
+        report: measured.report,
+        failure: failure.then(|| {
+            format!(
+                "{:.0} KiB were resident, of at most {MOST_KIB}",
+                measured.peak_kib
+            )
+        }),
+    })
 }
 
 fn command(program: &str, args: &[&str]) -> Result<String> {
