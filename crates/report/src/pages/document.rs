@@ -50,9 +50,12 @@ impl<'de> Visitor<'de> for BySchema {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
         let key: Option<String> = map.next_key()?;
         if key.as_deref() != Some("schema") {
+            let first = key.map_or_else(
+                || "it has no member".to_owned(),
+                |key| format!("the first member is `{key}`"),
+            );
             return Err(A::Error::custom(format_args!(
-                "the first member is `{}`, expected `schema`: this is no document of a straddle command",
-                key.unwrap_or_default()
+                "{first}, expected `schema`: this is no document of a straddle command"
             )));
         }
         let schema: String = map.next_value()?;
