@@ -359,7 +359,9 @@ impl Lab {
             };
             let mut summary = Summary::of(first, Some(figure(1.0)));
             for (at, value) in values.iter().enumerate().skip(1) {
-                summary.add(figure(*value), None, Some(figure(1.0)), true, || source(at));
+                summary.add(figure(*value), None, Some(figure(1.0)), true, |place| {
+                    *place = source(at)
+                });
             }
             Series {
                 quantity: *quantity,
