@@ -1,6 +1,6 @@
 //! The layouts of a history, and the steps from each to the next.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::Trouble;
 
@@ -49,9 +49,16 @@ const STEPS: &[&str] = &[
 #[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
 pub const VERSION: i64 = STEPS.len() as i64;
 
-/// What a file says of itself.
-fn read(connection: &Connection) -> Result<(i64, i64, i64), Trouble> {
-    let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+/// What a file says of itself, read in one transaction of the caller: another program may be making it.
+fn read(
+    transaction: &Transaction<'_>,
+    mut between: impl FnMut(),
+) -> Result<(i64, i64, i64), Trouble> {
+    let mut one = |sql: &str| {
+        let said = transaction.query_row(sql, [], |row| row.get::<_, i64>(0));
+        between();
+        said
+    };
     Ok((
         one("PRAGMA application_id")?,
         one("PRAGMA user_version")?,
@@ -61,7 +68,11 @@ fn read(connection: &Connection) -> Result<(i64, i64, i64), Trouble> {
 
 /// Refuses what is no history, or a newer one; gives the layout, 0 for an empty file.
 pub(crate) fn layout(connection: &Connection) -> Result<i64, Trouble> {
-    let (application, version, tables) = read(connection)?;
+    layout_in(&connection.unchecked_transaction()?)
+}
+
+fn layout_in(transaction: &Transaction<'_>) -> Result<i64, Trouble> {
+    let (application, version, tables) = read(transaction, || {})?;
     if application == 0 && version == 0 && tables == 0 {
         return Ok(0);
     }
@@ -91,7 +102,7 @@ pub(crate) fn bring_up_to_date(connection: &mut Connection) -> Result<(), Troubl
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another program may have done it meanwhile.
-    let from = layout(&transaction)?;
+    let from = layout_in(&transaction)?;
     for step in STEPS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }
@@ -127,6 +138,35 @@ mod tests {
         connection
             .execute("INSERT INTO documents VALUES (7, ?1)", [packed])
             .expect("valid");
+    }
+
+    /// Another program makes the file while this one asks what it is: it is nothing yet, or a history, at whatever point that happens.
+    #[test]
+    fn a_file_that_is_being_made_is_nobody_elses() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        for point in 1..=3 {
+            let path = folder.path().join(format!("{point}.sqlite"));
+            std::fs::write(&path, b"").expect("written");
+            let mut asked = 0;
+            let mut made = false;
+            let connection = Connection::open(&path).expect("opens");
+            let transaction = connection.unchecked_transaction().expect("begins");
+            let said = read(&transaction, || {
+                asked += 1;
+                if asked == point {
+                    let mut other = Connection::open(&path).expect("opens");
+                    other
+                        .busy_timeout(std::time::Duration::ZERO)
+                        .expect("possible");
+                    made = bring_up_to_date(&mut other).is_ok();
+                }
+            });
+            assert_eq!((said.expect("reads"), made), ((0, 0, 0), false), "{point}");
+            drop(transaction);
+            // Afterwards it can be made.
+            let store = Store::open(&path).expect("opens");
+            assert_eq!(layout(&store.connection).expect("reads"), VERSION);
+        }
     }
 
     #[test]

@@ -52,8 +52,10 @@ fn eight_programs_that_write_at_once_lose_nothing() {
     let children: Vec<Child> = (0..8)
         .map(|n| start(&path, &format!("db{n}"), Some(12)))
         .collect();
-    for mut child in children {
-        assert!(child.wait().expect("ends").success());
+    for child in children {
+        let output = child.wait_with_output().expect("ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
     }
     let store = Store::read(&path).expect("opens");
     assert_eq!(store.count(&Filter::default()).expect("reads"), 96);
