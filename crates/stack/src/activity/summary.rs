@@ -1,6 +1,5 @@
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::fmt;
 
 use super::{Distribution, Figure, Moment, Timeline};
@@ -12,6 +11,7 @@ pub struct Summary {
     /// How many there are.
     pub count: u64,
     /// Their mean: of requests where it is known how many each figure stands for, else of figures.
+    #[schemars(with = "Figure")]
     pub mean: Mean,
     /// Whether it is known how many requests each figure stands for.
     pub weighted: bool,
@@ -78,16 +78,6 @@ impl fmt::Display for Mean {
 impl Serialize for Mean {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.get())
-    }
-}
-
-impl JsonSchema for Mean {
-    fn schema_name() -> Cow<'static, str> {
-        Figure::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Figure::json_schema(generator)
     }
 }
 
