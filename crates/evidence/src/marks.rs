@@ -68,13 +68,7 @@ impl Marks {
         let (mut all, mut errorlog): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for (index, format) in FORMATS.iter().enumerate() {
             let bit = 1_u64 << index;
-            let written = match &format.shape {
-                Shape::Messages { marks, .. } => *marks,
-                _ => &[],
-            };
-            marks
-                .written
-                .push(written.iter().map(Finder::new).collect());
+            let mut written = Vec::new();
             let of = match &format.shape {
                 Shape::Messages {
                     marks: of,
@@ -82,26 +76,28 @@ impl Marks {
                     ..
                 } => {
                     marks.messages |= bit;
+                    written.extend(of.iter().map(Finder::new));
                     if *of_errorlog {
                         marks.errorlog |= bit;
                         errorlog.extend(*of);
                     }
-                    of
+                    *of
                 }
                 Shape::Table { marks: of, .. } => {
                     marks.tables |= bit;
-                    of
+                    *of
                 }
                 Shape::Lines { marks: of, .. } => {
                     marks.lines |= bit;
                     if of.is_empty() {
                         marks.always |= bit;
                     }
-                    of
+                    *of
                 }
-                Shape::Json { .. } => continue,
+                Shape::Json { .. } => &[],
             };
-            all.extend(*of);
+            marks.written.push(written);
+            all.extend(of);
             marks.owners.resize(all.len(), bit);
         }
         // Without classes of bytes a step is one look at a table less; the table is 2 MB, of which few lines are ever looked at.

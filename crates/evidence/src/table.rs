@@ -246,12 +246,6 @@ impl<'r> Row<'r> {
 }
 
 fn is_nothing(cell: &str) -> bool {
-    // Of what begins with a letter or a figure and ends with one, only the word is nothing.
-    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    let bytes = cell.as_bytes();
-    if is_plain(bytes.first()) && is_plain(bytes.last()) {
-        return matches!(cell, "NULL" | "null");
-    }
     matches!(
         fields::bare(cell),
         "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"

@@ -305,6 +305,32 @@ fn a_log_of_any_length_is_read_as_a_short_one() {
     assert!(all > 100, "{all}");
 }
 
+/// A line of a stall is English but for the file's name, which alone does not tell its code page; the lines around it do.
+#[test]
+fn a_long_log_is_decoded_by_more_than_one_line() {
+    let other = "2024-03-05 10:11:12.34 Server      \u{30c9}\u{30e9}\u{30a4}\u{30d6} E: \u{30d0}\u{30a4}\u{30c8}\n";
+    let stall = "2024-03-05 10:11:12.34 spid7s      SQL Server has encountered 3 occurrence(s) of I/O requests taking longer than 15 seconds to complete \
+                 on file [E:\\\u{58f2}\u{4e0a}\\sales.mdf] in database [sales] (5).\n";
+    let mut text = String::new();
+    while text.len() < 3 << 20 {
+        for _ in 0..50 {
+            text.push_str(other);
+        }
+        text.push_str(stall);
+    }
+    let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(&text);
+    assert!(bytes.len() > 2 << 20);
+    let (facts, _) = read(Path::new("ERRORLOG"), &bytes);
+    let stalls = text.matches("occurrence(s)").count();
+    let named = |fact: &&Fact| fact.what.contains("E:\\\u{58f2}\u{4e0a}\\sales.mdf");
+    assert_eq!(
+        (facts.len(), facts.iter().filter(named).count()),
+        (stalls, stalls),
+        "{:?}",
+        facts.first()
+    );
+}
+
 #[test]
 fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -347,14 +347,14 @@ fn one(soak: &Soak, minutes: Option<u64>) -> Result<Option<String>> {
 
 /// Measures, and holds the memory to what is promised for input of any length.
 fn evidence(mib: usize) -> Result<Outcome> {
-    const MOST_KIB: f64 = 65_536.0;
+    const MAX_KIB: f64 = 65_536.0;
     let measured = bench::evidence(mib)?;
-    let failure = measured.peak_kib > MOST_KIB;
+    let failure = measured.peak_kib > MAX_KIB;
     Ok(Outcome {
         report: measured.report,
         failure: failure.then(|| {
             format!(
-                "{:.0} KiB were resident, of at most {MOST_KIB}",
+                "{:.0} KiB were resident, of at most {MAX_KIB}",
                 measured.peak_kib
             )
         }),

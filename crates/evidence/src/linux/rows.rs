@@ -401,11 +401,6 @@ pub(super) struct Figure {
 
 /// A word that is a figure: `12.50`, `12,50`, `29.1M`, `99.8%`, `nan`.
 pub(super) fn figure(word: &str) -> Option<Figure> {
-    /// What tens have that many digits.
-    const TENS: [f64; 19] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-        1e17, 1e18,
-    ];
     const UNITS: [(u8, f64); 6] = [
         (b'B', 1.0),
         (b'k', 1024.0),
@@ -419,40 +414,27 @@ pub(super) fn figure(word: &str) -> Option<Figure> {
         [b'-', rest @ ..] => (-1.0, rest),
         rest => (1.0, rest),
     };
-    let mut mantissa = 0_u64;
-    let mut count = 0_usize;
-    let mut point = None;
-    let mut unit = None;
-    for (at, byte) in digits.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' if count < 18 => {
-                mantissa = mantissa * 10 + u64::from(byte - b'0');
-                count += 1;
-            }
-            b'.' | b',' if point.is_none() => point = Some(count),
-            _ if count > 0 && at + 1 == digits.len() => {
-                if *byte != b'%' {
-                    unit = Some(UNITS.iter().find(|(name, _)| name == byte)?.1);
-                }
-            }
-            _ => {
-                let is_none = matches!(digits, b"nan" | b"inf");
-                return is_none.then_some(Figure {
-                    value: f64::NAN,
-                    unit: None,
-                });
-            }
-        }
-    }
-    let decimals = match point {
-        Some(point) => count - point,
-        None => 0,
+    let point = match digits.contains(&b',') {
+        true => b',',
+        false => b'.',
+    };
+    let Some((value, len)) = number::decimal(digits, point) else {
+        let is_none = matches!(digits, b"nan" | b"inf");
+        return is_none.then_some(Figure {
+            value: f64::NAN,
+            unit: None,
+        });
     };
     // `3120.` is cut off.
-    if count == 0 || point.is_some() && decimals == 0 {
+    if digits[..len].ends_with(&[point]) {
         return None;
     }
-    let value = sign * number::figure(mantissa) / TENS.get(decimals)?;
+    let unit = match &digits[len..] {
+        [] | [b'%'] => None,
+        [unit] => Some(UNITS.iter().find(|(name, _)| name == unit)?.1),
+        _ => return None,
+    };
+    let value = sign * value;
     Some(Figure { value, unit })
 }
 
