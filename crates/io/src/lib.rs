@@ -14,6 +14,7 @@ mod found;
 pub mod linux;
 mod open;
 pub mod owned;
+mod places;
 mod reader;
 mod target;
 #[cfg(windows)]
@@ -25,5 +26,6 @@ pub use error::is_shared_with_nobody;
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;
+pub use places::places;
 pub use reader::{ReadAt, Reader};
 pub use target::{OpenError, Target, TargetKind};

@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "straddle-probe",
     "straddle-sources",
     "straddle-rules",
+    "straddle-trace",
     "straddle-evidence",
     "straddle-workload",
     "straddle-bench",

@@ -1,0 +1,233 @@
+//! Tables of requests: one line each, its columns separated by one character.
+
+mod words;
+
+use straddle_geometry::Access;
+use straddle_io::places;
+
+use crate::format::Reader;
+use crate::number::{digits, scaled};
+use crate::record::{Event, MAX_LEN, Record};
+use crate::sink::{Fault, Sink};
+
+pub(crate) use words::Words;
+
+/// How much of a block is looked through at once: its places stay near the processor.
+const STEP: usize = 16 << 10;
+/// Bytes of a sector, as recorders count them whatever the device has.
+pub(crate) const SECTOR: u64 = 512;
+
+/// Which column is what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    pub(crate) separator: u8,
+    /// How many columns a line has.
+    pub(crate) count: usize,
+    /// True when a line may have more than that.
+    pub(crate) open: bool,
+    /// First and last column of the device's name; without one, the file is the device.
+    pub(crate) device: Option<(usize, usize)>,
+    pub(crate) access: Direction,
+    /// The column of the first byte, and how many bytes it counts in.
+    pub(crate) start: (usize, u64),
+    pub(crate) len: (usize, u64),
+    pub(crate) time: Option<(usize, Clock)>,
+}
+
+/// Where it stands whether a request reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Column(usize, Words),
+    /// All of them.
+    Always(Access),
+}
+
+/// What a time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Steps of 100 ns, as Windows counts.
+    Ticks,
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+impl Clock {
+    /// Nanoseconds of one.
+    const fn scale(self) -> u64 {
+        match self {
+            Clock::Nanoseconds => 1,
+            Clock::Ticks => 100,
+            Clock::Microseconds => 1_000,
+            Clock::Milliseconds => 1_000_000,
+            Clock::Seconds => 1_000_000_000,
+        }
+    }
+
+    /// A time in nanoseconds.
+    #[inline]
+    pub(crate) fn read(self, text: &[u8]) -> Option<u64> {
+        scaled(text, self.scale())
+    }
+}
+
+/// A table of such columns.
+pub(crate) struct Table {
+    pub(crate) columns: Columns,
+    /// The name of the device where no column has one.
+    pub(crate) device: Vec<u8>,
+    /// This many lines of the file are its heading.
+    pub(crate) heading: bool,
+}
+
+impl Reader for Table {
+    fn read(&self, block: &[u8], sink: &mut Sink) {
+        let mut begin = 0;
+        if self.heading && sink.is_beginning() {
+            begin = memchr::memchr(b'\n', block).map_or(block.len(), |end| end + 1);
+            sink.other();
+        }
+        let columns = &self.columns;
+        let mut ends: Vec<u32> = Vec::with_capacity(STEP / 4);
+        let mut searched = begin;
+        while searched < block.len() {
+            let to = (searched + STEP).min(block.len());
+            places(block, searched, to, columns.separator, &mut ends);
+            if to == block.len() && block.last() != Some(&b'\n') {
+                ends.push(u32::try_from(block.len()).unwrap_or(u32::MAX));
+            }
+            searched = to;
+            let mut used = 0;
+            while let Some(line) = ends.get(used..).filter(|rest| !rest.is_empty()) {
+                let Some(count) = line_ends(block, line, columns.count) else {
+                    break;
+                };
+                self.line(block, begin, &line[..count], sink);
+                begin = line[count - 1] as usize + 1;
+                used += count;
+            }
+            ends.drain(..used);
+        }
+    }
+}
+
+/// How many places belong to the line that begins: the last is its end. `None` when that was not found yet.
+#[inline]
+fn line_ends(block: &[u8], places: &[u32], count: usize) -> Option<usize> {
+    let is_end = |place: &u32| block.get(*place as usize).is_none_or(|byte| *byte == b'\n');
+    // A line as it should be.
+    if let Some(row) = places.get(..count)
+        && row.last().is_some_and(is_end)
+        && !row[..count - 1].iter().any(is_end)
+    {
+        return Some(count);
+    }
+    places.iter().position(is_end).map(|last| last + 1)
+}
+
+impl Table {
+    /// One line: `ends` are the ends of its columns.
+    #[inline]
+    fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink) {
+        match self.record(block, begin, ends) {
+            Ok(record) => sink.take(&record),
+            Err(fault) => {
+                let end = ends.last().map_or(begin, |end| *end as usize);
+                let line = &block[begin..end];
+                match line.trim_ascii() {
+                    [] | [b'#', ..] => sink.other(),
+                    _ => sink.fault(begin, fault, line),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn record<'a>(
+        &'a self,
+        block: &'a [u8],
+        begin: usize,
+        ends: &[u32],
+    ) -> Result<Record<'a>, Fault> {
+        let columns = &self.columns;
+        if ends.len() < columns.count || (ends.len() > columns.count && !columns.open) {
+            return Err(Fault::Columns {
+                expected: columns.count,
+                found: ends.len(),
+            });
+        }
+        let last = ends.len() - 1;
+        let bounds = |column: usize| -> (usize, usize) {
+            let from = match column {
+                0 => begin,
+                _ => ends[column - 1] as usize + 1,
+            };
+            let to = ends[column] as usize;
+            if column == last && to > from && block[to - 1] == b'\r' {
+                return (from, to - 1);
+            }
+            (from, to)
+        };
+        let number = |(column, unit): (usize, u64), fault: Fault| {
+            let (from, to) = bounds(column);
+            let number = match digits(block, from, to) {
+                Some(number) => number,
+                // Blanks are rare, and are no fault.
+                None => {
+                    let text = block[from..to].trim_ascii();
+                    digits(text, 0, text.len()).ok_or(fault)?
+                }
+            };
+            number.checked_mul(unit).ok_or(fault)
+        };
+        let text = |column: usize| {
+            let (from, to) = bounds(column);
+            &block[from..to]
+        };
+        let access = match columns.access {
+            Direction::Always(access) => access,
+            Direction::Column(column, words) => match words.read(text(column)) {
+                Some(Some(access)) => access,
+                Some(None) => return Err(Fault::Neither),
+                None => return Err(Fault::Direction),
+            },
+        };
+        let start = number(columns.start, Fault::Start)?;
+        let len = number(columns.len, Fault::Length)?;
+        let time = match columns.time {
+            None => None,
+            Some((column, clock)) => {
+                Some(clock.read(text(column).trim_ascii()).ok_or(Fault::Time)?)
+            }
+        };
+        let device = match columns.device {
+            None => self.device.as_slice(),
+            Some((first, last)) => &block[bounds(first).0..bounds(last).1],
+        };
+        sound(start, len)?;
+        Ok(Record {
+            device,
+            event: Event::Recorded,
+            access,
+            start,
+            len,
+            time,
+        })
+    }
+}
+
+/// Whether there can be such a request.
+#[inline]
+pub(crate) fn sound(start: u64, len: u64) -> Result<(), Fault> {
+    if len == 0 {
+        return Err(Fault::Empty);
+    }
+    if len > MAX_LEN {
+        return Err(Fault::TooLong);
+    }
+    match start.checked_add(len) {
+        Some(_) => Ok(()),
+        None => Err(Fault::BeyondTheEnd),
+    }
+}

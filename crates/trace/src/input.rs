@@ -1,0 +1,287 @@
+//! From bytes of a file to blocks of whole lines, packed or not.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use straddle_geometry::Bytes;
+use straddle_io::ReadAt;
+
+use crate::format::MAX_LINE;
+
+/// How much of a file a thread takes at once.
+pub(crate) const BLOCK: u64 = 2 << 20;
+
+/// A file, or what comes out of a pipe.
+pub struct Input<'a> {
+    /// As it is named in reports.
+    pub name: String,
+    /// Its bytes.
+    pub source: Source<'a>,
+}
+
+/// Where bytes come from.
+pub enum Source<'a> {
+    /// Something that can be read anywhere; of it the lines that begin in this range (all, where there is none).
+    At(&'a dyn ReadAt, Option<(u64, u64)>),
+    /// Something that can only be read on.
+    Stream(Box<dyn Read + Send + 'a>),
+}
+
+/// How a file is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    pub(crate) fn of(head: &[u8]) -> Option<Packing> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    pub(crate) fn unpack<'a>(self, packed: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
+        match self {
+            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            Packing::Zstd => Box::new(Frames {
+                packed: Shared(Arc::new(Mutex::new(BufReader::with_capacity(
+                    PACKED, packed,
+                )))),
+                frame: None,
+            }),
+        }
+    }
+}
+
+/// How much is read at once of what is packed.
+const PACKED: usize = 128 << 10;
+
+type Packed<'a> = BufReader<Box<dyn Read + Send + 'a>>;
+
+/// What is packed, handed from one frame's decoder to the next.
+#[derive(Clone)]
+struct Shared<'a>(Arc<Mutex<Packed<'a>>>);
+
+impl<'a> Shared<'a> {
+    fn packed(&self) -> MutexGuard<'_, Packed<'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Read for Shared<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.packed().read(buffer)
+    }
+}
+
+/// Frames of zstd, one behind the other, as `pzstd` and `cat` write them.
+struct Frames<'a> {
+    packed: Shared<'a>,
+    frame: Option<StreamingDecoder<Shared<'a>, FrameDecoder>>,
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(frame) = &mut self.frame {
+                let read = frame.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+                self.frame = None;
+            }
+            if self.packed.packed().fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            self.frame = match StreamingDecoder::new(self.packed.clone()) {
+                Ok(frame) => Some(frame),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut packed = self.packed.packed();
+                    io::copy(&mut (&mut *packed).take(length.into()), &mut io::sink())?;
+                    None
+                }
+                Err(error) => return Err(io::Error::other(error.to_string())),
+            };
+        }
+    }
+}
+
+/// Something that can be read anywhere, from its beginning on.
+pub(crate) struct FromStart<'a> {
+    pub(crate) source: &'a dyn ReadAt,
+    pub(crate) at: u64,
+}
+
+impl Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read_at(Bytes::new(self.at), buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// The lines that begin in bytes `from..to` of a file, in `buffer`; and where the first of them begins there and in the file.
+///
+/// A line that begins before `to` is read to its end, but never more than a line may have: the rest of a longer one is found by
+/// those who read the next blocks to be no line's beginning.
+pub(crate) fn block(
+    source: &dyn ReadAt,
+    from: u64,
+    to: u64,
+    buffer: &mut Vec<u8>,
+) -> io::Result<(usize, u64)> {
+    buffer.clear();
+    // The byte before tells whether a line begins at `from`.
+    let before = u64::from(from > 0);
+    let wanted = usize::try_from(to - from + before).unwrap_or(usize::MAX);
+    let mut had = 0;
+    while had < wanted {
+        let read =
+            source.append_at(Bytes::new(from - before + had as u64), wanted - had, buffer)?;
+        if read == 0 {
+            break;
+        }
+        had += read;
+    }
+    let begin = match before {
+        0 => 0,
+        _ => match memchr::memchr(b'\n', buffer) {
+            Some(end) => end + 1,
+            None => buffer.len(),
+        },
+    };
+    // The last line goes on behind `to`, unless it ends right there.
+    if begin < buffer.len() && buffer.last() != Some(&b'\n') {
+        let mut more = Vec::new();
+        while more.len() <= MAX_LINE {
+            let at = Bytes::new(from - before + (had + more.len()) as u64);
+            let len = more.len();
+            if source.append_at(at, 4096, &mut more)? == 0 {
+                break;
+            }
+            if let Some(end) = memchr::memchr(b'\n', &more[len..]) {
+                more.truncate(len + end + 1);
+                break;
+            }
+        }
+        buffer.extend_from_slice(&more);
+    }
+    Ok((begin, from - before + begin as u64))
+}
+
+/// Cuts what can only be read on into blocks of whole lines.
+pub(crate) struct Cutter<R> {
+    input: R,
+    /// The first byte that was not handed out.
+    at: u64,
+    /// Begins the next block.
+    kept: Vec<u8>,
+    /// In the middle of a line that is too long.
+    skipping: bool,
+    ended: bool,
+    /// Comes behind what was read before it.
+    failed: Option<io::Error>,
+}
+
+/// A block of whole lines.
+pub(crate) struct Lines {
+    /// The part of the file that it stands for.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// Where the first line begins.
+    pub(crate) begin: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl<R: Read> Cutter<R> {
+    pub(crate) fn new(input: R) -> Cutter<R> {
+        Cutter {
+            input,
+            at: 0,
+            kept: Vec::new(),
+            skipping: false,
+            ended: false,
+            failed: None,
+        }
+    }
+
+    /// The next block; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Lines>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if self.ended {
+            return Ok(None);
+        }
+        let mut bytes = std::mem::take(&mut self.kept);
+        let from = self.at;
+        self.read(&mut bytes);
+        // Behind what was read, before anything is taken off it.
+        let end = from + bytes.len() as u64;
+        let mut begin = from;
+        if self.skipping {
+            let over = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
+            self.skipping = bytes.get(over - 1) != Some(&b'\n');
+            bytes.drain(..over);
+            begin += over as u64;
+        }
+        if !self.ended || self.failed.is_some() {
+            let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
+            self.kept = bytes.split_off(whole);
+            if self.kept.len() > MAX_LINE {
+                // Enough of it to be seen to be too long.
+                self.skipping = true;
+                self.kept.truncate(MAX_LINE + 1);
+                bytes.append(&mut self.kept);
+            }
+        }
+        self.at = match self.failed {
+            // Nobody knows how this line goes on.
+            Some(_) => end,
+            None => end - self.kept.len() as u64,
+        };
+        Ok(Some(Lines {
+            from,
+            to: self.at,
+            begin,
+            bytes,
+        }))
+    }
+
+    /// Reads a block behind what `bytes` has.
+    fn read(&mut self, bytes: &mut Vec<u8>) {
+        let mut read = bytes.len();
+        bytes.resize(read + usize::try_from(BLOCK).unwrap_or(usize::MAX), 0);
+        while read < bytes.len() {
+            match self.input.read(&mut bytes[read..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
+                Ok(n) => read += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.ended = true;
+                    self.failed = Some(error);
+                    break;
+                }
+            }
+        }
+        bytes.truncate(read);
+    }
+}

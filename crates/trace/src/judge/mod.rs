@@ -1,0 +1,15 @@
+//! What follows from the counts: what requests cost on a grid, wherever they are shifted to.
+
+mod answer;
+mod curve;
+mod curves;
+mod load;
+mod question;
+mod shapes;
+mod step;
+
+pub use answer::{Answer, DeviceAnswer, UnitAnswer, WindowAnswer, answer};
+pub use curve::{Curve, STEP};
+pub use load::Load;
+pub use question::Question;
+pub use shapes::{Shape, Shapes};

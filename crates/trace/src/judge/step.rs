@@ -1,0 +1,42 @@
+//! Which step of requests is judged, where a recorder wrote a line for each.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::record::Event;
+use crate::statistics::{PERIOD, Statistics};
+
+/// The devices that are judged.
+pub(super) struct Judged {
+    /// By number.
+    pub(super) is: Vec<bool>,
+    /// Requests of those that are not.
+    pub(super) left_out: u64,
+}
+
+/// For each name the step that comes first in [`Event::ALL`]: what reached the device, else what was handed to it.
+pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
+    let devices = statistics.devices().to_vec();
+    let rank = |event: Event| Event::ALL.iter().position(|one| *one == event);
+    let mut chosen: BTreeMap<&str, Event> = BTreeMap::new();
+    for device in &devices {
+        let event = chosen.entry(&device.name).or_insert(device.event);
+        if rank(device.event) < rank(*event) {
+            *event = device.event;
+        }
+    }
+    let is: Vec<bool> = devices
+        .iter()
+        .map(|device| chosen.get(device.name.as_str()) == Some(&device.event))
+        .collect();
+    let mut left_out = 0;
+    if is.contains(&false) {
+        for entry in statistics.counted(PERIOD)? {
+            let (key, count) = entry?;
+            if !is[key.device() as usize] {
+                left_out += count;
+            }
+        }
+    }
+    Ok(Judged { is, left_out })
+}

@@ -1,0 +1,34 @@
+//! Recorded requests: what each offset would cost them, on every grid.
+//!
+//! [`scan`] reads traces of any size, by several threads, and counts how many requests of each length begin at each place modulo
+//! 1 MiB. From that joint distribution ([`Statistics`]) follows, exactly and without reading anything again, how many requests
+//! straddle each grid of a power of two up to 1 MiB wherever the recorded addresses are shifted to, and how many writes cover a
+//! granule only in part ([`Curve`]). Other units have distributions of their own.
+//!
+//! A recorder is one file in `readers` and one line in [`FORMATS`].
+
+mod columns;
+mod format;
+mod input;
+mod judge;
+mod names;
+mod number;
+mod readers;
+mod record;
+mod registry;
+mod scan;
+mod sink;
+mod statistics;
+
+pub use format::Format;
+pub use input::{Input, Source};
+pub use judge::{
+    Answer, Curve, DeviceAnswer, Load, Question, STEP, Shape, Shapes, UnitAnswer, WindowAnswer,
+    answer,
+};
+pub use names::Device;
+pub use record::{Event, MAX_LEN, Record};
+pub use registry::FORMATS;
+pub use scan::{Options, TraceError, scan};
+pub use sink::{BadLine, Counts, Fault};
+pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};

@@ -1,0 +1,457 @@
+//! Files to statistics, by several threads.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use straddle_geometry::Bytes;
+use straddle_io::ReadAt;
+use thiserror::Error;
+
+use crate::format::{Detected, Format, Head, Reader, Stream};
+use crate::input::{BLOCK, Cutter, FromStart, Input, Packing, Source, block};
+use crate::names::SharedNames;
+use crate::registry::FORMATS;
+use crate::sink::Sink;
+use crate::statistics::{Bins, FileRead, PERIOD, Part, Runs, Statistics};
+
+/// How traces are read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many threads read.
+    pub threads: usize,
+    /// Requests are counted apart by stretches of so many nanoseconds.
+    pub window: Option<u64>,
+    /// Units beside the powers of two up to 1 MiB, in bytes: each gets a distribution of its own.
+    pub periods: Vec<u64>,
+    /// Bytes that counts may take; what needs more goes to files without a name.
+    pub memory: usize,
+    /// The name of the format of all files, where it is known.
+    pub format: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            window: None,
+            periods: Vec::new(),
+            memory: 128 << 20,
+            format: None,
+        }
+    }
+}
+
+/// Why nothing came of a file.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// It is no trace that is known.
+    #[error(
+        "{name}: no trace of a known recorder: its first line is {first}; docs/reference/traces.md lists what is read, and --columns says what the columns of a table are"
+    )]
+    Unknown {
+        /// The file.
+        name: String,
+        /// The beginning of its first line.
+        first: String,
+    },
+    /// It is known, and there is nothing to be had from it.
+    #[error("{name}: {why}")]
+    Refused {
+        /// The file.
+        name: String,
+        /// Why, and what to do instead.
+        why: &'static str,
+    },
+    /// There is nothing in it.
+    #[error("{name}: the file is empty")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// It cannot be read.
+    #[error("{name}: {error}")]
+    Read {
+        /// The file.
+        name: String,
+        /// As the system says it.
+        error: io::Error,
+    },
+    /// Counts cannot be kept.
+    #[error("counts that do not fit in memory could not be kept in a temporary file: {0}")]
+    Spill(io::Error),
+}
+
+/// How much of a file is looked at to tell what it is.
+const HEAD: usize = 64 << 10;
+
+/// Reads traces, and counts their requests. Files of which nothing came are told beside it; one that could not be read to its
+/// end says so in its [`FileRead`].
+///
+/// # Errors
+/// [`TraceError::Spill`].
+pub fn scan(
+    inputs: Vec<Input<'_>>,
+    options: &Options,
+) -> Result<(Statistics, Vec<TraceError>), TraceError> {
+    let threads = options.threads.max(1);
+    let names = SharedNames::default();
+    let mut periods: Vec<u64> = options
+        .periods
+        .iter()
+        .copied()
+        .filter(|period| !PERIOD.is_multiple_of(*period))
+        .collect();
+    periods.sort_unstable();
+    periods.dedup();
+    let memory = options.memory / threads / (periods.len() + 1);
+    let sinks = (0..threads).map(|_| {
+        let all = [PERIOD].iter().chain(&periods);
+        let bins = all.map(|period| (*period, Bins::new(memory))).collect();
+        Sink::new(names.clone(), bins, options.window)
+    });
+    let mut scan = Scan {
+        statistics: Statistics::new(&periods, options.window, options.memory),
+        sinks: sinks.collect(),
+        failures: Vec::new(),
+    };
+    for input in inputs {
+        let name = input.name.clone();
+        if let Err(failure) = scan.input(input, options.format.as_deref()) {
+            scan.failures.push(match failure {
+                Failure::Read(error) => TraceError::Read { name, error },
+                Failure::Known(error) => error,
+            });
+        }
+    }
+    let Scan {
+        mut statistics,
+        sinks,
+        failures,
+    } = scan;
+    statistics.devices = names.devices();
+    for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
+        let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
+        let all = statistics.periods.entry(period).or_default();
+        all.join(runs, options.memory).map_err(TraceError::Spill)?;
+    }
+    Ok((statistics, failures))
+}
+
+enum Failure {
+    Read(io::Error),
+    Known(TraceError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Read(error)
+    }
+}
+
+struct Scan {
+    statistics: Statistics,
+    sinks: Vec<Sink>,
+    failures: Vec<TraceError>,
+}
+
+impl Scan {
+    fn input(&mut self, input: Input<'_>, format: Option<&str>) -> Result<(), Failure> {
+        let Input { name, source } = input;
+        match source {
+            Source::At(source, range) => {
+                let mut head = Vec::new();
+                read_at(source, 0, HEAD, &mut head)?;
+                match Packing::of(&head) {
+                    Some(_) => {
+                        let stream = FromStart { source, at: 0 };
+                        self.stream(name, Box::new(stream), format)
+                    }
+                    None => {
+                        let whole = head.len() < HEAD;
+                        let (format, detected) = detect(&name, &head, whole, format)?;
+                        let file = self.file(name, format, None);
+                        let end = source.size().get();
+                        let (from, to) =
+                            range.map_or((0, end), |(from, to)| (from.min(end), to.min(end)));
+                        match detected {
+                            Detected::Lines(reader) => {
+                                self.shared(file, &*reader, source, from, to)
+                            }
+                            Detected::Stream(mut stream) => {
+                                let mut input = FromStart { source, at: 0 };
+                                self.alone(file, &mut *stream, &mut input);
+                            }
+                            Detected::Refused(_) => {}
+                        }
+                        Ok(())
+                    }
+                }
+            }
+            Source::Stream(stream) => self.stream(name, stream, format),
+        }
+    }
+
+    /// What can only be read on, packed or not.
+    fn stream(
+        &mut self,
+        name: String,
+        mut stream: Box<dyn Read + Send + '_>,
+        format: Option<&str>,
+    ) -> Result<(), Failure> {
+        let mut head = Vec::new();
+        (&mut stream).take(4).read_to_end(&mut head)?;
+        let packing = Packing::of(&head);
+        let mut stream: Box<dyn Read + Send + '_> = Box::new(io::Cursor::new(head).chain(stream));
+        if let Some(packing) = packing {
+            stream = packing.unpack(stream);
+        }
+        let mut head = Vec::new();
+        let begun = (&mut stream).take(HEAD as u64).read_to_end(&mut head);
+        if head.is_empty() {
+            begun?;
+        }
+        let whole = head.len() < HEAD;
+        let (format, detected) = detect(&name, &head, whole, format)?;
+        let file = self.file(name, format, packing);
+        let input = io::Cursor::new(head).chain(stream);
+        match detected {
+            Detected::Lines(reader) => self.handed_out(file, &*reader, input),
+            Detected::Stream(mut reader) => {
+                let mut input = input;
+                self.alone(file, &mut *reader, &mut input);
+            }
+            Detected::Refused(_) => {}
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, name: String, format: &'static Format, packing: Option<Packing>) -> u32 {
+        let files = &mut self.statistics.files;
+        let known = files.iter().position(|known| known.name == name);
+        let number = known.unwrap_or_else(|| {
+            files.push(FileRead {
+                name,
+                format: format.name,
+                packing: packing.map(Packing::name),
+                stopped: None,
+            });
+            files.len() - 1
+        });
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    fn stopped(&mut self, file: u32, error: &io::Error) {
+        if let Some(file) = self.statistics.files.get_mut(file as usize) {
+            file.stopped.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    /// Each thread takes the next block.
+    fn shared(&mut self, file: u32, reader: &dyn Reader, source: &dyn ReadAt, from: u64, to: u64) {
+        let next = AtomicU64::new(from);
+        let done: Mutex<(&mut Statistics, Option<io::Error>)> =
+            Mutex::new((&mut self.statistics, None));
+        let work = |sink: &mut Sink| {
+            let mut buffer = Vec::new();
+            loop {
+                let from = next.fetch_add(BLOCK, Ordering::Relaxed);
+                if from >= to {
+                    break;
+                }
+                let end = (from + BLOCK).min(to);
+                let read = block(source, from, end, &mut buffer);
+                let part = match &read {
+                    Ok((begin, at)) => {
+                        read_block(reader, file, from, end, *at, &buffer[*begin..], sink)
+                    }
+                    Err(_) => continue_behind(file, from, end, sink),
+                };
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                done.0.add(part);
+                if let Err(error) = read {
+                    done.1.get_or_insert(error);
+                    // Nothing behind it is of use: how the requests follow each other is not known.
+                    next.store(to, Ordering::Relaxed);
+                }
+            }
+        };
+        let blocks = (to - from).div_ceil(BLOCK);
+        on_each(&mut self.sinks, blocks, work);
+        let error = done.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+        if let Some(error) = error {
+            self.stopped(file, &error);
+        }
+    }
+
+    /// One thread reads, the others get blocks from it.
+    fn handed_out(&mut self, file: u32, reader: &dyn Reader, input: impl Read) {
+        let (sender, receiver) = sync_channel(2);
+        let receiver = Mutex::new(receiver);
+        let done = Mutex::new(&mut self.statistics);
+        let mut cutter = Cutter::new(input);
+        let error = std::thread::scope(|scope| {
+            for sink in &mut self.sinks {
+                let (receiver, done): (&Mutex<Receiver<crate::input::Lines>>, _) =
+                    (&receiver, &done);
+                scope.spawn(move || {
+                    loop {
+                        let lines = receiver
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .recv();
+                        let Ok(lines) = lines else { break };
+                        let part = read_block(
+                            reader,
+                            file,
+                            lines.from,
+                            lines.to,
+                            lines.begin,
+                            &lines.bytes,
+                            sink,
+                        );
+                        done.lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .add(part);
+                    }
+                });
+            }
+            let error = loop {
+                match cutter.next() {
+                    Ok(Some(lines)) => {
+                        if sender.send(lines).is_err() {
+                            break None;
+                        }
+                    }
+                    Ok(None) => break None,
+                    Err(error) => break Some(error),
+                }
+            };
+            drop(sender);
+            error
+        });
+        if let Some(error) = error {
+            self.stopped(file, &error);
+        }
+    }
+
+    /// What has to be read in order.
+    fn alone(&mut self, file: u32, stream: &mut dyn Stream, input: &mut dyn Read) {
+        let mut counted = Counted { input, bytes: 0 };
+        let Some(sink) = self.sinks.first_mut() else {
+            return;
+        };
+        sink.begin(file, 0, 0);
+        let done = stream.read(&mut counted, sink);
+        let part = sink.end(counted.bytes, false);
+        self.statistics.add(part);
+        if let Err(error) = done {
+            self.stopped(file, &error);
+        }
+    }
+}
+
+/// Counts what was read.
+struct Counted<'a> {
+    input: &'a mut dyn Read,
+    bytes: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// Runs `work` with each sink, in threads if there is more than one block to be read.
+fn on_each(sinks: &mut [Sink], blocks: u64, work: impl Fn(&mut Sink) + Sync) {
+    let (Some((first, others)), work) = (sinks.split_first_mut(), &work) else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        for (sink, _) in others.iter_mut().zip(1..blocks) {
+            scope.spawn(move || work(sink));
+        }
+        work(first);
+    });
+}
+
+fn read_block(
+    reader: &dyn Reader,
+    file: u32,
+    from: u64,
+    to: u64,
+    begin: u64,
+    bytes: &[u8],
+    sink: &mut Sink,
+) -> Part {
+    sink.begin(file, from, begin);
+    reader.read(bytes, sink);
+    let is_open = bytes.last().is_some_and(|last| *last != b'\n');
+    sink.end(to, is_open)
+}
+
+/// Of a block that could not be read nothing is known.
+fn continue_behind(file: u32, from: u64, to: u64, sink: &mut Sink) -> Part {
+    sink.begin(file, from, from);
+    sink.end(to, false)
+}
+
+fn read_at(source: &dyn ReadAt, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+    while buffer.len() < len {
+        let next = Bytes::new(at + buffer.len() as u64);
+        if source.append_at(next, len - buffer.len(), buffer)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whose a file is that begins with `head`.
+fn detect(
+    name: &str,
+    head: &[u8],
+    whole: bool,
+    format: Option<&str>,
+) -> Result<(&'static Format, Detected), Failure> {
+    let path = std::path::Path::new(name);
+    let stem = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(name);
+    if head.is_empty() {
+        let name = name.to_owned();
+        return Err(Failure::Known(TraceError::Empty { name }));
+    }
+    let head = Head {
+        bytes: head,
+        whole,
+        stem,
+    };
+    let found = FORMATS
+        .iter()
+        .filter(|known| format.is_none_or(|format| known.name == format))
+        .find_map(|format| Some((*format, (format.detect)(&head)?)));
+    match found {
+        Some((_, Detected::Refused(why))) => Err(Failure::Known(TraceError::Refused {
+            name: name.to_owned(),
+            why,
+        })),
+        Some(found) => Ok(found),
+        None => {
+            let line = head
+                .bytes
+                .split(|byte| *byte == b'\n')
+                .next()
+                .unwrap_or_default();
+            let text = String::from_utf8_lossy(&line[..line.len().min(60)]);
+            Err(Failure::Known(TraceError::Unknown {
+                name: name.to_owned(),
+                first: format!("`{}`", text.trim().escape_debug()),
+            }))
+        }
+    }
+}

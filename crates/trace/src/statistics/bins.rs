@@ -1,0 +1,168 @@
+//! How many requests of each length begin at each place of a period: the joint distribution from which all else follows.
+
+use std::io;
+
+use super::key::Key;
+use super::runs::Runs;
+
+/// A key and how many requests have it; none: a free slot.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: Key,
+    count: u64,
+}
+
+/// A request has at least one byte, so its key is none of zeros.
+const FREE: Slot = Slot {
+    key: Key::from_words(0, 0),
+    count: 0,
+};
+
+/// Smallest and largest number of slots, as powers of two.
+const FIRST_BITS: u32 = 10;
+const MAX_BITS: u32 = 40;
+
+/// Counts of keys: open addressing, as it is asked once for each request. What does not fit in memory goes to sorted runs on disk.
+#[derive(Debug)]
+pub(crate) struct Bins {
+    slots: Vec<Slot>,
+    bits: u32,
+    used: usize,
+    /// Most bits that the memory allows.
+    max_bits: u32,
+    runs: Runs,
+    /// Why something could not be kept: told when the counts are asked for.
+    failed: Option<io::Error>,
+}
+
+impl Bins {
+    /// Counts that take at most `memory` bytes, and what a disk holds.
+    pub(crate) fn new(memory: usize) -> Bins {
+        // While the table grows, the smaller one is there as well.
+        let most = (memory / size_of::<Slot>() * 2 / 3).max(1 << FIRST_BITS);
+        Bins {
+            slots: vec![FREE; 1 << FIRST_BITS],
+            bits: FIRST_BITS,
+            used: 0,
+            max_bits: most.ilog2().clamp(FIRST_BITS, MAX_BITS),
+            runs: Runs::default(),
+            failed: None,
+        }
+    }
+
+    /// Counts one more.
+    #[inline]
+    pub(crate) fn add(&mut self, key: Key) {
+        let slots = self.slots.as_mut_slice();
+        let mask = slots.len() - 1;
+        let mut at = slot(key, self.bits);
+        // Never full, and the mask keeps within it.
+        while let Some(found) = slots.get_mut(at & mask) {
+            if found.key == key {
+                found.count += 1;
+                return;
+            }
+            if found.count == 0 {
+                *found = Slot { key, count: 1 };
+                self.used += 1;
+                break;
+            }
+            at += 1;
+        }
+        if self.used * 8 > self.slots.len() * 5 {
+            self.make_room();
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.bits < self.max_bits {
+            self.bits += 1;
+            let old = std::mem::replace(&mut self.slots, vec![FREE; 1 << self.bits]);
+            let mask = self.slots.len() - 1;
+            for entry in old.into_iter().filter(|entry| entry.count > 0) {
+                let mut at = slot(entry.key, self.bits);
+                while self.slots[at & mask].count > 0 {
+                    at += 1;
+                }
+                self.slots[at & mask] = entry;
+            }
+            return;
+        }
+        let sorted = self.drain();
+        if let Err(error) = self.runs.spill(&sorted) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// What is in the table, in order; it is empty then.
+    fn drain(&mut self) -> Vec<(Key, u64)> {
+        let mut sorted: Vec<(Key, u64)> = Vec::with_capacity(self.used);
+        for slot in &mut self.slots {
+            if slot.count > 0 {
+                sorted.push((slot.key, slot.count));
+                *slot = FREE;
+            }
+        }
+        self.used = 0;
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        sorted
+    }
+
+    /// All counts.
+    ///
+    /// # Errors
+    /// When something could not be written to disk.
+    pub(crate) fn into_runs(mut self) -> io::Result<Runs> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let sorted = self.drain();
+        self.runs.hold(sorted);
+        Ok(self.runs)
+    }
+}
+
+#[inline]
+fn slot(key: Key, bits: u32) -> usize {
+    // Fewer than 2⁴⁰ slots.
+    usize::try_from(key.digest() >> (64 - bits)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use straddle_geometry::Access;
+
+    proptest! {
+        /// With room for 1,024 slots only, most go to disk.
+        #[test]
+        fn counts_are_those_of_a_map(keys in proptest::collection::vec((0_u32..4, 0_u64..2048, 1_u64..4), 0..6000)) {
+            let mut expected = BTreeMap::new();
+            let (mut small, mut large) = (Bins::new(0), Bins::new(1 << 24));
+            for (device, place, len) in keys {
+                let key = Key::new(device, 0, Access::Read, place, len);
+                *expected.entry(key).or_insert(0_u64) += 1;
+                small.add(key);
+                large.add(key);
+            }
+            for bins in [small, large] {
+                let mut runs = bins.into_runs().expect("room on disk");
+                let found: Vec<(Key, u64)> = runs.merged().expect("readable").map(|entry| entry.expect("readable")).collect();
+                prop_assert_eq!(found, expected.clone().into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_stays_within_its_memory() {
+        let mut bins = Bins::new(1 << 20);
+        for place in 0..200_000 {
+            bins.add(Key::new(0, 0, Access::Write, place, 1));
+        }
+        assert!(bins.slots.len() * size_of::<Slot>() <= 1 << 20);
+        assert!(bins.runs.spilled() > 0);
+    }
+}

@@ -1,0 +1,15 @@
+//! What is counted, and how counts of blocks, files and machines become one.
+
+mod bins;
+mod course;
+mod key;
+mod runs;
+mod whole;
+
+pub(crate) use bins::Bins;
+pub(crate) use course::Pending;
+pub use course::{Course, Part, Times};
+pub use key::Key;
+pub(crate) use key::MAX_DEVICES;
+pub(crate) use runs::Runs;
+pub use whole::{FileRead, FileSummary, PERIOD, Statistics};

@@ -1,0 +1,1 @@
+//! Traces as recorders write them, and what they come to.
