@@ -18,8 +18,11 @@ const FREE: Slot = Slot {
     count: 0,
 };
 
+/// So many keys wait to be counted together: the memory that they lie in is asked for all at once, instead of waiting for each.
+const WAITING: usize = 256;
+
 /// Smallest and largest number of slots, as powers of two.
-const FIRST_BITS: u32 = 10;
+const FIRST_BITS: u32 = 11;
 const MAX_BITS: u32 = 40;
 
 /// Counts of keys: open addressing, as it is asked once for each request. What does not fit in memory goes to sorted runs on disk.
@@ -28,6 +31,7 @@ pub(crate) struct Bins {
     slots: Vec<Slot>,
     bits: u32,
     used: usize,
+    waiting: Vec<Key>,
     /// Most bits that the memory allows.
     max_bits: u32,
     runs: Runs,
@@ -44,6 +48,7 @@ impl Bins {
             slots: vec![FREE; 1 << FIRST_BITS],
             bits: FIRST_BITS,
             used: 0,
+            waiting: Vec::with_capacity(WAITING),
             max_bits: most.ilog2().clamp(FIRST_BITS, MAX_BITS),
             runs: Runs::default(),
             failed: None,
@@ -53,23 +58,47 @@ impl Bins {
     /// Counts one more.
     #[inline]
     pub(crate) fn add(&mut self, key: Key) {
-        let slots = self.slots.as_mut_slice();
-        let mask = slots.len() - 1;
-        let mut at = slot(key, self.bits);
-        // Never full, and the mask keeps within it.
-        while let Some(found) = slots.get_mut(at & mask) {
-            if found.key == key {
-                found.count += 1;
-                return;
-            }
-            if found.count == 0 {
-                *found = Slot { key, count: 1 };
-                self.used += 1;
-                break;
-            }
-            at += 1;
+        self.waiting.push(key);
+        if self.waiting.len() == WAITING {
+            self.count();
         }
-        if self.used * 8 > self.slots.len() * 5 {
+    }
+
+    /// Counts what waits.
+    #[inline(never)]
+    fn count(&mut self) {
+        // A look at each slot, and nothing that depends on what is seen: the processor goes on to the next meanwhile.
+        let mask = self.slots.len() - 1;
+        let mut places = [0_usize; WAITING];
+        let mut seen = 0;
+        for (place, key) in places.iter_mut().zip(&self.waiting) {
+            *place = slot(*key, self.bits);
+            seen ^= self.slots.get(*place & mask).map_or(0, |slot| slot.count);
+        }
+        std::hint::black_box(seen);
+        let slots = self.slots.as_mut_slice();
+        for (place, key) in places.iter().zip(&self.waiting) {
+            let mut at = *place;
+            // Never full, and the mask keeps within it.
+            while let Some(found) = slots.get_mut(at & mask) {
+                if found.key == *key {
+                    found.count += 1;
+                    break;
+                }
+                if found.count == 0 {
+                    *found = Slot {
+                        key: *key,
+                        count: 1,
+                    };
+                    self.used += 1;
+                    break;
+                }
+                at += 1;
+            }
+        }
+        self.waiting.clear();
+        // Before the next ones could fill it.
+        if (self.used + WAITING) * 8 > self.slots.len() * 5 {
             self.make_room();
         }
     }
@@ -114,6 +143,7 @@ impl Bins {
     /// # Errors
     /// When something could not be written to disk.
     pub(crate) fn into_runs(mut self) -> io::Result<Runs> {
+        self.count();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }

@@ -73,11 +73,16 @@ impl Key {
         Key { who, shape }
     }
 
-    /// The upper bits are the better ones.
+    /// Both words folded by one wide multiplication: keys differ in few bits, and those lie anywhere.
     #[inline]
     pub(crate) const fn digest(self) -> u64 {
-        let who = self.who.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        (self.shape ^ who.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        let (who, shape) = (
+            self.who ^ 0xa076_1d64_78bd_642f,
+            self.shape ^ 0xe703_7ed1_a0b4_28db,
+        );
+        let product = who as u128 * shape as u128;
+        let folded = (product >> 64) as u64 ^ product as u64;
+        folded.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
