@@ -19,11 +19,12 @@ mod registry;
 mod scan;
 mod sink;
 mod statistics;
+mod translate;
 
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
-    Answer, Curve, DeviceAnswer, Load, Question, STEP, Shape, Shapes, UnitAnswer, WindowAnswer,
+    Answer, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes, WindowAnswer,
     answer,
 };
 pub use names::Device;
@@ -32,3 +33,4 @@ pub use registry::FORMATS;
 pub use scan::{Options, TraceError, scan};
 pub use sink::{BadLine, Counts, Fault};
 pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};
+pub use translate::Translate;

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
@@ -16,8 +16,10 @@ use crate::registry::FORMATS;
 use crate::sink::Sink;
 use crate::statistics::{Bins, FileRead, PERIOD, Part, Runs, Statistics};
 
+use crate::translate::Translate;
+
 /// How traces are read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// How many threads read.
     pub threads: usize,
@@ -29,6 +31,8 @@ pub struct Options {
     pub memory: usize,
     /// The name of the format of all files, where it is known.
     pub format: Option<String>,
+    /// Where requests lie in what is judged.
+    pub translate: Option<Arc<dyn Translate>>,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             periods: Vec::new(),
             memory: 128 << 20,
             format: None,
+            translate: None,
         }
     }
 }
@@ -109,7 +114,12 @@ pub fn scan(
     let sinks = (0..threads).map(|_| {
         let all = [PERIOD].iter().chain(&periods);
         let bins = all.map(|period| (*period, Bins::new(memory))).collect();
-        Sink::new(names.clone(), bins, options.window)
+        Sink::new(
+            names.clone(),
+            bins,
+            options.window,
+            options.translate.clone(),
+        )
     });
     let mut scan = Scan {
         statistics: Statistics::new(&periods, options.window, options.memory),

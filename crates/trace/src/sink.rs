@@ -1,8 +1,11 @@
 //! What a thread gathers of the blocks it reads.
 
 use crate::names::{LocalNames, SharedNames};
+use std::sync::Arc;
+
 use crate::record::Record;
 use crate::statistics::{Bins, Key, Part, Pending};
+use crate::translate::Translate;
 
 /// Why a line is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,7 +49,8 @@ impl Fault {
     pub fn says(self) -> String {
         let text = match self {
             Fault::Columns { expected, found } => {
-                return format!("{found} columns instead of {expected}");
+                let s = if found == 1 { "" } else { "s" };
+                return format!("{found} column{s} instead of {expected}");
             }
             Fault::Start => "the offset is no whole number below 2⁶⁴",
             Fault::Length => "the length is no whole number below 2⁶⁴",
@@ -120,15 +124,22 @@ pub(crate) struct Sink {
     /// One for each period.
     bins: Vec<(u64, Bins)>,
     window: Option<u64>,
+    translate: Option<Arc<dyn Translate>>,
     part: Pending,
 }
 
 impl Sink {
-    pub(crate) fn new(shared: SharedNames, bins: Vec<(u64, Bins)>, window: Option<u64>) -> Sink {
+    pub(crate) fn new(
+        shared: SharedNames,
+        bins: Vec<(u64, Bins)>,
+        window: Option<u64>,
+        translate: Option<Arc<dyn Translate>>,
+    ) -> Sink {
         Sink {
             names: LocalNames::new(shared),
             bins,
             window,
+            translate,
             part: Pending::default(),
         }
     }
@@ -156,9 +167,6 @@ impl Sink {
     /// A request.
     #[inline]
     pub(crate) fn take(&mut self, record: &Record<'_>) {
-        let Some(device) = self.names.follow(record) else {
-            return self.fault(0, Fault::Devices, record.device);
-        };
         self.part.counts.requests += 1;
         let mut window = 0;
         if let Some(time) = record.time {
@@ -167,6 +175,21 @@ impl Sink {
                 window = u32::try_from(time / width).unwrap_or(u32::MAX);
             }
         }
+        match self.translate.take() {
+            None => self.count(record, window),
+            Some(translate) => {
+                self.count_pieces(&*translate, record, window);
+                self.translate = Some(translate);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, record: &Record<'_>, window: u32) {
+        let Some(device) = self.names.follow(record) else {
+            self.part.counts.requests -= 1;
+            return self.fault(0, Fault::Devices, record.device);
+        };
         for (period, bins) in &mut self.bins {
             // A power of two costs a mask only.
             let place = match period.is_power_of_two() {
@@ -174,6 +197,28 @@ impl Sink {
                 false => record.start % *period,
             };
             bins.add(Key::new(device, window, record.access, place, record.len));
+        }
+    }
+
+    /// What lies in several pieces is as many requests.
+    fn count_pieces(&mut self, translate: &dyn Translate, record: &Record<'_>, window: u32) {
+        let mut pieces = 0_u64;
+        let mut piece = |device: &[u8], start, len| {
+            pieces += 1;
+            let piece = Record {
+                device,
+                start,
+                len,
+                ..*record
+            };
+            self.count(&piece, window);
+        };
+        if !translate.translate(record.device, record.start, record.len, &mut piece) {
+            return self.count(record, window);
+        }
+        match pieces {
+            0 => self.part.elsewhere += 1,
+            pieces => self.part.split += pieces - 1,
         }
     }
 

@@ -2,9 +2,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-use straddle_geometry::Bytes;
+use straddle_geometry::{Access, Bytes, Family, Grid, Unit, gcd};
 
-use super::curves::{Curves, load, side, units_of};
+use super::curves::{Curves, grids_of, load, side};
 use super::load::Load;
 use super::question::Question;
 use super::shapes::{Shape, Shapes};
@@ -12,17 +12,49 @@ use super::step::judged;
 use crate::names::Device;
 use crate::statistics::{Key, PERIOD, Statistics};
 
-/// What requests do on the grid of one unit. Pairs are reads and writes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnitAnswer {
-    /// The unit in bytes.
-    pub unit: u64,
+/// What requests do on one grid. Pairs are reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GridAnswer {
+    /// Its boundaries.
+    pub grid: Grid,
+    /// What crossing one costs.
+    pub family: Family,
     /// Where it begins today.
     pub today: [Load; 2],
     /// At each start that was asked about; of a device that was not looked at so closely none.
     pub starts: Vec<[Load; 2]>,
     /// At the best start, where it was looked for.
     pub best: Option<[Load; 2]>,
+}
+
+impl GridAnswer {
+    /// Requests that straddle, as a share of all; `None` where there are none.
+    #[must_use]
+    pub fn straddling(loads: &[Load; 2]) -> Option<f64> {
+        let [reads, writes] = loads;
+        let all = reads.requests + writes.requests;
+        (all > 0).then(|| figure(reads.straddling + writes.straddling) / figure(all))
+    }
+
+    /// Operations of reads and writes together.
+    #[must_use]
+    pub const fn operations(&self, loads: &[Load; 2]) -> u64 {
+        let [reads, writes] = loads;
+        let reads = reads.operations(self.family, Access::Read);
+        reads.saturating_add(writes.operations(self.family, Access::Write))
+    }
+
+    /// How many more operations there are than at the best start, relative to those; `None` where that was not looked for.
+    #[must_use]
+    pub fn extra(&self, loads: &[Load; 2]) -> Option<f64> {
+        let best = self.operations(&self.best?);
+        (best > 0).then(|| figure(self.operations(loads)) / figure(best) - 1.0)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shares of counts")]
+fn figure(count: u64) -> f64 {
+    count as f64
 }
 
 /// The requests of a device, or of all of them. Pairs are reads and writes.
@@ -40,11 +72,13 @@ pub struct DeviceAnswer {
     pub sectors: [u64; 8],
     /// How many begin inside a sector.
     pub inside: u64,
-    /// By unit, as they were asked about.
-    pub units: Vec<UnitAnswer>,
+    /// The largest power of two up to 1 MiB of which every offset and length, as recorded, is a multiple; 0 without requests.
+    pub granularity: u64,
+    /// By grid, as they were asked about.
+    pub grids: Vec<GridAnswer>,
     /// The start at which least is to be done, below [`Answer::common`].
     pub best: Option<u64>,
-    /// The shapes of those that straddle the first unit, today.
+    /// The shapes of those that straddle the first grid, today.
     pub straddling: Shapes,
 }
 
@@ -55,8 +89,8 @@ pub struct WindowAnswer {
     pub from: u64,
     /// Reads and writes.
     pub requests: [u64; 2],
-    /// By unit: reads and writes today, and at the best start of all devices.
-    pub units: Vec<([Load; 2], Option<[Load; 2]>)>,
+    /// By grid: reads and writes today, and at the best start of all devices.
+    pub grids: Vec<([Load; 2], Option<[Load; 2]>)>,
 }
 
 /// The answer to a [`Question`].
@@ -79,21 +113,21 @@ pub struct Answer {
 /// # Errors
 /// When what was kept on disk cannot be read.
 pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<Answer> {
-    let judged = judged(statistics)?;
+    let judged = judged(statistics, &question.only)?;
     let mut devices = devices(statistics, &judged.is);
     let periods: Vec<u64> = statistics.periods().collect();
     // What all of them do everywhere.
     let mut curves = Curves::new(question);
     let mut all = DeviceAnswer::default();
     for period in &periods {
-        let units = units_of(question, *period);
+        let grids = grids_of(question, *period);
         for entry in statistics.counted(*period)? {
             let (key, count) = entry?;
             let Some(device) = devices.get_mut(&key.device()) else {
                 continue;
             };
-            for (unit, _) in &units {
-                curves.add(*unit, key, count);
+            for (at, _) in &grids {
+                curves.add(*at, key, count);
             }
             if *period == PERIOD {
                 device.count(question, key, count);
@@ -104,7 +138,7 @@ pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<An
     let loads = curves.loads();
     let common = question.common();
     let best = common.map(|common| loads.best(question, common));
-    all.units = loads.units(question, best);
+    all.grids = loads.grids(question, best);
     all.best = best;
     for device in devices.values() {
         all.sequential[0] += device.sequential[0];
@@ -128,7 +162,7 @@ pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<An
         .collect();
     let mut windows: BTreeMap<u32, WindowAnswer> = BTreeMap::new();
     for period in &periods {
-        let units = units_of(question, *period);
+        let grids = grids_of(question, *period);
         for entry in statistics.counted(*period)? {
             let (key, count) = entry?;
             let Some(device) = devices.get_mut(&key.device()) else {
@@ -137,13 +171,13 @@ pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<An
             let side = side(key.access());
             let mut window =
                 statistics_window(&mut windows, question, key, count, *period == PERIOD);
-            for (at, unit) in &units {
-                let of = |start: Bytes| load(*unit, key, question.shift(start, *unit), count);
+            for (at, grid) in &grids {
+                let of = |start: Bytes| load(*grid, key, question.shift(start, *grid), count);
                 let today = of(question.today);
                 let best = best.map(|start| of(Bytes::new(start)));
                 device.add(question, *at, side, today, best);
                 if let Some(window) = &mut window {
-                    add(&mut window.units[*at], side, today, best);
+                    add(&mut window.grids[*at], side, today, best);
                 }
                 if let Some(curves) = closely.get_mut(&key.device()) {
                     curves.add(*at, key, count);
@@ -155,7 +189,7 @@ pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<An
         if let Some(device) = devices.get_mut(&number) {
             let loads = curves.loads();
             device.best = common.map(|common| loads.best(question, common));
-            device.units = loads.units(question, device.best);
+            device.grids = loads.grids(question, device.best);
         }
     }
     let width = statistics.window();
@@ -206,18 +240,18 @@ fn statistics_window<'a>(
 ) -> Option<&'a mut WindowAnswer> {
     let window = windows.entry(key.window()).or_default();
     window
-        .units
-        .resize(question.units.len(), Default::default());
+        .grids
+        .resize(question.grids.len(), Default::default());
     if is_first {
         window.requests[side(key.access())] += count;
     }
     Some(window)
 }
 
-fn add(unit: &mut ([Load; 2], Option<[Load; 2]>), side: usize, today: Load, best: Option<Load>) {
-    unit.0[side].add(today);
+fn add(of: &mut ([Load; 2], Option<[Load; 2]>), side: usize, today: Load, best: Option<Load>) {
+    of.0[side].add(today);
     if let Some(best) = best {
-        unit.1.get_or_insert_default()[side].add(best);
+        of.1.get_or_insert_default()[side].add(best);
     }
 }
 
@@ -226,16 +260,21 @@ impl DeviceAnswer {
         let side = side(key.access());
         self.requests[side] += count;
         self.bytes[side] = self.bytes[side].saturating_add(key.length().saturating_mul(count));
-        let place = (key.place() + question.shift(question.today, PERIOD)) % 4096;
+        self.granularity = gcd(
+            self.granularity,
+            gcd(PERIOD, gcd(key.place(), key.length())),
+        );
+        let pages = Grid::new(PAGE);
+        let place = (key.place() + question.shift(question.today, pages)) % PAGE.get();
         self.sectors[usize::try_from(place / 512).unwrap_or(0)] += count;
         if !place.is_multiple_of(512) {
             self.inside += count;
         }
-        let Some(unit) = question.units.first().map(|unit| unit.get()) else {
+        let Some((grid, _)) = question.grids.first().copied() else {
             return;
         };
-        if PERIOD.is_multiple_of(unit)
-            && load(unit, key, question.shift(question.today, unit), count).straddling > 0
+        let shift = question.shift(question.today, grid);
+        if PERIOD.is_multiple_of(grid.unit().get()) && load(grid, key, shift, count).straddling > 0
         {
             let shape = Shape {
                 access: key.access(),
@@ -254,17 +293,26 @@ impl DeviceAnswer {
         today: Load,
         best: Option<Load>,
     ) {
-        if self.units.is_empty() {
-            let unit = |unit: u64| UnitAnswer {
-                unit,
-                ..UnitAnswer::default()
+        if self.grids.is_empty() {
+            let grid = |(grid, family): &(Grid, Family)| GridAnswer {
+                grid: *grid,
+                family: *family,
+                today: Default::default(),
+                starts: Vec::new(),
+                best: None,
             };
-            self.units = question.units.iter().map(|one| unit(one.get())).collect();
+            self.grids = question.grids.iter().map(grid).collect();
         }
-        let unit = &mut self.units[at];
-        unit.today[side].add(today);
+        let grid = &mut self.grids[at];
+        grid.today[side].add(today);
         if let Some(best) = best {
-            unit.best.get_or_insert_default()[side].add(best);
+            grid.best.get_or_insert_default()[side].add(best);
         }
     }
 }
+
+/// What the sectors of requests are counted in.
+const PAGE: Unit = match Unit::new(4096) {
+    Some(unit) => unit,
+    None => unreachable!(),
+};

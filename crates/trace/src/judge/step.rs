@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::names::Device;
 use crate::record::Event;
 use crate::statistics::{PERIOD, Statistics};
 
@@ -15,7 +16,7 @@ pub(super) struct Judged {
 }
 
 /// For each name the step that comes first in [`Event::ALL`]: what reached the device, else what was handed to it.
-pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
+pub(super) fn judged(statistics: &mut Statistics, only: &[String]) -> io::Result<Judged> {
     let devices = statistics.devices().to_vec();
     let rank = |event: Event| Event::ALL.iter().position(|one| *one == event);
     let mut chosen: BTreeMap<&str, Event> = BTreeMap::new();
@@ -29,6 +30,7 @@ pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
         .iter()
         .map(|device| chosen.get(device.name.as_str()) == Some(&device.event))
         .collect();
+    let is_asked_about = |device: &Device| only.is_empty() || only.contains(&device.name);
     let mut left_out = 0;
     if is.contains(&false) {
         for entry in statistics.counted(PERIOD)? {
@@ -38,5 +40,9 @@ pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
             }
         }
     }
+    let both = is.iter().zip(&devices);
+    let is = both
+        .map(|(is, device)| *is && is_asked_about(device))
+        .collect();
     Ok(Judged { is, left_out })
 }

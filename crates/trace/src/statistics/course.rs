@@ -115,6 +115,9 @@ pub struct Part {
     pub(crate) is_open: bool,
     /// How many lines were what.
     pub counts: Counts,
+    /// Requests that lie nowhere in what is judged, and pieces beyond the first of those that lie in several.
+    pub elsewhere: u64,
+    pub split: u64,
     /// Of the requests that have one.
     pub times: Option<Times>,
     /// By number of the device, ascending.
@@ -134,6 +137,8 @@ impl Part {
         }));
         self.bad.truncate(KEPT);
         self.counts.add(next.counts);
+        self.elsewhere += next.elsewhere;
+        self.split += next.split;
         for (fault, count) in next.faults {
             *self.faults.entry(fault).or_default() += count;
         }
@@ -180,6 +185,8 @@ pub(crate) struct Pending {
     /// Where its first line begins.
     begin: u64,
     pub(crate) counts: Counts,
+    pub(crate) elsewhere: u64,
+    pub(crate) split: u64,
     times: Option<Times>,
     bad: Vec<BadLine>,
     faults: BTreeMap<Fault, u64>,
@@ -227,6 +234,8 @@ impl Pending {
             to,
             is_open,
             counts: self.counts,
+            elsewhere: self.elsewhere,
+            split: self.split,
             times: self.times,
             courses,
             bad: self.bad,

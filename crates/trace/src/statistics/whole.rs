@@ -47,6 +47,10 @@ pub struct FileSummary {
     pub bytes: u64,
     /// Its last line has no end: it may have been cut.
     pub is_open: bool,
+    /// Requests that lie nowhere in what is judged.
+    pub elsewhere: u64,
+    /// Pieces beyond the first of requests that lie in several.
+    pub split: u64,
     /// Of its requests.
     pub times: Option<Times>,
     /// Its first bad lines.
@@ -94,6 +98,8 @@ impl Statistics {
             summary.counts.add(part.counts);
             summary.bytes += part.to - part.from;
             summary.is_open = part.is_open;
+            summary.elsewhere += part.elsewhere;
+            summary.split += part.split;
             summary.times = Times::both(summary.times, part.times);
             summary.bad.extend(part.bad.iter().map(|bad| BadLine {
                 line: bad.line + lines,
