@@ -1,1 +1,3 @@
 //! Traces as recorders write them, and what they come to.
+
+mod exact;

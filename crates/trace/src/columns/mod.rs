@@ -5,7 +5,7 @@ mod words;
 use straddle_geometry::Access;
 use straddle_io::places;
 
-use crate::format::Reader;
+use crate::format::{MAX_LINE, Reader};
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
 use crate::sink::{Fault, Sink};
@@ -130,10 +130,14 @@ impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
     fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink) {
-        match self.record(block, begin, ends) {
+        let end = ends.last().map_or(begin, |end| *end as usize);
+        let record = match end - begin > MAX_LINE {
+            true => Err(Fault::LineTooLong),
+            false => self.record(block, begin, ends),
+        };
+        match record {
             Ok(record) => sink.take(&record),
             Err(fault) => {
-                let end = ends.last().map_or(begin, |end| *end as usize);
                 let line = &block[begin..end];
                 match line.trim_ascii() {
                     [] | [b'#', ..] => sink.other(),
