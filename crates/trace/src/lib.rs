@@ -24,8 +24,8 @@ mod translate;
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
-    Answer, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes, WindowAnswer,
-    answer,
+    Answer, Cost, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes,
+    WindowAnswer, answer,
 };
 pub use names::Device;
 pub use record::{Event, MAX_LEN, Record};

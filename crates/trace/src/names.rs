@@ -24,8 +24,8 @@ pub(crate) struct SharedNames(Arc<Mutex<Numbered>>);
 
 #[derive(Debug, Default)]
 struct Numbered {
-    devices: Vec<Device>,
-    numbers: HashMap<Device, u32>,
+    devices: Vec<Arc<Device>>,
+    numbers: HashMap<Arc<Device>, u32>,
 }
 
 impl SharedNames {
@@ -47,18 +47,18 @@ impl SharedNames {
             return None;
         }
         let number = u32::try_from(number).ok()?;
-        numbered.devices.push(device.clone());
+        let device = Arc::new(device);
+        numbered.devices.push(Arc::clone(&device));
         numbered.numbers.insert(device, number);
         Some(number)
     }
 
-    /// All devices, by number.
-    pub(crate) fn devices(&self) -> Vec<Device> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .devices
-            .clone()
+    /// All devices, by number. Nobody has a number from it afterwards.
+    pub(crate) fn into_devices(self) -> Vec<Device> {
+        let numbered = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(numbered.numbers);
+        let devices = numbered.devices.into_iter();
+        devices.map(Arc::unwrap_or_clone).collect()
     }
 }
 

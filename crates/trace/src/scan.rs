@@ -140,12 +140,12 @@ pub fn scan(
         sinks,
         failures,
     } = scan;
-    statistics.devices = names.devices();
     for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
         let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
         let all = statistics.periods.entry(period).or_default();
         all.join(runs, options.memory).map_err(TraceError::Spill)?;
     }
+    statistics.devices = names.into_devices();
     Ok((statistics, failures))
 }
 

@@ -4,7 +4,7 @@ use crate::names::{LocalNames, SharedNames};
 use std::sync::Arc;
 
 use crate::record::Record;
-use crate::statistics::{Bins, Key, Part, Pending};
+use crate::statistics::{Bins, Key, MAX_WINDOW, Part, Pending};
 use crate::translate::Translate;
 
 /// Why a line is no request.
@@ -168,11 +168,11 @@ impl Sink {
     #[inline]
     pub(crate) fn take(&mut self, record: &Record<'_>) {
         self.part.counts.requests += 1;
-        let mut window = 0;
+        let mut window = 0_u64;
         if let Some(time) = record.time {
             self.part.time(time);
             if let Some(width) = self.window {
-                window = u32::try_from(time / width).unwrap_or(u32::MAX);
+                window = (time / width).min(MAX_WINDOW);
             }
         }
         match self.translate.take() {
@@ -185,7 +185,7 @@ impl Sink {
     }
 
     #[inline]
-    fn count(&mut self, record: &Record<'_>, window: u32) {
+    fn count(&mut self, record: &Record<'_>, window: u64) {
         let Some(device) = self.names.follow(record) else {
             self.part.counts.requests -= 1;
             return self.fault(0, Fault::Devices, record.device);
@@ -201,7 +201,7 @@ impl Sink {
     }
 
     /// What lies in several pieces is as many requests.
-    fn count_pieces(&mut self, translate: &dyn Translate, record: &Record<'_>, window: u32) {
+    fn count_pieces(&mut self, translate: &dyn Translate, record: &Record<'_>, window: u64) {
         let mut pieces = 0_u64;
         let mut piece = |device: &[u8], start, len| {
             pieces += 1;

@@ -74,7 +74,7 @@ pub(crate) struct Trace {
     pub(crate) devices: usize,
 
     /// Count requests apart by stretches of time
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = window)]
     pub(crate) window: Option<Duration>,
 
     /// What wrote the traces [default: told by their contents]
@@ -104,6 +104,15 @@ pub(crate) struct Trace {
     /// Print nothing; only set the exit status
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// From a millisecond on: shorter ones could not all be told apart.
+fn window(text: &str) -> Result<Duration, String> {
+    let window = duration(text)?;
+    match window >= Duration::from_millis(1) {
+        true => Ok(window),
+        false => Err(format!("`{text}` is shorter than 1ms")),
+    }
 }
 
 /// A place at a sector: shifts are counted in sectors.

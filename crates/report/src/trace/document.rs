@@ -120,10 +120,10 @@ struct Device<'a> {
     best: Option<u64>,
     /// What is done on each grid.
     grids: Vec<OnGrid<'a>>,
-    /// The commonest requests that straddle the first grid today.
-    straddling: Vec<Kind>,
-    /// Their counts may be too small by this.
-    straddling_bound: u64,
+    /// Requests that cost more today than at the best start, the dearest first.
+    dear: Vec<Kind>,
+    /// Their extra operations may be more by this.
+    dear_bound: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -188,6 +188,8 @@ struct Kind {
     place: u64,
     length: u64,
     requests: u64,
+    /// Operations that they would not need at the best start, on all grids together.
+    extra: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -278,7 +280,7 @@ impl<'a> Place<'a> {
 
 impl<'a> Device<'a> {
     fn of(device: &'a DeviceAnswer, section: &'a Section) -> Device<'a> {
-        let most = device.straddling.most(10);
+        let most = device.dear.most(10);
         let best = device.best.or(section.answer.all.best);
         let grids = section.boundaries.iter().zip(&device.grids);
         Device {
@@ -294,16 +296,17 @@ impl<'a> Device<'a> {
             grids: grids
                 .map(|(boundary, grid)| OnGrid::of(boundary, grid, section, best))
                 .collect(),
-            straddling: most
+            dear: most
                 .iter()
-                .map(|(shape, requests)| Kind {
+                .map(|(shape, cost)| Kind {
                     direction: direction(shape.access),
                     place: shape.place,
                     length: shape.len,
-                    requests: *requests,
+                    requests: cost.requests,
+                    extra: cost.extra,
                 })
                 .collect(),
-            straddling_bound: device.straddling.bound,
+            dear_bound: device.dear.bound,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use straddle_geometry::{Access, Bytes, Family};
 use straddle_rules::Severity;
 use straddle_rules::figures::{counted, percent, time};
-use straddle_trace::{DeviceAnswer, GridAnswer, Load};
+use straddle_trace::{Cost, DeviceAnswer, GridAnswer, Load, Shape};
 
 use super::doubts::{doubts, seconds, share};
 use super::result::{Boundary, Section, Trace};
@@ -44,7 +44,8 @@ fn section(section: &Section, out: &mut String) {
         let _ = writeln!(out, "{}", paint(STRONG, terminal(title)));
     }
     head(&answer.all, answer.left_out, out);
-    sectors(&answer.all, out);
+    let is_known = section.title.is_some() || section.question.today != Bytes::ZERO;
+    sectors(&answer.all, is_known, out);
     if section.boundaries.is_empty() {
         let _ = writeln!(
             out,
@@ -94,7 +95,7 @@ fn head(all: &DeviceAnswer, left_out: u64, out: &mut String) {
 }
 
 /// Where in 4 KiB requests begin.
-fn sectors(all: &DeviceAnswer, out: &mut String) {
+fn sectors(all: &DeviceAnswer, is_known: bool, out: &mut String) {
     let requests = all.requests[0] + all.requests[1];
     let shares: Vec<String> = all
         .sectors
@@ -113,7 +114,12 @@ fn sectors(all: &DeviceAnswer, out: &mut String) {
     if share(last, requests) >= 0.5 {
         let _ = writeln!(
             out,
-            "Most begin 3.5 KiB behind a multiple of 4 KiB, as those of a partition at sector 63 do"
+            "Most begin 3.5 KiB behind a multiple of 4 KiB, as those of a partition at sector 63 do{}",
+            if is_known {
+                ""
+            } else {
+                ": then add --start 63s"
+            }
         );
     }
     out.push('\n');
@@ -176,7 +182,11 @@ fn starts(section: &Section, out: &mut String) {
         out,
     );
     out.push('\n');
-    if answer.all.best.is_some() {
+    if answer
+        .all
+        .best
+        .is_some_and(|best| best != question.today.get() % answer.common.unwrap_or(u64::MAX))
+    {
         let _ = writeln!(
             out,
             "{}",
@@ -194,29 +204,28 @@ fn starts(section: &Section, out: &mut String) {
                 .join(", ")
         };
         let (split, rewritten) = (how(Family::Splitting), how(Family::ReadModifyWrite));
-        let mut lines = Vec::new();
+        let mut lines = vec!["Counted, not measured.".to_owned()];
         if !split.is_empty() {
-            lines.push(format!(
-                "{split}: each unit that a request touches is an operation"
-            ));
+            let says = "each unit that a request touches is an operation.";
+            lines.push(format!("{split}: {says}"));
         }
         if !rewritten.is_empty() {
-            lines.push(format!(
-                "{rewritten}: and each that a write covers in part is read first"
-            ));
+            let says = "each unit that a request touches is an operation, and one more if a write covers it only in part: it is read first.";
+            lines.push(format!("{rewritten}: {says}"));
         }
-        let note = format!("Counted, not measured. {}.", lines.join("; "));
-        for line in folded(&note, WIDTH - 2) {
+        for line in folded(&lines.join(" "), WIDTH - 2) {
             let _ = writeln!(out, "  {}", paint(FAINT, line));
         }
+        out.push('\n');
     }
-    out.push('\n');
 }
 
 fn signed(part: f64) -> String {
-    match percent(part) {
-        zero if part <= 0.0 => zero,
-        text => format!("+{text}"),
+    match part {
+        // Nothing that could be shown.
+        part if part.abs() < 0.0005 => percent(0.0),
+        part if part < 0.0 => format!("-{}", percent(-part)),
+        part => format!("+{}", percent(part)),
     }
 }
 
@@ -244,41 +253,43 @@ fn best_place(best: u64, common: Option<u64>) -> String {
     }
 }
 
-/// Which requests straddle.
+/// Which requests cost more than they have to.
 fn shapes(section: &Section, out: &mut String) {
-    let straddling = &section.answer.all.straddling;
-    let most = straddling.most(SHAPES);
-    let (Some(boundary), false) = (section.boundaries.first(), most.is_empty()) else {
+    let dear = &section.answer.all.dear;
+    let most = dear.most(SHAPES);
+    if most.is_empty() {
         return;
-    };
-    let head = format!("Which straddle {} today", boundary.grid.unit().bytes());
+    }
+    let head = "Which requests cost more today than at the best start";
     let _ = writeln!(out, "{}", paint(STRONG, head));
-    let all = section.answer.all.requests[0] + section.answer.all.requests[1];
-    let words = |of: &dyn Fn(usize) -> String| -> Vec<Cell> {
-        (0..most.len()).map(|at| Cell::from(of(at))).collect()
+    let extra = dear.extra();
+    let cells = |of: &dyn Fn(&Shape, &Cost) -> String| -> Vec<Cell> {
+        let cells = most.iter().map(|(shape, cost)| Cell::from(of(shape, cost)));
+        cells.collect()
     };
     let columns = [
-        Column::figures("requests", words(&|at| grouped(most[at].1))),
-        Column::figures("share", words(&|at| percent(share(most[at].1, all)))),
         Column::figures(
             "length",
-            words(&|at| Bytes::new(most[at].0.len).to_string()),
+            cells(&|shape, _| Bytes::new(shape.len).to_string()),
         ),
         Column::figures(
             "behind 4 KiB",
-            words(&|at| Bytes::new(most[at].0.place).to_string()),
+            cells(&|shape, _| Bytes::new(shape.place).to_string()),
+        ),
+        Column::figures("requests", cells(&|_, cost| grouped(cost.requests))),
+        Column::figures("extra operations", cells(&|_, cost| grouped(cost.extra))),
+        Column::figures(
+            "share of all",
+            cells(&|_, cost| percent(share(cost.extra, extra))),
         ),
     ];
-    let kinds = words(&|at| match most[at].0.access {
+    let kinds = cells(&|shape, _| match shape.access {
         Access::Read => "reads".to_owned(),
         Access::Write => "writes".to_owned(),
     });
     render(&[Column::words("kind", kinds)], &columns, WIDTH, out);
-    if straddling.bound > 0 {
-        let bound = format!(
-            "each of these counts may be too small by up to {}",
-            straddling.bound
-        );
+    if dear.bound > 0 {
+        let bound = format!("each may cost up to {} more", grouped(dear.bound));
         let _ = writeln!(out, "  {}", paint(FAINT, bound));
     }
     out.push('\n');

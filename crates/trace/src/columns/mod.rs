@@ -42,6 +42,9 @@ pub(crate) enum Direction {
     Always(Access),
 }
 
+/// Nanoseconds from 1601 to 1970.
+const EPOCH: u64 = 11_644_473_600_000_000_000;
+
 /// What a time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
@@ -65,10 +68,14 @@ impl Clock {
         }
     }
 
-    /// A time in nanoseconds.
+    /// A time in nanoseconds. Times of Windows begin in 1601: they are counted from 1970, as those of other systems.
     #[inline]
     pub(crate) fn read(self, text: &[u8]) -> Option<u64> {
-        scaled(text, self.scale())
+        let time = scaled(text, self.scale())?;
+        match self {
+            Clock::Ticks => Some(time.checked_sub(EPOCH).unwrap_or(time)),
+            _ => Some(time),
+        }
     }
 }
 

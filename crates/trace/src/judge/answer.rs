@@ -2,12 +2,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-use straddle_geometry::{Access, Bytes, Family, Grid, Unit, gcd};
+use straddle_geometry::{Access, Bytes, Family, Grid, gcd};
 
-use super::curves::{Curves, grids_of, load, side};
+use super::curves::{Curves, Loads, grids_of, load, side};
 use super::load::Load;
 use super::question::Question;
-use super::shapes::{Shape, Shapes};
+use super::shapes::{Cost, Shape, Shapes};
 use super::step::judged;
 use crate::names::Device;
 use crate::statistics::{Key, PERIOD, Statistics};
@@ -78,8 +78,8 @@ pub struct DeviceAnswer {
     pub grids: Vec<GridAnswer>,
     /// The start at which least is to be done, below [`Answer::common`].
     pub best: Option<u64>,
-    /// The shapes of those that straddle the first grid, today.
-    pub straddling: Shapes,
+    /// Which of them cost more today than at the best start; of a device that was not looked at so closely none.
+    pub dear: Shapes,
 }
 
 /// What requests of a stretch of time do.
@@ -114,148 +114,185 @@ pub struct Answer {
 /// When what was kept on disk cannot be read.
 pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<Answer> {
     let judged = judged(statistics, &question.only)?;
-    let mut devices = devices(statistics, &judged.is);
-    let periods: Vec<u64> = statistics.periods().collect();
-    // What all of them do everywhere.
-    let mut curves = Curves::new(question);
+    let mut devices = Devices::new(statistics, &judged.is);
     let mut all = DeviceAnswer::default();
-    for period in &periods {
-        let grids = grids_of(question, *period);
-        for entry in statistics.counted(*period)? {
+    let loads = everywhere(statistics, question, &mut devices, &mut all)?;
+    let common = question.common();
+    all.best = common.map(|common| loads.best(question, common));
+    all.grids = loads.grids(question, all.best);
+    for device in &devices.answers {
+        all.sequential[0] += device.sequential[0];
+        all.sequential[1] += device.sequential[1];
+    }
+    let mut closely: BTreeMap<usize, Curves> = devices
+        .largest(question.devices)
+        .map(|at| (at, Curves::new(question)))
+        .collect();
+    let windows = one_by_one(statistics, question, &mut devices, &mut all, &mut closely)?;
+    for (at, curves) in closely {
+        let device = &mut devices.answers[at];
+        let loads = curves.loads();
+        device.best = common.map(|common| loads.best(question, common));
+        device.grids = loads.grids(question, device.best);
+    }
+    let mut devices = devices.answers;
+    devices.sort_by(|a, b| a.order().cmp(&b.order()));
+    Ok(Answer {
+        all,
+        devices,
+        common,
+        left_out: judged.left_out,
+        windows,
+    })
+}
+
+/// The devices that are judged.
+struct Devices {
+    answers: Vec<DeviceAnswer>,
+    /// Where the answer for a number is, if anywhere.
+    at: Vec<Option<u32>>,
+}
+
+impl Devices {
+    fn new(statistics: &Statistics, is_judged: &[bool]) -> Devices {
+        let (mut answers, mut at) = (Vec::new(), Vec::new());
+        let all = statistics.devices().iter().zip(statistics.sequential());
+        for ((device, sequential), is_judged) in all.zip(is_judged) {
+            at.push(u32::try_from(answers.len()).ok().filter(|_| *is_judged));
+            if *is_judged {
+                answers.push(DeviceAnswer {
+                    device: Some(device.clone()),
+                    sequential,
+                    ..DeviceAnswer::default()
+                });
+            }
+        }
+        Devices { answers, at }
+    }
+
+    fn place(&self, key: Key) -> Option<usize> {
+        let at = self.at.get(usize::try_from(key.device()).ok()?)?;
+        at.and_then(|at| usize::try_from(at).ok())
+    }
+
+    /// Places of the `n` that come first.
+    fn largest(&self, n: usize) -> impl Iterator<Item = usize> {
+        let mut places: Vec<usize> = (0..self.answers.len()).collect();
+        places.sort_by(|a, b| self.answers[*a].order().cmp(&self.answers[*b].order()));
+        places.into_iter().take(n)
+    }
+}
+
+/// What all devices do at every start, and what there is of each.
+fn everywhere(
+    statistics: &mut Statistics,
+    question: &Question,
+    devices: &mut Devices,
+    all: &mut DeviceAnswer,
+) -> io::Result<Loads> {
+    let mut curves = Curves::new(question);
+    let periods: Vec<u64> = statistics.periods().collect();
+    for period in periods {
+        let grids = grids_of(question, period);
+        for entry in statistics.counted(period)? {
             let (key, count) = entry?;
-            let Some(device) = devices.get_mut(&key.device()) else {
+            let Some(at) = devices.place(key) else {
                 continue;
             };
-            for (at, _) in &grids {
-                curves.add(*at, key, count);
+            for (grid, _) in &grids {
+                curves.add(*grid, key, count);
             }
-            if *period == PERIOD {
-                device.count(question, key, count);
+            if period == PERIOD {
+                devices.answers[at].count(question, key, count);
                 all.count(question, key, count);
             }
         }
     }
-    let loads = curves.loads();
-    let common = question.common();
-    let best = common.map(|common| loads.best(question, common));
-    all.grids = loads.grids(question, best);
-    all.best = best;
-    for device in devices.values() {
-        all.sequential[0] += device.sequential[0];
-        all.sequential[1] += device.sequential[1];
-    }
-    let mut order: Vec<(Reverse<u64>, Option<Device>, u32)> = devices
-        .iter()
-        .map(|(number, device)| {
-            (
-                Reverse(device.requests.iter().sum()),
-                device.device.clone(),
-                *number,
-            )
-        })
-        .collect();
-    order.sort();
-    // The largest of them at every start, the others today and where it is best for all; and all of them over time.
-    let closely = order.iter().take(question.devices);
-    let mut closely: BTreeMap<u32, Curves> = closely
-        .map(|(.., number)| (*number, Curves::new(question)))
-        .collect();
-    let mut windows: BTreeMap<u32, WindowAnswer> = BTreeMap::new();
-    for period in &periods {
-        let grids = grids_of(question, *period);
-        for entry in statistics.counted(*period)? {
+    Ok(curves.loads())
+}
+
+/// What each device does today and where it is best for all of them, what requests do over time, which cost most; and what a few
+/// devices do at every start.
+fn one_by_one(
+    statistics: &mut Statistics,
+    question: &Question,
+    devices: &mut Devices,
+    all: &mut DeviceAnswer,
+    closely: &mut BTreeMap<usize, Curves>,
+) -> io::Result<Vec<WindowAnswer>> {
+    let best = all.best.map(Bytes::new);
+    let width = statistics.window();
+    let mut windows: BTreeMap<u64, WindowAnswer> = BTreeMap::new();
+    let periods: Vec<u64> = statistics.periods().collect();
+    for period in periods {
+        let grids = grids_of(question, period);
+        for entry in statistics.counted(period)? {
             let (key, count) = entry?;
-            let Some(device) = devices.get_mut(&key.device()) else {
+            let Some(at) = devices.place(key) else {
                 continue;
             };
+            let device = &mut devices.answers[at];
+            let mut curves = closely.get_mut(&at);
             let side = side(key.access());
-            let mut window =
-                statistics_window(&mut windows, question, key, count, *period == PERIOD);
+            let mut window = width.map(|width| {
+                let window = windows.entry(key.window()).or_insert_with(|| WindowAnswer {
+                    from: key.window().saturating_mul(width),
+                    requests: [0; 2],
+                    grids: vec![Default::default(); question.grids.len()],
+                });
+                if period == PERIOD {
+                    window.requests[side] += count;
+                }
+                window
+            });
+            let mut extra = 0_u64;
             for (at, grid) in &grids {
                 let of = |start: Bytes| load(*grid, key, question.shift(start, *grid), count);
                 let today = of(question.today);
-                let best = best.map(|start| of(Bytes::new(start)));
+                let best = best.map(of);
                 device.add(question, *at, side, today, best);
                 if let Some(window) = &mut window {
-                    add(&mut window.grids[*at], side, today, best);
+                    let (sum, sums) = &mut window.grids[*at];
+                    sum[side].add(today);
+                    if let Some(best) = best {
+                        sums.get_or_insert_default()[side].add(best);
+                    }
                 }
-                if let Some(curves) = closely.get_mut(&key.device()) {
+                if let Some(curves) = &mut curves {
                     curves.add(*at, key, count);
+                }
+                let (_, family) = question.grids[*at];
+                let operations = |load: Load| load.operations(family, key.access());
+                let least = best.map_or(u64::MAX, operations);
+                extra = extra.saturating_add(operations(today).saturating_sub(least));
+            }
+            if period == PERIOD && extra > 0 {
+                let shape = Shape {
+                    access: key.access(),
+                    place: question.place(key),
+                    len: key.length(),
+                };
+                let cost = Cost {
+                    requests: count,
+                    extra,
+                };
+                all.dear.add(shape, cost);
+                if curves.is_some() {
+                    device.dear.add(shape, cost);
                 }
             }
         }
     }
-    for (number, curves) in closely {
-        if let Some(device) = devices.get_mut(&number) {
-            let loads = curves.loads();
-            device.best = common.map(|common| loads.best(question, common));
-            device.grids = loads.grids(question, device.best);
-        }
-    }
-    let width = statistics.window();
-    Ok(Answer {
-        all,
-        devices: order
-            .iter()
-            .filter_map(|(.., number)| devices.remove(number))
-            .collect(),
-        common,
-        left_out: judged.left_out,
-        windows: match width {
-            None => Vec::new(),
-            Some(width) => windows
-                .into_iter()
-                .map(|(number, window)| WindowAnswer {
-                    from: u64::from(number).saturating_mul(width),
-                    ..window
-                })
-                .collect(),
-        },
-    })
-}
-
-fn devices(statistics: &Statistics, is_judged: &[bool]) -> BTreeMap<u32, DeviceAnswer> {
-    let sequential = statistics.sequential();
-    let devices = statistics.devices().iter().zip(sequential).zip(is_judged);
-    (0..)
-        .zip(devices)
-        .filter(|(_, (_, is_judged))| **is_judged)
-        .map(|(number, ((device, sequential), _))| {
-            let answer = DeviceAnswer {
-                device: Some(device.clone()),
-                sequential,
-                ..DeviceAnswer::default()
-            };
-            (number, answer)
-        })
-        .collect()
-}
-
-fn statistics_window<'a>(
-    windows: &'a mut BTreeMap<u32, WindowAnswer>,
-    question: &Question,
-    key: Key,
-    count: u64,
-    is_first: bool,
-) -> Option<&'a mut WindowAnswer> {
-    let window = windows.entry(key.window()).or_default();
-    window
-        .grids
-        .resize(question.grids.len(), Default::default());
-    if is_first {
-        window.requests[side(key.access())] += count;
-    }
-    Some(window)
-}
-
-fn add(of: &mut ([Load; 2], Option<[Load; 2]>), side: usize, today: Load, best: Option<Load>) {
-    of.0[side].add(today);
-    if let Some(best) = best {
-        of.1.get_or_insert_default()[side].add(best);
-    }
+    Ok(windows.into_values().collect())
 }
 
 impl DeviceAnswer {
+    /// Those with most requests come first.
+    fn order(&self) -> (Reverse<u64>, Option<&Device>) {
+        let [reads, writes] = self.requests;
+        (Reverse(reads + writes), self.device.as_ref())
+    }
+
     fn count(&mut self, question: &Question, key: Key, count: u64) {
         let side = side(key.access());
         self.requests[side] += count;
@@ -264,24 +301,10 @@ impl DeviceAnswer {
             self.granularity,
             gcd(PERIOD, gcd(key.place(), key.length())),
         );
-        let pages = Grid::new(PAGE);
-        let place = (key.place() + question.shift(question.today, pages)) % PAGE.get();
+        let place = question.place(key);
         self.sectors[usize::try_from(place / 512).unwrap_or(0)] += count;
         if !place.is_multiple_of(512) {
             self.inside += count;
-        }
-        let Some((grid, _)) = question.grids.first().copied() else {
-            return;
-        };
-        let shift = question.shift(question.today, grid);
-        if PERIOD.is_multiple_of(grid.unit().get()) && load(grid, key, shift, count).straddling > 0
-        {
-            let shape = Shape {
-                access: key.access(),
-                place,
-                len: key.length(),
-            };
-            self.straddling.add(shape, count);
         }
     }
 
@@ -310,9 +333,3 @@ impl DeviceAnswer {
         }
     }
 }
-
-/// What the sectors of requests are counted in.
-const PAGE: Unit = match Unit::new(4096) {
-    Some(unit) => unit,
-    None => unreachable!(),
-};

@@ -1,6 +1,7 @@
-use straddle_geometry::{Bytes, Family, Grid, lcm};
+use straddle_geometry::{Bytes, Family, Grid, Unit, lcm};
 
 use super::curve::STEP;
+use crate::statistics::Key;
 
 /// What is asked of counted requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,12 @@ pub struct Question {
     pub devices: usize,
 }
 
+/// What sectors are counted in.
+const PAGES: Grid = match Unit::new(4096) {
+    Some(unit) => Grid::new(unit),
+    None => unreachable!(),
+};
+
 /// More starts than this are not tried.
 const MAX_STARTS: u64 = 1 << 17;
 
@@ -33,6 +40,11 @@ impl Question {
             false => 0,
         };
         (start.get() % unit + (unit - from) + (unit - grid.phase().get())) % unit
+    }
+
+    /// Where in 4 KiB the requests of a key begin today.
+    pub(crate) const fn place(&self, key: Key) -> u64 {
+        (key.place() + self.shift(self.today, PAGES)) % PAGES.unit().get()
     }
 
     /// The least common multiple of all units: starts that differ by it are alike. `None` when there are too many below it to try

@@ -17,10 +17,10 @@ pub(super) struct Judged {
 
 /// For each name the step that comes first in [`Event::ALL`]: what reached the device, else what was handed to it.
 pub(super) fn judged(statistics: &mut Statistics, only: &[String]) -> io::Result<Judged> {
-    let devices = statistics.devices().to_vec();
+    let devices = statistics.devices();
     let rank = |event: Event| Event::ALL.iter().position(|one| *one == event);
     let mut chosen: BTreeMap<&str, Event> = BTreeMap::new();
-    for device in &devices {
+    for device in devices {
         let event = chosen.entry(&device.name).or_insert(device.event);
         if rank(device.event) < rank(*event) {
             *event = device.event;
@@ -31,6 +31,11 @@ pub(super) fn judged(statistics: &mut Statistics, only: &[String]) -> io::Result
         .map(|device| chosen.get(device.name.as_str()) == Some(&device.event))
         .collect();
     let is_asked_about = |device: &Device| only.is_empty() || only.contains(&device.name);
+    let both: Vec<bool> = is
+        .iter()
+        .zip(devices)
+        .map(|(is, device)| *is && is_asked_about(device))
+        .collect();
     let mut left_out = 0;
     if is.contains(&false) {
         for entry in statistics.counted(PERIOD)? {
@@ -40,9 +45,5 @@ pub(super) fn judged(statistics: &mut Statistics, only: &[String]) -> io::Result
             }
         }
     }
-    let both = is.iter().zip(&devices);
-    let is = both
-        .map(|(is, device)| *is && is_asked_about(device))
-        .collect();
-    Ok(Judged { is, left_out })
+    Ok(Judged { is: both, left_out })
 }

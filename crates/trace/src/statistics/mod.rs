@@ -10,6 +10,6 @@ pub(crate) use bins::Bins;
 pub(crate) use course::Pending;
 pub use course::{Course, Part, Times};
 pub use key::Key;
-pub(crate) use key::MAX_DEVICES;
+pub(crate) use key::{MAX_DEVICES, MAX_WINDOW};
 pub(crate) use runs::Runs;
 pub use whole::{FileRead, FileSummary, PERIOD, Statistics};

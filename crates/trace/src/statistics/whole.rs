@@ -179,7 +179,7 @@ impl Statistics {
             .into_iter()
             .map(|device| names.number(device))
             .collect();
-        self.devices = names.devices();
+        self.devices = names.into_devices();
         let numbers = numbers.ok_or_else(|| io::Error::other(Fault::Devices.says()))?;
         let files: Vec<u32> = other
             .files
