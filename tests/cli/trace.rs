@@ -329,5 +329,8 @@ fn a_hundred_thousand_devices_stay_within_their_memory() {
         1 + 9 * 2 + 100_000 * 2 * 2
     );
     // What the program has anyway in a debug build, what counts may take, and 0.7 KB for each device.
-    assert!(peak < (40 << 20) + (16 << 20) + 70_000_000, "{peak} bytes resident");
+    assert!(
+        peak < (40 << 20) + (16 << 20) + 70_000_000,
+        "{peak} bytes resident"
+    );
 }

@@ -11,6 +11,7 @@ mod columns;
 mod format;
 mod input;
 mod judge;
+mod lines;
 mod names;
 mod number;
 mod readers;
@@ -27,10 +28,10 @@ pub use judge::{
     Answer, Cost, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes,
     WindowAnswer, answer,
 };
+pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, Record};
 pub use registry::FORMATS;
 pub use scan::{Options, TraceError, scan};
-pub use sink::{BadLine, Counts, Fault};
 pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};
 pub use translate::Translate;

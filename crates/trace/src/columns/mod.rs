@@ -6,9 +6,10 @@ use straddle_geometry::Access;
 use straddle_io::places;
 
 use crate::format::{MAX_LINE, Reader};
+use crate::lines::Fault;
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
-use crate::sink::{Fault, Sink};
+use crate::sink::Sink;
 
 pub(crate) use words::Words;
 

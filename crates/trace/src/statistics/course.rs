@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use straddle_geometry::Access;
 
+use crate::lines::{BadLine, Counts, Fault, KEPT};
 use crate::record::Record;
-use crate::sink::{BadLine, Counts, Fault, KEPT};
 
 /// How the requests of one device follow each other in a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

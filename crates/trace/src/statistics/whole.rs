@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::lines::{BadLine, Counts, Fault};
 use crate::names::{Device, SharedNames};
-use crate::sink::{BadLine, Counts, Fault};
 
 use super::course::{Part, Parts, Times};
 use super::key::Key;
