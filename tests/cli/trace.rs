@@ -279,6 +279,91 @@ fn pipes_folders_and_packed_files_are_the_same_trace() {
     assert!((1000..4000).contains(&requests), "{requests}");
 }
 
+/// Requests of all kinds: in sectors and inside them, of every length up to 2 MiB, many of them one behind the other.
+fn of_all_kinds(path: &Path, requests: u64) {
+    use std::io::Write as _;
+    let mut out = std::io::BufWriter::new(fs::File::create(path).expect("room"));
+    let (mut x, mut end) = (0x9e37_79b9_7f4a_7c15_u64, 0);
+    for n in 0..requests {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        let start = match x & 7 {
+            0 => x >> 20 & 0xff_ffff_ffff,
+            1..4 => end,
+            _ => 512 * (x >> 20 & 0xffff_ffff),
+        };
+        let length = match x >> 8 & 3 {
+            0 => 1 + (x >> 30 & 0x1f_ffff),
+            1 => 512 * (1 + (x >> 40 & 0xff)),
+            _ => 4096 << (x >> 50 & 5),
+        };
+        end = start + length;
+        let kind = if x >> 60 & 1 == 0 { "Read" } else { "Write" };
+        writeln!(out, "{n},db,{},{kind},{start},{length},1", x >> 61).expect("room");
+    }
+}
+
+/// Another program, in another language, over all rows.
+#[test]
+fn counts_are_those_of_sql() {
+    let here = scratch();
+    let rows = match std::env::var_os("STRADDLE_SOAK") {
+        Some(_) => 50_000_000,
+        None => 1_000_000,
+    };
+    of_all_kinds(&here.path().join("all.csv"), rows);
+    let (units, starts) = (
+        "512,4096,65536,196608,1048576,4194304",
+        "0,32256,32768,1048576",
+    );
+    let args = [
+        "--json",
+        "--units",
+        units,
+        "--offsets",
+        "32256,32768,1048576",
+        "--devices",
+        "1",
+        "all.csv",
+    ];
+    let document = json(&trace(here.path(), &args));
+    let sql = Command::new(crate::support::repository().join("target/python/bin/python"))
+        .arg(crate::support::repository().join("tests/python/trace_sql.py"))
+        .args(["all.csv", units, starts])
+        .current_dir(here.path())
+        .output()
+        .expect("target/python has the packages that tests/python names: `cargo xtask test` installs them");
+    assert!(
+        sql.status.success(),
+        "{}",
+        String::from_utf8_lossy(&sql.stderr)
+    );
+    let sql: serde_json::Value = serde_json::from_slice(&sql.stdout).expect("JSON");
+    let all = &document["places"][0]["all"];
+    assert_eq!(
+        all["requests"]["read"]
+            .as_u64()
+            .zip(all["requests"]["write"].as_u64())
+            .map(|(a, b)| a + b),
+        Some(rows)
+    );
+    let mut compared = 0;
+    for grid in all["grids"].as_array().expect("grids") {
+        let starts = grid["starts"].as_array().expect("starts");
+        for at in starts.iter().chain([&grid["today"]]) {
+            let name = format!("{}+{}", grid["unit"], at["start"]);
+            let ours = ["read", "write"].map(|kind| {
+                let loads = &at["loads"][kind];
+                ["requests", "straddling", "units", "in_part"].map(|what| loads[what].clone())
+            });
+            assert_eq!(serde_json::json!(ours), sql[&name], "{name}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 6 * 4);
+}
+
 /// A name for each of 100,000 devices, ten requests each at places of their own: a million keys.
 #[test]
 fn a_hundred_thousand_devices_stay_within_their_memory() {

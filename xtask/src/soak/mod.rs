@@ -213,6 +213,15 @@ const SOAKS: &[Soak] = &[
         how: How::Evidence(2048),
     },
     Soak {
+        name: "traces",
+        what: "50 million requests counted by straddle and in SQL",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "trace::counts_are_those_of_sql",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),

@@ -3,7 +3,7 @@
 mod words;
 
 use straddle_geometry::Access;
-use straddle_io::places;
+use straddle_io::{LINE_BREAK, places, room};
 
 use crate::format::{MAX_LINE, Reader};
 use crate::lines::Fault;
@@ -72,7 +72,20 @@ impl Clock {
     /// A time in nanoseconds. Times of Windows begin in 1601: they are counted from 1970, as those of other systems.
     #[inline]
     pub(crate) fn read(self, text: &[u8]) -> Option<u64> {
-        let time = scaled(text, self.scale())?;
+        self.since_1970(scaled(text, self.scale())?)
+    }
+
+    /// The same of `block[from..to]`: whole numbers first, as they are commonest.
+    #[inline]
+    fn of(self, block: &[u8], from: usize, to: usize) -> Option<u64> {
+        match digits(block, from, to) {
+            Some(time) => self.since_1970(time.checked_mul(self.scale())?),
+            None => self.read(block[from..to].trim_ascii()),
+        }
+    }
+
+    #[inline]
+    fn since_1970(self, time: u64) -> Option<u64> {
         match self {
             Clock::Ticks => Some(time.checked_sub(EPOCH).unwrap_or(time)),
             _ => Some(time),
@@ -97,48 +110,64 @@ impl Reader for Table {
             sink.other();
         }
         let columns = &self.columns;
-        let mut ends: Vec<u32> = Vec::with_capacity(STEP / 4);
+        // Places of separators and line breaks, of which those of a line that goes on are kept.
+        let mut ends = vec![0; room(STEP)];
+        let mut kept = 0;
         let mut searched = begin;
         while searched < block.len() {
             let to = (searched + STEP).min(block.len());
-            places(block, searched, to, columns.separator, &mut ends);
+            let room = kept + room(STEP);
+            if ends.len() < room {
+                ends.resize(room, 0);
+            }
+            let found = places(block, searched, to, columns.separator, &mut ends[kept..]);
+            let mut have = kept + found;
             if to == block.len() && block.last() != Some(&b'\n') {
-                ends.push(u32::try_from(block.len()).unwrap_or(u32::MAX));
+                ends[have] = u32::try_from(block.len()).unwrap_or(u32::MAX) | LINE_BREAK;
+                have += 1;
             }
             searched = to;
             let mut used = 0;
-            while let Some(line) = ends.get(used..).filter(|rest| !rest.is_empty()) {
-                let Some(count) = line_ends(block, line, columns.count) else {
+            while used < have {
+                let line = &ends[used..have];
+                let Some(count) = line_ends(line, columns.count) else {
                     break;
                 };
                 self.line(block, begin, &line[..count], sink);
-                begin = line[count - 1] as usize + 1;
+                begin = end(line[count - 1]) + 1;
                 used += count;
             }
-            ends.drain(..used);
+            ends.copy_within(used..have, 0);
+            kept = have - used;
         }
     }
 }
 
 /// How many places belong to the line that begins: the last is its end. `None` when that was not found yet.
 #[inline]
-fn line_ends(block: &[u8], places: &[u32], count: usize) -> Option<usize> {
-    let is_end = |place: &u32| block.get(*place as usize).is_none_or(|byte| *byte == b'\n');
+fn line_ends(places: &[u32], count: usize) -> Option<usize> {
     // A line as it should be.
-    if let Some(row) = places.get(..count)
-        && row.last().is_some_and(is_end)
-        && !row[..count - 1].iter().any(is_end)
+    if let Some((last, others)) = places.get(..count).and_then(<[u32]>::split_last)
+        && *last >= LINE_BREAK
+        && others.iter().fold(0, |all, place| all | place) < LINE_BREAK
     {
         return Some(count);
     }
-    places.iter().position(is_end).map(|last| last + 1)
+    let last = places.iter().position(|place| *place >= LINE_BREAK)?;
+    Some(last + 1)
+}
+
+/// The place of a separator or a line break in the block.
+#[inline]
+const fn end(place: u32) -> usize {
+    (place & !LINE_BREAK) as usize
 }
 
 impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
     fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink) {
-        let end = ends.last().map_or(begin, |end| *end as usize);
+        let end = ends.last().map_or(begin, |place| end(*place));
         let record = match end - begin > MAX_LINE {
             true => Err(Fault::LineTooLong),
             false => self.record(block, begin, ends),
@@ -155,7 +184,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record<'a>(
         &'a self,
         block: &'a [u8],
@@ -173,9 +202,9 @@ impl Table {
         let bounds = |column: usize| -> (usize, usize) {
             let from = match column {
                 0 => begin,
-                _ => ends[column - 1] as usize + 1,
+                _ => end(ends[column - 1]) + 1,
             };
-            let to = ends[column] as usize;
+            let to = end(ends[column]);
             if column == last && to > from && block[to - 1] == b'\r' {
                 return (from, to - 1);
             }
@@ -210,7 +239,8 @@ impl Table {
         let time = match columns.time {
             None => None,
             Some((column, clock)) => {
-                Some(clock.read(text(column).trim_ascii()).ok_or(Fault::Time)?)
+                let (from, to) = bounds(column);
+                Some(clock.of(block, from, to).ok_or(Fault::Time)?)
             }
         };
         let device = match columns.device {
