@@ -7,6 +7,7 @@
 //!
 //! A recorder is one file in `readers` and one line in [`FORMATS`].
 
+mod column_map;
 mod columns;
 mod format;
 mod input;
@@ -19,7 +20,9 @@ mod registry;
 mod scan;
 mod sink;
 mod statistics;
+mod text;
 
+pub use column_map::{ColumnMap, ColumnsError};
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
@@ -29,6 +32,6 @@ pub use judge::{
 pub use names::Device;
 pub use record::{Event, MAX_LEN, Record};
 pub use registry::FORMATS;
-pub use scan::{Options, TraceError, scan};
+pub use scan::{Options, TraceError, records, scan};
 pub use sink::{BadLine, Counts, Fault};
 pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::record::{Event, Record};
+use crate::record::{Event, Record, shown};
 use crate::statistics::{Course, MAX_DEVICES};
 
 /// A longer name is cut.
@@ -202,19 +202,6 @@ impl LocalNames {
         courses.sort_unstable_by_key(|(number, _)| *number);
         courses
     }
-}
-
-/// As a report shows it: several columns are one name.
-fn shown(name: &[u8]) -> String {
-    String::from_utf8_lossy(name)
-        .trim()
-        .chars()
-        .map(|c| match c {
-            ',' | ';' | '\t' => '.',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
 }
 
 #[inline]

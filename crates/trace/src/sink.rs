@@ -1,5 +1,7 @@
 //! What a thread gathers of the blocks it reads.
 
+use std::ops::ControlFlow;
+
 use crate::names::{LocalNames, SharedNames};
 use crate::record::Record;
 use crate::statistics::{Bins, Key, Part, Pending};
@@ -32,8 +34,14 @@ pub enum Fault {
     BeyondTheEnd,
     /// It has none of the shapes of this recorder's lines.
     Shape,
+    /// Its end is missing.
+    Unfinished,
+    /// The recorder did not see where it begins: of some requests it has nothing but their end.
+    Unseen,
     /// It is longer than any line of a trace.
     LineTooLong,
+    /// Bytes between two records of a binary file that are none.
+    Garbage,
     /// The file ends in it.
     Cut,
     /// More devices than can be told apart.
@@ -57,6 +65,9 @@ impl Fault {
             Fault::TooLong => "a request of 4 GiB or more",
             Fault::BeyondTheEnd => "a request that ends behind the last address of 64 bits",
             Fault::Shape => "no line of this recorder",
+            Fault::Unfinished => "the end of the line is missing: it was cut or wrapped",
+            Fault::Unseen => "the recorder did not see where this request begins",
+            Fault::Garbage => "bytes that are no record",
             Fault::LineTooLong => "a line of more than 64 KiB",
             Fault::Cut => "the file ends in it",
             Fault::Devices => "more than 1,048,576 devices",
@@ -114,23 +125,47 @@ pub(crate) const KEPT: usize = 8;
 /// As much of each.
 const KEPT_TEXT: usize = 80;
 
+/// Sees every request in turn, and says whether there is use for more.
+pub(crate) type Visit<'v> = &'v mut (dyn FnMut(&Record<'_>) -> ControlFlow<()> + Send);
+
 /// What one thread has gathered. A reader hands it every line.
-pub(crate) struct Sink {
+pub(crate) struct Sink<'v> {
     names: LocalNames,
     /// One for each period.
     bins: Vec<(u64, Bins)>,
     window: Option<u64>,
     part: Pending,
+    visit: Option<Visit<'v>>,
+    done: bool,
 }
 
-impl Sink {
-    pub(crate) fn new(shared: SharedNames, bins: Vec<(u64, Bins)>, window: Option<u64>) -> Sink {
+impl<'v> Sink<'v> {
+    pub(crate) fn new(
+        shared: SharedNames,
+        bins: Vec<(u64, Bins)>,
+        window: Option<u64>,
+    ) -> Sink<'v> {
         Sink {
             names: LocalNames::new(shared),
             bins,
             window,
             part: Pending::default(),
+            visit: None,
+            done: false,
         }
+    }
+
+    /// Shows requests instead of counting them.
+    pub(crate) fn showing(visit: Visit<'v>) -> Sink<'v> {
+        Sink {
+            visit: Some(visit),
+            ..Sink::new(SharedNames::default(), Vec::new(), None)
+        }
+    }
+
+    /// Nobody wants more requests.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.done
     }
 
     /// Begins a block of a file: what is gathered until [`Sink::end`] belongs to it.
@@ -143,10 +178,6 @@ impl Sink {
     /// Ends the block before byte `to` of the file; `is_open` when its last line has no end.
     pub(crate) fn end(&mut self, to: u64, is_open: bool) -> Part {
         std::mem::take(&mut self.part).end(to, is_open, self.names.end())
-    }
-
-    pub(crate) fn is_beginning(&self) -> bool {
-        self.part.from() == 0
     }
 
     pub(crate) fn into_bins(self) -> Vec<(u64, Bins)> {
@@ -174,6 +205,11 @@ impl Sink {
                 false => record.start % *period,
             };
             bins.add(Key::new(device, window, record.access, place, record.len));
+        }
+        if let Some(visit) = &mut self.visit
+            && !self.done
+        {
+            self.done = visit(record).is_break();
         }
     }
 

@@ -9,7 +9,7 @@ use crate::sink::{BadLine, Counts, Fault, KEPT};
 
 /// How the requests of one device follow each other in a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
+pub(crate) struct Course {
     /// Where the first request begins, and whether it writes.
     first: (u64, Access),
     /// Where the last request ends.
@@ -107,7 +107,7 @@ impl Times {
 
 /// What is known of consecutive bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     pub(crate) file: u32,
     pub(crate) from: u64,
     pub(crate) to: u64,
@@ -193,10 +193,6 @@ impl Pending {
             begin,
             ..Pending::default()
         }
-    }
-
-    pub(crate) const fn from(&self) -> u64 {
-        self.from
     }
 
     #[inline]
