@@ -141,8 +141,11 @@ impl<'a> Known<'a> {
             return Line::Bad(Fault::Unfinished);
         }
         let (count, rest) = first(rest);
-        // Digits there are the rest of the count, in a line that was wrapped.
-        if !rest.contains(&b'[') || rest.first().is_some_and(u8::is_ascii_digit) {
+        // Only a priority, how long it took, and who did it can follow: what else there is may be the rest of the count.
+        let (word, behind) = first(rest);
+        let is_priority = word.split(|byte| *byte == b',').count() == 3;
+        let behind = if is_priority { behind } else { rest };
+        if !matches!(behind.first(), Some(b'[' | b'(')) {
             return Line::Bad(Fault::Unfinished);
         }
         self.at(sector, count, SECTOR)

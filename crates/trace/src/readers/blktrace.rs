@@ -13,7 +13,7 @@ use crate::sink::{Fault, Sink};
 ///
 /// | bytes | version 7 | version 8 |
 /// |---|---|---|
-/// | 4 | magic `ea a` in the upper three bytes, version in the lowest | the same |
+/// | 4 | `eat` in the upper three bytes, version in the lowest | the same |
 /// | 4 | number of the event | the same |
 /// | 8 | time (ns) | the same |
 /// | 8 | first sector | the same |
@@ -132,7 +132,17 @@ impl Stream for Blktrace {
                 window.pass(len);
                 break;
             };
-            if head.behind(self.head) > len && window.ended {
+            // Where no record follows, what is said of the bytes between may be wrong itself: the next one is looked for behind the head.
+            let next = head.behind(self.head);
+            let is_next = bytes.get(next..next + 4) == Some(&self.magic) || next == len;
+            let wrong = match is_next {
+                true => None,
+                false => {
+                    let between = &bytes[self.head..next.min(len)];
+                    memchr::memmem::find(between, &self.magic)
+                }
+            };
+            if next > len && wrong.is_none() {
                 sink.fault(at, Fault::Cut, &bytes[..self.head]);
                 window.pass(len);
                 break;
@@ -148,13 +158,14 @@ impl Stream for Blktrace {
                 Some(Err(fault)) => sink.fault(at, fault, &bytes[..self.head]),
                 None => sink.other(),
             }
-            // Where no record follows, what is said of the bytes between may be wrong itself: the next one is looked for behind the head.
-            let next = head.behind(self.head);
-            let is_next = bytes.get(next..next + 4) == Some(&self.magic);
-            let is_end = window.ended && next >= len;
-            match is_next || is_end || next > len {
-                true => window.pass(next),
-                false => self.behind(&mut window, next, sink),
+            match wrong {
+                None => window.pass(next),
+                Some(found) => {
+                    let begin = self.head;
+                    let shown = &bytes[begin..begin + found.min(48)];
+                    sink.fault(at + begin, Fault::Garbage, shown);
+                    window.pass(begin + found);
+                }
             }
         }
         window.failed.map_or(Ok(()), Err)
@@ -181,20 +192,6 @@ impl Blktrace {
             window.fill(LONGEST);
         }
         sink.fault(begin, Fault::Garbage, &shown);
-    }
-
-    /// Goes on behind a record that none follows at `next`, where one should begin.
-    fn behind(&self, window: &mut Window<'_>, next: usize, sink: &mut Sink<'_>) {
-        let between = window.bytes().get(self.head..next).unwrap_or_default();
-        match memchr::memmem::find(between, &self.magic) {
-            // The length was wrong.
-            Some(found) => {
-                let (begin, shown) = (window.at + self.head, between[..found.min(48)].to_vec());
-                window.pass(self.head + found);
-                sink.fault(begin, Fault::Garbage, &shown);
-            }
-            None => window.pass(next),
-        }
     }
 }
 

@@ -128,9 +128,7 @@ fn read(line: &[u8], access: Access) -> Option<Line<'_>> {
         return Some(Line::Bad(Fault::Unfinished));
     }
     let [_, start, len, _, disk, ..] = cells;
-    if whole(disk).is_none() {
-        return None;
-    }
+    whole(disk)?;
     let (Some(start), Some(len)) = (hex(start), hex(len)) else {
         return Some(Line::Bad(Fault::Start));
     };

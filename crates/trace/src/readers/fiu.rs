@@ -53,9 +53,7 @@ fn read(line: &[u8]) -> Option<Line<'_>> {
     let (front, count) = last(front);
     let (front, sector) = last(front);
     // Time, process number and at least one word of a name.
-    if words(front).nth(2).is_none() {
-        return None;
-    }
+    words(front).nth(2)?;
     let is_number = |text: &[u8]| (1..=7).contains(&text.len()) && whole(text).is_some();
     if !is_number(major) || !is_number(minor) {
         return None;
