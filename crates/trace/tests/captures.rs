@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use straddle_geometry::Access;
 use straddle_trace::{FileRead, FileSummary, Input, Options, Source, TraceError, records};
@@ -20,7 +21,12 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-pub(crate) fn all() -> Vec<Capture> {
+pub(crate) fn all() -> &'static [Capture] {
+    static ALL: LazyLock<Vec<Capture>> = LazyLock::new(found);
+    &ALL
+}
+
+fn found() -> Vec<Capture> {
     let root = repository().join("tests/traces");
     let mut captures = Vec::new();
     for folder in std::fs::read_dir(&root).expect("tests/traces") {
@@ -75,13 +81,13 @@ impl Capture {
 }
 
 /// What a trace came to, in the form of `NAME.want`.
-pub(crate) struct Read_ {
+pub(crate) struct Found {
     pub(crate) requests: Vec<String>,
     pub(crate) file: FileRead,
     pub(crate) summary: FileSummary,
 }
 
-impl Read_ {
+impl Found {
     pub(crate) fn text(&self) -> String {
         let mut text = format!("format {}\n", self.file.format);
         for request in &self.requests {
@@ -96,7 +102,7 @@ impl Read_ {
     }
 }
 
-pub(crate) fn from(source: Source<'_>, name: &str, options: &Options) -> Result<Read_, TraceError> {
+pub(crate) fn from(source: Source<'_>, name: &str, options: &Options) -> Result<Found, TraceError> {
     let mut requests = Vec::new();
     let mut visit = |record: &straddle_trace::Record<'_>| {
         let access = match record.access {
@@ -120,7 +126,7 @@ pub(crate) fn from(source: Source<'_>, name: &str, options: &Options) -> Result<
         source,
     };
     let (file, summary) = records(input, options, &mut visit)?;
-    Ok(Read_ {
+    Ok(Found {
         requests,
         file,
         summary,
@@ -128,12 +134,12 @@ pub(crate) fn from(source: Source<'_>, name: &str, options: &Options) -> Result<
 }
 
 /// From something that can be read anywhere.
-pub(crate) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Read_, TraceError> {
+pub(crate) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Found, TraceError> {
     from(Source::At(&bytes, None), name, options)
 }
 
 /// From something that can only be read on.
-pub(crate) fn piped(bytes: Vec<u8>, name: &str, options: &Options) -> Result<Read_, TraceError> {
+pub(crate) fn piped(bytes: Vec<u8>, name: &str, options: &Options) -> Result<Found, TraceError> {
     let stream: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(bytes));
     from(Source::Stream(stream), name, options)
 }

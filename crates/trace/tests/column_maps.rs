@@ -2,9 +2,9 @@
 
 use straddle_trace::{Options, TraceError};
 
-use crate::captures::{Read_, read};
+use crate::captures::{Found, read};
 
-fn with(map: &str, text: &str) -> Result<Read_, TraceError> {
+fn with(map: &str, text: &str) -> Result<Found, TraceError> {
     let options = Options {
         columns: Some(map.parse().expect(map)),
         ..Options::default()

@@ -4,10 +4,8 @@ use straddle_trace::{Options, TraceError};
 
 use crate::captures::{Capture, all, piped, read};
 
-fn traces() -> impl Iterator<Item = Capture> {
-    all()
-        .into_iter()
-        .filter(|capture| capture.refused().is_none())
+fn traces() -> impl Iterator<Item = &'static Capture> {
+    all().iter().filter(|capture| capture.refused().is_none())
 }
 
 #[test]
@@ -34,7 +32,7 @@ fn a_capture_cut_at_any_byte_has_the_requests_before_the_cut() {
             // The line that was cut may be another request, or none.
             let sure = found.len().saturating_sub(1);
             let name = format!("{} cut at {end}", capture.name);
-            if is_decided_by_all(&capture) {
+            if is_decided_by_all(capture) {
                 continue;
             }
             assert!(sure <= all.len(), "{name}");
@@ -66,7 +64,7 @@ fn a_byte_that_was_changed_costs_a_line_or_two() {
                 };
                 // A changed heading may say other units, and a changed magic is that of no record.
                 let is_heading = at < bytes.iter().position(|b| *b == b'\n').unwrap_or(4).max(4);
-                if is_heading || is_decided_by_all(&capture) {
+                if is_heading || is_decided_by_all(capture) {
                     continue;
                 }
                 let same = all

@@ -84,7 +84,7 @@ fn a_trace_in_another_encoding_is_the_same_trace() {
                 assert_eq!(found.requests, plain.requests, "{name}");
                 assert_eq!(found.summary.counts, plain.summary.counts, "{name}");
                 assert_eq!(found.summary.faults, plain.summary.faults, "{name}");
-                let lines = |read: &crate::captures::Read_| -> Vec<u64> {
+                let lines = |read: &crate::captures::Found| -> Vec<u64> {
                     read.summary.bad.iter().map(|bad| bad.line).collect()
                 };
                 assert_eq!(lines(&found), lines(&plain), "{name}");

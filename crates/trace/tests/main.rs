@@ -5,4 +5,7 @@ mod captures;
 mod column_maps;
 mod damage;
 mod formats;
+mod fuzzed;
+mod mixtures;
+mod real_tools_fio;
 mod recognition;

@@ -7,7 +7,7 @@ mod words;
 
 use straddle_io::places;
 
-use crate::format::Reader;
+use crate::format::{MAX_LINE, Reader};
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
 use crate::sink::{Fault, Sink};
@@ -121,6 +121,11 @@ impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
     fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink<'_>) {
+        let len = ends.last().map_or(0, |end| *end as usize - begin);
+        if len > MAX_LINE {
+            // How much of it is here depends on where the block ends.
+            return sink.fault(begin, Fault::LineTooLong, &block[begin..begin + len]);
+        }
         match self.record(block, begin, ends) {
             Ok(record) => sink.take(&record),
             Err(fault) => {

@@ -77,10 +77,14 @@ fn columns<'a>(all: &[&'a [u8]], at: usize) -> Option<Line<'a>> {
             all[0].contains(&b'.').then(|| seconds(all[0])).flatten(),
         ),
         (true, false) => (all[at - 1], at + 1, Some(seconds(all[0])?)),
-        // What was under way before the tool began has no disk.
+        // What was under way before the tool began has no disk, and no sector of its own. Neither has a flush, which has no bytes.
         (false, false) => {
-            let is_unseen = at == 3 && all[1] == b"?" && is_pid(2) && is_pid(at + 1);
-            return is_unseen.then_some(Line::Bad(Fault::Unseen));
+            let bytes = all.get(at + 2).copied().and_then(whole)?;
+            let is_bare = at >= 3 && is_pid(at - 1) && is_pid(at + 1);
+            return is_bare.then_some(Line::Bad(match bytes {
+                0 => Fault::Empty,
+                _ => Fault::Unseen,
+            }));
         }
     };
     let Some(word) = all.get(place + 1) else {

@@ -136,8 +136,10 @@ fn is_summary(line: &[u8]) -> bool {
         b"Skips:",
         b"Device:",
         b"Input file ",
-        b"PC Reads ",
-        b"Allocations:",
+        b"PC Read",
+        b"Allocation wait:",
+        b"Dispatch wait:",
+        b"Completion wait:",
         b"===",
         b"^C",
     ];

@@ -128,6 +128,10 @@ pub(crate) struct Part {
 impl Part {
     fn then(&mut self, next: Part) {
         let lines = self.counts.lines();
+        // A block in which no line begins is the rest of one that was read with the block before.
+        if next.counts.lines() > 0 {
+            self.is_open = next.is_open;
+        }
         self.bad.extend(next.bad.into_iter().map(|bad| BadLine {
             line: bad.line + lines,
             ..bad
@@ -143,7 +147,6 @@ impl Part {
         }
         self.courses = joined(std::mem::take(&mut self.courses), next.courses);
         self.to = next.to;
-        self.is_open = next.is_open;
     }
 
     /// Gives devices other numbers.
