@@ -93,6 +93,8 @@ pub(crate) struct LocalNames {
     places: HashMap<u32, u32>,
     /// Devices with a course in this block.
     touched: Vec<u32>,
+    /// Nobody asks for numbers, so none are given.
+    closed: bool,
 }
 
 const FREE: u32 = u32::MAX;
@@ -107,7 +109,13 @@ impl LocalNames {
             devices: Vec::new(),
             places: HashMap::new(),
             touched: Vec::new(),
+            closed: false,
         }
+    }
+
+    /// Gives no more numbers.
+    pub(crate) const fn close(&mut self) {
+        self.closed = true;
     }
 
     /// Notes a request, and gives the number of its device. `None` when there are too many devices.
@@ -133,6 +141,9 @@ impl LocalNames {
     }
 
     fn find(&mut self, name: &[u8], event: Event) -> Option<usize> {
+        if self.closed {
+            return None;
+        }
         let name = &name[..name.len().min(MAX_NAME)];
         let mask = self.slots.len() - 1;
         let mut slot = digest(name, event) & mask;

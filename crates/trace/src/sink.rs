@@ -157,10 +157,10 @@ impl<'v> Sink<'v> {
 
     /// Shows requests instead of counting them.
     pub(crate) fn showing(visit: Visit<'v>) -> Sink<'v> {
-        Sink {
-            visit: Some(visit),
-            ..Sink::new(SharedNames::default(), Vec::new(), None)
-        }
+        let mut sink = Sink::new(SharedNames::default(), Vec::new(), None);
+        sink.names.close();
+        sink.visit = Some(visit);
+        sink
     }
 
     /// Nobody wants more requests.
@@ -188,7 +188,7 @@ impl<'v> Sink<'v> {
     #[inline]
     pub(crate) fn take(&mut self, record: &Record<'_>) {
         let Some(device) = self.names.follow(record) else {
-            return self.fault(0, Fault::Devices, record.device);
+            return self.shown(record);
         };
         self.part.counts.requests += 1;
         let mut window = 0;
@@ -206,9 +206,19 @@ impl<'v> Sink<'v> {
             };
             bins.add(Key::new(device, window, record.access, place, record.len));
         }
-        if let Some(visit) = &mut self.visit
-            && !self.done
-        {
+    }
+
+    /// A request whose device has no number: nothing is counted, or there are too many of them.
+    #[cold]
+    fn shown(&mut self, record: &Record<'_>) {
+        let Some(visit) = &mut self.visit else {
+            return self.fault(0, Fault::Devices, record.device);
+        };
+        self.part.counts.requests += 1;
+        if let Some(time) = record.time {
+            self.part.time(time);
+        }
+        if !self.done {
             self.done = visit(record).is_break();
         }
     }

@@ -90,6 +90,16 @@ impl Reader for Table {
             }
             searched = to;
             let mut used = 0;
+            // Only the first line that ends in a step can be too long, and how much of it is here depends on where the block ends.
+            if to - begin > MAX_LINE
+                && let Some(count) = line_ends(block, &ends, columns.count)
+                && let Some(end) = ends.get(count - 1).map(|end| *end as usize)
+                && end - begin > MAX_LINE
+            {
+                sink.fault(begin, Fault::LineTooLong, &block[begin..end]);
+                begin = end + 1;
+                used = count;
+            }
             while let Some(line) = ends.get(used..).filter(|rest| !rest.is_empty()) {
                 let Some(count) = line_ends(block, line, columns.count) else {
                     break;
@@ -121,11 +131,6 @@ impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
     fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink<'_>) {
-        let len = ends.last().map_or(0, |end| *end as usize - begin);
-        if len > MAX_LINE {
-            // How much of it is here depends on where the block ends.
-            return sink.fault(begin, Fault::LineTooLong, &block[begin..begin + len]);
-        }
         match self.record(block, begin, ends) {
             Ok(record) => sink.take(&record),
             Err(fault) => {

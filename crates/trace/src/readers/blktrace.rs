@@ -57,20 +57,27 @@ mod action {
 }
 
 fn detect(head: &Head<'_>) -> Option<Detected> {
-    let magic = *head.bytes.first_chunk::<4>()?;
-    let order = [Order::Little, Order::Big]
-        .into_iter()
-        .find(|order| order.u32(magic) & !0xff == MAGIC)?;
-    match order.u32(magic) & 0xff {
-        version @ (7 | 8) => Some(Detected::Stream(Box::new(Blktrace {
-            order,
-            magic,
-            head: if version == 7 { 48 } else { 64 },
-        }))),
-        _ => Some(Detected::Refused(
-            "records of blktrace of a version that is not known here (7 and 8 are): print them with `blkparse -i NAME`, and give that text",
-        )),
+    let begin = *head.bytes.first_chunk::<4>()?;
+    if let Some(order) = Order::of(begin) {
+        return Some(match order.u32(begin) & 0xff {
+            7 | 8 => Detected::Stream(Box::new(Blktrace::new(order, begin))),
+            _ => Detected::Refused(
+                "records of blktrace of a version that is not known here (7 and 8 are): print them with `blkparse -i NAME`, and give that text",
+            ),
+        });
     }
+    // The end of a file: its first record is cut. Two that follow each other are no accident.
+    (0..head.bytes.len()).find_map(|at| {
+        let bytes = &head.bytes[at..];
+        let begin = *bytes.first_chunk::<4>()?;
+        let order = Order::of(begin).filter(|order| matches!(order.u32(begin) & 0xff, 7 | 8))?;
+        let reader = Blktrace::new(order, begin);
+        let next = Fields::of(order, reader.head, bytes)?.behind(reader.head);
+        bytes
+            .get(next..)?
+            .starts_with(&begin)
+            .then(|| Detected::Stream(Box::new(reader)))
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +87,13 @@ enum Order {
 }
 
 impl Order {
+    /// Of a record that begins with these bytes.
+    fn of(begin: [u8; 4]) -> Option<Order> {
+        [Order::Little, Order::Big]
+            .into_iter()
+            .find(|order| order.u32(begin) & !0xff == MAGIC)
+    }
+
     const fn u32(self, bytes: [u8; 4]) -> u32 {
         match self {
             Order::Little => u32::from_le_bytes(bytes),
@@ -173,6 +187,14 @@ impl Stream for Blktrace {
 }
 
 impl Blktrace {
+    fn new(order: Order, magic: [u8; 4]) -> Blktrace {
+        Blktrace {
+            order,
+            magic,
+            head: if order.u32(magic) & 0xff == 7 { 48 } else { 64 },
+        }
+    }
+
     /// Passes over bytes that are no record, up to the next one. They are one fault, however many.
     fn garbage(&self, window: &mut Window<'_>, sink: &mut Sink<'_>) {
         let begin = window.at;

@@ -22,11 +22,14 @@ pub(crate) static FIO_LOG: Format = Format {
 fn detect(head: &Head<'_>) -> Option<Detected> {
     let (mut lines, mut others, mut averaged) = (0, 0, 0);
     let mut places = false;
+    let mut before = 0;
     for line in head.all_lines() {
-        let Some(row) = row(line) else {
+        // fio writes in order of time; in other tables of whole numbers the first column may be anything.
+        let Some(row) = row(line).filter(|row| row.time >= before) else {
             others += 1;
             continue;
         };
+        before = row.time;
         lines += 1;
         averaged += usize::from(row.len == 0);
         places |= row.has_offset();
@@ -91,7 +94,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     let value = value?;
     whole(value.strip_prefix(b"-").unwrap_or(value))?;
     let direction = direction?;
-    if count < 4 || !matches!(direction, [b'0'..=b'9']) {
+    if count < 4 || !matches!(direction, b"0" | b"1" | b"2") {
         return None;
     }
     let rest = [first, second, third];
@@ -115,6 +118,7 @@ impl PerLine for FioLog {
         let access = match row.direction {
             b"0" => Access::Read,
             b"1" => Access::Write,
+            // A trim.
             _ => return Line::Other,
         };
         let Some(start) = row.rest[0].and_then(whole) else {

@@ -105,6 +105,11 @@ fn time(before: &[u8]) -> Result<Option<u64>, ()> {
         None => return Ok(None),
         // The short form puts a blank before it.
         Some(b":") => back.next().unwrap_or_default(),
+        // perf prints how many events this one stands for, if it is asked, between the two.
+        Some(word) if whole(word).is_some() => match back.next() {
+            None => return Ok(None),
+            Some(word) => word.strip_suffix(b":").ok_or(())?,
+        },
         Some(word) => word.strip_suffix(b":").ok_or(())?,
     };
     let (word, scale) = match word.strip_suffix(b"us") {
