@@ -47,6 +47,67 @@ fn logs(formats: &'static [&'static straddle_evidence::Format], data: &[u8]) {
     let _ = check(&Context::new(&stack, &options));
 }
 
+/// Reads `data` as a trace of whatever recorder it is.
+pub fn traces(data: &[u8]) {
+    read_trace(straddle_trace::Options::default(), data);
+}
+
+/// Reads `data` as a trace of one recorder; a table also with the columns that its first line names.
+pub fn fuzz_trace(name: &str, data: &[u8]) {
+    use straddle_trace::{FORMATS, Options};
+    assert!(
+        FORMATS.iter().any(|format| format.name == name),
+        "no recorder is called {name}"
+    );
+    let options = Options {
+        format: Some(name.to_owned()),
+        ..Options::default()
+    };
+    read_trace(options, data);
+    let end = data.iter().position(|byte| *byte == b'\n');
+    if let Some((map, table)) = end.filter(|_| name == "csv").map(|end| data.split_at(end))
+        && let Ok(columns) = String::from_utf8_lossy(map).parse()
+    {
+        let options = Options {
+            columns: Some(columns),
+            ..Options::default()
+        };
+        read_trace(options, table);
+    }
+}
+
+/// Reads a trace in one block, in many, and from a pipe, which must come to the same.
+fn read_trace(options: straddle_trace::Options, data: &[u8]) {
+    use std::ops::ControlFlow;
+    use straddle_trace::{Input, Options, Source, records};
+    let read = |source: Source<'_>, block: u64| {
+        let options = Options {
+            threads: 1,
+            block,
+            ..options.clone()
+        };
+        let mut requests = Vec::new();
+        let mut visit = |record: &straddle_trace::Record<'_>| {
+            requests.push((
+                record.device_name(),
+                record.event,
+                (record.access, record.start, record.len, record.time),
+            ));
+            ControlFlow::Continue(())
+        };
+        let input = Input {
+            name: "fuzz".to_owned(),
+            source,
+        };
+        let found = records(input, &options, &mut visit).map_err(|error| error.to_string());
+        (found, requests)
+    };
+    let whole = read(Source::At(&data, None), options.block);
+    assert_eq!(read(Source::At(&data, None), 61), whole);
+    let pipe = Box::new(std::io::Cursor::new(data.to_vec()));
+    assert_eq!(read(Source::Stream(pipe), 1021), whole);
+}
+
 /// Runs the probers of one format over `data` as the whole of a target.
 pub fn fuzz_prober(name: &str, data: &[u8]) {
     let data = &*sparse::unpacked(data);
@@ -207,6 +268,14 @@ pub fn fuzz_captured(name: &str, data: &[u8]) {
 macro_rules! reader {
     ($name:literal) => {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_reader($name, data));
+    };
+}
+
+/// A trace of one recorder.
+#[macro_export]
+macro_rules! trace {
+    ($name:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::fuzz_trace($name, data));
     };
 }
 

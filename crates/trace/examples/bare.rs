@@ -13,6 +13,7 @@ use straddle_io::{ReadAt, Target, places, room};
 const BLOCK: u64 = 512 << 10;
 const COLUMNS: usize = 7;
 
+#[expect(clippy::print_stdout, reason = "a program")]
 fn main() {
     let mut args = std::env::args().skip(1);
     let path = args.next().expect("a trace");
@@ -67,7 +68,7 @@ fn one_block(block: &[u8], cut: bool, ends: &mut Vec<u32>, bins: &mut [u32]) {
                 .fold(0_u64, |sum, digit| sum * 10 + u64::from(digit & 15))
         };
         let (place, length) = (number(4), number(5));
-        let bin = (place / 512 & 2047) << 11 | (length / 512 & 2047);
+        let bin = ((place / 512) & 2047) << 11 | ((length / 512) & 2047);
         bins[usize::try_from(bin).expect("22 bits")] += 1;
         // The line that goes on in the next block is the last of this one.
         if end(COLUMNS - 1) >= last {

@@ -1,6 +1,6 @@
 //! What a recorder's output is, and who reads it.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use crate::lines::Fault;
 use crate::record::Record;
@@ -32,24 +32,28 @@ pub(crate) enum Detected {
 }
 
 impl Detected {
-    pub(crate) fn per_line(reader: impl PerLine + 'static) -> Detected {
-        Detected::Lines(Box::new(Each(reader)))
+    /// Line by line; where lines were wrapped on their way, each with what belongs to it.
+    pub(crate) fn per_line(head: &Head<'_>, reader: impl PerLine + 'static) -> Detected {
+        match head.tally(&reader).wrapped {
+            0 => Detected::Lines(Box::new(Each(reader))),
+            _ => Detected::Stream(Box::new(Joined(reader))),
+        }
     }
 }
 
 /// Reads blocks of whole lines. It knows nothing of other blocks.
 pub(crate) trait Reader: Send + Sync {
-    fn read(&self, block: &[u8], sink: &mut Sink);
+    fn read(&self, block: &[u8], sink: &mut Sink<'_>);
 }
 
 /// Reads a file in one go.
 pub(crate) trait Stream: Send {
     /// # Errors
     /// When the input cannot be read; what is wrong in it goes to the sink.
-    fn read(&mut self, input: &mut dyn Read, sink: &mut Sink) -> io::Result<()>;
+    fn read(&mut self, input: &mut dyn Read, sink: &mut Sink<'_>) -> io::Result<()>;
 }
 
-/// Reads lines one by one.
+/// Reads lines one by one. Those that are blank or comments never come to it, and blanks around a line are taken off.
 pub(crate) trait PerLine: Send + Sync {
     fn line<'a>(&'a self, line: &'a [u8]) -> Line<'a>;
 }
@@ -71,22 +75,137 @@ impl<'a> From<Result<Record<'a>, Fault>> for Line<'a> {
     }
 }
 
+/// What a reader makes of a line, without what mail puts in front of it.
+fn taken<'a>(reader: &'a impl PerLine, line: &'a [u8]) -> Line<'a> {
+    if line.len() > MAX_LINE {
+        return Line::Bad(Fault::LineTooLong);
+    }
+    match unquoted(line).trim_ascii() {
+        [] | [b'#', ..] => Line::Other,
+        line => match reader.line(line) {
+            Line::Bad(fault) if fault.is_harmless() => Line::Other,
+            line => line,
+        },
+    }
+}
+
 struct Each<T>(T);
 
 impl<T: PerLine> Reader for Each<T> {
-    fn read(&self, block: &[u8], sink: &mut Sink) {
+    fn read(&self, block: &[u8], sink: &mut Sink<'_>) {
         for (at, line) in lines(block) {
-            if line.len() > MAX_LINE {
-                sink.fault(at, Fault::LineTooLong, line);
-                continue;
-            }
-            match self.0.line(line) {
+            match taken(&self.0, line) {
                 Line::Request(record) => sink.take(&record),
                 Line::Other => sink.other(),
                 Line::Bad(fault) => sink.fault(at, fault, line),
             }
         }
     }
+}
+
+/// For text that mail or a terminal wrapped: a line that is none by itself is tried once more with the next one behind it.
+///
+/// It has to be a stream, as a block may end between the two.
+struct Joined<T>(T);
+
+/// Whether two lines are one request, wrapped at a blank or within a word.
+fn joined<T>(
+    reader: &impl PerLine,
+    first: &[u8],
+    second: &[u8],
+    found: impl FnOnce(&Record<'_>) -> T,
+) -> Option<T> {
+    let (first, second) = (unquoted(first).trim_ascii(), unquoted(second).trim_ascii());
+    if first.len() + second.len() > MAX_LINE {
+        return None;
+    }
+    for between in [b" ".as_slice(), b""] {
+        let line = [first, between, second].concat();
+        if let Line::Request(record) = reader.line(&line) {
+            return Some(found(&record));
+        }
+    }
+    None
+}
+
+impl<T: PerLine> Stream for Joined<T> {
+    fn read(&mut self, input: &mut dyn Read, sink: &mut Sink<'_>) -> io::Result<()> {
+        let mut input = BufReader::with_capacity(128 << 10, input);
+        let mut at = 0;
+        let mut line = Vec::new();
+        // A line that may go on.
+        let mut open: Option<(usize, Fault, Vec<u8>)> = None;
+        let mut failed = Ok(());
+        while !sink.is_done() {
+            line.clear();
+            let read = match one_line(&mut input, &mut line) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) => {
+                    failed = Err(error);
+                    break;
+                }
+            };
+            let begin = at;
+            at += read;
+            let mut text = line.strip_suffix(b"\n").unwrap_or(&line);
+            text = text.strip_suffix(b"\r").unwrap_or(text);
+            if begin == 0 {
+                text = text.strip_prefix(BOM).unwrap_or(text);
+            }
+            let this = taken(&self.0, text);
+            if let Some((at, fault, before)) = open.take() {
+                if matches!(this, Line::Bad(_))
+                    && joined(&self.0, &before, text, |record| sink.take(record)).is_some()
+                {
+                    sink.other();
+                    continue;
+                }
+                sink.fault(at, fault, &before);
+            }
+            match this {
+                Line::Request(record) => sink.take(&record),
+                Line::Other => sink.other(),
+                Line::Bad(fault) => open = Some((begin, fault, text.to_vec())),
+            }
+        }
+        if let Some((at, fault, before)) = open {
+            sink.fault(at, fault, &before);
+        }
+        failed
+    }
+}
+
+/// Reads a line to its end, and keeps no more of it than shows that it is too long.
+fn one_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let mut read = 0;
+    loop {
+        let found = match input.fill_buf() {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = memchr::memchr(b'\n', found);
+        let used = end.map_or(found.len(), |end| end + 1);
+        let room = (MAX_LINE + 2).saturating_sub(line.len());
+        line.extend_from_slice(&found[..used.min(room)]);
+        input.consume(used);
+        read += used;
+        if end.is_some() || used == 0 {
+            return Ok(read);
+        }
+    }
+}
+
+/// What UTF-8 may begin with.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// A line without the marks of quoted mail.
+pub(crate) fn unquoted(mut line: &[u8]) -> &[u8] {
+    while let Some(rest) = line.trim_ascii_start().strip_prefix(b">") {
+        line = rest;
+    }
+    line
 }
 
 /// The lines of a block, each with its first byte. Behind the last line break there is none.
@@ -111,8 +230,37 @@ pub(crate) struct Head<'a> {
     pub(crate) stem: &'a str,
 }
 
+/// What the first lines of a file are to a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) requests: usize,
+    /// Of these, how many are two lines.
+    pub(crate) wrapped: usize,
+    pub(crate) other: usize,
+    pub(crate) bad: usize,
+}
+
+impl Tally {
+    /// Whether this is the recorder's output: there is a request, and what the reader knows nothing of is the smaller part. An
+    /// example in a page of prose is not read for a trace.
+    pub(crate) fn is_trace(self) -> bool {
+        self.requests > 0 && self.bad <= self.requests + self.other
+    }
+}
+
 impl<'a> Head<'a> {
-    /// Its first lines that are neither blank nor comments, as far as they are whole.
+    /// Its lines as far as they are whole, without what mail puts in front, those that are blank or comments left out.
+    pub(crate) fn all_lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        let end = match self.whole {
+            true => self.bytes.len(),
+            false => memchr::memrchr(b'\n', self.bytes).map_or(0, |end| end + 1),
+        };
+        lines(&self.bytes[..end])
+            .map(|(_, line)| unquoted(line).trim_ascii())
+            .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+    }
+
+    /// The first of them, as they stand there.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
         let end = match self.whole {
             true => self.bytes.len(),
@@ -124,18 +272,42 @@ impl<'a> Head<'a> {
             .take(200)
     }
 
-    /// Whether most of its first lines are requests, and at least one: a line may be damaged, but not all of them.
+    /// Whether more than half of its first lines are requests: some may be damaged, or of whoever pasted it, but not most.
     pub(crate) fn is_mostly(&self, is_request: impl Fn(&[u8]) -> bool) -> bool {
         let (mut yes, mut all) = (0, 0);
         for line in self.lines() {
             all += 1;
             yes += usize::from(is_request(line));
         }
-        yes > 0 && yes * 10 >= all * 9
+        yes * 2 > all
     }
 
-    /// Whether one of its first lines is such a line.
+    /// Whether one of its lines is such a line.
     pub(crate) fn has(&self, is: impl Fn(&[u8]) -> bool) -> bool {
-        self.lines().any(is)
+        self.all_lines().any(is)
+    }
+
+    /// What its lines are to this reader.
+    pub(crate) fn tally(&self, reader: &impl PerLine) -> Tally {
+        let mut tally = Tally::default();
+        let mut open: Option<&[u8]> = None;
+        for line in self.all_lines() {
+            let this = taken(reader, line);
+            if let Some(before) = open.take() {
+                if matches!(this, Line::Bad(_)) && joined(reader, before, line, |_| ()).is_some() {
+                    tally.requests += 1;
+                    tally.wrapped += 1;
+                    continue;
+                }
+                tally.bad += 1;
+            }
+            match this {
+                Line::Request(_) => tally.requests += 1,
+                Line::Other => tally.other += 1,
+                Line::Bad(_) => open = Some(line),
+            }
+        }
+        tally.bad += usize::from(open.is_some());
+        tally
     }
 }

@@ -13,6 +13,90 @@ use crate::format::MAX_LINE;
 /// How much of a file a thread takes at once.
 pub(crate) const BLOCK: u64 = 512 << 10;
 
+/// UTF-16, as Windows PowerShell writes it with `>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wide {
+    Little,
+    Big,
+}
+
+impl Wide {
+    /// Of a file that begins so. Without a mark of byte order, every other byte is zero, as in no other text.
+    pub(crate) fn of(head: &[u8]) -> Option<Wide> {
+        match head {
+            [0xff, 0xfe, ..] => return Some(Wide::Little),
+            [0xfe, 0xff, ..] => return Some(Wide::Big),
+            _ => {}
+        }
+        let pairs = || head.chunks_exact(2).take(PEEK / 2);
+        if pairs().len() < 4 {
+            return None;
+        }
+        let is_text = |byte: u8| matches!(byte, b'\t' | b'\r' | b'\n' | b' '..=b'~');
+        if pairs().all(|pair| is_text(pair[0]) && pair[1] == 0) {
+            return Some(Wide::Little);
+        }
+        let is_big = pairs().all(|pair| pair[0] == 0 && is_text(pair[1]));
+        is_big.then_some(Wide::Big)
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Wide::Little => "utf-16le",
+            Wide::Big => "utf-16be",
+        }
+    }
+
+    /// The same text in UTF-8.
+    pub(crate) fn decode<'a>(self, input: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
+        let encoding = match self {
+            Wide::Little => encoding_rs::UTF_16LE,
+            Wide::Big => encoding_rs::UTF_16BE,
+        };
+        Box::new(Decoded {
+            input,
+            decoder: encoding.new_decoder_with_bom_removal(),
+            text: Vec::new(),
+            at: 0,
+            ended: false,
+        })
+    }
+}
+
+/// As much is looked at to tell UTF-16.
+pub(crate) const PEEK: usize = 64;
+
+struct Decoded<R> {
+    input: R,
+    decoder: encoding_rs::Decoder,
+    /// What was decoded, handed out up to `at`.
+    text: Vec<u8>,
+    at: usize,
+    ended: bool,
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.text.len() && !self.ended {
+            let mut raw = [0; 16 << 10];
+            let read = self.input.read(&mut raw)?;
+            self.ended = read == 0;
+            let room = self.decoder.max_utf8_buffer_length(read).unwrap_or(0);
+            self.text.resize(room, 0);
+            let (_, _, written, _) =
+                self.decoder
+                    .decode_to_utf8(&raw[..read], &mut self.text, self.ended);
+            self.text.truncate(written);
+            self.at = 0;
+        }
+        let rest = &self.text[self.at..];
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
 /// A file, or what comes out of a pipe.
 pub struct Input<'a> {
     /// As it is named in reports.
@@ -187,6 +271,8 @@ pub(crate) fn block(
 /// Cuts what can only be read on into blocks of whole lines.
 pub(crate) struct Cutter<R> {
     input: R,
+    /// How much is read at once.
+    block: u64,
     /// The first byte that was not handed out.
     at: u64,
     /// Begins the next block.
@@ -209,9 +295,10 @@ pub(crate) struct Lines {
 }
 
 impl<R: Read> Cutter<R> {
-    pub(crate) fn new(input: R) -> Cutter<R> {
+    pub(crate) fn new(input: R, block: u64) -> Cutter<R> {
         Cutter {
             input,
+            block,
             at: 0,
             kept: Vec::new(),
             skipping: false,
@@ -236,7 +323,7 @@ impl<R: Read> Cutter<R> {
         let mut begin = from;
         if self.skipping {
             let over = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
-            self.skipping = bytes.get(over - 1) != Some(&b'\n');
+            self.skipping = bytes[..over].last() != Some(&b'\n');
             bytes.drain(..over);
             begin += over as u64;
         }
@@ -266,7 +353,7 @@ impl<R: Read> Cutter<R> {
     /// Reads a block behind what `bytes` has.
     fn read(&mut self, bytes: &mut Vec<u8>) {
         let mut read = bytes.len();
-        bytes.resize(read + usize::try_from(BLOCK).unwrap_or(usize::MAX), 0);
+        bytes.resize(read + usize::try_from(self.block).unwrap_or(usize::MAX), 0);
         while read < bytes.len() {
             match self.input.read(&mut bytes[read..]) {
                 Ok(0) => {

@@ -7,6 +7,7 @@
 //!
 //! A recorder is one file in `readers` and one line in [`FORMATS`].
 
+mod column_map;
 mod columns;
 mod format;
 mod input;
@@ -20,8 +21,10 @@ mod registry;
 mod scan;
 mod sink;
 mod statistics;
+mod text;
 mod translate;
 
+pub use column_map::{ColumnMap, ColumnsError};
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
@@ -32,6 +35,6 @@ pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, Record};
 pub use registry::FORMATS;
-pub use scan::{Options, TraceError, scan};
+pub use scan::{Options, TraceError, records, scan};
 pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};
 pub use translate::Translate;

@@ -28,8 +28,14 @@ pub enum Fault {
     BeyondTheEnd,
     /// It has none of the shapes of this recorder's lines.
     Shape,
+    /// Its end is missing.
+    Unfinished,
+    /// The recorder did not see where it begins: of some requests it has nothing but their end.
+    Unseen,
     /// It is longer than any line of a trace.
     LineTooLong,
+    /// Bytes between two records of a binary file that are none.
+    Garbage,
     /// The file ends in it.
     Cut,
     /// More devices than can be told apart.
@@ -54,6 +60,9 @@ impl Fault {
             Fault::TooLong => "a request of 4 GiB or more",
             Fault::BeyondTheEnd => "a request that ends behind the last address of 64 bits",
             Fault::Shape => "no line of this recorder",
+            Fault::Unfinished => "the end of the line is missing: it was cut or wrapped",
+            Fault::Unseen => "the recorder did not see where this request begins",
+            Fault::Garbage => "bytes that are no record",
             Fault::LineTooLong => "a line of more than 64 KiB",
             Fault::Cut => "the file ends in it",
             Fault::Devices => "more than 1,048,576 devices",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::record::{Event, Record};
+use crate::record::{Event, Record, shown};
 use crate::statistics::{Course, MAX_DEVICES};
 
 /// A longer name is cut.
@@ -67,7 +67,6 @@ impl SharedNames {
 struct Spelling {
     key: Short,
     name: Box<[u8]>,
-    event: Event,
     /// Its place among the devices of this thread.
     device: u32,
 }
@@ -94,6 +93,8 @@ pub(crate) struct LocalNames {
     places: HashMap<u32, u32>,
     /// Devices with a course in this block.
     touched: Vec<u32>,
+    /// Nobody asks for numbers, so none are given.
+    closed: bool,
 }
 
 const FREE: u32 = u32::MAX;
@@ -108,7 +109,13 @@ impl LocalNames {
             devices: Vec::new(),
             places: HashMap::new(),
             touched: Vec::new(),
+            closed: false,
         }
+    }
+
+    /// Gives no more numbers.
+    pub(crate) const fn close(&mut self) {
+        self.closed = true;
     }
 
     /// Notes a request, and gives the number of its device. `None` when there are too many devices.
@@ -132,6 +139,9 @@ impl LocalNames {
     }
 
     fn find(&mut self, key: Short, name: &[u8], event: Event) -> Option<usize> {
+        if self.closed {
+            return None;
+        }
         if name.len() > MAX_NAME {
             let name = &name[..MAX_NAME];
             return self.find(Short::of(name, event), name, event);
@@ -172,7 +182,6 @@ impl LocalNames {
         self.spellings.push(Spelling {
             key,
             name: name.into(),
-            event,
             device,
         });
         let mut from = self.spellings.len() - 1;
@@ -205,19 +214,6 @@ impl LocalNames {
         courses.sort_unstable_by_key(|(number, _)| *number);
         courses
     }
-}
-
-/// As a report shows it: several columns are one name.
-fn shown(name: &[u8]) -> String {
-    String::from_utf8_lossy(name)
-        .trim()
-        .chars()
-        .map(|c| match c {
-            ',' | ';' | '\t' => '.',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
 }
 
 /// The first and the last eight bytes of a name, its length and the step: all there is to say of a name of up to sixteen bytes, so

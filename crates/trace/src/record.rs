@@ -54,3 +54,32 @@ pub struct Record<'a> {
     /// When, in nanoseconds from any beginning.
     pub time: Option<u64>,
 }
+
+impl Record<'_> {
+    /// What it was sent to, as reports show it.
+    #[must_use]
+    pub fn device_name(&self) -> String {
+        shown(self.device)
+    }
+}
+
+/// As a report shows it: several columns are one name.
+pub(crate) fn shown(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    let name = name.trim();
+    // The kernel's number of a device, major and minor, is written with a comma everywhere.
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some((major, minor)) = name.split_once([',', ' ', '\t'])
+        && is_number(major)
+        && is_number(minor.trim_start())
+    {
+        return format!("{major},{}", minor.trim_start());
+    }
+    name.chars()
+        .map(|c| match c {
+            ',' | ';' | '\t' => '.',
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}

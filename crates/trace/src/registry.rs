@@ -1,5 +1,29 @@
 use crate::format::Format;
-use crate::readers::{alibaba, msr, spc, tencent};
+use crate::readers::{
+    alibaba, biosnoop, blkalgn, blkparse, blktrace, csv, etw, fio_log, fiu, ftrace, iolog, msr,
+    pcap, spc, systor, tencent,
+};
 
-/// Every recorder that is read, in the order in which a file is held against them.
-pub static FORMATS: &[&Format] = &[&msr::MSR, &alibaba::ALIBABA, &tencent::TENCENT, &spc::SPC];
+/// Every recorder that is read, in the order in which a file is held against them: what a few bytes tell first, then tables without a heading,
+/// which differ in the number and kind of their columns, then lines that name what they are.
+///
+/// Those that may be taken for each other stand so that the narrower one is first: `fio-log` has a blank behind each comma, where the tables of
+/// numbers before it have none; `csv` takes whatever names its columns, so it is the last.
+pub static FORMATS: &[&Format] = &[
+    &blktrace::BLKTRACE,
+    &pcap::PCAP,
+    &msr::MSR,
+    &alibaba::ALIBABA,
+    &tencent::TENCENT,
+    &spc::SPC,
+    &systor::SYSTOR,
+    &fio_log::FIO_LOG,
+    &iolog::IOLOG,
+    &fiu::FIU,
+    &blkparse::BLKPARSE,
+    &ftrace::FTRACE,
+    &blkalgn::BLKALGN,
+    &biosnoop::BIOSNOOP,
+    &etw::ETW,
+    &csv::CSV,
+];

@@ -1,7 +1,8 @@
 //! Files to statistics, by several threads.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,13 +10,14 @@ use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
 use thiserror::Error;
 
-use crate::format::{Detected, Format, Head, Reader, Stream};
-use crate::input::{BLOCK, Cutter, FromStart, Input, Packing, Source, block};
+use crate::column_map::{ColumnMap, ColumnsError};
+use crate::format::{BOM, Detected, Format, Head, Reader, Stream};
+use crate::input::{BLOCK, Cutter, FromStart, Input, PEEK, Packing, Source, Wide, block};
 use crate::names::SharedNames;
+use crate::record::Record;
 use crate::registry::FORMATS;
 use crate::sink::Sink;
-use crate::statistics::{Bins, FileRead, PERIOD, Part, Runs, Statistics};
-
+use crate::statistics::{Bins, FileRead, FileSummary, PERIOD, Part, Runs, Statistics};
 use crate::translate::Translate;
 
 /// How traces are read.
@@ -33,6 +35,11 @@ pub struct Options {
     pub format: Option<String>,
     /// Where requests lie in what is judged.
     pub translate: Option<Arc<dyn Translate>>,
+    /// Which column of a table is what: all files are such tables.
+    pub columns: Option<ColumnMap>,
+    /// How many bytes are read at once. Nothing that is counted depends on it, which tests show with small ones.
+    #[doc(hidden)]
+    pub block: u64,
 }
 
 impl Default for Options {
@@ -44,6 +51,8 @@ impl Default for Options {
             memory: 128 << 20,
             format: None,
             translate: None,
+            columns: None,
+            block: BLOCK,
         }
     }
 }
@@ -68,6 +77,14 @@ pub enum TraceError {
         name: String,
         /// Why, and what to do instead.
         why: &'static str,
+    },
+    /// It is no table of the columns that it is said to have.
+    #[error("{name}: {error}")]
+    Columns {
+        /// The file.
+        name: String,
+        /// What was looked for and found.
+        error: ColumnsError,
     },
     /// There is nothing in it.
     #[error("{name}: the file is empty")]
@@ -124,21 +141,19 @@ pub fn scan(
     let mut scan = Scan {
         statistics: Statistics::new(&periods, options.window, options.memory),
         sinks: sinks.collect(),
-        failures: Vec::new(),
+        options,
     };
+    let mut failures = Vec::new();
     for input in inputs {
         let name = input.name.clone();
-        if let Err(failure) = scan.input(input, options.format.as_deref()) {
-            scan.failures.push(match failure {
-                Failure::Read(error) => TraceError::Read { name, error },
-                Failure::Known(error) => error,
-            });
+        if let Err(failure) = scan.input(input) {
+            failures.push(failure.of(name));
         }
     }
     let Scan {
         mut statistics,
         sinks,
-        failures,
+        ..
     } = scan;
     for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
         let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
@@ -149,9 +164,40 @@ pub fn scan(
     Ok((statistics, failures))
 }
 
+/// Shows every request of a trace to `visit`, in the order of the file, until it breaks off. What else there was is what comes back.
+///
+/// No more than a block of the file is in memory, however long it is.
+///
+/// # Errors
+/// Every [`TraceError`] but [`TraceError::Spill`].
+pub fn records(
+    input: Input<'_>,
+    options: &Options,
+    visit: &mut (dyn FnMut(&Record<'_>) -> ControlFlow<()> + Send),
+) -> Result<(FileRead, FileSummary), TraceError> {
+    let name = input.name.clone();
+    let mut scan = Scan {
+        statistics: Statistics::new(&[], None, 0),
+        sinks: vec![Sink::showing(visit)],
+        options,
+    };
+    scan.input(input).map_err(|failure| failure.of(name))?;
+    let summary = scan.statistics.file(0);
+    Ok((scan.statistics.files.swap_remove(0), summary))
+}
+
 enum Failure {
     Read(io::Error),
     Known(TraceError),
+}
+
+impl Failure {
+    fn of(self, name: String) -> TraceError {
+        match self {
+            Failure::Read(error) => TraceError::Read { name, error },
+            Failure::Known(error) => error,
+        }
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -160,76 +206,63 @@ impl From<io::Error> for Failure {
     }
 }
 
-struct Scan {
+struct Scan<'v> {
     statistics: Statistics,
-    sinks: Vec<Sink>,
-    failures: Vec<TraceError>,
+    sinks: Vec<Sink<'v>>,
+    options: &'v Options,
 }
 
-impl Scan {
-    fn input(&mut self, input: Input<'_>, format: Option<&str>) -> Result<(), Failure> {
+impl Scan<'_> {
+    fn input(&mut self, input: Input<'_>) -> Result<(), Failure> {
         let Input { name, source } = input;
         match source {
             Source::At(source, range) => {
                 let mut head = Vec::new();
                 read_at(source, 0, HEAD, &mut head)?;
-                match Packing::of(&head) {
-                    Some(_) => {
-                        let stream = FromStart { source, at: 0 };
-                        self.stream(name, Box::new(stream), format)
-                    }
-                    None => {
-                        let whole = head.len() < HEAD;
-                        let (format, detected) = detect(&name, &head, whole, format)?;
-                        let file = self.file(name, format, None);
-                        let end = source.size().get();
-                        let (from, to) =
-                            range.map_or((0, end), |(from, to)| (from.min(end), to.min(end)));
-                        match detected {
-                            Detected::Lines(reader) => {
-                                self.shared(file, &*reader, source, from, to)
-                            }
-                            Detected::Stream(mut stream) => {
-                                let mut input = FromStart { source, at: 0 };
-                                self.alone(file, &mut *stream, &mut input);
-                            }
-                            Detected::Refused(_) => {}
-                        }
-                        Ok(())
-                    }
+                if Packing::of(&head).is_some() || Wide::of(&head).is_some() {
+                    let stream = FromStart { source, at: 0 };
+                    return self.stream(name, Box::new(stream));
                 }
+                let whole = head.len() < HEAD;
+                let (format, detected) = detect(&name, &head, whole, self.options)?;
+                let file = self.file(name, format, None);
+                let end = source.size().get();
+                let (from, to) = range.map_or((0, end), |(from, to)| (from.min(end), to.min(end)));
+                match detected {
+                    Detected::Lines(reader) => self.shared(file, &*reader, source, from, to),
+                    Detected::Stream(mut stream) => {
+                        let mut input = FromStart { source, at: 0 };
+                        self.alone(file, &mut *stream, &mut input);
+                    }
+                    Detected::Refused(_) => {}
+                }
+                Ok(())
             }
-            Source::Stream(stream) => self.stream(name, stream, format),
+            Source::Stream(stream) => self.stream(name, stream),
         }
     }
 
     /// What can only be read on, packed or not.
-    fn stream(
-        &mut self,
-        name: String,
-        mut stream: Box<dyn Read + Send + '_>,
-        format: Option<&str>,
-    ) -> Result<(), Failure> {
-        let mut head = Vec::new();
-        (&mut stream).take(4).read_to_end(&mut head)?;
+    fn stream(&mut self, name: String, stream: Box<dyn Read + Send + '_>) -> Result<(), Failure> {
+        let (head, mut stream) = peeked(stream, 4)?;
         let packing = Packing::of(&head);
-        let mut stream: Box<dyn Read + Send + '_> = Box::new(io::Cursor::new(head).chain(stream));
         if let Some(packing) = packing {
             stream = packing.unpack(stream);
         }
-        let mut head = Vec::new();
-        let begun = (&mut stream).take(HEAD as u64).read_to_end(&mut head);
-        if head.is_empty() {
-            begun?;
+        let (head, mut stream) = peeked(stream, PEEK)?;
+        let wide = Wide::of(&head);
+        if let Some(wide) = wide {
+            stream = wide.decode(stream);
         }
+        let (head, stream) = peeked(stream, HEAD)?;
         let whole = head.len() < HEAD;
-        let (format, detected) = detect(&name, &head, whole, format)?;
+        let (format, detected) = detect(&name, &head, whole, self.options)?;
+        let packing = packing.map(Packing::name).or(wide.map(Wide::name));
         let file = self.file(name, format, packing);
-        let input = io::Cursor::new(head).chain(stream);
         match detected {
-            Detected::Lines(reader) => self.handed_out(file, &*reader, input),
+            Detected::Lines(reader) => self.handed_out(file, &*reader, stream),
             Detected::Stream(mut reader) => {
-                let mut input = input;
+                let mut input = stream;
                 self.alone(file, &mut *reader, &mut input);
             }
             Detected::Refused(_) => {}
@@ -237,14 +270,19 @@ impl Scan {
         Ok(())
     }
 
-    fn file(&mut self, name: String, format: &'static Format, packing: Option<Packing>) -> u32 {
+    fn file(
+        &mut self,
+        name: String,
+        format: &'static Format,
+        packing: Option<&'static str>,
+    ) -> u32 {
         let files = &mut self.statistics.files;
         let known = files.iter().position(|known| known.name == name);
         let number = known.unwrap_or_else(|| {
             files.push(FileRead {
                 name,
                 format: format.name,
-                packing: packing.map(Packing::name),
+                packing,
                 stopped: None,
             });
             files.len() - 1
@@ -263,14 +301,15 @@ impl Scan {
         let next = AtomicU64::new(from);
         let done: Mutex<(&mut Statistics, Option<io::Error>)> =
             Mutex::new((&mut self.statistics, None));
-        let work = |sink: &mut Sink| {
+        let step = self.options.block.max(1);
+        let work = |sink: &mut Sink<'_>| {
             let mut buffer = Vec::new();
-            loop {
-                let from = next.fetch_add(BLOCK, Ordering::Relaxed);
+            while !sink.is_done() {
+                let from = next.fetch_add(step, Ordering::Relaxed);
                 if from >= to {
                     break;
                 }
-                let end = (from + BLOCK).min(to);
+                let end = (from + step).min(to);
                 let read = block(source, from, end, &mut buffer);
                 let part = match &read {
                     Ok((begin, at)) => {
@@ -287,7 +326,7 @@ impl Scan {
                 }
             }
         };
-        let blocks = (to - from).div_ceil(BLOCK);
+        let blocks = (to - from).div_ceil(step);
         on_each(&mut self.sinks, blocks, work);
         let error = done.into_inner().unwrap_or_else(PoisonError::into_inner).1;
         if let Some(error) = error {
@@ -300,11 +339,13 @@ impl Scan {
         let (sender, receiver) = sync_channel(2);
         let receiver = Mutex::new(receiver);
         let done = Mutex::new(&mut self.statistics);
-        let mut cutter = Cutter::new(input);
+        let mut cutter = Cutter::new(input, self.options.block.max(1));
+        let over = AtomicBool::new(false);
         let error = std::thread::scope(|scope| {
             for sink in &mut self.sinks {
                 let (receiver, done): (&Mutex<Receiver<crate::input::Lines>>, _) =
                     (&receiver, &done);
+                let over = &over;
                 scope.spawn(move || {
                     loop {
                         let lines = receiver
@@ -312,6 +353,10 @@ impl Scan {
                             .unwrap_or_else(PoisonError::into_inner)
                             .recv();
                         let Ok(lines) = lines else { break };
+                        if sink.is_done() {
+                            over.store(true, Ordering::Relaxed);
+                            continue;
+                        }
                         let part = read_block(
                             reader,
                             file,
@@ -329,6 +374,7 @@ impl Scan {
             }
             let error = loop {
                 match cutter.next() {
+                    _ if over.load(Ordering::Relaxed) => break None,
                     Ok(Some(lines)) => {
                         if sender.send(lines).is_err() {
                             break None;
@@ -377,7 +423,7 @@ impl Read for Counted<'_> {
 }
 
 /// Runs `work` with each sink, in threads if there is more than one block to be read.
-fn on_each(sinks: &mut [Sink], blocks: u64, work: impl Fn(&mut Sink) + Sync) {
+fn on_each(sinks: &mut [Sink<'_>], blocks: u64, work: impl Fn(&mut Sink<'_>) + Sync) {
     let (Some((first, others)), work) = (sinks.split_first_mut(), &work) else {
         return;
     };
@@ -396,16 +442,22 @@ fn read_block(
     to: u64,
     begin: u64,
     bytes: &[u8],
-    sink: &mut Sink,
+    sink: &mut Sink<'_>,
 ) -> Part {
+    let (mut begin, mut text) = (begin, bytes);
+    if begin == 0
+        && let Some(behind) = bytes.strip_prefix(BOM)
+    {
+        (begin, text) = (BOM.len() as u64, behind);
+    }
     sink.begin(file, from, begin);
-    reader.read(bytes, sink);
+    reader.read(text, sink);
     let is_open = bytes.last().is_some_and(|last| *last != b'\n');
     sink.end(to, is_open)
 }
 
 /// Of a block that could not be read nothing is known.
-fn continue_behind(file: u32, from: u64, to: u64, sink: &mut Sink) -> Part {
+fn continue_behind(file: u32, from: u64, to: u64, sink: &mut Sink<'_>) -> Part {
     sink.begin(file, from, from);
     sink.end(to, false)
 }
@@ -420,12 +472,25 @@ fn read_at(source: &dyn ReadAt, at: u64, len: usize, buffer: &mut Vec<u8>) -> io
     Ok(())
 }
 
+type Stretch<'a> = Box<dyn Read + Send + 'a>;
+
+/// The beginning of a stream, and the stream with it. What cannot be read behind it is found later.
+fn peeked(mut stream: Stretch<'_>, len: usize) -> io::Result<(Vec<u8>, Stretch<'_>)> {
+    let mut head = Vec::new();
+    let begun = (&mut stream).take(len as u64).read_to_end(&mut head);
+    if head.is_empty() {
+        begun?;
+    }
+    let whole = io::Cursor::new(head.clone()).chain(stream);
+    Ok((head, Box::new(whole)))
+}
+
 /// Whose a file is that begins with `head`.
 fn detect(
     name: &str,
     head: &[u8],
     whole: bool,
-    format: Option<&str>,
+    options: &Options,
 ) -> Result<(&'static Format, Detected), Failure> {
     let path = std::path::Path::new(name);
     let stem = path
@@ -437,10 +502,20 @@ fn detect(
         return Err(Failure::Known(TraceError::Empty { name }));
     }
     let head = Head {
-        bytes: head,
+        bytes: head.strip_prefix(BOM).unwrap_or(head),
         whole,
         stem,
     };
+    if let Some(columns) = &options.columns {
+        let detected = crate::readers::csv::with(columns, &head);
+        return detected
+            .map(|detected| (&crate::readers::csv::CSV, detected))
+            .map_err(|error| {
+                let name = name.to_owned();
+                Failure::Known(TraceError::Columns { name, error })
+            });
+    }
+    let format = options.format.as_deref();
     let found = FORMATS
         .iter()
         .filter(|known| format.is_none_or(|format| known.name == format))

@@ -1,9 +1,10 @@
 //! What a thread gathers of the blocks it reads.
 
-use crate::lines::Fault;
-use crate::names::{LocalNames, SharedNames};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::lines::Fault;
+use crate::names::{LocalNames, SharedNames};
 use crate::record::Record;
 use crate::statistics::{Bins, Key, MAX_WINDOW, Part, Pending};
 use crate::translate::Translate;
@@ -11,30 +12,50 @@ use crate::translate::Translate;
 /// As much of a bad line is kept.
 const KEPT_TEXT: usize = 80;
 
+/// Sees every request in turn, and says whether there is use for more.
+pub(crate) type Visit<'v> = &'v mut (dyn FnMut(&Record<'_>) -> ControlFlow<()> + Send);
+
 /// What one thread has gathered. A reader hands it every line.
-pub(crate) struct Sink {
+pub(crate) struct Sink<'v> {
     names: LocalNames,
     /// One for each period.
     bins: Vec<(u64, Bins)>,
     window: Option<u64>,
     translate: Option<Arc<dyn Translate>>,
     part: Pending,
+    visit: Option<Visit<'v>>,
+    done: bool,
 }
 
-impl Sink {
+impl<'v> Sink<'v> {
     pub(crate) fn new(
         shared: SharedNames,
         bins: Vec<(u64, Bins)>,
         window: Option<u64>,
         translate: Option<Arc<dyn Translate>>,
-    ) -> Sink {
+    ) -> Sink<'v> {
         Sink {
             names: LocalNames::new(shared),
             bins,
             window,
             translate,
             part: Pending::default(),
+            visit: None,
+            done: false,
         }
+    }
+
+    /// Shows requests instead of counting them.
+    pub(crate) fn showing(visit: Visit<'v>) -> Sink<'v> {
+        let mut sink = Sink::new(SharedNames::default(), Vec::new(), None, None);
+        sink.names.close();
+        sink.visit = Some(visit);
+        sink
+    }
+
+    /// Nobody wants more requests.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.done
     }
 
     /// Begins a block of a file: what is gathered until [`Sink::end`] belongs to it.
@@ -47,10 +68,6 @@ impl Sink {
     /// Ends the block before byte `to` of the file; `is_open` when its last line has no end.
     pub(crate) fn end(&mut self, to: u64, is_open: bool) -> Part {
         std::mem::take(&mut self.part).end(to, is_open, self.names.end())
-    }
-
-    pub(crate) fn is_beginning(&self) -> bool {
-        self.part.from() == 0
     }
 
     pub(crate) fn into_bins(self) -> Vec<(u64, Bins)> {
@@ -80,8 +97,7 @@ impl Sink {
     #[inline]
     fn count(&mut self, record: &Record<'_>, window: u64) {
         let Some(device) = self.names.follow(record) else {
-            self.part.counts.requests -= 1;
-            return self.fault(0, Fault::Devices, record.device);
+            return self.shown(record);
         };
         for (period, bins) in &mut self.bins {
             // A power of two costs a mask only.
@@ -112,6 +128,18 @@ impl Sink {
         match pieces {
             0 => self.part.elsewhere += 1,
             pieces => self.part.split += pieces - 1,
+        }
+    }
+
+    /// A request whose device has no number: nothing is counted, or there are too many of them.
+    #[cold]
+    fn shown(&mut self, record: &Record<'_>) {
+        let Some(visit) = &mut self.visit else {
+            self.part.counts.requests -= 1;
+            return self.fault(0, Fault::Devices, record.device);
+        };
+        if !self.done {
+            self.done = visit(record).is_break();
         }
     }
 

@@ -16,6 +16,8 @@ const FOUND: &str = "fuzz/found";
 const CAPTURED: &str = "captured-";
 /// So are those of logs and counters.
 const EVIDENCE: &str = "evidence";
+/// And those of recorded requests.
+const TRACE: &str = "trace";
 
 /// Which targets to fuzz.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub(super) enum Group {
     Predict,
     Windows,
     Evidence,
+    Traces,
 }
 
 impl Group {
@@ -45,6 +48,7 @@ impl Group {
             Group::Predict => what == "predict",
             Group::Windows => what == "windows",
             Group::Evidence => matches!(what, "evidence" | "reader"),
+            Group::Traces => matches!(what, "trace" | "traces"),
         }
     }
 
@@ -75,6 +79,7 @@ fn seeds(target: &str) -> String {
     match target {
         target if target.starts_with(CAPTURED) => "tests/captured".to_owned(),
         target if target.starts_with(EVIDENCE) => "tests/evidence".to_owned(),
+        target if target.starts_with(TRACE) => "tests/traces".to_owned(),
         target => format!("fuzz/corpus/{target}"),
     }
 }
@@ -84,7 +89,7 @@ pub(super) fn run(group: Group, minutes: u64, seed: u64) -> Result<Outcome> {
     let targets = group.targets()?;
     let each = Duration::from_secs((minutes * 60).div_ceil(targets.len().try_into()?));
     let mut report = format!(
-        "{} targets, {} s each. Seeds: `fuzz/corpus/`, for captured text `tests/captured/`, for logs and counters `tests/evidence/`. An input that takes more than 5 s \
+        "{} targets, {} s each. Seeds: `fuzz/corpus/`, for captured text `tests/captured/`, for logs and counters `tests/evidence/`, for recorded requests `tests/traces/`. An input that takes more than 5 s \
          or 512 MiB counts as a crash.\n\n\
          | target | inputs run | peak MiB | crashes |\n|---|---|---|---|\n",
         targets.len(),

@@ -222,6 +222,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "traces-damaged",
+        what: "recorded requests cut, mixed and damaged at random, read in blocks of any size",
+        how: How::Test(Test {
+            package: "straddle-trace",
+            program: "tests",
+            filter: "mixtures::",
+        }),
+    },
+    Soak {
         name: "fuzz-bench",
         what: "fuzzes journals, of measurements and of moves, and other tools' command lines",
         how: How::Fuzz(Group::Bench, 8),
@@ -260,6 +269,11 @@ const SOAKS: &[Soak] = &[
         name: "fuzz-evidence",
         what: "fuzzes logs, counters and results of benchmarks",
         how: How::Fuzz(Group::Evidence, 8),
+    },
+    Soak {
+        name: "fuzz-traces",
+        what: "fuzzes recorded requests",
+        how: How::Fuzz(Group::Traces, 8),
     },
     Soak {
         name: "fuzz",

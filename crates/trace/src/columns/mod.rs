@@ -1,8 +1,10 @@
-//! Tables of requests: one line each, its columns separated by one character.
+//! Tables of requests: one line each. Those that a program wrote, with columns in known places and one character between, are read here, fast;
+//! those of people and spreadsheets in `sheet`.
 
+pub(crate) mod cells;
+pub(crate) mod sheet;
 mod words;
 
-use straddle_geometry::Access;
 use straddle_io::{LINE_BREAK, places, room};
 
 use crate::format::{MAX_LINE, Reader};
@@ -28,19 +30,12 @@ pub(crate) struct Columns {
     pub(crate) open: bool,
     /// First and last column of the device's name; without one, the file is the device.
     pub(crate) device: Option<(usize, usize)>,
-    pub(crate) access: Direction,
+    /// Where it stands whether a request reads or writes, and how.
+    pub(crate) access: (usize, Words),
     /// The column of the first byte, and how many bytes it counts in.
     pub(crate) start: (usize, u64),
     pub(crate) len: (usize, u64),
     pub(crate) time: Option<(usize, Clock)>,
-}
-
-/// Where it stands whether a request reads or writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Column(usize, Words),
-    /// All of them.
-    Always(Access),
 }
 
 /// Nanoseconds from 1601 to 1970.
@@ -98,22 +93,18 @@ pub(crate) struct Table {
     pub(crate) columns: Columns,
     /// The name of the device where no column has one.
     pub(crate) device: Vec<u8>,
-    /// This many lines of the file are its heading.
-    pub(crate) heading: bool,
+    /// A line that names the columns. It is there again where files were put one behind the other.
+    pub(crate) heading: Option<&'static [u8]>,
 }
 
 impl Reader for Table {
-    fn read(&self, block: &[u8], sink: &mut Sink) {
+    fn read(&self, block: &[u8], sink: &mut Sink<'_>) {
         let mut begin = 0;
-        if self.heading && sink.is_beginning() {
-            begin = memchr::memchr(b'\n', block).map_or(block.len(), |end| end + 1);
-            sink.other();
-        }
         let columns = &self.columns;
         // Places of separators and line breaks, of which those of a line that goes on are kept.
         let mut ends = vec![0; room(STEP)];
         let mut kept = 0;
-        let mut searched = begin;
+        let mut searched = 0;
         while searched < block.len() {
             let to = (searched + STEP).min(block.len());
             let room = kept + room(STEP);
@@ -128,6 +119,16 @@ impl Reader for Table {
             }
             searched = to;
             let mut used = 0;
+            // Only the first line that ends in a step can be too long, and how much of it is here depends on where the block ends.
+            if to - begin > MAX_LINE
+                && let Some(count) = line_ends(&ends[..have], columns.count)
+                && let Some(end) = ends.get(count - 1).map(|place| end(*place))
+                && end - begin > MAX_LINE
+            {
+                sink.fault(begin, Fault::LineTooLong, &block[begin..end]);
+                begin = end + 1;
+                used = count;
+            }
             while used < have {
                 let line = &ends[used..have];
                 let Some(count) = line_ends(line, columns.count) else {
@@ -166,18 +167,20 @@ const fn end(place: u32) -> usize {
 impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
-    fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink) {
+    fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink<'_>) {
         let end = ends.last().map_or(begin, |place| end(*place));
-        let record = match end - begin > MAX_LINE {
-            true => Err(Fault::LineTooLong),
-            false => self.record(block, begin, ends),
-        };
-        match record {
+        match self.record(block, begin, ends) {
             Ok(record) => sink.take(&record),
             Err(fault) => {
                 let line = &block[begin..end];
                 match line.trim_ascii() {
                     [] | [b'#', ..] => sink.other(),
+                    text if self
+                        .heading
+                        .is_some_and(|names| text.eq_ignore_ascii_case(names)) =>
+                    {
+                        sink.other();
+                    }
                     _ => sink.fault(begin, fault, line),
                 }
             }
@@ -226,13 +229,11 @@ impl Table {
             let (from, to) = bounds(column);
             &block[from..to]
         };
-        let access = match columns.access {
-            Direction::Always(access) => access,
-            Direction::Column(column, words) => match words.read(text(column)) {
-                Some(Some(access)) => access,
-                Some(None) => return Err(Fault::Neither),
-                None => return Err(Fault::Direction),
-            },
+        let (column, words) = columns.access;
+        let access = match words.read(text(column)) {
+            Some(Some(access)) => access,
+            Some(None) => return Err(Fault::Neither),
+            None => return Err(Fault::Direction),
         };
         let start = number(columns.start, Fault::Start)?;
         let len = number(columns.len, Fault::Length)?;

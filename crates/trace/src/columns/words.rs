@@ -5,6 +5,8 @@ use straddle_geometry::Access;
 pub(crate) enum Words {
     /// `Read`, `W`, `ws`: in words or letters, in any case.
     Letters,
+    /// The same, where nothing at all is neither.
+    LettersOrNothing,
     /// `0` reads, `1` writes.
     Digits,
 }
@@ -21,6 +23,10 @@ impl Words {
                 Some(Some(Access::Write))
             }
             (Words::Letters, _) => letters(text.trim_ascii()),
+            (Words::LettersOrNothing, _) => match text.trim_ascii() {
+                [] => Some(None),
+                text => Words::Letters.read(text),
+            },
             (Words::Digits, _) => match text.trim_ascii() {
                 b"0" => Some(Some(Access::Read)),
                 b"1" => Some(Some(Access::Write)),

@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, Direction, Table, Words};
+use crate::columns::{Clock, Columns, Table, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -27,13 +27,13 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
                 count: 5,
                 open: false,
                 device: Some((0, 0)),
-                access: Direction::Column(1, Words::Letters),
+                access: (1, Words::Letters),
                 start: (2, 1),
                 len: (3, 1),
                 time: Some((4, Clock::Microseconds)),
             },
             device: Vec::new(),
-            heading: false,
+            heading: None,
         }))
     })
 }

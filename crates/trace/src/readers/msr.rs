@@ -1,6 +1,6 @@
 use straddle_geometry::Access;
 
-use crate::columns::{Clock, Columns, Direction, Table, Words};
+use crate::columns::{Clock, Columns, Table, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -35,13 +35,13 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
                 count: 7,
                 open: false,
                 device: Some((1, 2)),
-                access: Direction::Column(3, Words::Letters),
+                access: (3, Words::Letters),
                 start: (4, 1),
                 len: (5, 1),
                 time: Some((0, Clock::Ticks)),
             },
             device: Vec::new(),
-            heading: false,
+            heading: None,
         }))
     })
 }

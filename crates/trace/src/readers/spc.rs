@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, Direction, SECTOR, Table, Words};
+use crate::columns::{Clock, Columns, SECTOR, Table, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::{scaled, whole};
 
@@ -28,13 +28,13 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
                 count: 5,
                 open: true,
                 device: Some((0, 0)),
-                access: Direction::Column(3, Words::Letters),
+                access: (3, Words::Letters),
                 start: (1, SECTOR),
                 len: (2, 1),
                 time: Some((4, Clock::Seconds)),
             },
             device: Vec::new(),
-            heading: false,
+            heading: None,
         }))
     })
 }

@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, Direction, SECTOR, Table, Words};
+use crate::columns::{Clock, Columns, SECTOR, Table, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -31,13 +31,13 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
                 count: 5,
                 open: false,
                 device: Some((4, 4)),
-                access: Direction::Column(3, Words::Digits),
+                access: (3, Words::Digits),
                 start: (1, SECTOR),
                 len: (2, SECTOR),
                 time: Some((0, Clock::Seconds)),
             },
             device: Vec::new(),
-            heading: false,
+            heading: None,
         }))
     })
 }

@@ -9,7 +9,7 @@ use crate::record::Record;
 
 /// How the requests of one device follow each other in a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
+pub(crate) struct Course {
     /// Where the first request begins, and whether it writes.
     first: (u64, Access),
     /// Where the last request ends.
@@ -107,7 +107,7 @@ impl Times {
 
 /// What is known of consecutive bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     pub(crate) file: u32,
     pub(crate) from: u64,
     pub(crate) to: u64,
@@ -131,6 +131,10 @@ pub struct Part {
 impl Part {
     fn then(&mut self, next: Part) {
         let lines = self.counts.lines();
+        // A block in which no line begins is the rest of one that was read with the block before.
+        if next.counts.lines() > 0 {
+            self.is_open = next.is_open;
+        }
         self.bad.extend(next.bad.into_iter().map(|bad| BadLine {
             line: bad.line + lines,
             ..bad
@@ -148,7 +152,6 @@ impl Part {
         }
         self.courses = joined(std::mem::take(&mut self.courses), next.courses);
         self.to = next.to;
-        self.is_open = next.is_open;
     }
 
     /// Gives devices other numbers.
@@ -200,10 +203,6 @@ impl Pending {
             begin,
             ..Pending::default()
         }
-    }
-
-    pub(crate) const fn from(&self) -> u64 {
-        self.from
     }
 
     #[inline]

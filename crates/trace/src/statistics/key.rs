@@ -33,7 +33,7 @@ impl Key {
     /// Which stretch of time.
     #[must_use]
     pub const fn window(self) -> u64 {
-        self.who >> 1 & MAX_WINDOW
+        (self.who >> 1) & MAX_WINDOW
     }
 
     /// Read or write.
@@ -60,7 +60,7 @@ impl Key {
     /// The same of another device.
     pub(crate) const fn of_device(self, device: u32) -> Key {
         Key {
-            who: (device as u64) << 44 | self.who & (1 << 44) - 1,
+            who: (device as u64) << 44 | (self.who & ((1 << 44) - 1)),
             ..self
         }
     }

@@ -8,7 +8,8 @@ mod whole;
 
 pub(crate) use bins::Bins;
 pub(crate) use course::Pending;
-pub use course::{Course, Part, Times};
+pub use course::Times;
+pub(crate) use course::{Course, Part};
 pub use key::Key;
 pub(crate) use key::{MAX_DEVICES, MAX_WINDOW};
 pub(crate) use runs::Runs;
