@@ -82,6 +82,8 @@ fn taken<'a>(reader: &'a impl PerLine, line: &'a [u8]) -> Line<'a> {
     }
     match unquoted(line).trim_ascii() {
         [] | [b'#', ..] => Line::Other,
+        // Where somebody left lines out, and where a block of code begins and ends.
+        b"..." | b"[...]" | b"[..]" | b"[snip]" | b"<snip>" | [b'`', b'`', b'`', ..] => Line::Other,
         line => match reader.line(line) {
             Line::Bad(fault) if fault.is_harmless() => Line::Other,
             line => line,
@@ -108,7 +110,7 @@ impl<T: PerLine> Reader for Each<T> {
 /// It has to be a stream, as a block may end between the two.
 struct Joined<T>(T);
 
-/// Whether two lines are one request, wrapped at a blank or within a word.
+/// What `found` makes of two lines that are one request, wrapped at a blank or within a word.
 fn joined<T>(
     reader: &impl PerLine,
     first: &[u8],
@@ -119,7 +121,12 @@ fn joined<T>(
     if first.len() + second.len() > MAX_LINE {
         return None;
     }
-    for between in [b" ".as_slice(), b""] {
+    // In mail that is stored as it was sent, a line that goes on ends with a sign of equality.
+    let (first, both) = match first.strip_suffix(b"=") {
+        Some(first) => (first, [b"".as_slice(), b" "]),
+        None => (first, [b" ".as_slice(), b""]),
+    };
+    for between in both {
         let line = [first, between, second].concat();
         if let Line::Request(record) = reader.line(&line) {
             return Some(found(&record));

@@ -32,6 +32,8 @@ pub enum Fault {
     Unfinished,
     /// The recorder did not see where it begins: of some requests it has nothing but their end.
     Unseen,
+    /// One of its columns follows from others, and does not.
+    Contradiction,
     /// It is longer than any line of a trace.
     LineTooLong,
     /// Bytes between two records of a binary file that are none.
@@ -62,6 +64,7 @@ impl Fault {
             Fault::Shape => "no line of this recorder",
             Fault::Unfinished => "the end of the line is missing: it was cut or wrapped",
             Fault::Unseen => "the recorder did not see where this request begins",
+            Fault::Contradiction => "its columns contradict each other",
             Fault::Garbage => "bytes that are no record",
             Fault::LineTooLong => "a line of more than 64 KiB",
             Fault::Cut => "the file ends in it",

@@ -4,7 +4,7 @@ use crate::readers::{
     pcap, spc, systor, tencent,
 };
 
-/// Every recorder that is read, in the order in which a file is held against them: what a few bytes tell first, then tables without a heading,
+/// Every recorder that is read, in the order in which they are asked: what a few bytes tell first, then tables without a heading,
 /// which differ in the number and kind of their columns, then lines that name what they are.
 ///
 /// Those that may be taken for each other stand so that the narrower one is first: `fio-log` has a blank behind each comma, where the tables of

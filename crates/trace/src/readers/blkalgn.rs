@@ -6,18 +6,24 @@ use crate::format::{Detected, Format, Head, Line, PerLine};
 use crate::lines::Fault;
 use crate::number::whole;
 use crate::record::{Event, Record};
-use crate::text::{first, last, words};
+use crate::text::{first, hex, last, words};
 
 /// What blkalgn prints of each request.
 ///
-/// LBA counts logical blocks of the disk, whose size is nowhere in the output. ALGN does not tell: the tool takes the blocks for 4096 bytes when it
-/// computes it, and never says less than 4096. So the size is found from the requests of each disk ([`Evidence`]).
+/// There are two tools of that name, and what they call LBA differs.
+///
+/// That of bcc in Python counts logical blocks of the disk, whose size is nowhere in the output. ALGN does not tell it: the tool takes blocks for
+/// 4096 bytes when it computes it, and never says less than 4096. So the size is found from the requests of each disk ([`Evidence`]).
+///
+/// That in C (libbpf) has a column of flags besides, counts bytes, and computes ALGN from sectors of 512, so that ALGN proves the unit. Should a
+/// version count otherwise, the unit is the one with which most lines agree.
 pub(crate) static BLKALGN: Format = Format {
     name: "blkalgn",
-    of: "blkalgn --trace of bcc (Linux)",
-    says: "DISK, OPS, LEN (bytes), LBA, PID, COMM, ALGN. LBA counts logical blocks of the disk, of 512 or 4096 bytes, which is not printed: it is 512 \
-           where a length is no multiple of 4096, else what most requests that follow each other agree with, else 512 where all begin at the same \
-           place modulo 8, else 4096, as the tool itself assumes in ALGN. There is no time",
+    of: "blkalgn --trace of bcc and of its port to libbpf (Linux)",
+    says: "DISK, OPS, LEN (bytes), LBA, PID, COMM, ALGN, and flags in the port, where LBA is a byte and ALGN proves it. In the one of bcc, LBA counts \
+           logical blocks of the disk, of 512 or 4096 bytes, which is not printed: it is 512 where a length is no multiple of 4096, else what most \
+           requests that follow each other agree with, else 512 where all begin at the same place modulo 8, else 4096, as the tool itself assumes in \
+           ALGN. A line whose ALGN does not follow from its LEN and LBA is bad. There is no time",
     detect,
 };
 
@@ -27,19 +33,25 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
         return Some(Detected::per_line(head, reader));
     }
     let has = |text: &[u8]| memmem::find(head.bytes, text).is_some();
-    let is_histogram = head
-        .has(|line| line.starts_with(b"Algn size") || line.starts_with(b"Alignment size"))
-        || (head.bytes.trim_ascii_start().starts_with(b"{")
-            && has(b"\"Block size\"")
-            && (has(b"\"Algn size\"") || has(b"\"Alignment size\"")));
-    is_histogram.then_some(Detected::Refused(
+    let is_histogram = head.has(|line| {
+        line.starts_with(b"Algn size") || line.starts_with(b"I/O Alignment Histogram for Device")
+    });
+    let is_json = head.bytes.trim_ascii_start().starts_with(b"{")
+        && has(b"\"disks\"")
+        && has(b"\"granularity\"")
+        && has(b"\"alignment\"");
+    (is_histogram || is_json).then_some(Detected::Refused(
         "blkalgn's histograms have lengths and alignments, but no addresses: record with `blkalgn --trace`",
     ))
 }
 
 struct Blkalgn {
-    /// Bytes of a logical block, by disk.
+    /// Bytes of a logical block, by disk, as the tool in Python counts.
     blocks: Vec<(Vec<u8>, u64)>,
+    /// What the port counts in.
+    unit: u64,
+    /// ALGN of most lines follows from the others, so that of every line has to.
+    is_checked: bool,
 }
 
 impl PerLine for Blkalgn {
@@ -50,16 +62,22 @@ impl PerLine for Blkalgn {
                 false => Line::Bad(Fault::Shape),
             };
         };
-        let access = match columns.operation {
-            b"Read" => Access::Read,
-            b"Write" => Access::Write,
-            _ => return Line::Other,
+        let Some(access) = columns.access else {
+            return Line::Other;
         };
-        let known = self.blocks.iter().find(|(disk, _)| disk == columns.disk);
-        let block = known.map_or(4096, |(_, block)| *block);
-        let Some(start) = columns.lba.checked_mul(block) else {
+        let unit = match columns.tool {
+            Tool::Port => self.unit,
+            Tool::Python => {
+                let known = self.blocks.iter().find(|(disk, _)| disk == columns.disk);
+                known.map_or(4096, |(_, block)| *block)
+            }
+        };
+        let Some(start) = columns.lba.checked_mul(unit) else {
             return Line::Bad(Fault::Start);
         };
+        if self.is_checked && !columns.agrees(self.unit) {
+            return Line::Bad(Fault::Contradiction);
+        }
         sound(start, columns.len)
             .map(|()| Record {
                 device: columns.disk,
@@ -73,41 +91,103 @@ impl PerLine for Blkalgn {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    Python,
+    Port,
+}
+
 struct Columns<'a> {
+    tool: Tool,
     disk: &'a [u8],
-    operation: &'a [u8],
+    /// None for what moves no data of its own.
+    access: Option<Access>,
     len: u64,
     lba: u64,
+    alignment: u64,
 }
 
 fn columns(line: &[u8]) -> Option<Columns<'_>> {
-    let (disk, rest) = first(line);
+    let (mut disk, mut rest) = first(line);
+    // What was kept in a database is printed with a number in front, and with numbers for operations.
+    let is_numbered = whole(disk).is_some();
+    if is_numbered {
+        (disk, rest) = first(rest);
+    }
+    let (flags, behind) = first(rest);
+    let tool = match hex(flags) {
+        Some(_) => Tool::Port,
+        None => Tool::Python,
+    };
+    if tool == Tool::Port {
+        rest = behind;
+    }
     let (operation, rest) = first(rest);
     let (len, rest) = first(rest);
     let (lba, rest) = first(rest);
     let (pid, rest) = first(rest);
     let (name, alignment) = last(rest);
     let alignment = whole(alignment)?;
-    let is_operation = OPERATIONS.contains(&operation) || whole(operation).is_some();
-    let is_alignment = alignment.is_power_of_two() && alignment >= 512;
-    if !is_operation || !is_alignment || name.is_empty() {
+    let is_disk = disk.first().is_some_and(u8::is_ascii_alphabetic);
+    if !alignment.is_power_of_two() || alignment < 512 || name.is_empty() || !is_disk {
         return None;
     }
     whole(pid)?;
     Some(Columns {
+        tool,
         disk,
-        operation,
+        access: match operation {
+            b"Read" | b"read" => Some(Access::Read),
+            b"Write" | b"write" => Some(Access::Write),
+            b"0" if is_numbered => Some(Access::Read),
+            b"1" if is_numbered => Some(Access::Write),
+            _ if OPERATIONS.contains(&operation) || whole(operation).is_some() => None,
+            _ => return None,
+        },
         len: whole(len)?,
         lba: whole(lba)?,
+        alignment,
     })
 }
 
+impl Columns<'_> {
+    /// Whether ALGN follows from LEN and LBA as the tool computes it, where the port counts in `unit`.
+    fn agrees(&self, unit: u64) -> bool {
+        let (len, alignment) = (self.len, self.alignment);
+        match self.tool {
+            Tool::Python => {
+                let fits = |shift: u32| {
+                    len.is_multiple_of(4096 << shift) && self.lba.is_multiple_of(1 << shift)
+                };
+                let most = (0..8).filter(|shift| fits(*shift)).max().unwrap_or(0);
+                alignment == 4096 << most
+            }
+            Tool::Port => {
+                let Some(start) = self.lba.checked_mul(unit) else {
+                    return false;
+                };
+                if len.is_power_of_two() && start.is_multiple_of(len) {
+                    return alignment == len;
+                }
+                let mut most = 512;
+                while most * 2 < len
+                    && len.is_multiple_of(most * 2)
+                    && start.is_multiple_of(most * 2)
+                {
+                    most *= 2;
+                }
+                alignment == most
+            }
+        }
+    }
+}
+
+/// Beside those that read and write.
 const OPERATIONS: &[&[u8]] = &[
-    b"Read",
-    b"Write",
     b"Flush",
     b"Discard",
     b"SecureErase",
+    b"WriteSame",
     b"WriteZeroes",
     b"ZoneOpen",
     b"ZoneClose",
@@ -115,19 +195,43 @@ const OPERATIONS: &[&[u8]] = &[
     b"ZoneAppend",
     b"ZoneReset",
     b"ZoneResetAll",
+    b"SCSIIn",
+    b"SCSIOut",
     b"DrvIn",
     b"DrvOut",
     b"Last",
 ];
 
 fn is_other(line: &[u8]) -> bool {
-    let is_bar = || line.ends_with(b"|") && memmem::find(line, b" -> ").is_some();
-    line.starts_with(b"Tracing ")
-        || line.starts_with(b"^C")
-        || line == b"..."
-        || (line.starts_with(b"DISK") && words(line).any(|word| word == b"LBA"))
+    const BEGINNINGS: &[&[u8]] = &[
+        b"Tracing ",
+        b"Total: ",
+        b"Total I/Os:",
+        b"I/O Granularity Histogram",
+        b"I/O Alignment Histogram",
+        b"=== Alignment Distribution",
+        b"Alignment Distribution:",
+        b"Device: ",
+        b"Kernel:",
+        b"Userspace:",
+        b"No Kernel Stack",
+        b"No Userspace Stack",
+        b"No stack",
+        b"^C",
+    ];
+    let is_bar = || line.ends_with(b"|") && memmem::find(line, b" : ").is_some();
+    let is_heading = || {
+        ["DISK", "LEN", "LBA", "ALGN"]
+            .iter()
+            .all(|name| words(line).any(|word| word == name.as_bytes()))
+    };
+    let is_caller = || memmem::find(line, b" [<").is_some_and(|at| whole(&line[..at]).is_some());
+    line == b"..."
+        || BEGINNINGS.iter().any(|begin| line.starts_with(begin))
         || memmem::find(line, b": count ").is_some()
+        || is_heading()
         || is_bar()
+        || is_caller()
 }
 
 /// What the requests of a disk say of its blocks.
@@ -147,11 +251,25 @@ struct Evidence<'a> {
     is_scattered: bool,
 }
 
-impl Evidence<'_> {
+impl<'a> Evidence<'a> {
+    fn add(&mut self, access: Access, columns: &Columns<'a>) {
+        let place = usize::from(access == Access::Write);
+        // What is no multiple of 512 was damaged.
+        self.is_short |= columns.len.is_multiple_of(512) && !columns.len.is_multiple_of(4096);
+        if let Some((lba, len)) = self.before[place] {
+            for (follow, block) in self.follow.iter_mut().zip([512, 4096]) {
+                *follow += u64::from(lba.checked_add(len / block) == Some(columns.lba));
+            }
+        }
+        self.before[place] = Some((columns.lba, columns.len));
+        self.requests += 1;
+        let phase = columns.lba % 8;
+        self.is_scattered |= *self.phase.get_or_insert(phase) != phase;
+    }
+
     fn block(&self) -> u64 {
-        let follows = self.follow[0].cmp(&self.follow[1]);
         let is_phased = self.requests >= 4 && !self.is_scattered;
-        match follows {
+        match self.follow[0].cmp(&self.follow[1]) {
             _ if self.is_short => 512,
             std::cmp::Ordering::Greater => 512,
             std::cmp::Ordering::Less => 4096,
@@ -163,13 +281,22 @@ impl Evidence<'_> {
 
 impl Blkalgn {
     fn of(head: &Head<'_>) -> Blkalgn {
+        /// What the port may count in; the first is what it does.
+        const UNITS: [u64; 3] = [1, 512, 4096];
         let mut disks: Vec<Evidence<'_>> = Vec::new();
+        let mut agreeing = [0; UNITS.len()];
+        let mut all = 0;
         for columns in head.all_lines().filter_map(columns) {
-            let place = match columns.operation {
-                b"Read" => 0,
-                b"Write" => 1,
-                _ => continue,
+            let Some(access) = columns.access else {
+                continue;
             };
+            all += 1;
+            for (agreeing, unit) in agreeing.iter_mut().zip(UNITS) {
+                *agreeing += usize::from(columns.agrees(unit));
+            }
+            if columns.tool == Tool::Port {
+                continue;
+            }
             let known = disks.iter().position(|known| known.disk == columns.disk);
             let at = known.unwrap_or_else(|| {
                 disks.push(Evidence {
@@ -178,26 +305,19 @@ impl Blkalgn {
                 });
                 disks.len() - 1
             });
-            let Some(disk) = disks.get_mut(at) else {
-                continue;
-            };
-            // What is no multiple of 512 was damaged.
-            disk.is_short |= columns.len % 512 == 0 && columns.len % 4096 != 0;
-            if let Some((lba, len)) = disk.before[place] {
-                for (follow, block) in disk.follow.iter_mut().zip([512, 4096]) {
-                    *follow += u64::from(lba.checked_add(len / block) == Some(columns.lba));
-                }
+            if let Some(disk) = disks.get_mut(at) {
+                disk.add(access, &columns);
             }
-            disk.before[place] = Some((columns.lba, columns.len));
-            disk.requests += 1;
-            let phase = columns.lba % 8;
-            disk.is_scattered |= *disk.phase.get_or_insert(phase) != phase;
         }
+        let most = agreeing.iter().copied().max().unwrap_or(0);
+        let best = agreeing.iter().position(|agreeing| *agreeing == most);
         Blkalgn {
             blocks: disks
                 .iter()
                 .map(|disk| (disk.disk.to_vec(), disk.block()))
                 .collect(),
+            unit: best.map_or(1, |best| UNITS[best]),
+            is_checked: most * 2 > all,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::text::hex;
 pub(crate) static ETW: Format = Format {
     name: "etw",
     of: "xperf -a dumper, xperf -a diskio -detail, Windows Performance Analyzer (CSV), and the Microsoft traces of SNIA IOTTA in that shape",
-    says: "DiskRead and DiskWrite: time (µs), process, thread, ByteOffset and IOSize (bytes, hexadecimal), disk; or a table with columns such as IO Type, Min \
+    says: "DiskRead and DiskWrite of either form: time (µs), offset and size (bytes, hexadecimal), disk; or a table with columns such as IO Type, Min \
            Offset, Size and Disk. An .etl file is to be printed by xperf first; what `diskspd -e` prints of its own trace are counts without addresses",
     detect,
 };
@@ -29,7 +29,12 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
         && found.names.iter().any(|name| {
             matches!(
                 name.key.as_str(),
-                "minoffset" | "diskservicetime" | "disksvctime" | "qdi" | "ioinitstack"
+                "minoffset"
+                    | "disksrvt"
+                    | "diskservicetime"
+                    | "disksvctime"
+                    | "qdi"
+                    | "ioinitstack"
             )
         })
     {
@@ -38,8 +43,15 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
     is_etl(head.bytes).then_some(Detected::Refused(ETL))
 }
 
-/// A dump in whose beginning no request may be: events of everything else come first.
+/// A dump in whose beginning no request may be: events of everything else come first, and tables of files before each request.
 fn is_dump(head: &Head<'_>) -> bool {
+    let is_detail = |line: &[u8]| {
+        let mut cells = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        cells.next() == Some(b"IO Type") && cells.any(|cell| cell == b"Byte Offset")
+    };
+    if head.has(is_detail) {
+        return true;
+    }
     head.all_lines().next() == Some(b"BeginHeader")
         && head.has(|line| matches!(name(line), b"DiskRead" | b"DiskWrite") && is_heading(line))
 }
@@ -68,7 +80,8 @@ impl PerLine for Dumper {
         if is_heading(line) {
             return Line::Other;
         }
-        read(line, access).unwrap_or(Line::Bad(Fault::Shape))
+        let found = detail(line, access).or_else(|| read(line, access));
+        found.unwrap_or(Line::Bad(Fault::Shape))
     }
 }
 
@@ -143,6 +156,44 @@ fn read(line: &[u8], access: Access) -> Option<Line<'_>> {
     Some(record.into())
 }
 
+/// A line of `-a diskio -detail`: type, start, end, two durations, size, offset, and what comes later a process and the disk. A process may have
+/// commas in its name, and ends with its number in brackets.
+fn detail(line: &[u8], access: Access) -> Option<Line<'_>> {
+    let mut cells = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    cells.next()?;
+    let start_time = cells.next()?;
+    for _ in 0..3 {
+        whole(cells.next()?)?;
+    }
+    let (len, start) = (hex(cells.next()?)?, hex(cells.next()?)?);
+    let Some(time) = whole(start_time).and_then(|time| time.checked_mul(1_000)) else {
+        return Some(Line::Bad(Fault::Time));
+    };
+    let is_process = |cell: &[u8]| cell.ends_with(b")") && cell.contains(&b'(');
+    let mut cells = cells.peekable();
+    let mut disk = None;
+    while disk.is_none()
+        && let Some(cell) = cells.next()
+    {
+        if is_process(cell) {
+            disk = cells.next_if(|disk| whole(disk).is_some());
+        }
+    }
+    // The file is behind it, without which the disk may have been cut.
+    let (Some(device), Some(_)) = (disk, cells.next()) else {
+        return Some(Line::Bad(Fault::Unfinished));
+    };
+    let record = sound(start, len).map(|()| Record {
+        device,
+        event: Event::Recorded,
+        access,
+        start,
+        len,
+        time: Some(time),
+    });
+    Some(record.into())
+}
+
 /// Events of other kinds, and what stands around them.
 fn is_other(name: &[u8], line: &[u8]) -> bool {
     let is_word = |name: &[u8]| {
@@ -156,7 +207,19 @@ fn is_other(name: &[u8], line: &[u8]) -> bool {
         .nth(1)
         .map(<[u8]>::trim_ascii);
     let is_event = second.is_some_and(|cell| cell == b"TimeStamp" || whole(cell).is_some());
+    // Of `-a diskio`: what columns mean, and tables of sums by file.
+    let is_legend = || {
+        [b"QD/I - ", b"QD/C - ", b"IBCB - ", b"IBCA - ", b"IACB - "]
+            .iter()
+            .any(|begin| line.starts_with(*begin))
+    };
+    let is_sum = || {
+        whole(name).is_some() && second.is_some_and(|cell| whole(cell).is_some())
+            || matches!(name, b"Count" | b"IO Type")
+    };
     matches!(line, b"BeginHeader" | b"EndHeader")
         || line.starts_with(b"OS Version:")
+        || is_legend()
+        || is_sum()
         || (is_word(name) && is_event)
 }
