@@ -29,11 +29,13 @@ impl Tracer {
         tracer.write("buffer_size_kb", "16384");
         let number = rustix::fs::stat(device).expect("a device").st_rdev;
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-        for event in ["block_bio_queue", "block_rq_issue", "block_rq_complete"] {
-            tracer.write(
-                &format!("events/block/{event}/filter"),
-                &format!("dev == {}", u64::from(major) << 20 | u64::from(minor)),
-            );
+        // Others look at new devices, too: only what fio asks for.
+        let filter = format!(
+            "dev == {} && comm == \"fio\"",
+            u64::from(major) << 20 | u64::from(minor)
+        );
+        for event in ["block_bio_queue", "block_rq_issue"] {
+            tracer.write(&format!("events/block/{event}/filter"), &filter);
             tracer.write(&format!("events/block/{event}/enable"), "1");
         }
         tracer
