@@ -260,11 +260,41 @@ fn scenarios_and_recordings_are_predicted() {
     let offsets = &json(&run)["predictions"][0]["offsets"];
     assert_eq!(offsets[0]["mechanism"]["straddling"], 1.0);
     assert_eq!(offsets[1]["mechanism"]["straddling"], 0.0);
+    // What `straddle trace` reads, one device of it.
+    let records: String = (0..200)
+        .map(|n| format!("{n},db,{},Write,{},65536,1\n", n % 2, n * 65_536))
+        .collect();
+    fs::write(here.path().join("several.csv"), &records).expect("writable");
+    fs::write(
+        here.path().join("damaged.csv"),
+        format!("{records}7,db,0,Write,-1,4096,1\n"),
+    )
+    .expect("writable");
+    let one = ["--trace", "several.csv", "--trace-device", "db.1", "--json"];
+    let run = predict(here.path(), &[&plain[..], &one].concat());
+    let offsets = &json(&run)["predictions"][0]["offsets"];
+    assert_eq!(offsets[0]["mechanism"]["straddling"], 1.0);
+    assert_eq!(offsets[1]["mechanism"]["straddling"], 0.0);
+    let run = predict(
+        here.path(),
+        &[&plain[..], &["--trace", "several.csv"]].concat(),
+    );
+    let said = "requests of several devices: name one of db.0, db.1";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+    let run = predict(
+        here.path(),
+        &[&plain[..], &["--trace", "damaged.csv"]].concat(),
+    );
+    let said = "damaged.csv:201: the offset is no whole number below 2⁶⁴; 1 of its lines were not understood";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
     for args in [
         &["--scenario", "nobody"][..],
         &["--scenario", "missing.toml"],
         &["--scenario", "oltp", "--io", "8K"],
         &["--trace", "mine.toml"],
+        &["--trace", "several.csv"],
+        &["--trace", "damaged.csv"],
+        &["--trace", "several.csv", "--trace-device", "db.7"],
     ] {
         let run = predict(here.path(), &[&plain[..], args].concat());
         assert_eq!(run.code, Some(2), "{}", run.transcript());

@@ -19,6 +19,7 @@ use straddle_geometry::{Access, Unit};
 use straddle_workload::{Pattern, Percent, Workload};
 
 pub(crate) use read::phases;
+pub use recorded::MAX_RECORDS;
 pub(crate) use source::{Grounds, Source};
 
 /// What is asked of the storage, beyond one workload.

@@ -121,10 +121,13 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["io", "rw", "pattern", "workers", "outstanding", "think", "rate", "trace"])]
     pub(crate) scenario: Option<String>,
 
-    /// Replay a recorded trace: a fio iolog, or a table with the columns offset, size and type. --threads and --outstanding set the
-    /// queue depth
+    /// Replay a recorded trace, of any recorder that `straddle trace` reads. --threads and --outstanding set the queue depth
     #[arg(long, value_name = "FILE", conflicts_with_all = ["io", "rw", "pattern", "think", "rate"])]
     pub(crate) trace: Option<PathBuf>,
+
+    /// The device of the trace whose requests are replayed, where there are several
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    pub(crate) trace_device: Option<String>,
 
     /// Access pattern: random, sequential, or strided:SIZE, which starts a request every SIZE bytes
     #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]

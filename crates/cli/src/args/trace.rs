@@ -1,6 +1,6 @@
 //! `straddle trace`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 use straddle::geometry::{Bytes, Family, Grid, Unit};

@@ -284,14 +284,12 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
     })
 }
 
-/// Longest recording that is read.
-const MAX_TRACE: u64 = 256 << 20;
-
 /// What is asked in place of one workload: a scenario of ours, a file, or a recording.
 fn script(asked: &Asked) -> anyhow::Result<Option<Script>> {
     if let Some(path) = &asked.trace {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        return Ok(Some(Script::recorded(&name, &read(path, MAX_TRACE)?)?));
+        let records = straddle::trace::replayed(path, asked.trace_device.as_deref())?;
+        return Ok(Some(Script::recorded(&name, records)?));
     }
     let Some(name) = asked.scenario.as_deref() else {
         return Ok(None);

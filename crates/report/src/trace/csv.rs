@@ -9,7 +9,7 @@ use super::result::{Section, Trace};
 use crate::cells::Cells;
 
 /// The columns, in order. New ones are only ever added at the end.
-pub const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 14] = [
     "place",
     "device",
     "step",
