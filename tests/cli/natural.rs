@@ -114,6 +114,14 @@ fn sizes_are_what_is_meant_or_are_refused_with_what_it_could_be() {
             (
                 "realign mbr-63.img --to 1,028~KiB",
                 0,
+                &[
+                    "→ 1,028 KiB = 2,056 sectors",
+                    "straddle realign mbr-63.img --to 1052672B --yes",
+                ],
+            ),
+            (
+                "realign mbr-63.img --to 1052672B",
+                0,
                 &["→ 1,028 KiB = 2,056 sectors"],
             ),
             (
