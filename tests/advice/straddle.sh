@@ -19,7 +19,7 @@ ran straddle fix disk
 straddle explain STR406 > /dev/null
 straddle capture --output taken.tar.gz > /dev/null 2>&1 || [ -s taken.tar.gz ]
 ran straddle check disk > file.txt
-straddle study n3-wd-advanced-format > /dev/null
+straddle study wd-advanced-format > /dev/null
 
 # A start that is recorded counts from the guest's disk, whatever that lies in: a virtual disk, and one in a file on a filesystem in
 # a partition of the host at sector 63.

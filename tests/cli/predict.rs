@@ -402,7 +402,7 @@ fn nonsense_is_refused_with_what_would_be_allowed() {
     assert!(run.stderr.contains(said), "{}", run.stderr);
     // What there is grows, so the lists themselves are in no snapshot.
     for (args, expected) in [
-        (["--profile", "fixed"], "fixed-service"),
+        (["--profile", "fixed-time"], "fixed-service"),
         (["--set", "array.units=2"], "stripe_unit"),
         (["--set", "raid.members=2"], "controller"),
     ] {

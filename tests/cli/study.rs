@@ -122,6 +122,7 @@ fn studies_that_make_no_sense_are_refused_by_name() {
     for (old, new) in [
         ("within = 4", "wihtin = 4"),
         ("io = \"64K\"", "io = \"64X\""),
+        ("io = \"64K\"", "io = \"8K:70,64K:40\""),
         ("rw = \"read\"", "rw = \"70/40\""),
         ("published = 720", "published = 0"),
         ("published = 720", "published = [3, 2, 1]"),

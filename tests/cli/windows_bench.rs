@@ -15,7 +15,7 @@ const SECTOR: usize = 512;
 /// A run of a few seconds, in which many requests are under way.
 fn bench(more: &str) -> Vec<String> {
     let line = format!(
-        "bench . --size 8M --rw write,50/50 --io 4K --outstanding 8 --offsets 0,512 --blocks 3-3 --seed 7 {more}"
+        "bench . --size 8M --rw write,50/50 --io 4K --outstanding 8 --offsets 0,512B --blocks 3-3 --seed 7 {more}"
     );
     line.split_whitespace().map(str::to_owned).collect()
 }

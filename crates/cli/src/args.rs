@@ -5,13 +5,18 @@ pub(crate) mod evidence;
 pub(crate) mod fix;
 mod geometry;
 pub(crate) mod history;
+mod number;
+mod parameter;
 pub(crate) mod predict;
 pub(crate) mod profile;
+mod rates;
 pub(crate) mod realign;
 pub(crate) mod report;
 pub(crate) mod serve;
+mod shares;
 mod sizes;
 pub(crate) mod study;
+mod times;
 pub(crate) mod trace;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,7 +25,7 @@ use straddle::geometry::{Extent, Unit};
 use straddle::rules::Severity;
 
 pub(crate) use geometry::Geometry;
-use sizes::{extent, unit};
+use sizes::{extent, request};
 
 /// Finds I/O misalignment in a storage stack, says what it costs and shows the evidence.
 ///
@@ -28,12 +33,7 @@ use sizes::{extent, unit};
 /// offset was checked (what is known is still printed). A rounded offset counts as checked if a usual one explains it: a
 /// multiple of 1 MiB, or below 1 MiB a multiple of 64 KiB.
 #[derive(Debug, Parser)]
-#[command(
-    name = "straddle",
-    version,
-    max_term_width = 100,
-    disable_help_subcommand = true
-)]
+#[command(name = "straddle", version, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Without one, a short guide is printed.
     #[command(subcommand)]
@@ -115,7 +115,7 @@ pub(crate) struct Check {
     pub(crate) take_as: As,
 
     /// Request sizes to compute the cost for; the worst one sets the severity
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = unit, default_value = "4K,8K,64K")]
+    #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = request, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 
     /// Print the full report for every target, even if there are many
-    #[arg(long)]
+    #[arg(short = 'v', long)]
     pub(crate) details: bool,
 
     /// Print only a summary of all targets: the ten worst by cost, and how often each rule fired. With --format csv, one line
@@ -215,14 +215,15 @@ impl FailOn {
     "Examples:",
     "\n  straddle explain                                all rules",
     "\n  straddle explain STR101                         one rule",
+    "\n  straddle explain STR101 STR201 tracks           several pages",
     "\n  straddle explain tracks                         a common belief, and what is true of it",
     "\n  straddle explain mount point                    the same, in two words",
     "\n  straddle explain stripe unit alignment          all pages in which these words stand",
 ))]
 pub(crate) struct Explain {
-    /// A rule code such as STR101, a common belief such as `tracks`, or words to look for [default: list all]
+    /// Rule codes such as STR101, common beliefs such as `tracks`, or words to look for [default: list all]
     ///
-    /// A page with this code, name or title is printed. Otherwise the pages that contain all words are listed, best first: words in
+    /// A page with this code, name or title is printed; of several codes and names, all their pages. Otherwise the pages that contain all words are listed, best first: words in
     /// the name, then in the title, then in the text. If there is only one, it is printed. `64K`, `64 KB` and `64 KiB` are the same.
     #[arg(value_name = "CODE|WORD")]
     pub(crate) words: Vec<String>,

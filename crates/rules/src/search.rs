@@ -71,7 +71,58 @@ pub fn topics(query: &str) -> Vec<Topic> {
     hits.into_iter().map(|(_, topic)| topic).collect()
 }
 
-/// Up to three pages whose code or name is spelled most like `query`.
+/// What is asked for in several words, in their order: pages by code or name, and words to look for.
+///
+/// `STR101 tracks` are two pages, `STR 101 202` two codes, `STR101 stripe unit` a page and two words. Words that are asked for together,
+/// such as `mount point`, stay together: what is no list of pages is one query.
+#[must_use]
+pub fn questions(words: &[String]) -> Vec<String> {
+    let query = words.join(" ");
+    if named(&query).is_some() {
+        return vec![query];
+    }
+    let parts: Vec<&str> = words
+        .iter()
+        .flat_map(|word| word.split([',', ';']))
+        .flat_map(str::split_whitespace)
+        .collect();
+    let mut asked: Vec<String> = Vec::new();
+    let mut rest: Vec<&str> = Vec::new();
+    let mut after_code = false;
+    for part in &parts {
+        let is_number = part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+        if part.eq_ignore_ascii_case("str") {
+            after_code = true;
+        } else if is_number && after_code {
+            asked.push(format!("STR{part}"));
+        } else if !is_number && squeezed(part).parse::<Code>().is_ok() {
+            asked.push((*part).to_owned());
+            after_code = true;
+        } else {
+            rest.push(part);
+            after_code = false;
+        }
+    }
+    // Names in a row, each as it was given: `tracks "mount point"`.
+    let names = words.iter().flat_map(|word| word.split([',', ';']));
+    let names: Vec<&str> = names
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    if names.len() > 1 && names.iter().all(|name| named(name).is_some()) {
+        return names.into_iter().map(str::to_owned).collect();
+    }
+    if asked.is_empty() {
+        return vec![query];
+    }
+    match rest.iter().all(|word| named(word).is_some()) {
+        true => asked.extend(rest.into_iter().map(str::to_owned)),
+        false => asked.push(rest.join(" ")),
+    }
+    asked
+}
+
+/// Up to three pages whose code or name is spelled most like `query`; failing that, those with most of its words.
 #[must_use]
 pub fn nearest(query: &str) -> Vec<Topic> {
     let whole = squeezed(query);
@@ -89,7 +140,30 @@ pub fn nearest(query: &str) -> Vec<Topic> {
         })
         .collect();
     near.sort_by_key(|(slips, _)| *slips);
+    if near.is_empty() {
+        near = with_most_words(&words);
+    }
     near.into_iter().take(3).map(|(_, topic)| topic).collect()
+}
+
+/// Pages with some of the words, by how many they lack.
+fn with_most_words(words: &[String]) -> Vec<(usize, Topic)> {
+    let lacking = |topic: Topic| {
+        let text = Words::of(&format!(
+            "{} {} {}",
+            topic.name(),
+            topic.summary(),
+            topic.text()
+        ))
+        .0;
+        words.iter().filter(|word| !text.contains(word)).count()
+    };
+    let mut found: Vec<(usize, Topic)> = all()
+        .map(|topic| (lacking(topic), topic))
+        .filter(|(lacking, _)| *lacking < words.len())
+        .collect();
+    found.sort_by_key(|(lacking, _)| *lacking);
+    found
 }
 
 fn all() -> impl Iterator<Item = Topic> {
@@ -295,6 +369,38 @@ mod tests {
         assert!(keys("stripe xyzzy").is_empty());
         assert!(keys("").is_empty() && keys(" - ").is_empty());
         assert!(keys("STR999").is_empty());
+    }
+
+    #[test]
+    fn several_codes_and_names_are_several_questions() {
+        let asked = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            questions(&words)
+        };
+        assert_eq!(asked(&["STR101", "str202"]), ["STR101", "str202"]);
+        assert_eq!(asked(&["STR101,STR202"]), ["STR101", "STR202"]);
+        assert_eq!(asked(&["STR", "101", "202"]), ["STR101", "STR202"]);
+        assert_eq!(asked(&["tracks", "bigger"]), ["tracks", "bigger"]);
+        assert_eq!(asked(&["STR101", "tracks"]), ["STR101", "tracks"]);
+        assert_eq!(asked(&["tracks", "mount point"]), ["tracks", "mount point"]);
+        assert_eq!(asked(&["STR101", "thin", "pool"]), ["STR101", "thin pool"]);
+        // One page, or words that are looked for together.
+        assert_eq!(asked(&["mount", "point"]), ["mount point"]);
+        assert_eq!(asked(&["stripe", "unit"]), ["stripe unit"]);
+        assert_eq!(asked(&["STR", "101"]), ["STR 101"]);
+        assert_eq!(asked(&["64", "KiB", "512"]), ["64 KiB 512"]);
+    }
+
+    #[test]
+    fn the_nearest_pages_have_most_of_the_words() {
+        let near: Vec<String> = nearest("bcache xyzzyplugh")
+            .into_iter()
+            .map(Topic::key)
+            .collect();
+        assert!(!near.is_empty(), "pages on bcache");
+        for topic in nearest("bcache xyzzyplugh") {
+            assert!(topic.text().contains("bcache"), "{}", topic.key());
+        }
     }
 
     #[test]

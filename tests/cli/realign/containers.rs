@@ -261,7 +261,7 @@ fn what_cannot_be_changed_in_place_is_refused_with_the_way_out() {
         assert!(
             run.stderr.contains(why)
                 && run.stderr.contains(
-                    "`straddle realign guest --to 1048576 -o NEW` writes a new file from it"
+                    "`straddle realign guest --to 1048576B -o NEW` writes a new file from it"
                 ),
             "{why}: {}",
             run.transcript()

@@ -274,7 +274,7 @@ fn damaged_tables_and_what_lies_in_the_way_are_refused() {
             "--partition",
             "3",
             "--to",
-            "30000001",
+            "30000001B",
             "--yes",
         ],
         &["inside a sector of 512"],

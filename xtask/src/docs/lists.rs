@@ -49,6 +49,8 @@ pub(super) fn commands(help: &str) -> Vec<Command> {
                 last.about.push(' ');
                 last.about.push_str(words);
             }
+            // It has no page of its own: it prints those of the others.
+            (_, Some(("help", _))) => {}
             (_, Some((name, about))) => commands.push(Command {
                 name: name.to_owned(),
                 about: about.trim_start().to_owned(),
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn commands_are_read_from_help() {
         let help = "Does it.\n\nUsage: x [COMMAND]\n\nCommands:\n  check        Is it aligned, and\n               \
-                    what does it cost?\n  man          Prints a page\n\nOptions:\n  -h, --help  Print help\n";
+                    what does it cost?\n  man          Prints a page\n  help         Print this message\n\nOptions:\n  -h, --help  Print help\n";
         let command = |name: &str, about: &str| Command {
             name: name.to_owned(),
             about: about.to_owned(),

@@ -29,8 +29,8 @@ pub(super) fn newest_document() -> Result<Option<(PathBuf, Value)>> {
 
 pub(super) fn page() -> Result<String> {
     let mut text = String::from(
-        "# Studies\n\nPublished experiments as data, simulated: does the model reproduce them? `straddle study NAME` prints one, cell by cell; \
-         `straddle study --all` the table below.\n\n\
+        "# Studies\n\nPublished experiments as data, simulated: does the model reproduce them? `straddle study NAME` prints one, cell by cell (the number of its \
+         source may be left out: `eva8100` is `s1-eva8100`); `straddle study --all` the table below.\n\n\
          Parameters may be fitted on cells marked *calibration*; where one was, the cell counts as *fitted on* and its error is no test of \
          the model. Nothing is fitted on cells marked *validation*; their bands were fixed before the first run: rates 10%; ratios within 5% of 1, a \
          point; other ratios, 25% of the published effect; of \"more than x\", nine tenths; orders hold or do not. An error is in percent of what \

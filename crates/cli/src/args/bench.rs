@@ -1,10 +1,14 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use straddle::geometry::{Bytes, Unit};
+use straddle::geometry::Unit;
 use straddle::io::engine::Kind;
-use straddle::workload::offset::{Offset, OffsetListError};
+use straddle::workload::offset::Offset;
 use straddle::workload::{Pattern, Percent};
+
+use super::shares::{self, Mix, Sizes, mix, pattern, percent, sizes};
+use super::sizes::{full_stripe, offset, stripe_unit, working_set};
+use super::{rates, times};
 
 /// How fast is each partition offset on this storage?
 ///
@@ -82,35 +86,42 @@ pub(crate) struct Bench {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// Request sizes; to mix sizes in one workload, give weights: 8K:70+64K:30
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
+    /// Request sizes; to mix sizes in one workload, give their shares: 8K:70+64K:30
+    #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
     pub(crate) io: Vec<Sizes>,
 
-    /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30
+    /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30; randread, randwrite and randrw as in fio
     #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix, default_value = "read")]
-    pub(crate) rw: Vec<Percent>,
+    pub(crate) rw: Vec<Mix>,
 
-    /// Access pattern: random, sequential, or strided:SIZE, which starts a request every SIZE bytes
-    #[arg(long, value_name = "ORDER,…", value_delimiter = ',', value_parser = pattern, default_value = "random")]
+    /// Access pattern: random, sequential (seq), or strided:SIZE, which starts a request every SIZE bytes [default: random]
+    #[arg(long, value_name = "ORDER,…", value_delimiter = ',', value_parser = pattern)]
     pub(crate) pattern: Vec<Pattern>,
 
     /// Threads that issue requests
-    #[arg(long = "threads", visible_alias = "workers", value_name = "N,…", value_delimiter = ',', default_value = "1",
+    #[arg(long = "threads", visible_aliases = ["workers", "numjobs"], value_name = "N,…", value_delimiter = ',', default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Vec<u32>,
 
     /// Queue depth: outstanding I/Os per thread
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8",
+    #[arg(long, visible_aliases = ["iodepth", "qd"], value_name = "N,…", value_delimiter = ',', default_value = "8",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) outstanding: Vec<u32>,
 
     /// Think time: pause between a completion and the request that follows it
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]
+    #[arg(long, value_name = "TIME", value_parser = times::think, default_value = "0s")]
     pub(crate) think: Duration,
 
     /// Open loop: issue this many requests per second at fixed times, whether or not earlier ones completed
-    #[arg(long, value_name = "IOPS", value_parser = rate)]
+    #[arg(long, value_name = "IOPS", value_parser = rates::requests)]
     pub(crate) rate: Option<f64>,
+}
+
+impl WorkloadArgs {
+    /// Reads and the pattern of each workload.
+    pub(crate) fn streams(&self) -> Result<Vec<(Percent, Pattern)>, String> {
+        shares::streams(&self.rw, &self.pattern)
+    }
 }
 
 /// The experiment.
@@ -123,15 +134,15 @@ pub(crate) struct PlanArgs {
     pub(crate) offsets: Vec<Offset>,
 
     /// Working set: range of addresses that requests hit [default: 1G for a new test file, all of an existing one]
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = working_set)]
     pub(crate) size: Option<Unit>,
 
-    /// Measured time of each run
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
+    /// Measured time of each run; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = times::run, default_value = "1s")]
     pub(crate) runtime: Duration,
 
-    /// Warm-up of each run, not measured
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms")]
+    /// Warm-up of each run, not measured; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = times::warm_up, default_value = "200ms")]
     pub(crate) warm_up: Duration,
 
     /// Stop when every gain is known to within this: half-width of the 95% confidence interval
@@ -184,11 +195,11 @@ pub(crate) struct How {
     pub(crate) verify: bool,
 
     /// Stripe unit (chunk, strip) of the array below: bytes on one disk before the next disk follows
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = stripe_unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Full stripe of the array below: stripe unit × data disks
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = full_stripe)]
     pub(crate) stripe_width: Option<Unit>,
 }
 
@@ -225,10 +236,6 @@ pub(crate) enum BenchFormat {
     Svg,
 }
 
-/// Request sizes, and how often each comes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes(pub(crate) Vec<(Unit, u32)>);
-
 /// How long an experiment may take; `None` is as long as it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(pub(crate) Option<Duration>);
@@ -244,119 +251,8 @@ pub(crate) struct Blocks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EngineArg(pub(crate) Option<Kind>);
 
-/// `unaligned`, `64K`, `63s`.
-pub(super) fn offset(text: &str) -> Result<Offset, String> {
-    text.parse()
-        .map_err(|error: OffsetListError| error.to_string())
-}
-
-/// `8K`, `8K:70+64K:30`.
-pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
-    let one = |part: &str| {
-        let (size, weight) = match part.split_once(':') {
-            Some((size, weight)) => {
-                let weight: Result<u32, _> = weight.parse();
-                let weight = weight
-                    .ok()
-                    .filter(|weight| (1..=1_000_000).contains(weight));
-                (
-                    size,
-                    weight.ok_or_else(|| {
-                        format!("`{part}` needs a weight from 1 to 1,000,000; write it like 8K:70+64K:30")
-                    })?,
-                )
-            }
-            None => (part, 1),
-        };
-        let size = super::sizes::unit(size)?;
-        if size.bytes() > Bytes::mib(64) {
-            return Err(format!(
-                "`{part}` is larger than 64 MiB, the maximum request size"
-            ));
-        }
-        Ok((size, weight))
-    };
-    text.split('+')
-        .map(one)
-        .collect::<Result<_, _>>()
-        .map(Sizes)
-}
-
-/// `random`, `sequential`, `strided:64K`.
-pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
-    match text.split_once(':') {
-        None if text == "random" => Ok(Pattern::Random),
-        None if text == "sequential" => Ok(Pattern::Sequential),
-        Some(("strided", stride)) => super::sizes::unit(stride).map(Pattern::Strided),
-        _ => Err(format!(
-            "`{text}` is not an access pattern; expected random, sequential, or strided with the distance between requests, such as strided:64K"
-        )),
-    }
-}
-
-/// `read`, `write`, `70/30`.
-pub(super) fn mix(text: &str) -> Result<Percent, String> {
-    let fail = || {
-        format!(
-            "`{text}` is not a mix; expected read, write, or two percentages that add up to 100, such as 70/30 (reads first)"
-        )
-    };
-    match text {
-        "read" => return Ok(Percent::ALL),
-        "write" => return Ok(Percent::NONE),
-        _ => {}
-    }
-    let (reads, writes) = text.split_once('/').ok_or_else(fail)?;
-    let reads: u8 = reads.parse().map_err(|_| fail())?;
-    let writes: u8 = writes.parse().map_err(|_| fail())?;
-    if u32::from(reads) + u32::from(writes) != 100 {
-        return Err(fail());
-    }
-    Percent::new(reads).ok_or_else(fail)
-}
-
-/// `2s`, `500ms`, `1.5m`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let fail = || format!("`{text}` is not a time; write it like 500ms, 2s, 10m or 1h");
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(at.ok_or_else(fail)?);
-    let seconds = match unit {
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(fail()),
-    };
-    let number: f64 = number.parse().map_err(|_| fail())?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| fail())
-}
-
 fn budget(text: &str) -> Result<Budget, String> {
-    match text {
-        "none" => Ok(Budget(None)),
-        _ => duration(text).map(|time| Budget(Some(time))),
-    }
-}
-
-/// `5000`, `12.5K` is not: requests are counted in tens.
-pub(super) fn rate(text: &str) -> Result<f64, String> {
-    let rate: Option<f64> = text.parse().ok();
-    rate.filter(|rate| rate.is_finite() && *rate > 0.0)
-        .ok_or_else(|| {
-            format!("`{text}` is not a rate in requests per second above zero; write it like 5000")
-        })
-}
-
-/// `1%`, as a share.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
-    let number = text
-        .strip_suffix('%')
-        .and_then(|number| number.parse().ok());
-    number
-        .filter(|percent: &f64| percent.is_finite() && *percent > 0.0 && *percent <= 100.0)
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("`{text}` is not a percentage; write it like 1% or 0.5%"))
+    super::times::budget(text).map(Budget)
 }
 
 /// `5`, `5-20`.
@@ -388,68 +284,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_keep_the_name_they_were_given() {
-        let unaligned = offset("unaligned").expect("is known");
-        assert_eq!(unaligned.bytes, Bytes::new(32_256));
-        let sectors = offset("63s").expect("63 sectors");
-        assert_eq!(
-            (sectors.name.as_str(), sectors.bytes),
-            ("63s", unaligned.bytes)
-        );
-        offset("aligned").expect_err("which?");
-    }
-
-    #[test]
-    fn distributions_mixes_and_times_are_read() {
-        let kib = |n: u64| Unit::new(n << 10).expect("not zero");
-        assert_eq!(
-            sizes("8K:70+64K:30"),
-            Ok(Sizes(vec![(kib(8), 70), (kib(64), 30)]))
-        );
-        assert_eq!(sizes("8K"), Ok(Sizes(vec![(kib(8), 1)])));
-        for text in ["", "8K:", "8K:0", "8K+", "1G", "8K:70,64K"] {
-            sizes(text).expect_err(text);
-        }
-        assert_eq!(pattern("random"), Ok(Pattern::Random));
-        assert_eq!(pattern("strided:64K"), Ok(Pattern::Strided(kib(64))));
-        for text in [
-            "",
-            "strided",
-            "strided:",
-            "strided:0",
-            "random:4K",
-            "Random",
-        ] {
-            pattern(text).expect_err(text);
-        }
-        assert_eq!(mix("70/30"), Ok(Percent::new(70).expect("a share")));
-        for text in ["70", "70/40", "101/-1", "reads", "/"] {
-            mix(text).expect_err(text);
-        }
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        for text in [
-            "10",
-            "s",
-            "-1s",
-            "1.2.3s",
-            "1e9s",
-            "9999999999999999999999h",
-            "",
-        ] {
-            duration(text).expect_err(text);
-        }
+    fn blocks_are_a_number_or_a_range() {
         assert_eq!(blocks("6"), Ok(Blocks { least: 6, most: 6 }));
+        assert_eq!(blocks("6-20"), Ok(Blocks { least: 6, most: 20 }));
         for text in ["0", "6-5", "6-", "-6", "x"] {
             blocks(text).expect_err(text);
-        }
-        assert_eq!(percent("0.5%"), Ok(0.005));
-        for text in ["1", "0%", "101%", "nan%", "%"] {
-            percent(text).expect_err(text);
-        }
-        assert_eq!(budget("none"), Ok(Budget(None)));
-        for text in ["0", "-1", "inf", "x"] {
-            rate(text).expect_err(text);
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use std::path::PathBuf;
 use straddle::rules::Targets;
 
-use super::bench::duration;
+use super::times::latency;
 use super::{FailOn, Format};
 
 /// What do my logs and counters already say about the storage?
@@ -89,7 +89,7 @@ impl Evidence {
 fn target(text: &str) -> Result<(Role, f64), String> {
     let fail = || {
         format!(
-            "`{text}` is no target; write it like data=20ms, log=10ms, tempdb=20ms or flush=10ms"
+            "`{text}` is not a target; write it like data=20ms, log=10ms, tempdb=20ms or flush=10ms"
         )
     };
     let (role, time) = text.split_once('=').ok_or_else(fail)?;
@@ -100,11 +100,7 @@ fn target(text: &str) -> Result<(Role, f64), String> {
         "flush" => Role::Flush,
         _ => return Err(fail()),
     };
-    let time = duration(time.trim())?;
-    match time.is_zero() {
-        true => Err(fail()),
-        false => Ok((role, time.as_secs_f64())),
-    }
+    Ok((role, latency(time)?.as_secs_f64()))
 }
 
 #[cfg(test)]

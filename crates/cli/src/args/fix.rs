@@ -5,7 +5,8 @@ use straddle::fix::script::{TOOLS, Tool, by_name};
 use straddle::geometry::Unit;
 
 use super::geometry::Geometry;
-use super::predict::data_rate;
+use super::rates;
+use super::sizes::{allocation_unit, request};
 
 /// Is it worth fixing, and what exactly do I run?
 ///
@@ -42,7 +43,7 @@ pub(crate) struct Fix {
     pub(crate) only: Vec<&'static str>,
 
     /// Request sizes to compute the cost for
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = super::sizes::unit, default_value = "4K,8K,64K")]
+    #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = request, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
     /// Profile of the array or device, from `straddle profile list` or a file: its sector sizes are used, and the simulated gain
@@ -61,11 +62,11 @@ pub(crate) struct Fix {
     pub(crate) workload: Option<String>,
 
     /// Rate at which data can be copied [default: 200MB/s]
-    #[arg(long, value_name = "RATE", value_parser = data_rate)]
+    #[arg(long, value_name = "RATE", value_parser = rates::data)]
     pub(crate) move_rate: Option<f64>,
 
     /// Allocation unit of filesystems that are re-created [default: one that fits the layers below]
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = allocation_unit)]
     pub(crate) allocation_unit: Option<Unit>,
 
     #[command(flatten)]

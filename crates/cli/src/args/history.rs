@@ -1,6 +1,8 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+use super::shares::tolerance;
+
 /// Where runs are kept, for verbs that make some.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "History")]
@@ -142,7 +144,7 @@ pub(crate) struct Compare {
     pub(crate) other: Option<String>,
 
     /// By how much a figure of the later run may be worse
-    #[arg(long, value_name = "PERCENT", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", value_parser = tolerance)]
     pub(crate) worse: Option<f64>,
 
     /// Print one JSON document (see `straddle schema compare`)
@@ -177,7 +179,7 @@ pub(crate) enum BaselineAction {
         #[arg(long, value_name = "NAME", default_value = "baseline")]
         name: String,
         /// By how much a later run may be worse
-        #[arg(long, value_name = "PERCENT", value_parser = share, default_value = "5%")]
+        #[arg(long, value_name = "PERCENT", value_parser = tolerance, default_value = "5%")]
         worse: f64,
     },
     /// All baselines
@@ -188,15 +190,4 @@ pub(crate) enum BaselineAction {
         #[arg(value_name = "NAME")]
         name: String,
     },
-}
-
-/// `5%` or `5`, as a share.
-fn share(text: &str) -> Result<f64, String> {
-    let figure = text.strip_suffix('%').unwrap_or(text).trim();
-    match figure.parse::<f64>() {
-        Ok(percent) if percent.is_finite() && (0.0..=1000.0).contains(&percent) => {
-            Ok(percent / 100.0)
-        }
-        _ => Err("expected a percentage from 0% to 1000%, such as 5%".to_owned()),
-    }
 }

@@ -6,7 +6,10 @@ use straddle::predict::design::{Axis, MAX_OUTSTANDING, MAX_THREADS};
 use straddle::workload::offset::Offset;
 use straddle::workload::{Pattern, Percent};
 
-use super::bench::{Sizes, duration, mix, offset, pattern, percent, rate, sizes};
+use super::parameter::{axis, setting};
+use super::shares::{self, Mix, Sizes, mix, pattern, percent, sizes};
+use super::sizes::{cache, data, offset, stripe_unit, working_set};
+use super::{rates, times};
 
 /// How fast would each partition offset be, and is moving the data worth it?
 ///
@@ -67,11 +70,11 @@ pub(crate) struct Predict {
     pub(crate) disks: Option<u64>,
 
     /// Stripe unit (chunk, strip) of that array: bytes on one disk before the next disk follows [default: 64 KiB, an assumption]
-    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::sizes::unit, help_heading = "Array")]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = stripe_unit, help_heading = "Array")]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Size of the RAID controller's write-back cache [default: none]
-    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = super::sizes::unit, help_heading = "Array")]
+    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = cache, help_heading = "Array")]
     pub(crate) cache: Option<Unit>,
 
     /// Set a parameter of the profile to another value; may be repeated
@@ -80,7 +83,7 @@ pub(crate) struct Predict {
 
     /// Compare variants: members=6,8, level=raid10,raid5, stripe-unit=64K,256K, allocation-unit=4K,64K, io=8K,64K, threads=1,8,
     /// outstanding=1,32, or any SECTION.KEY of the profile; repeat it to compare all combinations
-    #[arg(long, value_name = "KEY=A,B…", value_parser = Axis::read)]
+    #[arg(long, value_name = "KEY=A,B…", value_parser = axis)]
     pub(crate) compare: Vec<Axis>,
 
     /// Output format
@@ -108,14 +111,14 @@ pub(crate) struct Predict {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct Asked {
-    /// Request size; to mix sizes, give weights: 8K:70+64K:30
-    #[arg(long, value_name = "SIZE", value_parser = sizes, default_value = "8K")]
+    /// Request size; to mix sizes, give their shares: 8K:70+64K:30
+    #[arg(long, visible_alias = "bs", value_name = "SIZE", value_parser = sizes, default_value = "8K")]
     pub(crate) io: Sizes,
 
-    /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30. With several, the first is shown in full and the
-    /// verdicts of all side by side [default: read,write,70/30]
+    /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30; randread, randwrite and randrw as in fio. With
+    /// several, the first is shown in full and the verdicts of all side by side [default: read,write,70/30]
     #[arg(long, value_name = "MIX,…", value_delimiter = ',', value_parser = mix)]
-    pub(crate) rw: Vec<Percent>,
+    pub(crate) rw: Vec<Mix>,
 
     /// Scenario of several streams and phases instead of one workload: oltp, file-system, backup, log-structured, or your own file
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["io", "rw", "pattern", "workers", "outstanding", "think", "rate", "trace"])]
@@ -129,26 +132,26 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "NAME", requires = "trace")]
     pub(crate) trace_device: Option<String>,
 
-    /// Access pattern: random, sequential, or strided:SIZE, which starts a request every SIZE bytes
-    #[arg(long, value_name = "ORDER", value_parser = pattern, default_value = "random")]
-    pub(crate) pattern: Pattern,
+    /// Access pattern: random, sequential (seq), or strided:SIZE, which starts a request every SIZE bytes [default: random]
+    #[arg(long, value_name = "ORDER", value_parser = pattern)]
+    pub(crate) pattern: Option<Pattern>,
 
     /// Threads that issue requests; several numbers are compared, as with --compare
-    #[arg(long = "threads", visible_alias = "workers", value_name = "N,…", value_delimiter = ',', default_value = "1",
+    #[arg(long = "threads", visible_aliases = ["workers", "numjobs"], value_name = "N,…", value_delimiter = ',', default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_THREADS)))]
     pub(crate) workers: Vec<u32>,
 
     /// Queue depth: outstanding I/Os per thread; several numbers are compared too
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8",
+    #[arg(long, visible_aliases = ["iodepth", "qd"], value_name = "N,…", value_delimiter = ',', default_value = "8",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_OUTSTANDING)))]
     pub(crate) outstanding: Vec<u32>,
 
     /// Think time: pause between a completion and the request that follows it
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]
+    #[arg(long, value_name = "TIME", value_parser = times::think, default_value = "0s")]
     pub(crate) think: Duration,
 
     /// Open loop: issue this many requests per second, whether or not earlier ones completed; the gain is then in latency
-    #[arg(long, value_name = "IOPS", value_parser = rate)]
+    #[arg(long, value_name = "IOPS", value_parser = rates::requests)]
     pub(crate) rate: Option<f64>,
 
     /// How the requests of an open loop arrive
@@ -164,6 +167,28 @@ pub(crate) enum ArrivalsArg {
     Random,
 }
 
+impl Asked {
+    /// Shares of reads, and the pattern, which is one for all of them.
+    pub(crate) fn streams(&self) -> Result<(Vec<Percent>, Pattern), String> {
+        let asked: Vec<Pattern> = self.pattern.into_iter().collect();
+        let streams = shares::streams(&self.rw, &asked)?;
+        let pattern = match streams.first() {
+            Some((_, pattern)) => *pattern,
+            None => self.pattern.unwrap_or(Pattern::Random),
+        };
+        if streams.iter().any(|(_, other)| *other != pattern) {
+            return Err(
+                "--rw asks for random and for sequential requests, and one prediction has one access pattern; run once for each"
+                    .to_owned(),
+            );
+        }
+        Ok((
+            streams.into_iter().map(|(reads, _)| reads).collect(),
+            pattern,
+        ))
+    }
+}
+
 /// The simulation.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Simulation")]
@@ -174,7 +199,7 @@ pub(crate) struct Simulation {
     pub(crate) offsets: Vec<At>,
 
     /// Working set: range of addresses that requests hit [default: the partition's length, else the whole capacity]
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = working_set)]
     pub(crate) size: Option<Unit>,
 
     /// Stop when every gain is known to within this: half-width of the 95% confidence interval
@@ -200,11 +225,11 @@ pub(crate) struct Simulation {
 pub(crate) struct Move {
     /// Amount of data to move: copied away and back, unless a script for this stack can move it in place [default: the partition's
     /// length, with --stack]
-    #[arg(long, value_name = "SIZE", value_parser = super::sizes::unit)]
+    #[arg(long, value_name = "SIZE", value_parser = data)]
     pub(crate) data: Option<Unit>,
 
     /// Rate at which data can be copied
-    #[arg(long, value_name = "RATE", value_parser = data_rate, default_value = "200MB/s")]
+    #[arg(long, value_name = "RATE", value_parser = rates::data, default_value = "200MB/s")]
     pub(crate) move_rate: f64,
 }
 
@@ -237,48 +262,15 @@ fn at(text: &str) -> Result<At, String> {
     }
 }
 
-/// `array.members=6`.
-pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    let fail = || format!("`{text}` is not a setting; write it like array.members=6");
-    let (path, value) = text.split_once('=').ok_or_else(fail)?;
-    let (path, value) = (path.trim(), value.trim());
-    if path.is_empty() || value.is_empty() {
-        return Err(fail());
-    }
-    Ok((path.to_owned(), value.to_owned()))
-}
-
-/// `200MB/s`, `1GiB/s`.
-pub(super) fn data_rate(text: &str) -> Result<f64, String> {
-    let kind = straddle::predict::profile::Kind::Rate(1.0, 1e15);
-    let value = straddle::predict::profile::value::parse(kind, &text.into());
-    match value {
-        Some(straddle::predict::profile::Value::Number(rate)) => Ok(rate),
-        _ => Err(format!(
-            "`{text}` is not a rate above zero; write it like 200MB/s or 1GiB/s"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn offsets_settings_and_rates_are_read() {
+    fn offsets_are_places_or_that_of_the_stack() {
         assert_eq!(at("current"), Ok(At::Current));
         assert!(matches!(at("unaligned"), Ok(At::Given(_))));
         at("aligned").expect_err("which?");
-        assert_eq!(
-            setting("array.members=6"),
-            Ok(("array.members".to_owned(), "6".to_owned()))
-        );
-        for text in ["array.members", "=6", "array.members="] {
-            setting(text).expect_err(text);
-        }
-        assert_eq!(data_rate("200MB/s"), Ok(200e6));
-        for text in ["0MB/s", "-1MB/s", "fast", "200 MPH"] {
-            data_rate(text).expect_err(text);
-        }
+        at("63").expect_err("of what?");
     }
 }

@@ -63,7 +63,7 @@ pub(crate) struct Fit {
     pub(crate) like: String,
 
     /// Set a parameter to a fixed value, which is not fitted; may be repeated
-    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = super::predict::setting)]
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = super::parameter::setting)]
     pub(crate) set: Vec<(String, String)>,
 
     /// Parameters to fit [default: up to four of those assumed with a range]

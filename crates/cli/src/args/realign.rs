@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use straddle::geometry::{Bytes, Unit};
 
 use super::geometry::Geometry;
-use super::sizes::{offset, unit};
+use super::sizes::{growth, request, start};
 
 /// Moves partitions onto the boundaries below them, in place or into a new file, and loses nothing.
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Realign {
     pub(crate) target: PathBuf,
 
     /// Where the partition is to start, such as 1MiB or 2048s [default: the place that `straddle fix` proposes]
-    #[arg(long, value_name = "OFFSET", value_parser = offset)]
+    #[arg(long, value_name = "OFFSET", value_parser = start)]
     pub(crate) to: Option<Bytes>,
 
     /// Only this partition, by its number; may be repeated
@@ -89,11 +89,11 @@ pub(crate) struct Realign {
     pub(crate) used_only: bool,
 
     /// Make the disk of an image longer by this much at its end, where partitions need room
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    #[arg(long, value_name = "SIZE", value_parser = growth)]
     pub(crate) grow: Option<Unit>,
 
     /// Request sizes to compute the cost for
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = unit, default_value = "4K,8K,64K")]
+    #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = request, default_value = "4K,8K,64K")]
     pub(crate) io: Vec<Unit>,
 
     #[command(flatten)]

@@ -10,12 +10,13 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
-    "\n  straddle study --list                           published experiments",
+    "\n  straddle study                                  published experiments, with their titles",
+    "\n  straddle study eva8100 --quick                  one of them, cell by cell",
     "\n  straddle study --all --quick                    compare all of them with the model",
 ))]
 pub(crate) struct Study {
-    /// A study that --list names, or a file (.toml)
-    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
+    /// A study, by its name or a part that no other name has, or a file (.toml) [default: list the studies]
+    #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
     /// Run every study and print the scoreboard

@@ -6,9 +6,9 @@ use std::time::Duration;
 use straddle::geometry::{Bytes, Family, Grid, Unit};
 use straddle::trace::{ColumnMap, FORMATS, STEP};
 
-use super::bench::duration;
-use super::sizes::{offset, unit};
-use super::{Format, Geometry};
+use super::shares::tolerance;
+use super::times::window;
+use super::{Format, Geometry, sizes};
 
 /// What would each offset cost on my own recorded workload?
 ///
@@ -90,7 +90,7 @@ pub(crate) struct Trace {
     pub(crate) columns: Option<ColumnMap>,
 
     /// Largest share of lines that may be none of the recorder's
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
+    #[arg(long, value_name = "SHARE", value_parser = tolerance, default_value = "0.1%")]
     pub(crate) max_bad: f64,
 
     /// Threads [default: one for each core]
@@ -98,7 +98,7 @@ pub(crate) struct Trace {
     pub(crate) threads: Option<u16>,
 
     /// Memory for counts; what needs more goes to temporary files
-    #[arg(long, value_name = "SIZE", value_parser = unit, default_value = "128M")]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::cache, default_value = "128M")]
     pub(crate) memory: Unit,
 
     /// Output format; csv has a line for each device, grid, start and direction
@@ -114,18 +114,9 @@ pub(crate) struct Trace {
     pub(crate) quiet: bool,
 }
 
-/// From a millisecond on: shorter ones could not all be told apart.
-fn window(text: &str) -> Result<Duration, String> {
-    let window = duration(text)?;
-    match window >= Duration::from_millis(1) {
-        true => Ok(window),
-        false => Err(format!("`{text}` is shorter than 1ms")),
-    }
-}
-
 /// A place at a sector: shifts are counted in sectors.
 fn start(text: &str) -> Result<Bytes, String> {
-    let start = offset(text)?;
+    let start = sizes::start(text)?;
     match start.get().is_multiple_of(STEP) {
         true => Ok(start),
         false => Err(format!(
@@ -146,7 +137,7 @@ fn grid(text: &str) -> Result<(Grid, Family), String> {
         Some((size, "split")) => (size, Some(Family::Splitting)),
         Some((_, other)) => return Err(format!("`:{other}` is neither `:rmw` nor `:split`")),
     };
-    let unit = unit(size)?;
+    let unit = sizes::stripe_unit(size)?;
     let bytes = unit.get();
     if !bytes.is_multiple_of(STEP) || bytes > MAX_UNIT {
         return Err(format!(
@@ -171,18 +162,6 @@ fn recorder(text: &str) -> Result<&'static str, String> {
     })
 }
 
-/// `0.1%`, or `0.001`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(percent) => (percent, 100.0),
-        None => (text, 1.0),
-    };
-    match number.trim().parse::<f64>() {
-        Ok(number) if (0.0..=scale).contains(&number) => Ok(number / scale),
-        _ => Err(format!("`{text}` is no share between 0% and 100%")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,21 +173,14 @@ mod tests {
         assert_eq!(grid("64K"), Ok((unit(65_536), Family::Splitting)));
         assert_eq!(grid("64K:rmw"), Ok((unit(65_536), Family::ReadModifyWrite)));
         assert_eq!(grid("192K"), Ok((unit(196_608), Family::Splitting)));
-        for text in ["4K:x", "0", "520", "1G", "K", ":rmw"] {
+        for text in ["4K:x", "0", "64", "520", "1G", "K", ":rmw"] {
             grid(text).expect_err(text);
         }
     }
 
     #[test]
-    fn starts_are_sectors_and_shares_are_shares() {
+    fn starts_are_sectors() {
         assert_eq!(start("63s"), Ok(Bytes::new(32_256)));
         start("100").expect_err("inside a sector");
-        assert_eq!(
-            (share("0.1%"), share("0.5"), share("0")),
-            (Ok(0.001), Ok(0.5), Ok(0.0))
-        );
-        for text in ["101%", "2", "-1%", "nan", "%"] {
-            share(text).expect_err(text);
-        }
     }
 }

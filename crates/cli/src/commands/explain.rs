@@ -1,9 +1,8 @@
-use anyhow::bail;
 use straddle::report::text;
-use straddle::rules::search::{Topic, nearest, topics};
+use straddle::rules::search::{Topic, nearest, questions, topics};
 
 use crate::args::Explain;
-use crate::exit::CLEAN;
+use crate::exit::{CLEAN, FAILED};
 use crate::output;
 
 pub(crate) fn run(args: &Explain) -> anyhow::Result<u8> {
@@ -11,24 +10,35 @@ pub(crate) fn run(args: &Explain) -> anyhow::Result<u8> {
         output::print(&text::rule_list())?;
         return Ok(CLEAN);
     }
-    let query = args.words.join(" ");
-    match topics(&query).as_slice() {
-        [] => {
-            let names: Vec<String> = nearest(&query).into_iter().map(named).collect();
-            if names.is_empty() {
-                bail!(
-                    "there is no page on `{query}`; `straddle explain` lists all codes and beliefs"
-                );
+    let mut code = CLEAN;
+    let mut is_first = true;
+    for query in questions(&args.words) {
+        let found = match topics(&query).as_slice() {
+            [] => {
+                output::error(&missing(&query));
+                code = FAILED;
+                continue;
             }
-            bail!(
-                "there is no page on `{query}`; nearest: {}; `straddle explain` lists all codes and beliefs",
-                names.join(", ")
-            );
+            [topic] => text::topic(*topic),
+            several => text::topics(several),
+        };
+        if !is_first {
+            output::print("\n")?;
         }
-        [topic] => output::print(&text::topic(*topic))?,
-        several => output::print(&text::topics(several))?,
+        is_first = false;
+        output::print(&found)?;
     }
-    Ok(CLEAN)
+    Ok(code)
+}
+
+/// That there is no page, and which are near.
+fn missing(query: &str) -> String {
+    let names: Vec<String> = nearest(query).into_iter().map(named).collect();
+    let near = match names.is_empty() {
+        true => String::new(),
+        false => format!("; nearest: {}", names.join(", ")),
+    };
+    format!("there is no page on `{query}`{near}; `straddle explain` lists all codes and beliefs")
 }
 
 /// What to type, and what it is called.

@@ -164,7 +164,12 @@ fn simulate(
     let words = args.workload.as_deref().unwrap_or_default();
     let words = words.split_whitespace();
     let Simulated { mut predict } =
-        Simulated::try_parse_from(["--workload"].into_iter().chain(words))?;
+        Simulated::try_parse_from(["--workload"].into_iter().chain(words)).map_err(|error| {
+            // The first line says it; what follows is about the usage of another command.
+            let text = error.render().to_string();
+            let line = text.lines().next().unwrap_or_default();
+            anyhow::anyhow!("--workload: {}", line.trim_start_matches("error: "))
+        })?;
     if predict.profile.is_some() || !predict.simulation.offsets.is_empty() {
         bail!("--workload has --profile or --offsets in it, which the plan gives; leave them out");
     }

@@ -189,7 +189,10 @@ fn predicted(
     // A script is a mix of its own.
     match question.script.is_some() {
         true => prediction::predict(question, step),
-        false => prediction::predict_mixes(question, &args.workload.rw, step),
+        false => {
+            let mixes: Vec<Percent> = args.workload.rw.iter().map(|mix| mix.reads).collect();
+            prediction::predict_mixes(question, &mixes, step)
+        }
     }
 }
 
@@ -239,12 +242,13 @@ fn question(args: &Predict, profile: Profile, place: Option<&Place>) -> anyhow::
         .unwrap_or(Bytes::ZERO);
     let data = args.move_.data.map(|unit| unit.bytes());
     let span = args.simulation.size.map(|unit| unit.bytes());
+    let (mixes, pattern) = asked.streams().map_err(anyhow::Error::msg)?;
     // Of several, which are variants of it, the first.
     let first = |numbers: &[u32]| numbers.first().copied().unwrap_or(1);
     let (workers, outstanding) = (first(&asked.workers), first(&asked.outstanding));
     let workload = Workload {
-        reads: asked.rw.first().copied().unwrap_or(Percent::ALL),
-        pattern: asked.pattern,
+        reads: mixes.first().copied().unwrap_or(Percent::ALL),
+        pattern,
         sizes: asked.io.0.clone(),
         workers,
         outstanding,

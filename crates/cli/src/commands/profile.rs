@@ -116,13 +116,21 @@ fn document(profiles: &[Profile]) -> anyhow::Result<()> {
 pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     let is_file = name.ends_with(".toml") || name.contains(['/', '\\']);
     if !is_file {
-        if registry::text(name).is_none() {
-            bail!(
+        let is_refused = registry::REFUSED
+            .iter()
+            .any(|(refused, _)| *refused == name);
+        return match registry::find(name) {
+            Ok(known) => Ok(registry::load(known)?),
+            Err(_) if is_refused => Ok(registry::load(name)?),
+            Err(several) if !several.is_empty() => bail!(
+                "`{name}` is a part of the names of several profiles: {}; a part that only one has is enough",
+                several.join(", ")
+            ),
+            Err(_) => bail!(
                 "there is no profile `{name}`{}; `straddle profile list` lists them, and the name of your own file must end in .toml",
                 alike(name)
-            );
-        }
-        return Ok(registry::load(name)?);
+            ),
+        };
     }
     let text = read(Path::new(name), MAX_LEN)?;
     let stem = Path::new(name).file_stem().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use straddle::predict::experiment::Effort;
 use straddle::predict::study::{Study, effort, fitted_figures, registry};
 use straddle::report::json::pretty;
@@ -16,8 +16,12 @@ use crate::output;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let keeper = Keeper::new(&args.keeping, "study")?;
+    let is_list = args.list || (args.name.is_none() && !args.all);
+    if is_list && !args.list && (args.json || args.format != StudyFormat::Text) {
+        bail!("which study? Name one, or give --all; `straddle study` lists them");
+    }
     let studies = chosen(args)?;
-    if args.list {
+    if is_list {
         if !args.quiet {
             output::print(&forms::text::list(studies.iter()))?;
         }
@@ -54,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// The studies that were asked for; with --list all of them.
+/// The studies that were asked for; without a name all of them.
 fn chosen(args: &Args) -> anyhow::Result<Vec<Study>> {
     match args.name.as_deref() {
         None => {

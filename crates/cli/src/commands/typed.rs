@@ -51,9 +51,9 @@ pub(super) fn names(shown: &str, target: &Path) -> Vec<String> {
     std::iter::once(shown.to_owned()).chain(real).collect()
 }
 
-/// A size in one word.
+/// A size in one word, which may stand in a list.
 pub(super) fn size(unit: Unit) -> String {
-    unit.to_string().replace(' ', "")
+    unit.to_string().replace([' ', ','], "")
 }
 
 /// A name in one word, which is none of an option.

@@ -99,16 +99,64 @@ pub const REFUSED: &[(&str, &str)] = &[(
     "a conventional disk: what one that shingles its tracks does with a random write depends on a media cache and on cleaning that no maker describes",
 )];
 
-/// The profile of that name.
+/// The name of a profile, from that name or a part of it that no other has.
 ///
 /// # Errors
-/// There is none, or it is wrong.
+/// All names that have this part; none where there is no such name.
+pub fn find(asked: &str) -> Result<&'static str, Vec<&'static str>> {
+    let names: Vec<&'static str> = PROFILES.iter().map(|(name, _)| *name).collect();
+    one_of(asked, &names, |name| name)
+}
+
+/// The one of several names that is meant: the whole name, what people know it by, or a part that no other name has.
+///
+/// # Errors
+/// All names that have this part; none where there is no such name.
+pub(crate) fn one_of(
+    asked: &str,
+    names: &[&'static str],
+    known_as: impl Fn(&'static str) -> &'static str,
+) -> Result<&'static str, Vec<&'static str>> {
+    let asked = asked.trim().to_lowercase();
+    let whole = |name: &&&'static str| **name == asked || known_as(name) == asked;
+    if let Some(name) = names.iter().find(whole) {
+        return Ok(name);
+    }
+    // A single letter is in some name by chance.
+    let has = |name: &&str| asked.len() > 1 && name.contains(&asked);
+    let found: Vec<&str> = names.iter().copied().filter(has).collect();
+    // `sd` is a word of sd-card, and a part of ssd-2012.
+    let is_word = |name: &&&str| format!("-{name}-").contains(&format!("-{asked}-"));
+    let words: Vec<&str> = found.iter().filter(is_word).copied().collect();
+    match (found.as_slice(), words.as_slice()) {
+        ([one], _) | (_, [one]) => Ok(*one),
+        _ => Err(found),
+    }
+}
+
+/// The refusal of a name that is none, or a part of several.
+pub(crate) fn unknown(what: &str, asked: &str, found: &[&str], all: String) -> Refusal {
+    match found {
+        [] => Refusal::new(what, asked, all),
+        several => Refusal::new(
+            what,
+            format!("{asked}, which is a part of several names"),
+            format!("one of {}", several.join(", ")),
+        ),
+    }
+}
+
+/// The profile of that name, or of the only one that has it as a part.
+///
+/// # Errors
+/// There is none, there are several, or it is wrong.
 pub fn load(name: &str) -> Result<Profile, Refusal> {
     if let Some((name, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
         return Err(Refusal::new("the profile", name, why));
     }
-    let text = text(name).ok_or_else(|| Refusal::new("the profile", name, names()))?;
-    Profile::read(name, text)
+    let known = find(name).map_err(|found| unknown("the profile", name, &found, names()))?;
+    let text = text(known).ok_or_else(|| Refusal::new("the profile", name, names()))?;
+    Profile::read(known, text)
 }
 
 #[cfg(test)]
@@ -134,6 +182,39 @@ mod tests {
                 assert!(is_open, "{name}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_part_that_no_other_name_has_is_enough() {
+        for (asked, name) in [
+            ("eva8100", "eva8100"),
+            ("msa60", "msa60-p800"),
+            ("MSA60", "msa60-p800"),
+            ("i4i", "aws-i4i"),
+            ("perc5e", "perc5e-raid10"),
+            ("raid-adapter", "raid-adapter"),
+            ("atlas-10k", "atlas-10k"),
+            ("sd", "sd-card"),
+        ] {
+            assert_eq!(find(asked), Ok(name), "{asked}");
+            assert_eq!(load(asked).expect("one of ours").name, name);
+        }
+        assert_eq!(find("nobody"), Err(vec![]));
+        assert_eq!(find(""), Err(vec![]));
+        assert_eq!(find("f"), Err(vec![]), "a letter is no name");
+        assert_eq!(
+            find("atlas"),
+            Err(vec![
+                "atlas-15k-ii",
+                "atlas-10k-v",
+                "atlas-10k",
+                "atlas-iii"
+            ])
+        );
+        assert_eq!(
+            load("atlas").expect_err("several").to_string(),
+            "the profile is atlas, which is a part of several names; expected one of atlas-15k-ii, atlas-10k-v, atlas-10k, atlas-iii"
+        );
     }
 
     #[test]

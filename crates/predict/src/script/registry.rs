@@ -2,6 +2,7 @@
 
 use super::Script;
 use crate::profile::Refusal;
+use crate::profile::registry::{one_of, unknown};
 
 /// Name and text of every script.
 pub const SCRIPTS: &[(&str, &str)] = &[
@@ -17,13 +18,15 @@ pub const SCRIPTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The script of that name.
+/// The script of that name, or of the only one that has it as a part.
 ///
 /// # Errors
-/// There is none, or it is wrong.
+/// There is none, there are several, or it is wrong.
 pub fn load(name: &str) -> Result<Script, Refusal> {
-    let found = SCRIPTS.iter().find(|(known, _)| *known == name);
-    let names: Vec<&str> = SCRIPTS.iter().map(|(name, _)| *name).collect();
-    let (name, text) = found.ok_or_else(|| Refusal::new("the scenario", name, names.join(", ")))?;
+    let names: Vec<&'static str> = SCRIPTS.iter().map(|(name, _)| *name).collect();
+    let refuse = |found: Vec<&str>| unknown("the scenario", name, &found, names.join(", "));
+    let known = one_of(name, &names, |name| name).map_err(refuse)?;
+    let text = SCRIPTS.iter().find(|(name, _)| *name == known);
+    let (name, text) = text.ok_or_else(|| refuse(Vec::new()))?;
     Script::read(name, text)
 }

@@ -2,6 +2,7 @@
 
 use super::Study;
 use crate::profile::Refusal;
+use crate::profile::registry::{one_of, unknown};
 
 macro_rules! studies {
     ($($test:ident $name:literal),* $(,)?) => {
@@ -46,17 +47,37 @@ studies![
 /// All names, for a message.
 #[must_use]
 pub fn names() -> String {
-    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| known_as(name)).collect();
     names.join(", ")
 }
 
-/// The study of that name.
+/// What people know a study by: its name without the number of its source, `eva8100` for `s1-eva8100`.
+///
+/// Archives have the whole name, which goes on being understood.
+#[must_use]
+pub fn known_as(name: &str) -> &str {
+    let is_number = |source: &str| {
+        let digits = source.strip_prefix(['n', 's']).unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match name.split_once('-') {
+        Some((source, rest)) if is_number(source) => rest,
+        _ => name,
+    }
+}
+
+/// The study of that name, with or without the number of its source, or of the only one that has it as a part.
 ///
 /// # Errors
-/// There is none, or it is wrong.
+/// There is none, there are several, or it is wrong.
 pub fn load(name: &str) -> Result<Study, Refusal> {
-    let found = STUDIES.iter().find(|(known, _)| *known == name);
-    let (name, text) = found.ok_or_else(|| Refusal::new("the study", name, names()))?;
+    let whole: Vec<&'static str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    let known = one_of(name, &whole, known_as).map_err(|found| {
+        let found: Vec<&str> = found.into_iter().map(known_as).collect();
+        unknown("the study", name, &found, names())
+    })?;
+    let text = STUDIES.iter().find(|(name, _)| *name == known);
+    let (name, text) = text.ok_or_else(|| Refusal::new("the study", name, names()))?;
     Study::read(name, text)
 }
 
@@ -64,6 +85,39 @@ pub fn load(name: &str) -> Result<Study, Refusal> {
 mod tests {
     use super::*;
     use crate::study::{Mark, effort};
+
+    #[test]
+    fn studies_are_known_by_their_names_and_by_parts_of_them() {
+        let names: Vec<&str> = STUDIES.iter().map(|(name, _)| known_as(name)).collect();
+        for (name, _) in STUDIES {
+            for asked in [*name, known_as(name)] {
+                assert_eq!(load(asked).expect("one of ours").name, *name);
+            }
+            let same = names.iter().filter(|other| **other == known_as(name));
+            assert_eq!(same.count(), 1, "{name}");
+        }
+        for (asked, name) in [
+            ("eva8100", "s1-eva8100"),
+            ("eva", "s1-eva8100"),
+            ("msa60", "s4-msa60"),
+            ("f20", "s5-f20"),
+            ("bitmap", "n22-md-bitmap"),
+            ("perc", "s3-perc-raid10"),
+        ] {
+            assert_eq!(load(asked).expect("one of ours").name, name, "{asked}");
+        }
+        assert_eq!(
+            load("wd").expect_err("several").to_string(),
+            "the study is wd, which is a part of several names; expected one of wd-advanced-format, wd-green-osync"
+        );
+        let none = load("nobody").expect_err("there is none").to_string();
+        assert!(
+            none.starts_with("the study is nobody; expected fixed-service, "),
+            "{none}"
+        );
+        assert_eq!(known_as("n-way"), "n-way");
+        assert_eq!(known_as("mine"), "mine");
+    }
 
     /// Every cell lies within its tolerance, or says why it does not.
     pub(super) fn holds(name: &str) {

@@ -38,7 +38,7 @@ pub(crate) struct Asked {
 
 pub(crate) fn read(fields: &Fields<'_>) -> Result<Asked, Refusal> {
     let needed = |key: &str, expected: &str| fields.refuse(key, expected);
-    let sizes_expected = "request sizes up to 64 MiB, such as 8K or 8K:70,64K:30";
+    let sizes_expected = "request sizes up to 64 MiB, such as 8K, or with shares that make 100, such as 8K:70,64K:30";
     let sizes = fields
         .with("io", sizes_expected, |value| sizes(value.as_str()?))?
         .ok_or_else(|| needed("io", sizes_expected))?;
@@ -96,15 +96,31 @@ fn unit(text: &str) -> Option<Unit> {
     Unit::new(text.trim().parse::<Bytes>().ok()?.get())
 }
 
-/// `8K`, `8K:70,64K:30`.
+/// `8K`, `8K:70,64K:30`; shares come to 100, or there are none, and the parts are equal.
 fn sizes(text: &str) -> Option<Vec<(Unit, u32)>> {
     let one = |part: &str| {
-        let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
-        let weight: u32 = weight.trim().parse().ok()?;
+        let (size, share) = match part.split_once(':') {
+            Some((size, share)) => (size, Some(share.trim().parse::<u32>().ok()?)),
+            None => (part, None),
+        };
         let size = unit(size).filter(|size| size.get() <= MAX_LEN)?;
-        (1..=1_000_000).contains(&weight).then_some((size, weight))
+        Some((size, share))
     };
-    text.split([',', '+']).map(one).collect()
+    let sizes: Vec<(Unit, Option<u32>)> = text.split([',', '+']).map(one).collect::<Option<_>>()?;
+    let shares: Vec<u32> = sizes.iter().filter_map(|(_, share)| *share).collect();
+    let is_fair = match shares.as_slice() {
+        [] => true,
+        shares => {
+            let sum = shares
+                .iter()
+                .try_fold(0_u32, |sum, share| sum.checked_add(*share));
+            shares.len() == sizes.len() && !shares.contains(&0) && sum == Some(100)
+        }
+    };
+    let weights = sizes
+        .into_iter()
+        .map(|(size, share)| (size, share.unwrap_or(1)));
+    is_fair.then(|| weights.collect())
 }
 
 fn mix(text: &str) -> Option<Percent> {

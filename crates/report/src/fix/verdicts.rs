@@ -141,13 +141,13 @@ pub(super) fn measured(plan: &Plan) -> String {
     if sectors {
         parts.push(
             "4 KiB synchronous writes off the sectors of one disk, +300% operations, took 2.8 to 3.4 times as long (straddle study \
-             n4-wd-green-osync), and reads off them cost next to nothing",
+             wd-green-osync), and reads off them cost next to nothing",
         );
     }
     if stripes {
         parts.push(
-            "64 KiB reads off the stripe unit, +100% operations, took 1.3 to 1.7 times as long (s3-perc-raid10), and 8 KiB reads from a large array, \
-             +6%, 1.02 times (s1-eva8100)",
+            "64 KiB reads off the stripe unit, +100% operations, took 1.3 to 1.7 times as long (perc-raid10), and 8 KiB reads from a large array, \
+             +6%, 1.02 times (eva8100)",
         );
     }
     text += &parts.join("; ");

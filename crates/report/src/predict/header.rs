@@ -8,6 +8,7 @@ use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
+use straddle_predict::study::registry::known_as;
 use straddle_rules::figures::counted;
 use straddle_workload::Workload;
 
@@ -53,7 +54,7 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
         let text = format!(
             "out of tolerance in {} of study {} ({}): {}",
             counted(missed.cells.len(), "cell"),
-            missed.study,
+            known_as(&missed.study),
             few(&missed.cells),
             missed.why.join("; ")
         );

@@ -49,7 +49,7 @@ impl Intent {
         }
         let wanted = match &args.job {
             Some(path) => from_job(args, path)?,
-            None => from_args(args),
+            None => from_args(args)?,
         };
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let plan = Plan {
@@ -132,15 +132,15 @@ fn here(path: &Path) -> PathBuf {
     PathBuf::from(format!("straddle-bench-{name}.journal"))
 }
 
-fn from_args(args: &Bench) -> Wanted {
+fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
     let durability = match (args.how.write_through, args.how.fua) {
         (true, _) => Durability::WriteThrough,
         (false, true) => Durability::ForcedUnitAccess,
         (false, false) => Durability::Cached,
     };
-    Wanted {
+    Ok(Wanted {
         target: args.target.clone(),
-        cells: cells(args),
+        cells: cells(args)?,
         span: args.plan.size.map(|size| size.bytes()),
         measured: args.plan.runtime,
         warm_up: args.plan.warm_up,
@@ -149,33 +149,32 @@ fn from_args(args: &Bench) -> Wanted {
         engine: args.how.engine.0,
         seed: args.plan.seed,
         remarks: Vec::new(),
-    }
+    })
 }
 
 /// All combinations, those that differ in concurrency alone beside each other.
-fn cells(args: &Bench) -> Vec<Workload> {
+fn cells(args: &Bench) -> anyhow::Result<Vec<Workload>> {
     let asked = &args.workload;
+    let streams = asked.streams().map_err(anyhow::Error::msg)?;
     let mut cells = Vec::new();
     for sizes in &asked.io {
-        for reads in &asked.rw {
-            for pattern in &asked.pattern {
-                for workers in &asked.workers {
-                    for outstanding in &asked.outstanding {
-                        cells.push(Workload {
-                            reads: *reads,
-                            pattern: *pattern,
-                            sizes: sizes.0.clone(),
-                            workers: *workers,
-                            outstanding: *outstanding,
-                            think: asked.think,
-                            rate: asked.rate,
-                        });
-                    }
+        for (reads, pattern) in &streams {
+            for workers in &asked.workers {
+                for outstanding in &asked.outstanding {
+                    cells.push(Workload {
+                        reads: *reads,
+                        pattern: *pattern,
+                        sizes: sizes.0.clone(),
+                        workers: *workers,
+                        outstanding: *outstanding,
+                        think: asked.think,
+                        rate: asked.rate,
+                    });
                 }
             }
         }
     }
-    cells
+    Ok(cells)
 }
 
 /// What a job file says; where it says nothing, what the command line does.
@@ -195,7 +194,7 @@ fn from_job(args: &Bench, path: &Path) -> anyhow::Result<Wanted> {
             job.offset.get()
         );
     }
-    let asked = from_args(args);
+    let asked = from_args(args)?;
     Ok(Wanted {
         target: args.target.clone().or(named),
         cells: job.cells.into_iter().map(|cell| cell.workload).collect(),

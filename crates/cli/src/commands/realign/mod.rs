@@ -103,7 +103,7 @@ fn command(args: &Realign) -> String {
         &args.io,
     ));
     if let Some(to) = args.to {
-        words.push(format!("--to {}", to.get()));
+        words.push(format!("--to {}B", to.get()));
     }
     words.extend(
         args.partitions

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use straddle_predict::study::registry::known_as;
+
 use super::Studied;
 use crate::bench::wording::list;
 use crate::escape::terminal;
@@ -20,7 +22,10 @@ pub(super) fn render(studied: &Studied, width: usize, out: &mut String) {
             let _ = writeln!(out, "{}{padding}{part}", paint(STRONG, name));
         }
     };
-    line("study", &format!("{}: {}", study.name, study.title));
+    line(
+        "study",
+        &format!("{}: {}", known_as(&study.name), study.title),
+    );
     line("source", &study.source);
     line("configuration", &study.configuration);
     let profiles: Vec<String> = study.profiles().into_iter().map(str::to_owned).collect();

@@ -7,6 +7,7 @@ mod score;
 use std::fmt::Write;
 
 use straddle_predict::study::Study;
+use straddle_predict::study::registry::known_as;
 
 use super::Studied;
 use crate::bench::wording::percent;
@@ -46,11 +47,13 @@ pub fn scoreboard(studies: &[Studied], width: usize) -> String {
 /// The names of studies, a line each.
 #[must_use]
 pub fn list<'a>(studies: impl Iterator<Item = &'a Study> + Clone) -> String {
-    let longest = studies.clone().map(|study| study.name.chars().count());
+    let longest = studies
+        .clone()
+        .map(|study| known_as(&study.name).chars().count());
     let longest = longest.max().unwrap_or(0);
     let mut out = String::new();
     for study in studies {
-        let name = paint(STRONG, format!("{:<longest$}", study.name));
+        let name = paint(STRONG, format!("{:<longest$}", known_as(&study.name)));
         let _ = writeln!(out, "{name}  {}", terminal(&study.title));
     }
     out

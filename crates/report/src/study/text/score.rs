@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use straddle_predict::study::registry::known_as;
 use straddle_predict::study::{Score, Tally, scoreboard};
 use straddle_rules::figures::counted;
 
@@ -63,7 +64,7 @@ pub(super) fn all(studies: &[Studied], width: usize, out: &mut String) {
     for one in studies {
         if let Ok(run) = &one.run {
             let score = scoreboard(std::iter::once((&one.study, run)));
-            rows.push((one.study.name.clone(), score));
+            rows.push((known_as(&one.study.name).to_owned(), score));
         }
     }
     let together = scoreboard(simulated(studies));

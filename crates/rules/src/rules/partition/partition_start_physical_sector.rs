@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
                    answers for a device you know.",
         example: "Sector 63 of a 512e disk: 63 × 512 = 32,256 = 7 × 4,096 + 3,584. Published measurements of two disks with 4,096-byte \
                   sectors: 4 KiB writes that start off a boundary took three times as long as aligned ones (`straddle study \
-                  n3-wd-advanced-format`, `n4-wd-green-osync`).",
+                  wd-advanced-format`, `wd-green-osync`).",
         fix: "Move the partition to the next boundary, usually 1 MiB (sector 2,048); `straddle fix` plans it. The defaults of today's \
               partitioners start at 1 MiB; sector 63 still comes with old images and templates, with disks that were copied from older \
               systems, and with scripts that state a start.",
