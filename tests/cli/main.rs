@@ -42,6 +42,7 @@ mod serve;
 mod study;
 mod support;
 mod syscalls;
+mod trace;
 mod volumes;
 mod windows;
 mod windows_bench;

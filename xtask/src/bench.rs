@@ -17,6 +17,7 @@ mod reports;
 mod scratch;
 mod studies;
 mod tables;
+mod traces;
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -39,6 +40,7 @@ pub(crate) use reports::report;
 use scratch::{Scratch, quietly};
 pub(crate) use studies::studies;
 pub(crate) use tables::tables;
+pub(crate) use traces::trace;
 
 const OTHER: &str = "straddle check, the other build";
 const TARGET: &str = crate::packages::MUSL;

@@ -111,6 +111,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
     pages.insert(PathBuf::from("docs/reference/captures.md"), captures());
     pages.insert(PathBuf::from("docs/reference/evidence.md"), evidence());
+    pages.insert(PathBuf::from("docs/reference/traces.md"), traces());
     pages.insert(PathBuf::from("docs/reference/repairs.md"), repairs());
     pages.insert(
         PathBuf::from("docs/reference/command-line.md"),
@@ -308,6 +309,25 @@ fn evidence() -> String {
             format.name,
             commands.join("<br>"),
             format.says
+        );
+    }
+    text
+}
+
+fn traces() -> String {
+    let mut text = String::from(
+        "# Traces\n\nWhat `straddle trace` reads, told by what is in a file. [What offsets cost on a recorded workload](../traces.md) tells how to use it.\n\n\
+         | name | what writes it | what is read |\n|---|---|---|\n",
+    );
+    let mut formats = Vec::from(straddle::trace::FORMATS);
+    formats.sort_by_key(|format| format.name);
+    for format in formats {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            format.name,
+            format.of.replace('|', "\\|"),
+            format.says.replace('|', "\\|")
         );
     }
     text

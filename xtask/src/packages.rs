@@ -101,6 +101,10 @@ const TESTS: &[(&str, &str)] = &[
         "qemu-img and qemu-io: oracle for virtual disk containers",
     ),
     (
+        "python3-venv",
+        "keeps the packages that tests/python names to this repository",
+    ),
+    (
         "python3-libvhdi",
         "pyvhdi: reads chains of differencing VHD and VHDX",
     ),
@@ -180,7 +184,37 @@ const BROWSER_TESTS: &str = "tests/e2e";
 pub(crate) fn for_tests() -> Result<()> {
     install(TESTS)?;
     node_packages()?;
+    python_packages("requirements.txt")?;
     targets(&[WINDOWS])
+}
+
+/// Where packages of Python go.
+const PYTHON: &str = "target/python";
+
+/// Installs the packages of Python that a file of tests/python names, each with its version, for nobody else's use. Debian's Python:
+/// another one that is found first may be of any version.
+fn python_packages(list: &str) -> Result<()> {
+    let list = Path::new("tests/python").join(list);
+    let done = Path::new(PYTHON).join(list.file_name().unwrap_or_default());
+    let wanted = std::fs::read(&list).with_context(|| list.display().to_string())?;
+    if std::fs::read(&done).is_ok_and(|there| there == wanted) {
+        return Ok(());
+    }
+    let hint = || format!("the tests need the packages that {} names", list.display());
+    run(Command::new("/usr/bin/python3").args(["-m", "venv", PYTHON])).with_context(hint)?;
+    run(Command::new(Path::new(PYTHON).join("bin/pip"))
+        .args(["install", "--quiet", "--disable-pip-version-check"])
+        .args(["--only-binary", ":all:", "--requirement"])
+        .arg(&list))
+    .with_context(hint)?;
+    std::fs::write(&done, wanted)?;
+    Ok(())
+}
+
+/// Installs what traces are read with beside `straddle trace`.
+pub(crate) fn for_traces() -> Result<()> {
+    install(&[("python3-venv", "keeps what is compared apart")])?;
+    python_packages("bench.txt")
 }
 
 /// Installs the packages of the tests in a browser, as their lock file names them. Debian's `npm` is a package of its own; a node from

@@ -12,6 +12,7 @@ pub(crate) mod report;
 pub(crate) mod serve;
 mod sizes;
 pub(crate) mod study;
+pub(crate) mod trace;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -46,6 +47,7 @@ How fast is each offset on this storage?  straddle bench DIRECTORY
 What would moving the data gain?          straddle predict --stack TARGET --profile NAME
 What do I run to fix it?                  straddle fix TARGET, or straddle realign TARGET
 What do my logs and counters say?         straddle evidence FILE…
+What would offsets cost on my workload?   straddle trace FILE…
 What does a finding mean?                 straddle explain CODE
 
 All commands: straddle --help. Options and examples of one command: straddle COMMAND --help.
@@ -59,6 +61,7 @@ pub(crate) enum Command {
     Fix(fix::Fix),
     Realign(Box<realign::Realign>),
     Evidence(evidence::Evidence),
+    Trace(Box<trace::Trace>),
     Profile(profile::Profile),
     Study(study::Study),
     Report(report::Report),
@@ -336,6 +339,8 @@ pub(crate) enum Verb {
     Realign,
     /// `straddle evidence --json`
     Evidence,
+    /// `straddle trace --json`
+    Trace,
     /// `straddle profile show --json`
     Profile,
     /// `straddle study --json`

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         args::Command::Fix(args) => commands::fix::run(&args),
         args::Command::Realign(args) => commands::realign::run(&args),
         args::Command::Evidence(args) => commands::evidence::run(&args),
+        args::Command::Trace(args) => commands::trace::run(&args),
         args::Command::Profile(args) => commands::profile::run(&args),
         args::Command::Study(args) => commands::study::run(&args),
         args::Command::Report(args) => commands::report::run(&args),

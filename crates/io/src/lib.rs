@@ -26,6 +26,6 @@ pub use error::is_shared_with_nobody;
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;
-pub use places::places;
+pub use places::{LINE_BREAK, places, room};
 pub use reader::{ReadAt, Reader};
 pub use target::{OpenError, Target, TargetKind};

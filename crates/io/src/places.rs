@@ -4,13 +4,19 @@
 //! asked of the processor once for each text. The first two are safe code that is compiled for instructions that not every
 //! processor has; that they are called on those that have them is all that has to be unsafe.
 
-/// Appends the places in `text[from..to]` of every `separator` and line break to `out`. Bounds beyond the text are its end, and
-/// places beyond 2³² − 1 are not told: a text is a block of a file.
+/// Set in the place of a line break.
+pub const LINE_BREAK: u32 = 1 << 31;
+
+/// Writes the places in `text[from..to]` of every `separator` and line break to `out`, those of line breaks with [`LINE_BREAK`], and
+/// gives their number. Bounds beyond the text are its end, and places from 2³¹ on are not told: a text is a block of a file.
+///
+/// # Panics
+/// When `out` has less room than [`room`] says.
 #[cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
-pub fn places(text: &[u8], from: usize, to: usize, separator: u8, out: &mut Vec<u32>) {
-    let to = to.min(text.len()).min(u32::MAX as usize);
+pub fn places(text: &[u8], from: usize, to: usize, separator: u8, out: &mut [u32]) -> usize {
+    let to = to.min(text.len()).min(LINE_BREAK as usize);
     let Some(part) = text.get(from..to) else {
-        return;
+        return 0;
     };
     #[cfg(target_arch = "x86_64")]
     {
@@ -23,37 +29,55 @@ pub fn places(text: &[u8], from: usize, to: usize, separator: u8, out: &mut Vec<
             return unsafe { wide::avx2(part, from, separator, out) };
         }
     }
-    each(part, from, separator, out, |chunk| words(chunk, separator));
+    each(part, from, separator, out, |chunk| words(chunk, separator))
 }
 
-/// Goes over the chunks, each of which comes to a bit for each byte that is looked for.
+/// How much room the places of so many bytes need: one for each, and some to write beyond the last.
+#[must_use]
+pub const fn room(bytes: usize) -> usize {
+    bytes + 64
+}
+
+/// Goes over the chunks, each of which comes to a bit for each separator, and one for each line break.
 #[inline(always)]
 fn each(
     part: &[u8],
     from: usize,
     separator: u8,
-    out: &mut Vec<u32>,
-    mask: impl Fn(&[u8; 64]) -> u64,
-) {
+    out: &mut [u32],
+    masks: impl Fn(&[u8; 64]) -> (u64, u64),
+) -> usize {
     let (chunks, rest) = part.as_chunks::<64>();
-    let mut found = [0_u32; 64];
     let mut at = place(from);
+    let mut used = 0;
     for chunk in chunks {
-        let mut mask = mask(chunk);
+        let (separators, breaks) = masks(chunk);
+        let mut mask = separators | breaks;
+        // A window of a length that is known needs no look at its bounds.
+        let found: &mut [u32; 64] = out[used..]
+            .first_chunk_mut()
+            .expect("room for a place of each byte");
         let mut count = 0;
         while mask != 0 {
-            found[count & 63] = at + mask.trailing_zeros();
+            let bit = mask.trailing_zeros();
+            let is_break = (breaks >> bit) & 1;
+            found[count & 63] = (at + bit) | (is_break as u32) << 31;
             mask &= mask - 1;
             count += 1;
         }
-        out.extend_from_slice(&found[..count]);
+        used += count;
         at += 64;
     }
     for (index, byte) in (0..).zip(rest) {
-        if *byte == separator || *byte == b'\n' {
-            out.push(at + index);
-        }
+        let is_break = match *byte {
+            b'\n' => LINE_BREAK,
+            byte if byte == separator => 0,
+            _ => continue,
+        };
+        out[used] = (at + index) | is_break;
+        used += 1;
     }
+    used
 }
 
 fn place(at: usize) -> u32 {
@@ -63,8 +87,8 @@ fn place(at: usize) -> u32 {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::{
-        __m256i, _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x,
-        _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_set_epi64, _mm512_set1_epi8,
+        __m256i, _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_set_epi64x, _mm256_set1_epi8,
+        _mm512_cmpeq_epi8_mask, _mm512_set_epi64, _mm512_set1_epi8,
     };
 
     /// Words of a chunk, for registers that are filled without pointers; the compiler makes one load of them.
@@ -75,28 +99,26 @@ mod wide {
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn avx2(part: &[u8], from: usize, separator: u8, out: &mut Vec<u32>) {
+    pub(super) fn avx2(part: &[u8], from: usize, separator: u8, out: &mut [u32]) -> usize {
         let (one, other) = (
             _mm256_set1_epi8(separator.cast_signed()),
             _mm256_set1_epi8(b'\n'.cast_signed()),
         );
-        let half = |bytes: __m256i| {
-            let found = _mm256_or_si256(
-                _mm256_cmpeq_epi8(bytes, one),
-                _mm256_cmpeq_epi8(bytes, other),
-            );
+        let half = |bytes: __m256i, what: __m256i| {
+            let found = _mm256_cmpeq_epi8(bytes, what);
             u64::from(_mm256_movemask_epi8(found).cast_unsigned())
         };
         super::each(part, from, separator, out, |chunk| {
             let word = |index| word(chunk, index);
             let low = _mm256_set_epi64x(word(3), word(2), word(1), word(0));
             let high = _mm256_set_epi64x(word(7), word(6), word(5), word(4));
-            half(low) | half(high) << 32
-        });
+            let both = |what| half(low, what) | half(high, what) << 32;
+            (both(one), both(other))
+        })
     }
 
     #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn avx512(part: &[u8], from: usize, separator: u8, out: &mut Vec<u32>) {
+    pub(super) fn avx512(part: &[u8], from: usize, separator: u8, out: &mut [u32]) -> usize {
         let (one, other) = (
             _mm512_set1_epi8(separator.cast_signed()),
             _mm512_set1_epi8(b'\n'.cast_signed()),
@@ -113,28 +135,31 @@ mod wide {
                 word(1),
                 word(0),
             );
-            _mm512_cmpeq_epi8_mask(bytes, one) | _mm512_cmpeq_epi8_mask(bytes, other)
-        });
+            (
+                _mm512_cmpeq_epi8_mask(bytes, one),
+                _mm512_cmpeq_epi8_mask(bytes, other),
+            )
+        })
     }
 }
 
 /// Eight bytes at a time.
 #[inline]
-fn words(chunk: &[u8; 64], separator: u8) -> u64 {
+fn words(chunk: &[u8; 64], separator: u8) -> (u64, u64) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // The highest bit of each byte that is zero, exactly: no carry leaves a byte.
     let zeros = |v: u64| !(((v & LOW) + LOW) | v | LOW);
+    // Gathers the highest bits of all bytes in the highest byte.
+    let bits = |found: u64| (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let (words, _) = chunk.as_chunks::<8>();
-    let mut mask = 0;
+    let (mut separators, mut breaks) = (0, 0);
     for (index, eight) in words.iter().enumerate() {
         let v = u64::from_le_bytes(*eight);
-        let found = zeros(v ^ (ONES * u64::from(separator))) | zeros(v ^ (ONES * u64::from(b'\n')));
-        // Gathers the highest bits of all bytes in the highest byte.
-        let bits = (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask |= bits << (8 * index);
+        separators |= bits(zeros(v ^ (ONES * u64::from(separator)))) << (8 * index);
+        breaks |= bits(zeros(v ^ (ONES * u64::from(b'\n')))) << (8 * index);
     }
-    mask
+    (separators, breaks)
 }
 
 #[cfg(test)]
@@ -146,7 +171,7 @@ mod tests {
         let found = text.iter().enumerate().take(to).skip(from);
         found
             .filter(|(_, byte)| **byte == separator || **byte == b'\n')
-            .map(|(at, _)| place(at))
+            .map(|(at, byte)| place(at) | if *byte == b'\n' { LINE_BREAK } else { 0 })
             .collect()
     }
 
@@ -160,19 +185,17 @@ mod tests {
             separator in prop_oneof![Just(b','), Just(b' '), any::<u8>()],
         ) {
             let expected = one_by_one(&text, from, to, separator);
-            let mut found = Vec::new();
-            places(&text, from, to, separator, &mut found);
-            prop_assert_eq!(&found, &expected);
+            let mut out = vec![0; room(text.len())];
+            let found = places(&text, from, to, separator, &mut out);
+            prop_assert_eq!(&out[..found], &expected[..]);
             let part = text.get(from..to.min(text.len())).unwrap_or_default();
-            let mut by_words = Vec::new();
-            each(part, from, separator, &mut by_words, |chunk| words(chunk, separator));
-            prop_assert_eq!(&by_words, &expected);
+            let found = each(part, from, separator, &mut out, |chunk| words(chunk, separator));
+            prop_assert_eq!(&out[..found], &expected[..]);
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-                let mut by_halves = Vec::new();
                 // SAFETY: the processor has AVX2, as was just asked.
-                unsafe { wide::avx2(part, from, separator, &mut by_halves) };
-                prop_assert_eq!(&by_halves, &expected);
+                let found = unsafe { wide::avx2(part, from, separator, &mut out) };
+                prop_assert_eq!(&out[..found], &expected[..]);
             }
         }
     }

@@ -22,6 +22,7 @@ pub mod predict;
 pub mod realign;
 pub mod study;
 pub mod text;
+pub mod trace;
 mod utc;
 mod views;
 mod welch;

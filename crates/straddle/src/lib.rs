@@ -36,6 +36,7 @@
 
 pub mod check;
 pub mod evidence;
+pub mod trace;
 
 pub use check::check;
 pub use evidence::evidence;
@@ -52,3 +53,4 @@ pub use straddle_rules as rules;
 pub use straddle_sources as sources;
 pub use straddle_stack as stack;
 pub use straddle_workload as workload;
+pub use trace::trace;

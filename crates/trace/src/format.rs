@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use crate::lines::Fault;
 use crate::record::Record;
-use crate::sink::{Fault, Sink};
+use crate::sink::Sink;
 
 /// A longer line is none of a trace.
 pub(crate) const MAX_LINE: usize = 64 << 10;

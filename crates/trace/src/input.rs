@@ -11,7 +11,7 @@ use straddle_io::ReadAt;
 use crate::format::MAX_LINE;
 
 /// How much of a file a thread takes at once.
-pub(crate) const BLOCK: u64 = 2 << 20;
+pub(crate) const BLOCK: u64 = 512 << 10;
 
 /// UTF-16, as Windows PowerShell writes it with `>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod columns;
 mod format;
 mod input;
 mod judge;
+mod lines;
 mod names;
 mod number;
 mod readers;
@@ -21,17 +22,19 @@ mod scan;
 mod sink;
 mod statistics;
 mod text;
+mod translate;
 
 pub use column_map::{ColumnMap, ColumnsError};
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
-    Answer, Curve, DeviceAnswer, Load, Question, STEP, Shape, Shapes, UnitAnswer, WindowAnswer,
-    answer,
+    Answer, Cost, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes,
+    WindowAnswer, answer,
 };
+pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, Record};
 pub use registry::FORMATS;
 pub use scan::{Options, TraceError, records, scan};
-pub use sink::{BadLine, Counts, Fault};
 pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};
+pub use translate::Translate;

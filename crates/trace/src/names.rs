@@ -24,8 +24,8 @@ pub(crate) struct SharedNames(Arc<Mutex<Numbered>>);
 
 #[derive(Debug, Default)]
 struct Numbered {
-    devices: Vec<Device>,
-    numbers: HashMap<Device, u32>,
+    devices: Vec<Arc<Device>>,
+    numbers: HashMap<Arc<Device>, u32>,
 }
 
 impl SharedNames {
@@ -47,26 +47,26 @@ impl SharedNames {
             return None;
         }
         let number = u32::try_from(number).ok()?;
-        numbered.devices.push(device.clone());
+        let device = Arc::new(device);
+        numbered.devices.push(Arc::clone(&device));
         numbered.numbers.insert(device, number);
         Some(number)
     }
 
-    /// All devices, by number.
-    pub(crate) fn devices(&self) -> Vec<Device> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .devices
-            .clone()
+    /// All devices, by number. Nobody has a number from it afterwards.
+    pub(crate) fn into_devices(self) -> Vec<Device> {
+        let numbered = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(numbered.numbers);
+        let devices = numbered.devices.into_iter();
+        devices.map(Arc::unwrap_or_clone).collect()
     }
 }
 
 /// How a name was written. A device may be written in several ways.
 #[derive(Debug)]
 struct Spelling {
+    key: Short,
     name: Box<[u8]>,
-    event: Event,
     /// Its place among the devices of this thread.
     device: u32,
 }
@@ -121,12 +121,10 @@ impl LocalNames {
     /// Notes a request, and gives the number of its device. `None` when there are too many devices.
     #[inline]
     pub(crate) fn follow(&mut self, record: &Record<'_>) -> Option<u32> {
-        let is_last = self
-            .spellings
-            .get(self.last)
-            .is_some_and(|last| *last.name == *record.device && last.event == record.event);
-        if !is_last {
-            self.last = self.find(record.device, record.event)?;
+        let key = Short::of(record.device, record.event);
+        let last = self.spellings.get(self.last);
+        if !last.is_some_and(|last| last.is(key, record.device)) {
+            self.last = self.find(key, record.device, record.event)?;
         }
         let place = self.spellings.get(self.last)?.device;
         let device = self.devices.get_mut(place as usize)?;
@@ -140,20 +138,23 @@ impl LocalNames {
         Some(device.number)
     }
 
-    fn find(&mut self, name: &[u8], event: Event) -> Option<usize> {
+    fn find(&mut self, key: Short, name: &[u8], event: Event) -> Option<usize> {
         if self.closed {
             return None;
         }
-        let name = &name[..name.len().min(MAX_NAME)];
+        if name.len() > MAX_NAME {
+            let name = &name[..MAX_NAME];
+            return self.find(Short::of(name, event), name, event);
+        }
         let mask = self.slots.len() - 1;
-        let mut slot = digest(name, event) & mask;
+        let mut slot = key.digest() & mask;
         loop {
             let at = *self.slots.get(slot)?;
             if at == FREE {
-                return self.enter(name, event);
+                return self.enter(key, name, event);
             }
             let spelling = self.spellings.get(at as usize)?;
-            if *spelling.name == *name && spelling.event == event {
+            if spelling.is(key, name) {
                 return Some(at as usize);
             }
             slot = (slot + 1) & mask;
@@ -161,7 +162,7 @@ impl LocalNames {
     }
 
     #[cold]
-    fn enter(&mut self, name: &[u8], event: Event) -> Option<usize> {
+    fn enter(&mut self, key: Short, name: &[u8], event: Event) -> Option<usize> {
         let number = self.shared.number(Device {
             name: shown(name),
             event,
@@ -179,8 +180,8 @@ impl LocalNames {
             return None;
         }
         self.spellings.push(Spelling {
+            key,
             name: name.into(),
-            event,
             device,
         });
         let mut from = self.spellings.len() - 1;
@@ -190,7 +191,7 @@ impl LocalNames {
         }
         let mask = self.slots.len() - 1;
         for (at, spelling) in self.spellings.iter().enumerate().skip(from) {
-            let mut slot = digest(&spelling.name, spelling.event) & mask;
+            let mut slot = spelling.key.digest() & mask;
             while self.slots[slot] != FREE {
                 slot = (slot + 1) & mask;
             }
@@ -215,15 +216,106 @@ impl LocalNames {
     }
 }
 
-#[inline]
-fn digest(name: &[u8], event: Event) -> usize {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut sum = event as u64 + 1;
-    for chunk in name.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        sum = (sum.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR);
+/// The first and the last eight bytes of a name, its length and the step: all there is to say of a name of up to sixteen bytes, so
+/// that names are compared in a few instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Short {
+    first: u64,
+    last: u64,
+    len: u32,
+    event: Event,
+}
+
+/// Names up to this length are known by their [`Short`].
+const SHORT: usize = 16;
+
+impl Short {
+    #[inline]
+    fn of(name: &[u8], event: Event) -> Short {
+        let word = |bytes: Option<&[u8]>| {
+            let eight = bytes.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+            eight.map_or(0, u64::from_le_bytes)
+        };
+        let half = |bytes: Option<&[u8]>| {
+            let four = bytes.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+            four.map_or(0, |four| u64::from(u32::from_le_bytes(four)))
+        };
+        let len = name.len();
+        let (first, last) = match name {
+            [] => (0, 0),
+            [one] => (u64::from(*one), 0),
+            [one, two] => (u64::from(*one), u64::from(*two)),
+            [one, two, three] => (u64::from(*one) | u64::from(*two) << 8, u64::from(*three)),
+            _ if len < 8 => (half(name.get(..4)), half(name.get(len - 4..))),
+            _ => (word(name.get(..8)), word(name.get(len - 8..))),
+        };
+        Short {
+            first,
+            last,
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+            event,
+        }
     }
-    // The upper half is the better one.
-    usize::try_from(sum >> 32).unwrap_or(0)
+
+    #[inline]
+    fn digest(self) -> usize {
+        let a = self.first ^ 0xa076_1d64_78bd_642f;
+        let b = self.last
+            ^ u64::from(self.len) << 56
+            ^ (self.event as u64) << 48
+            ^ 0xe703_7ed1_a0b4_28db;
+        let product = u128::from(a) * u128::from(b);
+        // Both halves, and of those the upper bits, are the better ones.
+        usize::try_from(((product >> 64) as u64 ^ product as u64) >> 32).unwrap_or(0)
+    }
+}
+
+impl Spelling {
+    #[inline]
+    fn is(&self, key: Short, name: &[u8]) -> bool {
+        self.key == key && (name.len() <= SHORT || *self.name == *name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn short_names_are_told_apart(a in proptest::collection::vec(any::<u8>(), 0..=SHORT), b in proptest::collection::vec(0_u8..2, 0..=SHORT)) {
+            for other in [&a, &b, &a[..a.len() / 2].to_vec()] {
+                let same = Short::of(&a, Event::Issued) == Short::of(other, Event::Issued);
+                prop_assert_eq!(same, a == *other);
+            }
+            prop_assert_ne!(Short::of(&a, Event::Issued), Short::of(&a, Event::Queued));
+        }
+    }
+
+    #[test]
+    fn a_device_has_one_number_however_it_is_written() {
+        let mut names = LocalNames::new(SharedNames::default());
+        let long = "the volume of the accounting department";
+        let mut number = |name: &str| {
+            names.follow(&Record {
+                device: name.as_bytes(),
+                event: Event::Recorded,
+                access: straddle_geometry::Access::Read,
+                start: 0,
+                len: 512,
+                time: None,
+            })
+        };
+        let all = [
+            "sda",
+            " sda ",
+            "sdb",
+            long,
+            "the volume of the accounting depot",
+        ];
+        let numbers: Vec<Option<u32>> = all.iter().map(|name| number(name)).collect();
+        assert_eq!(numbers, [Some(0), Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(number(long), Some(2));
+    }
 }

@@ -1,7 +1,7 @@
 //! Whole numbers and decimals in bytes, read eight digits at once.
 
 /// The number in `block[from..to]`: digits and nothing else. `None` when there are none, others among them, or more than 64 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn digits(block: &[u8], from: usize, to: usize) -> Option<u64> {
     let len = to.checked_sub(from)?;
     match len {
@@ -28,7 +28,7 @@ pub(crate) fn digits(block: &[u8], from: usize, to: usize) -> Option<u64> {
 }
 
 /// The eight bytes before `to`, all but the last `len` of them made zeros.
-#[inline]
+#[inline(always)]
 fn masked(block: &[u8], to: usize, len: usize) -> Option<u64> {
     let bytes = block.get(to.checked_sub(8)?..to)?;
     let word = u64::from_le_bytes(bytes.try_into().ok()?);
@@ -39,7 +39,7 @@ fn masked(block: &[u8], to: usize, len: usize) -> Option<u64> {
 }
 
 /// The value of eight digits, all at once: pairs, then fours, then all.
-#[inline]
+#[inline(always)]
 fn eight(word: u64) -> Option<u64> {
     let low = word.wrapping_sub(0x3030_3030_3030_3030);
     let high = word.wrapping_add(0x4646_4646_4646_4646);

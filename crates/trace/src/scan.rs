@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
@@ -18,9 +18,10 @@ use crate::record::Record;
 use crate::registry::FORMATS;
 use crate::sink::Sink;
 use crate::statistics::{Bins, FileRead, FileSummary, PERIOD, Part, Runs, Statistics};
+use crate::translate::Translate;
 
 /// How traces are read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// How many threads read.
     pub threads: usize,
@@ -32,6 +33,8 @@ pub struct Options {
     pub memory: usize,
     /// The name of the format of all files, where it is known.
     pub format: Option<String>,
+    /// Where requests lie in what is judged.
+    pub translate: Option<Arc<dyn Translate>>,
     /// Which column of a table is what: all files are such tables.
     pub columns: Option<ColumnMap>,
     /// How many bytes are read at once. Nothing that is counted depends on it, which tests show with small ones.
@@ -47,6 +50,7 @@ impl Default for Options {
             periods: Vec::new(),
             memory: 128 << 20,
             format: None,
+            translate: None,
             columns: None,
             block: BLOCK,
         }
@@ -127,7 +131,12 @@ pub fn scan(
     let sinks = (0..threads).map(|_| {
         let all = [PERIOD].iter().chain(&periods);
         let bins = all.map(|period| (*period, Bins::new(memory))).collect();
-        Sink::new(names.clone(), bins, options.window)
+        Sink::new(
+            names.clone(),
+            bins,
+            options.window,
+            options.translate.clone(),
+        )
     });
     let mut scan = Scan {
         statistics: Statistics::new(&periods, options.window, options.memory),
@@ -146,12 +155,12 @@ pub fn scan(
         sinks,
         ..
     } = scan;
-    statistics.devices = names.devices();
     for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
         let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
         let all = statistics.periods.entry(period).or_default();
         all.join(runs, options.memory).map_err(TraceError::Spill)?;
     }
+    statistics.devices = names.into_devices();
     Ok((statistics, failures))
 }
 

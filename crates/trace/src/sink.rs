@@ -1,131 +1,15 @@
 //! What a thread gathers of the blocks it reads.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use crate::lines::Fault;
 use crate::names::{LocalNames, SharedNames};
 use crate::record::Record;
-use crate::statistics::{Bins, Key, Part, Pending};
+use crate::statistics::{Bins, Key, MAX_WINDOW, Part, Pending};
+use crate::translate::Translate;
 
-/// Why a line is no request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
-    /// It has another number of columns.
-    Columns {
-        /// As many as the others have.
-        expected: usize,
-        /// As many as there are.
-        found: usize,
-    },
-    /// Its offset is no number, a negative one, or one of more than 64 bits.
-    Start,
-    /// Its length is no such number.
-    Length,
-    /// Its time is none.
-    Time,
-    /// It says neither read nor write.
-    Direction,
-    /// It is a flush, a discard or the like. No fault: those move no data.
-    Neither,
-    /// It is 0 bytes long. No fault: nothing is transferred.
-    Empty,
-    /// It is longer than any device takes.
-    TooLong,
-    /// It ends behind the last address of 64 bits.
-    BeyondTheEnd,
-    /// It has none of the shapes of this recorder's lines.
-    Shape,
-    /// Its end is missing.
-    Unfinished,
-    /// The recorder did not see where it begins: of some requests it has nothing but their end.
-    Unseen,
-    /// One of its columns follows from others, and does not.
-    Contradiction,
-    /// It is longer than any line of a trace.
-    LineTooLong,
-    /// Bytes between two records of a binary file that are none.
-    Garbage,
-    /// The file ends in it.
-    Cut,
-    /// More devices than can be told apart.
-    Devices,
-}
-
-impl Fault {
-    /// What was expected and found, for a message.
-    #[must_use]
-    pub fn says(self) -> String {
-        let text = match self {
-            Fault::Columns { expected, found } => {
-                return format!("{found} columns instead of {expected}");
-            }
-            Fault::Start => "the offset is no whole number below 2⁶⁴",
-            Fault::Length => "the length is no whole number below 2⁶⁴",
-            Fault::Time => "the time is no number",
-            Fault::Direction => "neither a read nor a write",
-            Fault::Neither => "a flush or a discard",
-            Fault::Empty => "a request of 0 bytes",
-            Fault::TooLong => "a request of 4 GiB or more",
-            Fault::BeyondTheEnd => "a request that ends behind the last address of 64 bits",
-            Fault::Shape => "no line of this recorder",
-            Fault::Unfinished => "the end of the line is missing: it was cut or wrapped",
-            Fault::Unseen => "the recorder did not see where this request begins",
-            Fault::Contradiction => "its columns contradict each other",
-            Fault::Garbage => "bytes that are no record",
-            Fault::LineTooLong => "a line of more than 64 KiB",
-            Fault::Cut => "the file ends in it",
-            Fault::Devices => "more than 1,048,576 devices",
-        };
-        text.to_owned()
-    }
-
-    /// True for what is no request and need not be one.
-    #[must_use]
-    pub const fn is_harmless(self) -> bool {
-        matches!(self, Fault::Neither | Fault::Empty)
-    }
-}
-
-/// How many lines, or records of a binary file, were what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Requests.
-    pub requests: u64,
-    /// Other lines of the recorder: headings, other events, summaries, blank lines.
-    pub other: u64,
-    /// Lines that could not be understood.
-    pub bad: u64,
-}
-
-impl Counts {
-    /// All of them.
-    #[must_use]
-    pub const fn lines(self) -> u64 {
-        self.requests + self.other + self.bad
-    }
-
-    pub(crate) fn add(&mut self, other: Counts) {
-        self.requests += other.requests;
-        self.other += other.other;
-        self.bad += other.bad;
-    }
-}
-
-/// A line that could not be understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadLine {
-    /// Its number in the file, from 1; of a binary file, that of the record.
-    pub line: u64,
-    /// Its first byte in the file.
-    pub at: u64,
-    /// Why.
-    pub fault: Fault,
-    /// Its beginning.
-    pub text: String,
-}
-
-/// As many bad lines of a file are kept with their places.
-pub(crate) const KEPT: usize = 8;
-/// As much of each.
+/// As much of a bad line is kept.
 const KEPT_TEXT: usize = 80;
 
 /// Sees every request in turn, and says whether there is use for more.
@@ -137,6 +21,7 @@ pub(crate) struct Sink<'v> {
     /// One for each period.
     bins: Vec<(u64, Bins)>,
     window: Option<u64>,
+    translate: Option<Arc<dyn Translate>>,
     part: Pending,
     visit: Option<Visit<'v>>,
     done: bool,
@@ -147,11 +32,13 @@ impl<'v> Sink<'v> {
         shared: SharedNames,
         bins: Vec<(u64, Bins)>,
         window: Option<u64>,
+        translate: Option<Arc<dyn Translate>>,
     ) -> Sink<'v> {
         Sink {
             names: LocalNames::new(shared),
             bins,
             window,
+            translate,
             part: Pending::default(),
             visit: None,
             done: false,
@@ -160,7 +47,7 @@ impl<'v> Sink<'v> {
 
     /// Shows requests instead of counting them.
     pub(crate) fn showing(visit: Visit<'v>) -> Sink<'v> {
-        let mut sink = Sink::new(SharedNames::default(), Vec::new(), None);
+        let mut sink = Sink::new(SharedNames::default(), Vec::new(), None, None);
         sink.names.close();
         sink.visit = Some(visit);
         sink
@@ -190,17 +77,28 @@ impl<'v> Sink<'v> {
     /// A request.
     #[inline]
     pub(crate) fn take(&mut self, record: &Record<'_>) {
-        let Some(device) = self.names.follow(record) else {
-            return self.shown(record);
-        };
         self.part.counts.requests += 1;
-        let mut window = 0;
+        let mut window = 0_u64;
         if let Some(time) = record.time {
             self.part.time(time);
             if let Some(width) = self.window {
-                window = u32::try_from(time / width).unwrap_or(u32::MAX);
+                window = (time / width).min(MAX_WINDOW);
             }
         }
+        match self.translate.take() {
+            None => self.count(record, window),
+            Some(translate) => {
+                self.count_pieces(&*translate, record, window);
+                self.translate = Some(translate);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, record: &Record<'_>, window: u64) {
+        let Some(device) = self.names.follow(record) else {
+            return self.shown(record);
+        };
         for (period, bins) in &mut self.bins {
             // A power of two costs a mask only.
             let place = match period.is_power_of_two() {
@@ -211,16 +109,35 @@ impl<'v> Sink<'v> {
         }
     }
 
+    /// What lies in several pieces is as many requests.
+    fn count_pieces(&mut self, translate: &dyn Translate, record: &Record<'_>, window: u64) {
+        let mut pieces = 0_u64;
+        let mut piece = |device: &[u8], start, len| {
+            pieces += 1;
+            let piece = Record {
+                device,
+                start,
+                len,
+                ..*record
+            };
+            self.count(&piece, window);
+        };
+        if !translate.translate(record.device, record.start, record.len, &mut piece) {
+            return self.count(record, window);
+        }
+        match pieces {
+            0 => self.part.elsewhere += 1,
+            pieces => self.part.split += pieces - 1,
+        }
+    }
+
     /// A request whose device has no number: nothing is counted, or there are too many of them.
     #[cold]
     fn shown(&mut self, record: &Record<'_>) {
         let Some(visit) = &mut self.visit else {
+            self.part.counts.requests -= 1;
             return self.fault(0, Fault::Devices, record.device);
         };
-        self.part.counts.requests += 1;
-        if let Some(time) = record.time {
-            self.part.time(time);
-        }
         if !self.done {
             self.done = visit(record).is_break();
         }

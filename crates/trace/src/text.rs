@@ -4,9 +4,9 @@ use straddle_geometry::Access;
 
 use crate::columns::{SECTOR, sound};
 use crate::format::Line;
+use crate::lines::Fault;
 use crate::number::{scaled, whole};
 use crate::record::{Event, Record};
-use crate::sink::Fault;
 
 /// The words of a line.
 pub(crate) fn words(line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {

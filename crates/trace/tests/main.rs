@@ -4,6 +4,7 @@ mod blocks;
 mod captures;
 mod column_maps;
 mod damage;
+mod exact;
 mod formats;
 mod fuzzed;
 mod mixtures;

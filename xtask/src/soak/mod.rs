@@ -214,6 +214,15 @@ const SOAKS: &[Soak] = &[
     },
     Soak {
         name: "traces",
+        what: "50 million requests counted by straddle and in SQL",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "trace::counts_are_those_of_sql",
+        }),
+    },
+    Soak {
+        name: "traces-damaged",
         what: "recorded requests cut, mixed and damaged at random, read in blocks of any size",
         how: How::Test(Test {
             package: "straddle-trace",

@@ -20,6 +20,7 @@ pub(crate) mod shell;
 pub(crate) mod sqlio;
 pub(crate) mod study;
 mod together;
+pub(crate) mod trace;
 mod typed;
 
 use std::path::PathBuf;

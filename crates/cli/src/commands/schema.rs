@@ -2,6 +2,7 @@ use schemars::{Schema as JsonSchema, SchemaGenerator, json_schema, schema_for};
 use straddle::report::json::pretty;
 use straddle::report::{
     SCHEMA, Summary, TargetDocument, bench, compare, evidence, fix, kept, predict, realign, study,
+    trace,
 };
 
 use crate::args::{Schema, Verb};
@@ -16,6 +17,7 @@ pub(crate) fn run(args: &Schema) -> anyhow::Result<u8> {
         Verb::Fix => schema_for!(fix::Document<'static>),
         Verb::Realign => schema_for!(realign::Document<'static>),
         Verb::Evidence => schema_for!(evidence::Document<'static>),
+        Verb::Trace => schema_for!(trace::Document<'static>),
         Verb::Profile => schema_for!(predict::profile::Document),
         Verb::Compare => schema_for!(compare::Comparison),
         Verb::History => schema_for!(kept::Document<'static>),

@@ -5,12 +5,13 @@ pub(crate) mod cells;
 pub(crate) mod sheet;
 mod words;
 
-use straddle_io::places;
+use straddle_io::{LINE_BREAK, places, room};
 
 use crate::format::{MAX_LINE, Reader};
+use crate::lines::Fault;
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
-use crate::sink::{Fault, Sink};
+use crate::sink::Sink;
 
 pub(crate) use words::Words;
 
@@ -37,6 +38,9 @@ pub(crate) struct Columns {
     pub(crate) time: Option<(usize, Clock)>,
 }
 
+/// Nanoseconds from 1601 to 1970.
+const EPOCH: u64 = 11_644_473_600_000_000_000;
+
 /// What a time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
@@ -60,10 +64,27 @@ impl Clock {
         }
     }
 
-    /// A time in nanoseconds.
+    /// A time in nanoseconds. Times of Windows begin in 1601: they are counted from 1970, as those of other systems.
     #[inline]
     pub(crate) fn read(self, text: &[u8]) -> Option<u64> {
-        scaled(text, self.scale())
+        self.since_1970(scaled(text, self.scale())?)
+    }
+
+    /// The same of `block[from..to]`: whole numbers first, as they are commonest.
+    #[inline]
+    fn of(self, block: &[u8], from: usize, to: usize) -> Option<u64> {
+        match digits(block, from, to) {
+            Some(time) => self.since_1970(time.checked_mul(self.scale())?),
+            None => self.read(block[from..to].trim_ascii()),
+        }
+    }
+
+    #[inline]
+    fn since_1970(self, time: u64) -> Option<u64> {
+        match self {
+            Clock::Ticks => Some(time.checked_sub(EPOCH).unwrap_or(time)),
+            _ => Some(time),
+        }
     }
 }
 
@@ -80,61 +101,77 @@ impl Reader for Table {
     fn read(&self, block: &[u8], sink: &mut Sink<'_>) {
         let mut begin = 0;
         let columns = &self.columns;
-        let mut ends: Vec<u32> = Vec::with_capacity(STEP / 4);
+        // Places of separators and line breaks, of which those of a line that goes on are kept.
+        let mut ends = vec![0; room(STEP)];
+        let mut kept = 0;
         let mut searched = 0;
         while searched < block.len() {
             let to = (searched + STEP).min(block.len());
-            places(block, searched, to, columns.separator, &mut ends);
+            let room = kept + room(STEP);
+            if ends.len() < room {
+                ends.resize(room, 0);
+            }
+            let found = places(block, searched, to, columns.separator, &mut ends[kept..]);
+            let mut have = kept + found;
             if to == block.len() && block.last() != Some(&b'\n') {
-                ends.push(u32::try_from(block.len()).unwrap_or(u32::MAX));
+                ends[have] = u32::try_from(block.len()).unwrap_or(u32::MAX) | LINE_BREAK;
+                have += 1;
             }
             searched = to;
             let mut used = 0;
             // Only the first line that ends in a step can be too long, and how much of it is here depends on where the block ends.
             if to - begin > MAX_LINE
-                && let Some(count) = line_ends(block, &ends, columns.count)
-                && let Some(end) = ends.get(count - 1).map(|end| *end as usize)
+                && let Some(count) = line_ends(&ends[..have], columns.count)
+                && let Some(end) = ends.get(count - 1).map(|place| end(*place))
                 && end - begin > MAX_LINE
             {
                 sink.fault(begin, Fault::LineTooLong, &block[begin..end]);
                 begin = end + 1;
                 used = count;
             }
-            while let Some(line) = ends.get(used..).filter(|rest| !rest.is_empty()) {
-                let Some(count) = line_ends(block, line, columns.count) else {
+            while used < have {
+                let line = &ends[used..have];
+                let Some(count) = line_ends(line, columns.count) else {
                     break;
                 };
                 self.line(block, begin, &line[..count], sink);
-                begin = line[count - 1] as usize + 1;
+                begin = end(line[count - 1]) + 1;
                 used += count;
             }
-            ends.drain(..used);
+            ends.copy_within(used..have, 0);
+            kept = have - used;
         }
     }
 }
 
 /// How many places belong to the line that begins: the last is its end. `None` when that was not found yet.
 #[inline]
-fn line_ends(block: &[u8], places: &[u32], count: usize) -> Option<usize> {
-    let is_end = |place: &u32| block.get(*place as usize).is_none_or(|byte| *byte == b'\n');
+fn line_ends(places: &[u32], count: usize) -> Option<usize> {
     // A line as it should be.
-    if let Some(row) = places.get(..count)
-        && row.last().is_some_and(is_end)
-        && !row[..count - 1].iter().any(is_end)
+    if let Some((last, others)) = places.get(..count).and_then(<[u32]>::split_last)
+        && *last >= LINE_BREAK
+        && others.iter().fold(0, |all, place| all | place) < LINE_BREAK
     {
         return Some(count);
     }
-    places.iter().position(is_end).map(|last| last + 1)
+    let last = places.iter().position(|place| *place >= LINE_BREAK)?;
+    Some(last + 1)
+}
+
+/// The place of a separator or a line break in the block.
+#[inline]
+const fn end(place: u32) -> usize {
+    (place & !LINE_BREAK) as usize
 }
 
 impl Table {
     /// One line: `ends` are the ends of its columns.
     #[inline]
     fn line(&self, block: &[u8], begin: usize, ends: &[u32], sink: &mut Sink<'_>) {
+        let end = ends.last().map_or(begin, |place| end(*place));
         match self.record(block, begin, ends) {
             Ok(record) => sink.take(&record),
             Err(fault) => {
-                let end = ends.last().map_or(begin, |end| *end as usize);
                 let line = &block[begin..end];
                 match line.trim_ascii() {
                     [] | [b'#', ..] => sink.other(),
@@ -150,7 +187,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record<'a>(
         &'a self,
         block: &'a [u8],
@@ -168,9 +205,9 @@ impl Table {
         let bounds = |column: usize| -> (usize, usize) {
             let from = match column {
                 0 => begin,
-                _ => ends[column - 1] as usize + 1,
+                _ => end(ends[column - 1]) + 1,
             };
-            let to = ends[column] as usize;
+            let to = end(ends[column]);
             if column == last && to > from && block[to - 1] == b'\r' {
                 return (from, to - 1);
             }
@@ -203,7 +240,8 @@ impl Table {
         let time = match columns.time {
             None => None,
             Some((column, clock)) => {
-                Some(clock.read(text(column).trim_ascii()).ok_or(Fault::Time)?)
+                let (from, to) = bounds(column);
+                Some(clock.of(block, from, to).ok_or(Fault::Time)?)
             }
         };
         let device = match columns.device {

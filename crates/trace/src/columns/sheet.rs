@@ -6,8 +6,9 @@ use super::cells::{Operations, Separator, When, amount};
 use super::{Clock, sound};
 use crate::column_map::{bytes_of, clock_of};
 use crate::format::{Head, MAX_LINE, Reader, Tally, lines, unquoted};
+use crate::lines::Fault;
 use crate::record::{Event, Record};
-use crate::sink::{Fault, Sink};
+use crate::sink::Sink;
 
 /// Which column of such a table is what.
 pub(crate) struct Sheet {

@@ -13,7 +13,7 @@ pub(crate) enum Words {
 
 impl Words {
     /// `Some(None)` for what is known to be neither, such as a flush.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(self, text: &[u8]) -> Option<Option<Access>> {
         match (self, text) {
             (Words::Letters, b"Read" | b"R" | b"r") | (Words::Digits, b"0") => {

@@ -8,8 +8,8 @@ mod question;
 mod shapes;
 mod step;
 
-pub use answer::{Answer, DeviceAnswer, UnitAnswer, WindowAnswer, answer};
+pub use answer::{Answer, DeviceAnswer, GridAnswer, WindowAnswer, answer};
 pub use curve::{Curve, STEP};
 pub use load::Load;
 pub use question::Question;
-pub use shapes::{Shape, Shapes};
+pub use shapes::{Cost, Shape, Shapes};

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use straddle_geometry::Access;
@@ -13,41 +14,56 @@ pub struct Shape {
     pub len: u64,
 }
 
+/// What requests of one shape come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// How many they are.
+    pub requests: u64,
+    /// Operations that they would not need at the best start, on all grids together.
+    pub extra: u64,
+}
+
 /// As many shapes are counted one by one.
 const KEPT: usize = 1 << 16;
 
-/// Which shapes requests have, those that occur most.
+/// Which shapes of requests cost more than they have to: those that cost most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shapes {
-    counts: BTreeMap<Shape, u64>,
-    /// A count that is told may be too small by this. Zero: all are exact.
+    costs: BTreeMap<Shape, Cost>,
+    /// Extra operations of a shape may be more by this than is told. Zero: all are exact.
     pub bound: u64,
 }
 
 impl Shapes {
-    pub(crate) fn add(&mut self, shape: Shape, count: u64) {
-        *self.counts.entry(shape).or_default() += count;
-        if self.counts.len() > KEPT {
-            // The smaller half goes; whatever comes back was at most as large as the largest that went.
-            let mut counts: Vec<u64> = self.counts.values().copied().collect();
-            let (_, median, _) = counts.select_nth_unstable(KEPT / 2);
+    pub(crate) fn add(&mut self, shape: Shape, cost: Cost) {
+        let sum = self.costs.entry(shape).or_default();
+        sum.requests += cost.requests;
+        sum.extra = sum.extra.saturating_add(cost.extra);
+        if self.costs.len() > KEPT {
+            // The cheaper half goes; whatever comes back had cost at most as much as the dearest that went.
+            let mut extra: Vec<u64> = self.costs.values().map(|cost| cost.extra).collect();
+            let (_, median, _) = extra.select_nth_unstable(KEPT / 2);
             let median = *median;
-            self.counts.retain(|_, count| *count > median);
-            self.bound += median;
+            self.costs.retain(|_, cost| cost.extra > median);
+            self.bound = self.bound.saturating_add(median);
         }
     }
 
-    /// The commonest of them, with how many requests have them.
+    /// The dearest of them.
     #[must_use]
-    pub fn most(&self, n: usize) -> Vec<(Shape, u64)> {
-        let mut all: Vec<(Shape, u64)> = self
-            .counts
-            .iter()
-            .map(|(shape, count)| (*shape, *count))
-            .collect();
-        all.sort_by_key(|(shape, count)| (std::cmp::Reverse(*count), *shape));
+    pub fn most(&self, n: usize) -> Vec<(Shape, Cost)> {
+        let all = self.costs.iter();
+        let mut all: Vec<(Shape, Cost)> = all.map(|(shape, cost)| (*shape, *cost)).collect();
+        all.sort_by_key(|(shape, cost)| (Reverse(cost.extra), *shape));
         all.truncate(n);
         all
+    }
+
+    /// Extra operations of all of them that are kept.
+    #[must_use]
+    pub fn extra(&self) -> u64 {
+        let extra = self.costs.values().map(|cost| cost.extra);
+        extra.fold(0, u64::saturating_add)
     }
 }
 
@@ -55,48 +71,53 @@ impl Shapes {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_count_is_off_by_no_more_than_the_bound() {
-        let mut shapes = Shapes::default();
-        let shape = |len: u64| Shape {
+    fn shape(len: u64) -> Shape {
+        Shape {
             access: Access::Read,
             place: 0,
             len,
-        };
-        let mut true_count = 0;
+        }
+    }
+
+    fn cost(extra: u64) -> Cost {
+        Cost { requests: 1, extra }
+    }
+
+    #[test]
+    fn a_cost_is_off_by_no_more_than_the_bound() {
+        let mut shapes = Shapes::default();
+        let mut of_five = 0;
         for len in 1..200_000 {
-            shapes.add(shape(len), 1 + len % 7);
+            let extra = 1 + len % 7;
+            shapes.add(shape(len), cost(extra));
+            if len == 5 {
+                of_five += extra;
+            }
             if len % 100 == 0 {
-                shapes.add(shape(5), 3);
-                true_count += 3;
+                shapes.add(shape(5), cost(3));
+                of_five += 3;
             }
         }
-        true_count += 1 + 5;
-        let (first, count) = shapes.most(1)[0];
+        let (first, found) = shapes.most(1)[0];
         assert_eq!(first, shape(5));
-        assert!(shapes.bound > 0 && count <= true_count && count + shapes.bound >= true_count);
-        assert!(shapes.counts.len() <= KEPT);
+        assert!(
+            shapes.bound > 0 && found.extra <= of_five && found.extra + shapes.bound >= of_five
+        );
+        assert!(shapes.costs.len() <= KEPT);
     }
 
     #[test]
     fn a_few_are_counted_exactly() {
         let mut shapes = Shapes::default();
-        for (place, count) in [(512, 7), (0, 2), (512, 1)] {
-            let access = Access::Write;
-            shapes.add(
-                Shape {
-                    access,
-                    place,
-                    len: 4096,
-                },
-                count,
-            );
+        for (len, extra) in [(512, 7), (1024, 2), (512, 1)] {
+            shapes.add(shape(len), cost(extra));
         }
-        let most: Vec<(u64, u64)> = shapes
+        let most: Vec<(u64, u64, u64)> = shapes
             .most(5)
             .iter()
-            .map(|(shape, count)| (shape.place, *count))
+            .map(|(shape, cost)| (shape.len, cost.requests, cost.extra))
             .collect();
-        assert_eq!((most, shapes.bound), (vec![(512, 8), (0, 2)], 0));
+        assert_eq!(most, [(512, 2, 8), (1024, 1, 2)]);
+        assert_eq!((shapes.bound, shapes.extra()), (0, 10));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::names::Device;
 use crate::record::Event;
 use crate::statistics::{PERIOD, Statistics};
 
@@ -15,11 +16,11 @@ pub(super) struct Judged {
 }
 
 /// For each name the step that comes first in [`Event::ALL`]: what reached the device, else what was handed to it.
-pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
-    let devices = statistics.devices().to_vec();
+pub(super) fn judged(statistics: &mut Statistics, only: &[String]) -> io::Result<Judged> {
+    let devices = statistics.devices();
     let rank = |event: Event| Event::ALL.iter().position(|one| *one == event);
     let mut chosen: BTreeMap<&str, Event> = BTreeMap::new();
-    for device in &devices {
+    for device in devices {
         let event = chosen.entry(&device.name).or_insert(device.event);
         if rank(device.event) < rank(*event) {
             *event = device.event;
@@ -28,6 +29,12 @@ pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
     let is: Vec<bool> = devices
         .iter()
         .map(|device| chosen.get(device.name.as_str()) == Some(&device.event))
+        .collect();
+    let is_asked_about = |device: &Device| only.is_empty() || only.contains(&device.name);
+    let both: Vec<bool> = is
+        .iter()
+        .zip(devices)
+        .map(|(is, device)| *is && is_asked_about(device))
         .collect();
     let mut left_out = 0;
     if is.contains(&false) {
@@ -38,5 +45,5 @@ pub(super) fn judged(statistics: &mut Statistics) -> io::Result<Judged> {
             }
         }
     }
-    Ok(Judged { is, left_out })
+    Ok(Judged { is: both, left_out })
 }

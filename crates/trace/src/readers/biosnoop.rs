@@ -1,7 +1,7 @@
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::{scaled, whole};
 use crate::record::Event;
-use crate::sink::Fault;
 use crate::text::{Known, is_device, letters, seconds, words};
 
 /// What biosnoop and its like print, a line for each request that ended.

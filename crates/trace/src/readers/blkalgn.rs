@@ -3,9 +3,9 @@ use straddle_geometry::Access;
 
 use crate::columns::sound;
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::whole;
 use crate::record::{Event, Record};
-use crate::sink::Fault;
 use crate::text::{first, hex, last, words};
 
 /// What blkalgn prints of each request.

@@ -1,7 +1,7 @@
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::{scaled, whole};
 use crate::record::Event;
-use crate::sink::Fault;
 use crate::text::{Known, first, is_device, letters};
 
 /// What blkparse prints of the events of blktrace.

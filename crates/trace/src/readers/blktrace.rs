@@ -4,8 +4,9 @@ use straddle_geometry::Access;
 
 use crate::columns::{SECTOR, sound};
 use crate::format::{Detected, Format, Head, Stream};
+use crate::lines::Fault;
 use crate::record::{Event, Record};
-use crate::sink::{Fault, Sink};
+use crate::sink::Sink;
 
 /// What blktrace writes, a file for each processor.
 ///

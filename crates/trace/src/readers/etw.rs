@@ -3,9 +3,9 @@ use straddle_geometry::Access;
 use crate::columns::sheet::named;
 use crate::columns::{Clock, sound};
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::{scaled, whole};
 use crate::record::{Event, Record};
-use crate::sink::Fault;
 use crate::text::hex;
 
 /// Requests to disks out of a trace of Windows.

@@ -2,9 +2,9 @@ use straddle_geometry::Access;
 
 use crate::columns::sound;
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::whole;
 use crate::record::{Event, Record};
-use crate::sink::Fault;
 
 /// What fio writes with `write_bw_log`, `write_lat_log` and `write_iops_log`, where it was told to write offsets too.
 ///

@@ -2,9 +2,9 @@ use straddle_geometry::Access;
 
 use crate::columns::SECTOR;
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::whole;
 use crate::record::Event;
-use crate::sink::Fault;
 use crate::text::{Known, first, last, words};
 
 /// Traces of servers and home directories of Florida International University, and others in their shape.

@@ -1,9 +1,9 @@
 use memchr::memmem;
 
 use crate::format::{Detected, Format, Head, Line, PerLine};
+use crate::lines::Fault;
 use crate::number::{scaled, whole};
 use crate::record::Event;
-use crate::sink::Fault;
 use crate::text::{Known, first, is_device, letters, words};
 
 /// Events of the block layer as the kernel's tracing prints them.

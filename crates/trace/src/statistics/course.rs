@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use straddle_geometry::Access;
 
+use crate::lines::{BadLine, Counts, Fault, KEPT};
 use crate::record::Record;
-use crate::sink::{BadLine, Counts, Fault, KEPT};
 
 /// How the requests of one device follow each other in a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,9 @@ pub(crate) struct Part {
     pub(crate) is_open: bool,
     /// How many lines were what.
     pub counts: Counts,
+    /// Requests that lie nowhere in what is judged, and pieces beyond the first of those that lie in several.
+    pub elsewhere: u64,
+    pub split: u64,
     /// Of the requests that have one.
     pub times: Option<Times>,
     /// By number of the device, ascending.
@@ -138,6 +141,8 @@ impl Part {
         }));
         self.bad.truncate(KEPT);
         self.counts.add(next.counts);
+        self.elsewhere += next.elsewhere;
+        self.split += next.split;
         for (fault, count) in next.faults {
             *self.faults.entry(fault).or_default() += count;
         }
@@ -183,6 +188,8 @@ pub(crate) struct Pending {
     /// Where its first line begins.
     begin: u64,
     pub(crate) counts: Counts,
+    pub(crate) elsewhere: u64,
+    pub(crate) split: u64,
     times: Option<Times>,
     bad: Vec<BadLine>,
     faults: BTreeMap<Fault, u64>,
@@ -226,6 +233,8 @@ impl Pending {
             to,
             is_open,
             counts: self.counts,
+            elsewhere: self.elsewhere,
+            split: self.split,
             times: self.times,
             courses,
             bad: self.bad,

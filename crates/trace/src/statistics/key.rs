@@ -3,7 +3,7 @@ use straddle_geometry::Access;
 /// Which requests are counted together. Keys are in order of device, window, direction, place and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Device (20 bits), window (32 bits), direction (1 bit).
+    /// Device (20 bits), window (43 bits), direction (1 bit).
     who: u64,
     /// Place and length, 32 bits each.
     shape: u64,
@@ -11,15 +11,15 @@ pub struct Key {
 
 /// As many devices are told apart.
 pub(crate) const MAX_DEVICES: usize = 1 << 20;
+/// Number of the last window: milliseconds since 1970 go that far.
+pub(crate) const MAX_WINDOW: u64 = (1 << 43) - 1;
 
 impl Key {
-    /// `device` is below [`MAX_DEVICES`], `place` and `len` are below 4 GiB.
+    /// `device` is below [`MAX_DEVICES`], `window` at most [`MAX_WINDOW`], `place` and `len` are below 4 GiB.
     #[inline]
-    pub(crate) const fn new(device: u32, window: u32, access: Access, place: u64, len: u64) -> Key {
+    pub(crate) const fn new(device: u32, window: u64, access: Access, place: u64, len: u64) -> Key {
         Key {
-            who: (device as u64) << 33
-                | (window as u64) << 1
-                | matches!(access, Access::Write) as u64,
+            who: (device as u64) << 44 | window << 1 | matches!(access, Access::Write) as u64,
             shape: place << 32 | len,
         }
     }
@@ -27,13 +27,13 @@ impl Key {
     /// The number of the device.
     #[must_use]
     pub const fn device(self) -> u32 {
-        (self.who >> 33) as u32
+        (self.who >> 44) as u32
     }
 
     /// Which stretch of time.
     #[must_use]
-    pub const fn window(self) -> u32 {
-        (self.who >> 1 & 0xffff_ffff) as u32
+    pub const fn window(self) -> u64 {
+        (self.who >> 1) & MAX_WINDOW
     }
 
     /// Read or write.
@@ -60,7 +60,7 @@ impl Key {
     /// The same of another device.
     pub(crate) const fn of_device(self, device: u32) -> Key {
         Key {
-            who: (device as u64) << 33 | self.who & 0x1_ffff_ffff,
+            who: (device as u64) << 44 | (self.who & ((1 << 44) - 1)),
             ..self
         }
     }
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_holds_what_it_was_made_of(device in 0_u32..1 << 20, window: u32, is_write: bool, place: u32, len: u32) {
+        fn a_key_holds_what_it_was_made_of(device in 0_u32..1 << 20, window in 0_u64..1 << 43, is_write: bool, place: u32, len: u32) {
             let access = if is_write { Access::Write } else { Access::Read };
             let key = Key::new(device, window, access, place.into(), len.into());
             prop_assert_eq!((key.device(), key.window(), key.access()), (device, window, access));

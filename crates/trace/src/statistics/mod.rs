@@ -11,6 +11,6 @@ pub(crate) use course::Pending;
 pub use course::Times;
 pub(crate) use course::{Course, Part};
 pub use key::Key;
-pub(crate) use key::MAX_DEVICES;
+pub(crate) use key::{MAX_DEVICES, MAX_WINDOW};
 pub(crate) use runs::Runs;
 pub use whole::{FileRead, FileSummary, PERIOD, Statistics};

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::lines::{BadLine, Counts, Fault};
 use crate::names::{Device, SharedNames};
-use crate::sink::{BadLine, Counts, Fault};
 
 use super::course::{Part, Parts, Times};
 use super::key::Key;
@@ -47,6 +47,10 @@ pub struct FileSummary {
     pub bytes: u64,
     /// Its last line has no end: it may have been cut.
     pub is_open: bool,
+    /// Requests that lie nowhere in what is judged.
+    pub elsewhere: u64,
+    /// Pieces beyond the first of requests that lie in several.
+    pub split: u64,
     /// Of its requests.
     pub times: Option<Times>,
     /// Its first bad lines.
@@ -94,6 +98,8 @@ impl Statistics {
             summary.counts.add(part.counts);
             summary.bytes += part.to - part.from;
             summary.is_open = part.is_open;
+            summary.elsewhere += part.elsewhere;
+            summary.split += part.split;
             summary.times = Times::both(summary.times, part.times);
             summary.bad.extend(part.bad.iter().map(|bad| BadLine {
                 line: bad.line + lines,
@@ -173,7 +179,7 @@ impl Statistics {
             .into_iter()
             .map(|device| names.number(device))
             .collect();
-        self.devices = names.devices();
+        self.devices = names.into_devices();
         let numbers = numbers.ok_or_else(|| io::Error::other(Fault::Devices.says()))?;
         let files: Vec<u32> = other
             .files

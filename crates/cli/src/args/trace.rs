@@ -1,0 +1,206 @@
+//! `straddle trace`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use straddle::geometry::{Bytes, Family, Grid, Unit};
+use straddle::trace::{FORMATS, STEP};
+
+use super::bench::duration;
+use super::sizes::{offset, unit};
+use super::{Format, Geometry};
+
+/// What would each offset cost on my own recorded workload?
+///
+/// Reads recorded requests and counts, for each grid and each place where the data could begin, how many of them straddle a
+/// boundary, and how many operations they come to below. Nothing is sampled: every request counts, whatever the length of the
+/// trace. Files of any size, packed (gzip, zstd) or not, folders of them, or `-` for standard input; docs/reference/traces.md
+/// lists the recorders.
+///
+/// With --stack, the grids are those of that storage stack, and requests are followed down to it: through volumes and virtual
+/// disks to the layer from which all grids look the same, and to the partition of a disk that they lie in.
+///
+/// Exit status: 0 if all inputs were read, 2 if one was not, or more of its lines than --max-bad were not understood (what is
+/// known is still printed).
+#[derive(Debug, Args)]
+#[command(after_help = concat!(
+    "Examples:",
+    "\n  straddle trace src1_0.csv                       a block trace, on the usual units",
+    "\n  blkparse -i sda | straddle trace -              what blktrace recorded of a disk",
+    "\n  straddle trace --stack /dev/sda sda.blkparse    on the grids below, for each partition",
+    "\n  straddle trace --start 63s --offsets 64K,1M vm.csv.gz      a disk whose partition begins at sector 63",
+    "\n  straddle trace --units 4K,192K traces/          other units: a stripe of 3 x 64 KiB",
+    "\n  straddle trace --window 1h --json month.csv     over time, as JSON",
+))]
+pub(crate) struct Trace {
+    /// Traces, or folders of them
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// What the recorded devices rest on: any target of `straddle check`
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["units", "start", "relative"])]
+    pub(crate) stack: Option<PathBuf>,
+
+    /// The layer of that stack that was recorded, such as sda or vg-data [default: the one with the name of the device]
+    #[arg(long, value_name = "LAYER", requires = "stack")]
+    pub(crate) layer: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) geometry: Geometry,
+
+    /// Units of grids below. `:rmw` where a unit that is written in part has to be read first, `:split` where a request over a
+    /// boundary is only split [default: rmw below 64K, split from there on]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = grid, default_value = "4K,16K,64K,128K,256K,1M")]
+    pub(crate) units: Vec<(Grid, Family)>,
+
+    /// Where the data begin today
+    #[arg(long, value_name = "OFFSET", value_parser = start, default_value = "0")]
+    pub(crate) start: Bytes,
+
+    /// Recorded offsets count from --start, because a partition, a volume or a file was recorded, not the whole disk
+    #[arg(long)]
+    pub(crate) relative: bool,
+
+    /// Places where the data could begin
+    #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = start, default_value = "63s,32K,64K,128K,256K,512K,1M")]
+    pub(crate) offsets: Vec<Bytes>,
+
+    /// Only these devices
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) device: Vec<String>,
+
+    /// Look for the best start of so many devices, those with most requests
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) devices: usize,
+
+    /// Count requests apart by stretches of time
+    #[arg(long, value_name = "TIME", value_parser = window)]
+    pub(crate) window: Option<Duration>,
+
+    /// What wrote the traces [default: told by their contents]
+    #[arg(long = "as", value_name = "RECORDER", value_parser = recorder)]
+    pub(crate) recorder: Option<&'static str>,
+
+    /// Largest share of lines that may be none of the recorder's
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
+    pub(crate) max_bad: f64,
+
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Memory for counts; what needs more goes to temporary files
+    #[arg(long, value_name = "SIZE", value_parser = unit, default_value = "128M")]
+    pub(crate) memory: Unit,
+
+    /// Output format; csv has a line for each device, grid, start and direction
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// Print one JSON document (see `straddle schema trace`); the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    /// Print nothing; only set the exit status
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// From a millisecond on: shorter ones could not all be told apart.
+fn window(text: &str) -> Result<Duration, String> {
+    let window = duration(text)?;
+    match window >= Duration::from_millis(1) {
+        true => Ok(window),
+        false => Err(format!("`{text}` is shorter than 1ms")),
+    }
+}
+
+/// A place at a sector: shifts are counted in sectors.
+fn start(text: &str) -> Result<Bytes, String> {
+    let start = offset(text)?;
+    match start.get().is_multiple_of(STEP) {
+        true => Ok(start),
+        false => Err(format!(
+            "`{text}` is no multiple of {STEP} bytes, and nothing on a disk begins there"
+        )),
+    }
+}
+
+/// Units up to this have mostly to be written whole: sectors, flash pages, indirection units.
+const SPLIT_FROM: u64 = 64 << 10;
+/// A larger unit has no distribution that could be kept.
+const MAX_UNIT: u64 = 64 << 20;
+
+fn grid(text: &str) -> Result<(Grid, Family), String> {
+    let (size, family) = match text.split_once(':') {
+        None => (text, None),
+        Some((size, "rmw")) => (size, Some(Family::ReadModifyWrite)),
+        Some((size, "split")) => (size, Some(Family::Splitting)),
+        Some((_, other)) => return Err(format!("`:{other}` is neither `:rmw` nor `:split`")),
+    };
+    let unit = unit(size)?;
+    let bytes = unit.get();
+    if !bytes.is_multiple_of(STEP) || bytes > MAX_UNIT {
+        return Err(format!(
+            "`{size}` is no multiple of {STEP} bytes up to 64 MiB"
+        ));
+    }
+    let usual = match bytes < SPLIT_FROM {
+        true => Family::ReadModifyWrite,
+        false => Family::Splitting,
+    };
+    Ok((Grid::new(unit), family.unwrap_or(usual)))
+}
+
+fn recorder(text: &str) -> Result<&'static str, String> {
+    let names: Vec<&'static str> = FORMATS.iter().map(|format| format.name).collect();
+    let found = names.iter().find(|name| name.eq_ignore_ascii_case(text));
+    found.copied().ok_or_else(|| {
+        format!(
+            "no recorder is called `{text}`; there are {}",
+            names.join(", ")
+        )
+    })
+}
+
+/// `0.1%`, or `0.001`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(percent) => (percent, 100.0),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if (0.0..=scale).contains(&number) => Ok(number / scale),
+        _ => Err(format!("`{text}` is no share between 0% and 100%")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_may_say_what_crossing_it_costs() {
+        let unit = |n: u64| Grid::new(Unit::new(n).expect("not zero"));
+        assert_eq!(grid("4K"), Ok((unit(4096), Family::ReadModifyWrite)));
+        assert_eq!(grid("64K"), Ok((unit(65_536), Family::Splitting)));
+        assert_eq!(grid("64K:rmw"), Ok((unit(65_536), Family::ReadModifyWrite)));
+        assert_eq!(grid("192K"), Ok((unit(196_608), Family::Splitting)));
+        for text in ["4K:x", "0", "520", "1G", "K", ":rmw"] {
+            grid(text).expect_err(text);
+        }
+    }
+
+    #[test]
+    fn starts_are_sectors_and_shares_are_shares() {
+        assert_eq!(start("63s"), Ok(Bytes::new(32_256)));
+        start("100").expect_err("inside a sector");
+        assert_eq!(
+            (share("0.1%"), share("0.5"), share("0")),
+            (Ok(0.001), Ok(0.5), Ok(0.0))
+        );
+        for text in ["101%", "2", "-1%", "nan", "%"] {
+            share(text).expect_err(text);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+"""Straddling requests at 8 offsets on 4 units, reads and writes apart, by other means: MODE TRACE.csv; prints the seconds that it took.
+
+Nothing but the question is timed: neither the start of Python nor the import of libraries.
+"""
+
+import os
+import sys
+import time
+
+mode, path = sys.argv[1], sys.argv[2]
+offsets = [0, 32256, 32768, 65536, 131072, 262144, 524288, 1048576]
+units = [4096, 65536, 131072, 262144]
+os.environ["POLARS_MAX_THREADS"] = "2"
+
+if mode.startswith("polars"):
+    import polars as pl
+
+    schema = {"time": pl.UInt64, "host": pl.String, "disk": pl.Int32, "kind": pl.String,
+              "start": pl.Int64, "length": pl.Int64, "response": pl.Int64}
+    began = time.perf_counter()
+    rows = pl.scan_csv(path, has_header=False, schema=schema)
+    kind = (pl.col("kind") == "Read").alias("read")
+    if mode == "polars-plain":
+        straddles = [((pl.col("start") + offset) % unit + pl.col("length") > unit).sum().alias(f"{offset} {unit}")
+                     for offset in offsets for unit in units]
+        found = rows.group_by(kind).agg(straddles).collect(engine="streaming")
+    else:
+        counted = rows.select((pl.col("start") % 1048576).alias("place"), "length", kind).group_by("place", "length", "read")
+        counted = counted.agg(pl.len().alias("n")).collect(engine="streaming")
+        straddles = [(((pl.col("place") + offset) % unit + pl.col("length") > unit) * pl.col("n")).sum().alias(f"{offset} {unit}")
+                     for offset in offsets for unit in units]
+        found = counted.lazy().group_by("read").agg(straddles).collect()
+    took = time.perf_counter() - began
+    answer = {("Read" if row["read"] else "Write"): row["0 4096"] for row in found.iter_rows(named=True)}
+elif mode == "duckdb":
+    import duckdb
+
+    database = duckdb.connect()
+    database.execute("set threads = 2")
+    sums = ", ".join(f"sum(n * ((place + {offset}) % {unit} + length > {unit})::int)" for offset in offsets for unit in units)
+    began = time.perf_counter()
+    found = database.execute(
+        f"with counted as (select start % 1048576 as place, length, kind, count(*) as n from read_csv('{path}', header = false, "
+        "columns = {'time': 'UBIGINT', 'host': 'VARCHAR', 'disk': 'INTEGER', 'kind': 'VARCHAR', 'start': 'BIGINT', 'length': 'BIGINT', "
+        f"'response': 'BIGINT'}}) group by all) select kind, {sums} from counted group by kind").fetchall()
+    took = time.perf_counter() - began
+    answer = {row[0]: int(row[1]) for row in found}
+print(f"{took:.4f} {answer['Read']} {answer['Write']}")

@@ -1,0 +1,27 @@
+"""Counts what requests do on grids, in SQL: TRACE.csv (MSR Cambridge), units and starts separated by commas; prints JSON.
+
+For each unit and start: reads and writes, each [requests, straddling, units touched, units covered in part].
+"""
+
+import json
+import sys
+
+import duckdb
+
+path, units, starts = sys.argv[1], sys.argv[2].split(","), sys.argv[3].split(",")
+database = duckdb.connect()
+database.execute("create table t as select start::hugeint as start, length::hugeint as length, kind from read_csv(?, header=false, "
+                 "columns={'time':'UBIGINT','host':'VARCHAR','disk':'INTEGER','kind':'VARCHAR','start':'UBIGINT','length':'UBIGINT','response':'UBIGINT'})", [path])
+answers = {}
+for unit in units:
+    for start in starts:
+        rows = database.execute(f"""
+            with placed as (select kind, start + {start} as first, start + {start} + length - 1 as last from t),
+                 units as (select kind, first, last, first // {unit} as a, last // {unit} as b from placed),
+                 ends as (select kind, a, b, (first % {unit} <> 0) as head, ((last + 1) % {unit} <> 0) as tail from units)
+            select kind, count(*), count(*) filter (b > a), sum(b - a + 1),
+                   sum(case when a = b then (head or tail)::int else head::int + tail::int end)
+            from ends group by kind""").fetchall()
+        found = {kind: [int(value) for value in values] for kind, *values in rows}
+        answers[f"{unit}+{start}"] = [found.get("Read", [0, 0, 0, 0]), found.get("Write", [0, 0, 0, 0])]
+print(json.dumps(answers))
