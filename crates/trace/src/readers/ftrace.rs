@@ -18,10 +18,11 @@ pub(crate) static FTRACE: Format = Format {
 
 fn detect(head: &Head<'_>) -> Option<Detected> {
     let tally = head.tally(&Ftrace);
-    if !head.has(|line| memmem::find(line, b"block_").is_some() || blk(line).is_some()) {
-        return None;
-    }
-    tally.is_trace().then(|| Detected::per_line(head, Ftrace))
+    // The kernel says what it is, also where events of other parts come first.
+    let says = memmem::find(head.bytes, b"# tracer: ").is_some() && tally.bad <= tally.other;
+    let is_trace = tally.is_trace()
+        && head.has(|line| memmem::find(line, b"block_").is_some() || blk(line).is_some());
+    (is_trace || says).then(|| Detected::per_line(head, Ftrace))
 }
 
 struct Ftrace;
