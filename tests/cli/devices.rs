@@ -9,3 +9,4 @@ mod lab;
 mod realign_devices;
 #[allow(dead_code, reason = "another test program uses the rest")]
 mod support;
+mod trace_devices;

@@ -15,8 +15,8 @@ use crate::sources::Overrides;
 use crate::stack::{LayerId, LayerKind, Seen, Stack};
 
 pub use straddle_trace::{
-    Answer, FORMATS, Format, Input, Options, Question, STEP, Source, Statistics, TraceError,
-    Translate, answer, scan,
+    Answer, ColumnMap, FORMATS, Format, Input, Options, Question, STEP, Source, Statistics,
+    TraceError, Translate, answer, records, scan,
 };
 
 /// What is asked of traces.

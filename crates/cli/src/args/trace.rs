@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use straddle::geometry::{Bytes, Family, Grid, Unit};
-use straddle::trace::{FORMATS, STEP};
+use straddle::trace::{ColumnMap, FORMATS, STEP};
 
 use super::bench::duration;
 use super::sizes::{offset, unit};
@@ -30,6 +30,7 @@ use super::{Format, Geometry};
     "\n  straddle trace --stack /dev/sda sda.blkparse    on the grids below, for each partition",
     "\n  straddle trace --start 63s --offsets 64K,1M vm.csv.gz      a disk whose partition begins at sector 63",
     "\n  straddle trace --units 4K,192K traces/          other units: a stripe of 3 x 64 KiB",
+    "\n  straddle trace --columns offset=3:sectors,size=4:sectors,op=2 own.csv     a table of your own",
     "\n  straddle trace --window 1h --json month.csv     over time, as JSON",
 ))]
 pub(crate) struct Trace {
@@ -80,6 +81,13 @@ pub(crate) struct Trace {
     /// What wrote the traces [default: told by their contents]
     #[arg(long = "as", value_name = "RECORDER", value_parser = recorder)]
     pub(crate) recorder: Option<&'static str>,
+
+    /// Which column of a table is what, by number from 1 or by name: offset=5,size=6:sectors,op=4,time=1:us,device=2+3
+    ///
+    /// offset and size must be there. Their units are bytes (where none is given), sectors (of 512 bytes), kib, mib, or any number of
+    /// bytes, such as :4096; those of a time are s, ms, us, ns and filetime. op may be read or write, for all requests.
+    #[arg(long, value_name = "MAP", conflicts_with = "recorder")]
+    pub(crate) columns: Option<ColumnMap>,
 
     /// Largest share of lines that may be none of the recorder's
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]

@@ -15,6 +15,7 @@ pub(crate) fn run(args: &args::trace::Trace) -> anyhow::Result<u8> {
             .map(|window| u64::try_from(window.as_nanos()).unwrap_or(u64::MAX).max(1)),
         memory: usize::try_from(args.memory.get()).unwrap_or(usize::MAX),
         format: args.recorder.map(str::to_owned),
+        columns: args.columns.clone(),
         ..Options::default()
     };
     if let Some(threads) = args.threads {
