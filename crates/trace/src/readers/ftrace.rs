@@ -119,7 +119,9 @@ fn time(before: &[u8]) -> Result<Option<u64>, ()> {
         // Part of a time, in a line that was wrapped.
         None => return Err(()),
     };
-    scaled(word, scale).map(Some).ok_or(())
+    let time = scaled(word, scale).ok_or(())?;
+    // With nothing in front of it, the beginning of the time itself may be missing.
+    Ok(back.next().map(|_| time))
 }
 
 /// What the tracer `blk` prints: `fio-1234 [000] ..... 12.345678: 8,0 Q WS 4096 + 8 [fio]`.
