@@ -110,7 +110,7 @@ impl<T: PerLine> Reader for Each<T> {
 /// It has to be a stream, as a block may end between the two.
 struct Joined<T>(T);
 
-/// What `found` makes of two lines that are one request, wrapped at a blank or within a word.
+/// What `found` makes of two lines that are one request, wrapped at a blank or within a word. Where both are possible and differ, nobody knows.
 fn joined<T>(
     reader: &impl PerLine,
     first: &[u8],
@@ -121,18 +121,20 @@ fn joined<T>(
     if first.len() + second.len() > MAX_LINE {
         return None;
     }
-    // In mail that is stored as it was sent, a line that goes on ends with a sign of equality.
-    let (first, both) = match first.strip_suffix(b"=") {
-        Some(first) => (first, [b"".as_slice(), b" "]),
-        None => (first, [b" ".as_slice(), b""]),
-    };
-    for between in both {
-        let line = [first, between, second].concat();
+    // In mail that is stored as it was sent, a line that goes on within a word ends with a sign of equality.
+    if let Some(first) = first.strip_suffix(b"=") {
+        let line = [first, second].concat();
         if let Line::Request(record) = reader.line(&line) {
             return Some(found(&record));
         }
     }
-    None
+    let at_blank = [first, b" ", second].concat();
+    let within = [first, second].concat();
+    match (reader.line(&at_blank), reader.line(&within)) {
+        (Line::Request(one), Line::Request(other)) => (one == other).then(|| found(&one)),
+        (Line::Request(record), _) | (_, Line::Request(record)) => Some(found(&record)),
+        _ => None,
+    }
 }
 
 impl<T: PerLine> Stream for Joined<T> {

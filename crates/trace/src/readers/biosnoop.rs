@@ -14,10 +14,18 @@ pub(crate) static BIOSNOOP: Format = Format {
 };
 
 fn detect(head: &Head<'_>) -> Option<Detected> {
-    if head.tally(&Biosnoop).is_trace() {
+    let has = |line: &[u8], word: &[u8]| words(line).any(|found| found.starts_with(word));
+    // Where nothing happened there is a heading only.
+    let is_heading = |line: &[u8]| {
+        has(line, b"COMM")
+            && has(line, b"BYTES")
+            && has(line, b"LAT")
+            && (has(line, b"SECTOR") || has(line, b"BLOCK"))
+    };
+    let tally = head.tally(&Biosnoop);
+    if tally.is_trace() || (tally.bad == 0 && head.has(is_heading)) {
         return Some(Detected::per_line(head, Biosnoop));
     }
-    let has = |line: &[u8], word: &[u8]| words(line).any(|found| found.starts_with(word));
     let is_bare = |line: &[u8]| {
         line.starts_with(b"TIME(")
             && has(line, b"COMM")

@@ -97,6 +97,7 @@ enum Tool {
     Port,
 }
 
+#[derive(PartialEq, Eq)]
 struct Columns<'a> {
     tool: Tool,
     disk: &'a [u8],
@@ -236,8 +237,8 @@ fn is_other(line: &[u8]) -> bool {
 
 /// What the requests of a disk say of its blocks.
 #[derive(Default)]
-struct Evidence<'a> {
-    disk: &'a [u8],
+struct Evidence {
+    disk: Vec<u8>,
     /// The request before, by operation: where it begins and how long it is.
     before: [Option<(u64, u64)>; 2],
     /// A length that no block of 4096 bytes has.
@@ -251,8 +252,8 @@ struct Evidence<'a> {
     is_scattered: bool,
 }
 
-impl<'a> Evidence<'a> {
-    fn add(&mut self, access: Access, columns: &Columns<'a>) {
+impl Evidence {
+    fn add(&mut self, access: Access, columns: &Columns<'_>) {
         let place = usize::from(access == Access::Write);
         // What is no multiple of 512 was damaged.
         self.is_short |= columns.len.is_multiple_of(512) && !columns.len.is_multiple_of(4096);
@@ -283,24 +284,24 @@ impl Blkalgn {
     fn of(head: &Head<'_>) -> Blkalgn {
         /// What the port may count in; the first is what it does.
         const UNITS: [u64; 3] = [1, 512, 4096];
-        let mut disks: Vec<Evidence<'_>> = Vec::new();
+        let mut disks: Vec<Evidence> = Vec::new();
         let mut agreeing = [0; UNITS.len()];
         let mut all = 0;
-        for columns in head.all_lines().filter_map(columns) {
+        let mut see = |columns: Columns<'_>| {
             let Some(access) = columns.access else {
-                continue;
+                return;
             };
             all += 1;
             for (agreeing, unit) in agreeing.iter_mut().zip(UNITS) {
                 *agreeing += usize::from(columns.agrees(unit));
             }
             if columns.tool == Tool::Port {
-                continue;
+                return;
             }
             let known = disks.iter().position(|known| known.disk == columns.disk);
             let at = known.unwrap_or_else(|| {
                 disks.push(Evidence {
-                    disk: columns.disk,
+                    disk: columns.disk.to_vec(),
                     ..Evidence::default()
                 });
                 disks.len() - 1
@@ -308,13 +309,37 @@ impl Blkalgn {
             if let Some(disk) = disks.get_mut(at) {
                 disk.add(access, &columns);
             }
+        };
+        // Lines that were wrapped are evidence too.
+        let mut open: Option<&[u8]> = None;
+        for line in head.all_lines() {
+            if let Some(columns) = columns(line) {
+                open = None;
+                see(columns);
+                continue;
+            }
+            if let Some(before) = open.take() {
+                let (at_blank, within) = ([before, b" ", line].concat(), [before, line].concat());
+                let found = match (columns(&at_blank), columns(&within)) {
+                    (Some(one), Some(other)) => Some(one).filter(|one| *one == other),
+                    (one, other) => one.or(other),
+                };
+                if let Some(columns) = found {
+                    see(columns);
+                    continue;
+                }
+            }
+            open = Some(line);
         }
         let most = agreeing.iter().copied().max().unwrap_or(0);
         let best = agreeing.iter().position(|agreeing| *agreeing == most);
         Blkalgn {
             blocks: disks
-                .iter()
-                .map(|disk| (disk.disk.to_vec(), disk.block()))
+                .into_iter()
+                .map(|disk| {
+                    let block = disk.block();
+                    (disk.disk, block)
+                })
                 .collect(),
             unit: best.map_or(1, |best| UNITS[best]),
             is_checked: most * 2 > all,

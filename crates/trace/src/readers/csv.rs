@@ -11,7 +11,8 @@ pub(crate) static CSV: Format = Format {
     of: "any table of requests",
     says: "columns by their names, separated by tabs, semicolons, commas or blanks: offset, lba, sector or block; size, length, bytes, sectors or blocks; op, \
            type or rw; time or timestamp; device, disk, volume or lun. Sectors, blocks and addresses of blocks count 512 bytes, everything else bytes, unless \
-           the name says another unit (size_kb, offset (sectors), time_us). --columns says which column is what where there is no heading",
+           the name says another unit (size_kb, offset (sectors), time_us). A time without a unit is used where it is a date, a decimal (seconds), or as large \
+           as one since 1970 or 1601 is. --columns says which column is what where there is no heading",
     detect,
 };
 

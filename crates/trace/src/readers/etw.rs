@@ -140,7 +140,8 @@ fn read(line: &[u8], access: Access) -> Option<Line<'_>> {
     if run < 6 {
         return Some(Line::Bad(Fault::Unfinished));
     }
-    let [_, start, len, _, disk, ..] = cells;
+    let [_, start, len, elapsed, disk, ..] = cells;
+    whole(elapsed)?;
     whole(disk)?;
     let (Some(start), Some(len)) = (hex(start), hex(len)) else {
         return Some(Line::Bad(Fault::Start));

@@ -18,10 +18,11 @@ pub(crate) static FTRACE: Format = Format {
 
 fn detect(head: &Head<'_>) -> Option<Detected> {
     let tally = head.tally(&Ftrace);
-    if !head.has(|line| memmem::find(line, b"block_").is_some() || blk(line).is_some()) {
-        return None;
-    }
-    tally.is_trace().then(|| Detected::per_line(head, Ftrace))
+    // The kernel says what it is, also where events of other parts come first.
+    let says = memmem::find(head.bytes, b"# tracer: ").is_some() && tally.bad <= tally.other;
+    let is_trace = tally.is_trace()
+        && head.has(|line| memmem::find(line, b"block_").is_some() || blk(line).is_some());
+    (is_trace || says).then(|| Detected::per_line(head, Ftrace))
 }
 
 struct Ftrace;
@@ -118,7 +119,9 @@ fn time(before: &[u8]) -> Result<Option<u64>, ()> {
         // Part of a time, in a line that was wrapped.
         None => return Err(()),
     };
-    scaled(word, scale).map(Some).ok_or(())
+    let time = scaled(word, scale).ok_or(())?;
+    // With nothing in front of it, the beginning of the time itself may be missing.
+    Ok(back.next().map(|_| time))
 }
 
 /// What the tracer `blk` prints: `fio-1234 [000] ..... 12.345678: 8,0 Q WS 4096 + 8 [fio]`.
