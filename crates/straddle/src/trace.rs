@@ -118,7 +118,7 @@ pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<Record>, Replay
     };
     let mut found: BTreeMap<String, BTreeMap<Event, Vec<Record>>> = BTreeMap::new();
     let mut visit = |record: &straddle_trace::Record<'_>| {
-        let of = record.name();
+        let of = record.device_name();
         if device.is_some_and(|device| device != of) {
             return ControlFlow::Continue(());
         }

@@ -63,14 +63,6 @@ impl Record<'_> {
     }
 }
 
-impl Record<'_> {
-    /// The name of its device, as reports show it.
-    #[must_use]
-    pub fn name(&self) -> String {
-        shown(self.device)
-    }
-}
-
 /// As a report shows it: several columns are one name.
 pub(crate) fn shown(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);

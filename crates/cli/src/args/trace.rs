@@ -120,7 +120,7 @@ fn start(text: &str) -> Result<Bytes, String> {
     match start.get().is_multiple_of(STEP) {
         true => Ok(start),
         false => Err(format!(
-            "`{text}` is no multiple of {STEP} bytes, and nothing on a disk begins there"
+            "`{text}` is not a multiple of {STEP} bytes, and nothing on a disk begins there"
         )),
     }
 }
@@ -141,7 +141,7 @@ fn grid(text: &str) -> Result<(Grid, Family), String> {
     let bytes = unit.get();
     if !bytes.is_multiple_of(STEP) || bytes > MAX_UNIT {
         return Err(format!(
-            "`{size}` is no multiple of {STEP} bytes up to 64 MiB"
+            "`{size}` is not a multiple of {STEP} bytes up to 64 MiB"
         ));
     }
     let usual = match bytes < SPLIT_FROM {

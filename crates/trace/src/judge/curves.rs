@@ -43,7 +43,7 @@ const fn inside(grid: Grid) -> u64 {
 pub(super) struct Curves(Vec<(Grid, [Curve; 2])>);
 
 impl Curves {
-    /// A unit that is no multiple of a sector has none, and is none of a question.
+    /// A unit that is not a multiple of a sector has none, and is none of a question.
     pub(super) fn new(question: &Question) -> Curves {
         let grids = question.grids.iter().map(|(grid, _)| *grid);
         let curves = |grid: Grid| {

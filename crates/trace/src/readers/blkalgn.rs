@@ -21,7 +21,7 @@ pub(crate) static BLKALGN: Format = Format {
     name: "blkalgn",
     of: "blkalgn --trace of bcc and of its port to libbpf (Linux)",
     says: "DISK, OPS, LEN (bytes), LBA, PID, COMM, ALGN, and flags in the port, where LBA is a byte and ALGN proves it. In the one of bcc, LBA counts \
-           logical blocks of the disk, of 512 or 4096 bytes, which is not printed: it is 512 where a length is no multiple of 4096, else what most \
+           logical blocks of the disk, of 512 or 4096 bytes, which is not printed: it is 512 where a length is not a multiple of 4096, else what most \
            requests that follow each other agree with, else 512 where all begin at the same place modulo 8, else 4096, as the tool itself assumes in \
            ALGN. A line whose ALGN does not follow from its LEN and LBA is bad. There is no time",
     detect,
@@ -255,7 +255,7 @@ struct Evidence {
 impl Evidence {
     fn add(&mut self, access: Access, columns: &Columns<'_>) {
         let place = usize::from(access == Access::Write);
-        // What is no multiple of 512 was damaged.
+        // What is not a multiple of 512 was damaged.
         self.is_short |= columns.len.is_multiple_of(512) && !columns.len.is_multiple_of(4096);
         if let Some((lba, len)) = self.before[place] {
             for (follow, block) in self.follow.iter_mut().zip([512, 4096]) {
