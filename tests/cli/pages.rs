@@ -90,6 +90,23 @@ fn run<S: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = S>) -> Ru
     }
 }
 
+/// Ten minutes of two disks, one of them with a partition at sector 63, the other at 1 MiB.
+fn trace() -> String {
+    (0..6000_u64)
+        .map(|n| {
+            let place = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+            let (disk, begin) = if n % 3 == 0 {
+                (1, 1 << 20)
+            } else {
+                (0, 32_256)
+            };
+            let kind = if n % 5 < 2 { "Read" } else { "Write" };
+            let offset = begin + 8192 * place;
+            format!("{},db,{disk},{kind},{offset},8192,1\n", n * 1_000_000)
+        })
+        .collect()
+}
+
 /// Documents of every kind, each in a file.
 fn documents(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     sh(
@@ -103,11 +120,12 @@ fn documents(folder: &Path) -> Vec<(&'static str, PathBuf)> {
          printf 'label: gpt\\nstart=2048\\n' | sfdisk --quiet whole.img",
     );
     fleet(&folder.join("fleet"));
+    std::fs::write(folder.join("db.csv"), trace()).expect("writable");
     let host = repository().join("tests/hosts/rule-loop-32256.tree");
     let host = host.display();
     let errorlog = repository().join("tests/evidence/errorlog");
     let errorlog = errorlog.display();
-    let commands: [(&'static str, String); 9] = [
+    let commands: [(&'static str, String); 10] = [
         ("legacy", "check legacy.img --stripe-unit 64KiB".to_owned()),
         ("aligned", "check whole.img".to_owned()),
         ("guest", "check guest.vhd".to_owned()),
@@ -117,6 +135,7 @@ fn documents(folder: &Path) -> Vec<(&'static str, PathBuf)> {
         ("study-eva", "study s1-eva8100 --quick".to_owned()),
         ("fix", "fix legacy.img --stripe-unit 64KiB".to_owned()),
         ("evidence", format!("evidence {errorlog}")),
+        ("trace", "trace --start 63s --window 1m db.csv".to_owned()),
     ];
     let mut made = Vec::new();
     for (name, command) in commands {

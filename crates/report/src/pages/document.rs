@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use std::fmt;
 use std::io::{BufReader, Read};
 
-use super::{bench, check, evidence, fix, predict, study};
+use super::{bench, check, evidence, fix, predict, study, trace};
 
 /// A document of one of the verbs.
 pub(crate) enum Document {
@@ -19,6 +19,7 @@ pub(crate) enum Document {
     Study(Box<study::Document>),
     Fix(Box<fix::Document>),
     Evidence(Box<evidence::Document>),
+    Trace(Box<trace::Document>),
 }
 
 /// Reads one document and nothing behind it. By reference, so that what reads documents is there once in the program, not once for
@@ -67,15 +68,17 @@ impl<'de> Visitor<'de> for BySchema {
             crate::study::SCHEMA => Document::Study(Deserialize::deserialize(rest)?),
             crate::fix::SCHEMA => Document::Fix(Deserialize::deserialize(rest)?),
             crate::evidence::SCHEMA => Document::Evidence(Deserialize::deserialize(rest)?),
+            crate::trace::SCHEMA => Document::Trace(Deserialize::deserialize(rest)?),
             other => {
                 return Err(A::Error::custom(format_args!(
-                    "the schema is {other}; a report can be made of {}, {}, {}, {}, {} and {}",
+                    "the schema is {other}; a report can be made of {}, {}, {}, {}, {}, {} and {}",
                     crate::SCHEMA,
                     crate::bench::SCHEMA,
                     crate::predict::SCHEMA,
                     crate::study::SCHEMA,
                     crate::fix::SCHEMA,
-                    crate::evidence::SCHEMA
+                    crate::evidence::SCHEMA,
+                    crate::trace::SCHEMA
                 )));
             }
         })

@@ -19,6 +19,7 @@ mod predict;
 mod read;
 mod ruler;
 mod study;
+mod trace;
 
 pub use block::{
     Block, Column, Figure, Finding, Fleet, FleetRows, Ruler, RulerData, RulerGrid, Section, Series,
@@ -99,6 +100,7 @@ pub fn summary(mut document: impl Read) -> serde_json::Result<Summary> {
         Document::Study(document) => study::summary(document),
         Document::Fix(document) => fix::summary(document),
         Document::Evidence(document) => evidence::summary(document),
+        Document::Trace(document) => trace::summary(document),
     };
     let sections = sections(document);
     if let Some(first) = sections.first() {
@@ -121,6 +123,7 @@ fn sections(document: Document) -> Vec<Section> {
         Document::Study(document) => study::sections(&document),
         Document::Fix(document) => vec![fix::section(&document)],
         Document::Evidence(document) => vec![evidence::section(&document)],
+        Document::Trace(document) => vec![trace::section(&document)],
     }
 }
 
