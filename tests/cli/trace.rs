@@ -320,7 +320,7 @@ fn counts_are_those_of_sql() {
     let args = [
         "--json",
         "--units",
-        units,
+        &units.replace("512,", "512B,"),
         "--offsets",
         "32256,32768,1048576",
         "--devices",
