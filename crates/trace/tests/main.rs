@@ -10,3 +10,4 @@ mod fuzzed;
 mod mixtures;
 mod real_tools_fio;
 mod recognition;
+mod wire;
