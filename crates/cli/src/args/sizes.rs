@@ -4,8 +4,7 @@ use straddle::geometry::{Bytes, Extent, Unit};
 
 /// A place: `0`, `8K`, `63s`.
 pub(super) fn offset(text: &str) -> Result<Bytes, String> {
-    text.parse()
-        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())
+    straddle::typed::offset(text)
 }
 
 /// An offset, and a length or one byte: `64K`, `64K+8K`.
@@ -17,10 +16,7 @@ pub(super) fn extent(text: &str) -> Result<Extent, String> {
 
 /// A size above zero: `64K`, `1MiB`, `31.5K`, `63s`, `32256`.
 pub(super) fn unit(text: &str) -> Result<Unit, String> {
-    let bytes: Bytes = text
-        .parse()
-        .map_err(|error: straddle::geometry::ParseBytesError| error.to_string())?;
-    Unit::try_from(bytes).map_err(|_| format!("`{text}` is not between 1 byte and 4 EiB"))
+    straddle::typed::unit(text)
 }
 
 /// A logical sector: a size that fits 32 bits.
