@@ -134,6 +134,17 @@ def test_rows_that_are_no_requests():
     assert straddle.Counts.from_bytes(counts.to_bytes()).bad_lines() == counts.bad_lines()
 
 
+def test_nulls_in_dictionaries_are_none_of_their_words():
+    words = pyarrow.array(["R", None, "W", "R", None]).dictionary_encode()
+    empty = pyarrow.array([None] * 5, pyarrow.string()).dictionary_encode()
+    table = pyarrow.table({"offset": [0] * 5, "length": [512] * 5, "operation": words, "device": ["a", "a", None, "b", "b"]})
+    counts = straddle.Counts.from_batches(table)
+    assert (counts.requests, counts.other, counts.bad) == (3, 0, 2)
+    assert {device["name"] for place in counts.answer()["places"] for device in place["devices"]} == {"a", "", "b"}
+    nothing = straddle.Counts.from_batches(table.set_column(2, "operation", empty))
+    assert (nothing.requests, nothing.bad) == (0, 5)
+
+
 def test_flushes_are_other_and_a_device_may_be_named():
     table = pyarrow.table({"offset": [0, 0], "length": [512, 512], "operation": ["flush", "W"]})
     counts = straddle.Counts.from_batches(table, device="sdq")

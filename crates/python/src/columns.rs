@@ -91,36 +91,61 @@ impl<'a> Integers<'a> {
     }
 }
 
-/// A column of words, wherever they are kept: each row has a number, which stands for a word.
-pub(crate) enum Words<'a> {
+/// A column of words, each where it is kept.
+enum Plain<'a> {
     Small(&'a arrow_array::StringArray),
     Large(&'a arrow_array::LargeStringArray),
     View(&'a arrow_array::StringViewArray),
     Numbers(Integers<'a>),
-    Dictionary(Vec<Option<usize>>, Box<Words<'a>>),
+}
+
+impl<'a> Plain<'a> {
+    fn of(array: &'a dyn Array) -> Option<Plain<'a>> {
+        Some(match array.data_type() {
+            DataType::Utf8 => Plain::Small(array.as_string()),
+            DataType::LargeUtf8 => Plain::Large(array.as_string()),
+            DataType::Utf8View => Plain::View(array.as_string_view()),
+            _ => Plain::Numbers(Integers::of(array)?),
+        })
+    }
+
+    fn with<T>(&self, row: usize, then: impl FnOnce(&[u8]) -> T) -> T {
+        let word = match self {
+            Plain::Small(array) if array.is_valid(row) => array.value(row).as_bytes(),
+            Plain::Large(array) if array.is_valid(row) => array.value(row).as_bytes(),
+            Plain::View(array) if array.is_valid(row) => array.value(row).as_bytes(),
+            Plain::Numbers(array) => {
+                let number = array.get(row).map(|number| number.to_string());
+                return then(number.unwrap_or_default().as_bytes());
+            }
+            _ => b"",
+        };
+        then(word)
+    }
+}
+
+/// A column of words, or of numbers of words in a dictionary.
+pub(crate) struct Words<'a> {
+    keys: Option<Integers<'a>>,
+    words: Plain<'a>,
+    /// How many words there are.
+    len: usize,
 }
 
 impl<'a> Words<'a> {
     fn of(array: &'a dyn Array) -> Option<Words<'a>> {
-        Some(match array.data_type() {
-            DataType::Utf8 => Words::Small(array.as_string()),
-            DataType::LargeUtf8 => Words::Large(array.as_string()),
-            DataType::Utf8View => Words::View(array.as_string_view()),
+        let (keys, words) = match array.data_type() {
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                let words = Words::of(dictionary.values().as_ref())?;
-                // No keys may be asked for where there are no words.
-                let keys = match dictionary.values().is_empty() {
-                    true => vec![None; array.len()],
-                    false => {
-                        let keys = dictionary.normalized_keys().into_iter().enumerate();
-                        keys.map(|(row, key)| dictionary.keys().is_valid(row).then_some(key))
-                            .collect()
-                    }
-                };
-                Words::Dictionary(keys, Box::new(words))
+                let keys = Integers::of(dictionary.keys())?;
+                (Some(keys), dictionary.values().as_ref())
             }
-            _ => Words::Numbers(Integers::of(array)?),
+            _ => (None, array),
+        };
+        Some(Words {
+            keys,
+            words: Plain::of(words)?,
+            len: words.len(),
         })
     }
 
@@ -130,36 +155,16 @@ impl<'a> Words<'a> {
     }
 
     /// The word in a row; empty for null.
+    #[inline]
     pub(crate) fn with<T>(&self, row: usize, then: impl FnOnce(&[u8]) -> T) -> T {
-        match self {
-            Words::Small(array) if array.is_valid(row) => then(array.value(row).as_bytes()),
-            Words::Large(array) if array.is_valid(row) => then(array.value(row).as_bytes()),
-            Words::View(array) if array.is_valid(row) => then(array.value(row).as_bytes()),
-            Words::Numbers(array) => match array.get(row) {
-                Some(number) => then(number.to_string().as_bytes()),
-                None => then(b""),
-            },
-            Words::Dictionary(keys, words) => match keys.get(row) {
-                Some(Some(key)) => words.once(*key, then),
-                _ => then(b""),
-            },
-            _ => then(b""),
-        }
-    }
-
-    /// The same, of what is no dictionary: those are not nested.
-    fn once<T>(&self, row: usize, then: impl FnOnce(&[u8]) -> T) -> T {
-        let word = match self {
-            Words::Small(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Words::Large(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Words::View(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Words::Numbers(array) => {
-                let number = array.get(row).map(|number| number.to_string());
-                return then(number.unwrap_or_default().as_bytes());
-            }
-            _ => b"",
+        let at = match &self.keys {
+            Some(keys) => keys.get(row).and_then(|key| usize::try_from(key).ok()),
+            None => Some(row),
         };
-        then(word)
+        match at.filter(|at| *at < self.len) {
+            Some(at) => self.words.with(at, then),
+            None => then(b""),
+        }
     }
 }
 
