@@ -649,5 +649,17 @@ words fio-job comments '; c' '# d' '  [a]  ' 'bs=4k # e' runtime=5 'rw =read'
 words fio-job variable '[a]' 'filename=${HOME}/x' runtime=5
 words fio-job overflow '[a]' bs=18446744073709551615k runtime=99999999999999999999d
 
+# body NAME PART...: counts that were sent, without their version and checksum, which the target puts around
+body() {
+    mkdir -p corpus/statistics
+    name=$1; shift
+    printf "$(printf %s "$@")" >"corpus/statistics/$name"
+}
+body nothing '\0\0\0\0\1\200\200\100\0'
+body one-request '\0\1\0\3sda\1\1f\3csv\0\0' '\1\0\0\11\0\1\0\0\0\0\0\0\0\0' '\1\200\200\100\1\0\200\4\0'
+body times-faults-courses '\350\7\2\0\3sda\1\3sdb\1\1f\3csv\1\0' \
+    '\1\0\0\144\1\2\1\2\0\0\1\5\7\5\7\0\0\1\1\2\1\3\62\1\1x\2\0\0\0\200\4\0\0\1\0\1\200\4\1\0' \
+    '\2\200\200\100\1\0\200\4\1\201\200\200\200\200\200\4\200\4\0\200\200\200\1\1\0\200\4\1\201\200\200\200\200\200\4\200\4\0'
+
 # Formats with scripts of their own.
 for script in seeds/*.sh; do . "$script"; done

@@ -52,6 +52,19 @@ pub fn traces(data: &[u8]) {
     read_trace(straddle_trace::Options::default(), data);
 }
 
+/// Reads `data` as counts that were sent: as they are, and as what is between version and checksum.
+pub fn statistics(data: &[u8]) {
+    use straddle_trace::{Statistics, sealed};
+    let _ = Statistics::from_bytes(data);
+    let Ok(mut read) = Statistics::from_bytes(&sealed(data)) else {
+        return;
+    };
+    let bytes = read.to_bytes().expect("in memory");
+    let mut again = Statistics::from_bytes(&bytes).expect("what was read can be written");
+    assert_eq!(bytes, again.to_bytes().expect("in memory"));
+    let _ = again.join(read);
+}
+
 /// Reads `data` as a trace of one recorder; a table also with the columns that its first line names.
 pub fn fuzz_trace(name: &str, data: &[u8]) {
     use straddle_trace::{FORMATS, Options};

@@ -44,7 +44,9 @@ fn straddle_alone_prints_the_verbs_by_question() {
     let run = straddle(here.path(), &[]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     let lines: Vec<&str> = run.stderr.lines().collect();
-    let verbs = ["check", "bench", "predict", "fix", "evidence", "trace", "explain"];
+    let verbs = [
+        "check", "bench", "predict", "fix", "evidence", "trace", "explain",
+    ];
     for (line, verb) in lines.iter().zip(verbs) {
         assert!(
             line.contains("?  ") && line.contains(&format!("straddle {verb} ")),

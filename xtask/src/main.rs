@@ -7,6 +7,7 @@ mod docs;
 mod lab;
 mod layers;
 mod packages;
+mod python;
 mod run;
 mod soak;
 mod test;
@@ -20,6 +21,7 @@ cargo xtask TASK
   test                 install what the tests need, then run all of them
   test --quick         the same with those that take seconds, not minutes; says what it left out
   lab SCRIPT …         run a script under a kernel with md, device-mapper, scsi_debug and loop devices (lab --help)
+  test --python [ARG …] build the module for Python and run its tests only; ARG goes to pytest
   layers [--all]       check which crate depends on which, and that no files import each other in circles that are large or
                        cross folders; --all: print the small ones too
   budgets              check package count, licences, binary size, file lengths
@@ -81,6 +83,10 @@ fn task(args: &[&str]) -> Result<()> {
     std::env::set_current_dir(run::repository())?;
     match args {
         ["test", "--quick"] => test::quick(),
+        ["test", "--python", rest @ ..] => {
+            packages::for_python()?;
+            python::test(rest)
+        }
         ["test", rest @ ..] => test::all(rest),
         ["layers"] => layers::check(false),
         ["layers", "--all"] => layers::check(true),

@@ -79,6 +79,10 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("nodejs", "node: runs the tests in the browser"),
     ("ntfs-3g", "mkntfs, ntfsinfo, ntfscluster: oracle for NTFS"),
+    (
+        "openjdk-17-jre-headless",
+        "java: Spark, whose tasks count requests",
+    ),
     ("parted", "oracle for partition tables"),
     (
         "perl-base",
@@ -185,11 +189,12 @@ pub(crate) fn for_tests() -> Result<()> {
     install(TESTS)?;
     node_packages()?;
     python_packages("requirements.txt")?;
+    python_packages("spark.txt")?;
     targets(&[WINDOWS])
 }
 
 /// Where packages of Python go.
-const PYTHON: &str = "target/python";
+pub(crate) const PYTHON: &str = "target/python";
 
 /// Installs the packages of Python that a file of tests/python names, each with its version, for nobody else's use. Debian's Python:
 /// another one that is found first may be of any version.
@@ -209,6 +214,20 @@ fn python_packages(list: &str) -> Result<()> {
     .with_context(hint)?;
     std::fs::write(&done, wanted)?;
     Ok(())
+}
+
+/// Installs what the tests of the module for Python need.
+pub(crate) fn for_python() -> Result<()> {
+    install(&[
+        ("fdisk", "sfdisk: makes the image that is checked"),
+        (
+            "openjdk-17-jre-headless",
+            "java: Spark, whose tasks count requests",
+        ),
+        ("python3-venv", "keeps the packages to this repository"),
+    ])?;
+    python_packages("requirements.txt")?;
+    python_packages("spark.txt")
 }
 
 /// Installs what traces are read with beside `straddle trace`.

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::packages;
+use crate::python;
 use crate::run::{cargo, output, run};
 
 /// Programs of tests that `--quick` leaves out, each with the reason.
@@ -193,10 +194,14 @@ const SLOW: &[Slow] = &[
     ),
 ];
 
-/// Runs every test; `rest` goes to `cargo test`.
+/// Runs every test; `rest` goes to `cargo test`, and leaves out the module for Python, which is none of its.
 pub(crate) fn all(rest: &[&str]) -> Result<()> {
     packages::for_tests()?;
-    run(test().args(rest))
+    run(test().args(rest))?;
+    match rest {
+        [] => python::test(&[]),
+        _ => Ok(()),
+    }
 }
 
 /// Runs the tests that are quick, and says which were left out.
@@ -227,6 +232,7 @@ pub(crate) fn quick() -> Result<()> {
             left.why
         );
     }
+    println!("  cargo xtask test --python    # builds the module for Python with maturin");
     println!("  cargo test --workspace --all-features --doc    # each is a program of its own");
     Ok(())
 }

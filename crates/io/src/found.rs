@@ -102,7 +102,7 @@ impl Found {
         use std::os::unix::fs::OpenOptionsExt;
         // A drive without a medium is not waited for.
         let nonblock = OFlags::NONBLOCK;
-        let own = own_folder().map(|folder| {
+        let own = in_own_folder(|folder| {
             let flags = nonblock | OFlags::CLOEXEC;
             let name = rustix::path::DecInt::from_fd(&self.handle);
             rustix::fs::openat(folder, name, flags, Mode::empty()).map(File::from)
@@ -196,17 +196,25 @@ pub(crate) fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// The folder in which descriptors are names, open: finding it anew takes as long as opening a file. `None` without /proc.
+/// What is done in the folder in which descriptors are names, which is kept open: finding it anew takes as long as opening a file. `None`
+/// without /proc.
 #[cfg(target_os = "linux")]
-fn own_folder() -> Option<&'static File> {
+fn in_own_folder<T>(then: impl FnOnce(&File) -> T) -> Option<T> {
     use rustix::fs::{Mode, OFlags};
-    static FOLDER: OnceLock<Option<File>> = OnceLock::new();
+    static FOLDER: OnceLock<Option<(u32, File)>> = OnceLock::new();
     let open = || {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty());
-        folder.ok().map(File::from)
+        folder
+            .ok()
+            .map(|folder| (std::process::id(), File::from(folder)))
     };
-    FOLDER.get_or_init(open).as_ref()
+    let (of, folder) = FOLDER.get_or_init(open).as_ref()?;
+    if *of == std::process::id() {
+        return Some(then(folder));
+    }
+    // A process that was forked off has its parent's folder, in which the same number is another file.
+    open().map(|(_, folder)| then(&folder))
 }
 
 /// A name that leads to what is open, whatever its own name leads to by now.

@@ -37,6 +37,7 @@
 pub mod check;
 pub mod evidence;
 pub mod trace;
+pub mod typed;
 
 pub use check::check;
 pub use evidence::evidence;

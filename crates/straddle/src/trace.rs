@@ -11,14 +11,15 @@ use thiserror::Error;
 use crate::check::{CheckError, stacks};
 use crate::geometry::{Bytes, Family, Grid, Map};
 use crate::io::{OpenError, Target, TargetKind};
-use crate::predict::script::{MAX_RECORDS, Record};
+use crate::predict::script::{self, MAX_RECORDS};
 use crate::report::trace::{Boundary, Failure, Section, Trace};
 use crate::sources::Overrides;
 use crate::stack::{LayerId, LayerKind, Seen, Stack};
 
 pub use straddle_trace::{
-    Answer, ColumnMap, Event, FORMATS, Format, Input, Options, Question, STEP, Source, Statistics,
-    TraceError, Translate, answer, records, scan,
+    Answer, ColumnMap, Counter, Event, FORMATS, Fault, Format, Input, JoinError, Options, PERIOD,
+    Question, Record, STEP, Source, Statistics, TraceError, Translate, WireError, access, answer,
+    records, scan,
 };
 
 /// What is asked of traces.
@@ -60,6 +61,9 @@ pub enum Error {
     /// Counts could not be kept.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// Nothing was counted from which this follows.
+    #[error("units of {0} were not counted: name them where requests are counted")]
+    Uncounted(Bytes),
     /// Nor read again.
     #[error("counts that were kept in a temporary file could not be read again: {0}")]
     Reread(io::Error),
@@ -109,22 +113,22 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// See [`ReplayError`].
-pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<Record>, ReplayError> {
+pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<script::Record>, ReplayError> {
     let name = path.display().to_string();
     let target = Target::open(path)?;
     let input = Input {
         name: name.clone(),
         source: Source::At(&target, None),
     };
-    let mut found: BTreeMap<String, BTreeMap<Event, Vec<Record>>> = BTreeMap::new();
-    let mut visit = |record: &straddle_trace::Record<'_>| {
+    let mut found: BTreeMap<String, BTreeMap<Event, Vec<script::Record>>> = BTreeMap::new();
+    let mut visit = |record: &Record<'_>| {
         let of = record.device_name();
         if device.is_some_and(|device| device != of) {
             return ControlFlow::Continue(());
         }
         let steps = found.entry(of).or_default();
         let records = steps.entry(record.event).or_default();
-        records.push(Record {
+        records.push(script::Record {
             access: record.access,
             start: record.start,
             len: record.len,
@@ -200,9 +204,35 @@ pub fn trace(asked: &Asked) -> Result<Trace, Error> {
     if let Some(below) = &below {
         failures.extend(below.strangers(&statistics));
     }
+    report(asked, below.as_deref(), &mut statistics, failures)
+}
+
+/// Says what requests that were counted before cost at each start, on the grids that are asked about: inputs and options say only what
+/// they are called, and a stack would have had to be followed when they were counted.
+///
+/// # Errors
+/// When a grid has a unit that was not counted, and when counts cannot be read again.
+pub fn judged(statistics: &mut Statistics, asked: &Asked) -> Result<Trace, Error> {
+    let units = asked.grids.iter().map(|(grid, _)| grid.unit());
+    for unit in units {
+        let is_counted = PERIOD.is_multiple_of(unit.get())
+            || statistics.periods().any(|period| period == unit.get());
+        if !is_counted {
+            return Err(Error::Uncounted(unit.bytes()));
+        }
+    }
+    report(asked, None, statistics, Vec::new())
+}
+
+fn report(
+    asked: &Asked,
+    below: Option<&Below>,
+    statistics: &mut Statistics,
+    failures: Vec<Failure>,
+) -> Result<Trace, Error> {
     let mut sections = Vec::new();
-    for question in questions(asked, below.as_deref(), &statistics) {
-        let answer = answer(&mut statistics, &question.asked).map_err(Error::Reread)?;
+    for question in questions(asked, below, statistics) {
+        let answer = answer(statistics, &question.asked).map_err(Error::Reread)?;
         if answer.all.requests != [0, 0] {
             sections.push(Section {
                 title: question.title,

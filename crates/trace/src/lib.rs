@@ -9,6 +9,7 @@
 
 mod column_map;
 mod columns;
+mod counter;
 mod format;
 mod input;
 mod judge;
@@ -16,6 +17,7 @@ mod lines;
 mod names;
 mod number;
 mod readers;
+mod received;
 mod record;
 mod registry;
 mod scan;
@@ -25,6 +27,7 @@ mod text;
 mod translate;
 
 pub use column_map::{ColumnMap, ColumnsError};
+pub use counter::{Counter, access};
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
@@ -33,8 +36,10 @@ pub use judge::{
 };
 pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
-pub use record::{Event, MAX_LEN, Record};
+pub use record::{Event, MAX_LEN, ROWS, Record};
 pub use registry::FORMATS;
 pub use scan::{Options, TraceError, records, scan};
-pub use statistics::{FileRead, FileSummary, Key, PERIOD, Statistics, Times};
+pub use statistics::{
+    FileRead, FileSummary, JoinError, Key, PERIOD, Statistics, Times, WireError, sealed,
+};
 pub use translate::Translate;

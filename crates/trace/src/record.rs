@@ -3,6 +3,9 @@ use straddle_geometry::Access;
 /// Longest request, in bytes: one more would not fit in 32 bits, and no device takes it.
 pub const MAX_LEN: u64 = u32::MAX as u64;
 
+/// The format of requests that are in no file. There are rows instead of lines, and no bytes.
+pub const ROWS: &str = "rows";
+
 /// Which step of its way through the system was recorded of a request. A recorder of blocks writes a line for each step; only those
 /// of one step are judged, or each request would count several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -17,7 +17,7 @@ use crate::names::SharedNames;
 use crate::record::Record;
 use crate::registry::FORMATS;
 use crate::sink::Sink;
-use crate::statistics::{Bins, FileRead, FileSummary, PERIOD, Part, Runs, Statistics};
+use crate::statistics::{Bins, FileRead, FileSummary, MEMORY, PERIOD, Part, Runs, Statistics};
 use crate::translate::Translate;
 
 /// How traces are read.
@@ -42,13 +42,26 @@ pub struct Options {
     pub block: u64,
 }
 
+impl Options {
+    /// Periods beside [`PERIOD`].
+    pub(crate) fn other_periods(&self) -> Vec<u64> {
+        let periods = self.periods.iter().copied();
+        let mut periods: Vec<u64> = periods
+            .filter(|period| !PERIOD.is_multiple_of(*period))
+            .collect();
+        periods.sort_unstable();
+        periods.dedup();
+        periods
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             window: None,
             periods: Vec::new(),
-            memory: 128 << 20,
+            memory: MEMORY,
             format: None,
             translate: None,
             columns: None,
@@ -119,14 +132,7 @@ pub fn scan(
 ) -> Result<(Statistics, Vec<TraceError>), TraceError> {
     let threads = options.threads.max(1);
     let names = SharedNames::default();
-    let mut periods: Vec<u64> = options
-        .periods
-        .iter()
-        .copied()
-        .filter(|period| !PERIOD.is_multiple_of(*period))
-        .collect();
-    periods.sort_unstable();
-    periods.dedup();
+    let periods = options.other_periods();
     let memory = options.memory / threads / (periods.len() + 1);
     let sinks = (0..threads).map(|_| {
         let all = [PERIOD].iter().chain(&periods);

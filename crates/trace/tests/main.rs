@@ -10,4 +10,5 @@ mod fuzzed;
 mod mixtures;
 mod real_tools_fio;
 mod recognition;
+mod wire;
 mod wrapped;

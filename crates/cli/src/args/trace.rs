@@ -4,7 +4,8 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 use straddle::geometry::{Bytes, Family, Grid, Unit};
-use straddle::trace::{ColumnMap, FORMATS, STEP};
+use straddle::trace::{ColumnMap, FORMATS};
+use straddle::typed::{OFFSETS, UNITS};
 
 use super::shares::tolerance;
 use super::times::window;
@@ -51,7 +52,7 @@ pub(crate) struct Trace {
 
     /// Units of grids below. `:rmw` where a unit that is written in part has to be read first, `:split` where a request over a
     /// boundary is only split [default: rmw below 64K, split from there on]
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = grid, default_value = "4K,16K,64K,128K,256K,1M")]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = grid, default_value = UNITS)]
     pub(crate) units: Vec<(Grid, Family)>,
 
     /// Where the data begin today
@@ -63,7 +64,7 @@ pub(crate) struct Trace {
     pub(crate) relative: bool,
 
     /// Places where the data could begin
-    #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = start, default_value = "63s,32K,64K,128K,256K,512K,1M")]
+    #[arg(long, value_name = "OFFSET,…", value_delimiter = ',', value_parser = start, default_value = OFFSETS)]
     pub(crate) offsets: Vec<Bytes>,
 
     /// Only these devices
@@ -116,39 +117,11 @@ pub(crate) struct Trace {
 
 /// A place at a sector: shifts are counted in sectors.
 fn start(text: &str) -> Result<Bytes, String> {
-    let start = sizes::start(text)?;
-    match start.get().is_multiple_of(STEP) {
-        true => Ok(start),
-        false => Err(format!(
-            "`{text}` is not a multiple of {STEP} bytes, and nothing on a disk begins there"
-        )),
-    }
+    straddle::typed::at_a_sector(text, sizes::start)
 }
 
-/// Units up to this have mostly to be written whole: sectors, flash pages, indirection units.
-const SPLIT_FROM: u64 = 64 << 10;
-/// A larger unit has no distribution that could be kept.
-const MAX_UNIT: u64 = 64 << 20;
-
 fn grid(text: &str) -> Result<(Grid, Family), String> {
-    let (size, family) = match text.split_once(':') {
-        None => (text, None),
-        Some((size, "rmw")) => (size, Some(Family::ReadModifyWrite)),
-        Some((size, "split")) => (size, Some(Family::Splitting)),
-        Some((_, other)) => return Err(format!("`:{other}` is neither `:rmw` nor `:split`")),
-    };
-    let unit = sizes::stripe_unit(size)?;
-    let bytes = unit.get();
-    if !bytes.is_multiple_of(STEP) || bytes > MAX_UNIT {
-        return Err(format!(
-            "`{size}` is not a multiple of {STEP} bytes up to 64 MiB"
-        ));
-    }
-    let usual = match bytes < SPLIT_FROM {
-        true => Family::ReadModifyWrite,
-        false => Family::Splitting,
-    };
-    Ok((Grid::new(unit), family.unwrap_or(usual)))
+    straddle::typed::grid_of(text, sizes::stripe_unit)
 }
 
 fn recorder(text: &str) -> Result<&'static str, String> {

@@ -35,6 +35,19 @@ impl Course {
         self.end = record.start.saturating_add(record.len);
     }
 
+    /// Where the first request begins, and whether it writes; and where the last one ends.
+    pub(super) const fn ends(&self) -> (u64, Access, u64) {
+        (self.first.0, self.first.1, self.end)
+    }
+
+    pub(super) const fn of(start: u64, access: Access, end: u64, sequential: [u64; 2]) -> Course {
+        Course {
+            first: (start, access),
+            end,
+            sequential,
+        }
+    }
+
     /// What comes right behind it.
     fn then(&mut self, next: &Course) {
         let (start, access) = next.first;
@@ -78,6 +91,35 @@ impl Times {
         }
         self.last = time;
         self.span = (self.span.0.min(time), self.span.1.max(time));
+    }
+
+    pub(super) const fn numbers(&self) -> [u64; 6] {
+        let (earliest, latest) = self.span;
+        [
+            self.first,
+            self.last,
+            earliest,
+            latest,
+            self.backwards,
+            self.furthest,
+        ]
+    }
+
+    /// Of such numbers, if they can be.
+    pub(super) fn of(numbers: [u64; 6]) -> Option<Times> {
+        let [first, last, earliest, latest, backwards, furthest] = numbers;
+        let within = earliest..=latest;
+        let is_right = within.contains(&first)
+            && within.contains(&last)
+            && furthest <= latest - earliest
+            && (backwards == 0) == (furthest == 0);
+        is_right.then_some(Times {
+            first,
+            last,
+            span: (earliest, latest),
+            backwards,
+            furthest,
+        })
     }
 
     /// Of two parts that do not follow each other.
@@ -152,6 +194,17 @@ impl Part {
         }
         self.courses = joined(std::mem::take(&mut self.courses), next.courses);
         self.to = next.to;
+    }
+
+    /// The same of a file with another number.
+    pub(super) fn of_file(self, file: u32) -> Part {
+        Part { file, ..self }
+    }
+
+    /// Moves it, so that it begins at `from`.
+    pub(super) const fn behind(&mut self, from: u64) {
+        self.to = from.saturating_add(self.to - self.from);
+        self.from = from;
     }
 
     /// Gives devices other numbers.
@@ -261,6 +314,20 @@ impl Parts {
             return before.then(part);
         }
         self.0.insert((part.file, part.from), part);
+    }
+
+    /// Whether some bytes of a part are there already.
+    pub(super) fn overlaps(&self, part: &Part) -> bool {
+        let before = self.0.range(..(part.file, part.to)).next_back();
+        part.to > part.from
+            && before.is_some_and(|(_, before)| before.file == part.file && before.to > part.from)
+    }
+
+    /// Where the last part of a file ends.
+    pub(super) fn end(&self, file: u32) -> Option<u64> {
+        let last = self.0.range(..=(file, u64::MAX)).next_back();
+        last.filter(|(_, part)| part.file == file)
+            .map(|(_, part)| part.to)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Part> {

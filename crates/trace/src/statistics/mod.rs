@@ -5,6 +5,7 @@ mod course;
 mod key;
 mod runs;
 mod whole;
+mod wire;
 
 pub(crate) use bins::Bins;
 pub(crate) use course::Pending;
@@ -13,4 +14,6 @@ pub(crate) use course::{Course, Part};
 pub use key::Key;
 pub(crate) use key::{MAX_DEVICES, MAX_WINDOW};
 pub(crate) use runs::Runs;
-pub use whole::{FileRead, FileSummary, PERIOD, Statistics};
+pub(crate) use whole::MEMORY;
+pub use whole::{FileRead, FileSummary, JoinError, PERIOD, Statistics};
+pub use wire::{WireError, sealed};

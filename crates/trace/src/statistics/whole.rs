@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use thiserror::Error;
+
 use crate::lines::{BadLine, Counts, Fault};
 use crate::names::{Device, SharedNames};
+use crate::record::ROWS;
 
 use super::course::{Part, Parts, Times};
 use super::key::Key;
@@ -10,6 +13,9 @@ use super::runs::Runs;
 
 /// The period from which every power of two up to it follows.
 pub const PERIOD: u64 = 1 << 20;
+
+/// Bytes that counts may take, unless somebody says otherwise.
+pub(crate) const MEMORY: usize = 128 << 20;
 
 /// A file of which at least a part was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +28,35 @@ pub struct FileRead {
     pub packing: Option<&'static str>,
     /// Why it was not read to its end.
     pub stopped: Option<String>,
+}
+
+/// Why statistics cannot become one.
+#[derive(Debug, Error)]
+pub enum JoinError {
+    /// Stretches of time of different widths.
+    #[error(
+        "counts over windows of different lengths cannot be joined: count both with the same window"
+    )]
+    Windows,
+    /// Different periods.
+    #[error("counts for different units cannot be joined: count both with the same units")]
+    Periods,
+    /// Bytes of a file would count twice.
+    #[error("bytes {from} to {to} of {name} are counted in both")]
+    Twice {
+        /// The file.
+        name: String,
+        /// The first byte of the part that comes in.
+        from: u64,
+        /// The byte behind it.
+        to: u64,
+    },
+    /// Too many of them.
+    #[error("more than 1,048,576 devices")]
+    Devices,
+    /// No room on disk.
+    #[error("counts that do not fit in memory could not be kept in a temporary file: {0}")]
+    Spill(io::Error),
 }
 
 /// Everything that was counted.
@@ -89,6 +124,8 @@ impl Statistics {
     #[must_use]
     pub fn file(&self, number: usize) -> FileSummary {
         let mut summary = FileSummary::default();
+        let file = self.files.get(number);
+        let is_rows = file.is_some_and(|file| file.format == ROWS);
         for part in self
             .parts
             .iter()
@@ -96,7 +133,9 @@ impl Statistics {
         {
             let lines = summary.counts.lines();
             summary.counts.add(part.counts);
-            summary.bytes += part.to - part.from;
+            if !is_rows {
+                summary.bytes += part.to - part.from;
+            }
             summary.is_open = part.is_open;
             summary.elsewhere += part.elsewhere;
             summary.split += part.split;
@@ -168,11 +207,38 @@ impl Statistics {
         self.window
     }
 
+    /// Whether both count the same: by stretches of time of one width, in the same periods, and no bytes of a file twice.
+    fn fits(&self, other: &Statistics) -> Result<(), JoinError> {
+        if self.window != other.window {
+            return Err(JoinError::Windows);
+        }
+        if !self.periods.keys().eq(other.periods.keys()) {
+            return Err(JoinError::Periods);
+        }
+        for part in other.parts.iter() {
+            let file = other.files.get(part.file as usize);
+            let Some(file) = file.filter(|file| file.format != ROWS) else {
+                continue;
+            };
+            let known = self.files.iter().position(|known| known.name == file.name);
+            let Some(known) = known.and_then(|known| u32::try_from(known).ok()) else {
+                continue;
+            };
+            if self.parts.overlaps(&part.clone().of_file(known)) {
+                let (name, from, to) = (file.name.clone(), part.from, part.to);
+                return Err(JoinError::Twice { name, from, to });
+            }
+        }
+        Ok(())
+    }
+
     /// Both together. Files and devices of one name are the same ones.
     ///
     /// # Errors
-    /// When counts cannot be kept on disk.
-    pub fn join(&mut self, other: Statistics) -> io::Result<()> {
+    /// When both count different things or one thing twice, and when counts cannot be kept on disk. What was there is as it was in the
+    /// first case only.
+    pub fn join(&mut self, other: Statistics) -> Result<(), JoinError> {
+        self.fits(&other)?;
         let names = SharedNames::of(std::mem::take(&mut self.devices));
         let numbers: Option<Vec<u32>> = other
             .devices
@@ -180,7 +246,7 @@ impl Statistics {
             .map(|device| names.number(device))
             .collect();
         self.devices = names.into_devices();
-        let numbers = numbers.ok_or_else(|| io::Error::other(Fault::Devices.says()))?;
+        let numbers = numbers.ok_or(JoinError::Devices)?;
         let files: Vec<u32> = other
             .files
             .into_iter()
@@ -195,14 +261,20 @@ impl Statistics {
             .collect();
         for mut part in other.parts.into_iter() {
             part.renumber(files[part.file as usize], &numbers);
+            let is_rows = self.files.get(part.file as usize);
+            if is_rows.is_some_and(|file| file.format == ROWS)
+                && let Some(end) = self.parts.end(part.file)
+            {
+                // Rows have no place in a file: those of the other come behind these, and do not follow them.
+                part.behind(end.saturating_add(1));
+            }
             self.parts.add(part);
         }
         for (period, runs) in other.periods {
-            let runs = runs.renumbered(&numbers, self.memory)?;
-            self.periods
-                .entry(period)
-                .or_default()
-                .join(runs, self.memory)?;
+            let runs = runs.renumbered(&numbers, self.memory);
+            let mine = self.periods.entry(period).or_default();
+            runs.and_then(|runs| mine.join(runs, self.memory))
+                .map_err(JoinError::Spill)?;
         }
         Ok(())
     }
