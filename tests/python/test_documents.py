@@ -72,11 +72,11 @@ def test_errors_have_the_words_of_the_command(table, image):
         straddle.trace(path, stack=image, layer="sdz", columns=MAP)
     assert str(found.value) in failure("trace", path, "--stack", image, "--layer", "sdz", "--columns", MAP)
     with pytest.raises(ValueError) as found:
-        straddle.trace(path, units=["520"])
-    assert str(found.value) in failure("trace", path, "--units", "520")
+        straddle.trace(path, units=["520B"])
+    assert str(found.value) in failure("trace", path, "--units", "520B")
     with pytest.raises(ValueError) as found:
-        straddle.trace(path, offsets=["100"])
-    assert str(found.value) in failure("trace", path, "--offsets", "100")
+        straddle.trace(path, offsets=["100B"])
+    assert str(found.value) in failure("trace", path, "--offsets", "100B")
     with pytest.raises(ValueError) as found:
         straddle.trace(path, recorder="nobody")
     assert str(found.value) in failure("trace", path, "--as", "nobody")
