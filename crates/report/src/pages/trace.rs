@@ -126,6 +126,15 @@ fn told(value: Option<f64>) -> String {
     value.map_or_else(|| "not known".to_owned(), percent)
 }
 
+/// More, or less; what could not be shown is nothing.
+fn more(value: Option<f64>) -> String {
+    match value {
+        Some(part) if part.abs() < 0.0005 => percent(0.0),
+        Some(part) if part < 0.0 => format!("-{}", percent(-part)),
+        value => told(value),
+    }
+}
+
 /// A trace in short: the share of requests that straddle each grid today.
 pub(crate) fn summary(document: &Document) -> Summary {
     let mut summary = Summary::default();
@@ -265,7 +274,7 @@ fn place(place: &Place, section: &mut Section) {
         section.table(starts(
             place,
             "Operations more than at the best start (counted, not measured)",
-            |at| told(at.extra),
+            |at| more(at.extra),
         ));
     }
     if let Some(figure) = over_time(place) {
@@ -314,7 +323,7 @@ fn sectors(all: &Device) -> Figure {
             &mut inner,
             x + each / 2.0,
             bottom + 18.0,
-            "middle",
+            "mid",
             &sector.to_string(),
         );
     }
@@ -322,7 +331,7 @@ fn sectors(all: &Device) -> Figure {
         &mut inner,
         f64::midpoint(left, right),
         HEIGHT - 8.0,
-        "middle",
+        "mid",
         "sector of 4 KiB in which a request begins",
     );
     let said: Vec<String> = shares
@@ -455,7 +464,7 @@ fn over_time(place: &Place) -> Option<Figure> {
     let mut table = Table::new(caption, &columns);
     for window in &place.windows {
         let cells = (0..place.all.grids.len())
-            .map(|at| told(extra(window, at).map(|percent| percent / 100.0)));
+            .map(|at| more(extra(window, at).map(|percent| percent / 100.0)));
         let head = [time(after(window)), window.requests.sum().to_string()];
         table.row(head.into_iter().chain(cells));
     }

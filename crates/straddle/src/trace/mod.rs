@@ -1,8 +1,9 @@
 //! What each offset would cost recorded requests, on the grids of a stack or on any that are named.
 
+mod replay;
+
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,11 +12,11 @@ use thiserror::Error;
 use crate::check::{CheckError, stacks};
 use crate::geometry::{Bytes, Family, Grid, Map};
 use crate::io::{OpenError, Target, TargetKind};
-use crate::predict::script::{self, MAX_RECORDS};
 use crate::report::trace::{Boundary, Failure, Section, Trace};
 use crate::sources::Overrides;
 use crate::stack::{LayerId, LayerKind, Seen, Stack};
 
+pub use replay::{ReplayError, replayed};
 pub use straddle_trace::{
     Answer, ColumnMap, Counter, Event, FORMATS, Fault, Format, Input, JoinError, Options, PERIOD,
     Question, Record, STEP, Source, Statistics, TraceError, Translate, WireError, access, answer,
@@ -67,99 +68,6 @@ pub enum Error {
     /// Nor read again.
     #[error("counts that were kept in a temporary file could not be read again: {0}")]
     Reread(io::Error),
-}
-
-/// Why a trace cannot be replayed.
-#[derive(Debug, Error)]
-pub enum ReplayError {
-    /// It cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// It is none, or not a known one.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// It could not be read to its end.
-    #[error("{name}: not read to its end: {why}")]
-    Stopped {
-        /// The file.
-        name: String,
-        /// Why.
-        why: String,
-    },
-    /// Lines were not understood, so that it is not known what is missing.
-    #[error("{name}:{line}: {why}; {bad} of its lines were not understood")]
-    Bad {
-        /// The file.
-        name: String,
-        /// The first of them.
-        line: u64,
-        /// What is wrong with it.
-        why: String,
-        /// How many there are.
-        bad: u64,
-    },
-    /// Requests of several devices are not one stream.
-    #[error("{name}: requests of several devices: name one of {devices}")]
-    Devices {
-        /// The file.
-        name: String,
-        /// Their names.
-        devices: String,
-    },
-}
-
-/// The requests of one device, in the order in which they were recorded: of the step of their way that comes first in
-/// [`Event::ALL`]. At most one more than can be replayed.
-///
-/// # Errors
-/// See [`ReplayError`].
-pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<script::Record>, ReplayError> {
-    let name = path.display().to_string();
-    let target = Target::open(path)?;
-    let input = Input {
-        name: name.clone(),
-        source: Source::At(&target, None),
-    };
-    let mut found: BTreeMap<String, BTreeMap<Event, Vec<script::Record>>> = BTreeMap::new();
-    let mut visit = |record: &Record<'_>| {
-        let of = record.device_name();
-        if device.is_some_and(|device| device != of) {
-            return ControlFlow::Continue(());
-        }
-        let steps = found.entry(of).or_default();
-        let records = steps.entry(record.event).or_default();
-        records.push(script::Record {
-            access: record.access,
-            start: record.start,
-            len: record.len,
-        });
-        match records.len() > MAX_RECORDS {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let (file, summary) = records(input, &Options::default(), &mut visit)?;
-    if let Some(why) = file.stopped {
-        return Err(ReplayError::Stopped { name, why });
-    }
-    if let Some(bad) = summary.bad.first() {
-        return Err(ReplayError::Bad {
-            name,
-            line: bad.line,
-            why: bad.fault.says(),
-            bad: summary.counts.bad,
-        });
-    }
-    if found.len() > 1 {
-        let devices: Vec<&str> = found.keys().map(String::as_str).take(20).collect();
-        return Err(ReplayError::Devices {
-            name,
-            devices: devices.join(", "),
-        });
-    }
-    let mut steps = found.into_values().next().unwrap_or_default();
-    let chosen = Event::ALL.iter().find_map(|event| steps.remove(event));
-    Ok(chosen.unwrap_or_default())
 }
 
 /// Folders in folders, as far as somebody keeps traces.
