@@ -48,6 +48,21 @@ fn findings_failures_and_silence_have_their_status() {
     }
 }
 
+/// As `pzstd` writes them, and as `cat` joins logs of several days.
+#[test]
+fn every_frame_of_a_packed_file_is_read() {
+    let here = scratch();
+    let log = take("errorlog/two-logs-clock-back-day-missing.log", here.path());
+    let whole = straddle(here.path(), &["evidence", "--json", &log]);
+    let lines =
+        format!("head -n 4 {log} | zstd -q > two.zst && tail -n +5 {log} | zstd -q >> two.zst");
+    crate::support::sh(here.path(), &lines);
+    let packed = straddle(here.path(), &["evidence", "--json", "two.zst"]);
+    let read = |run: &Run| (json(run)["lines"].clone(), json(run)["figures"].clone());
+    assert_eq!(read(&packed), read(&whole));
+    assert!(json(&whole)["lines"].as_u64() > Some(4));
+}
+
 /// Nothing was measured in any of them, and no finding of none would be a pass.
 #[test]
 fn what_nothing_is_found_in_is_said_and_no_pass() {

@@ -469,6 +469,48 @@ fn evidence_is_only_read() {
     }
 }
 
+/// Traces, by name, in a folder among what is no file, and beside the image that they were recorded on.
+#[test]
+fn traces_are_only_read() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let (_keep, here) = scratch();
+    let trace = here.join("traces/db.csv");
+    std::fs::create_dir(here.join("traces")).expect("room");
+    std::fs::write(&trace, "1,db,0,Read,4096,8192,1\n".repeat(50_000)).expect("room");
+    let mut disk = vec![0; 1 << 20];
+    disk[446..462].copy_from_slice(&[0, 0, 2, 0, 7, 0, 3, 0, 63, 0, 0, 0, 0, 4, 0, 0]);
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(here.join("disk.img"), disk).expect("room");
+    let fifo = here.join("traces/fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).expect("a FIFO");
+    let with_stack = [
+        "trace",
+        "--stack",
+        "disk.img",
+        "--layer",
+        "disk.img",
+        "traces/db.csv",
+    ];
+    for (args, codes) in [
+        (&["trace", "traces/db.csv"][..], [0]),
+        (&["trace", "--window", "1s", "traces"], [0]),
+        (&with_stack, [0]),
+        (&["trace", "--json", "traces/fifo"], [2]),
+    ] {
+        let calls = traced_to(&here, args, &codes);
+        nothing_is_changed(&calls);
+        for call in &calls {
+            let is_fifo = call.name.starts_with("open") && call.result.ends_with("/fifo>");
+            assert!(
+                !is_fifo || call.arguments.contains("O_PATH"),
+                "{args:?}: {}",
+                call.arguments
+            );
+        }
+        assert_eq!(opens(&calls, &trace) > 0, codes == [0], "{args:?}");
+    }
+}
+
 /// A FIFO, a character device and a socket, named, listed, and named by virtual disks.
 #[test]
 fn what_is_no_file_is_looked_at_and_never_opened() {

@@ -39,7 +39,6 @@ fn disk(path: &Path) {
     record[510..].copy_from_slice(&[0x55, 0xaa]);
     let file = fs::File::create(path).expect("room");
     file.set_len(64 << 20).expect("a sparse file");
-    fs::write(path.with_extension("head"), &record).expect("room");
     std::os::unix::fs::FileExt::write_all_at(&file, &record, 0).expect("room");
 }
 
@@ -127,6 +126,96 @@ fn requests_are_followed_to_the_partitions_of_a_disk() {
     assert_eq!(document["files"][0]["split"], 2);
 }
 
+/// A guest's requests, down to the file of its virtual disk: where `qemu-img map` says that they lie there.
+#[test]
+fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
+    use std::os::unix::fs::FileExt;
+    const MIB: u64 = 1 << 20;
+    let here = scratch();
+    let raw = fs::File::create(here.path().join("raw.img")).expect("room");
+    raw.set_len(16 * MIB).expect("a sparse file");
+    for block in [0, 3, 4, 9, 15] {
+        raw.write_all_at(&[0xaa; MIB as usize], block * MIB)
+            .expect("room");
+    }
+    let line = "qemu-img convert -f raw -O vdi raw.img guest.vdi && sync guest.vdi && qemu-img map --output=json -f vdi guest.vdi";
+    let map: serde_json::Value =
+        serde_json::from_str(&crate::support::sh(here.path(), line)).expect("JSON");
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let data: Vec<(u64, u64, u64)> = map
+        .as_array()
+        .expect("runs")
+        .iter()
+        .filter(|run| run["data"] == true)
+        .map(|run| {
+            (
+                number(&run["start"]),
+                number(&run["length"]),
+                number(&run["offset"]),
+            )
+        })
+        .collect();
+    let requests: Vec<(u64, u64)> = (0..3000_u64)
+        .map(|n| {
+            let start = 512 * (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49);
+            (start, 512 * (1 + n % 40))
+        })
+        .filter(|(start, length)| start + length <= 16 * MIB)
+        .collect();
+    let lines = requests
+        .iter()
+        .map(|(start, length)| format!("1,guest,0,Write,{start},{length},1\n"));
+    fs::write(here.path().join("guest.csv"), lines.collect::<String>()).expect("room");
+    // Blocks that are neighbours here need not be in the file.
+    let pieces = |(start, length): (u64, u64)| -> Vec<u64> {
+        let mut pieces = Vec::new();
+        let mut ends = None;
+        for (at, len, offset) in &data {
+            let (from, to) = (start.max(*at), (start + length).min(at + len));
+            if from < to {
+                let there = offset + (from - at);
+                if ends != Some(there) {
+                    pieces.push(there);
+                }
+                ends = Some(there + (to - from));
+            }
+        }
+        pieces
+    };
+    let (mut sectors, mut elsewhere, mut moved) = ([0_u64; 8], 0_u64, false);
+    for request in &requests {
+        let pieces = pieces(*request);
+        elsewhere += u64::from(pieces.is_empty());
+        for piece in pieces {
+            sectors[usize::try_from(piece / 512 % 8).expect("small")] += 1;
+            moved |= piece % 4096 != request.0 % 4096;
+        }
+    }
+    assert!(elsewhere > 500 && moved, "{elsewhere}");
+    let document = json(&trace(
+        here.path(),
+        &[
+            "--json",
+            "--stack",
+            "guest.vdi",
+            "--layer",
+            "vdi",
+            "guest.csv",
+        ],
+    ));
+    assert_eq!(document["files"][0]["elsewhere"], elsewhere);
+    let mut found = [0_u64; 8];
+    for place in document["places"].as_array().expect("places") {
+        for (sum, count) in found
+            .iter_mut()
+            .zip(place["all"]["sectors"].as_array().expect("eight"))
+        {
+            *sum += number(count);
+        }
+    }
+    assert_eq!(found, sectors);
+}
+
 #[test]
 fn a_device_that_is_no_layer_is_said() {
     let here = scratch();
@@ -189,6 +278,68 @@ fn what_could_not_be_read_is_located_and_no_pass() {
         let alone = trace(here.path(), &[name]);
         assert_eq!(alone.code, Some(2), "{}", alone.transcript());
     }
+}
+
+#[test]
+fn what_was_asked_about_and_is_not_there_is_said() {
+    let here = scratch();
+    fs::write(here.path().join("db.csv"), recorded(100)).expect("room");
+    let run = trace(here.path(), &["--device", "db.0,sda", "db.csv"]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert!(
+        run.stderr
+            .contains("no request is of a device called sda; there are db.0"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.contains("100 requests"), "{}", run.stdout);
+    // Half a year in windows of a minute.
+    let later =
+        "128168964003061629,db,0,Read,4096,4096,1\n129168964003061629,db,0,Read,4096,4096,1\n";
+    fs::write(here.path().join("long.csv"), later).expect("room");
+    let run = trace(here.path(), &["--window", "1m", "long.csv"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
+    assert!(
+        run.stderr
+            .contains("more than 100000 windows; ask for windows of at least 1001 seconds"),
+        "{}",
+        run.stderr
+    );
+    let run = trace(here.path(), &["--window", "1001s", "--json", "long.csv"]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+}
+
+/// By whatever name, and in folders with other files: more of them than may be open at once.
+#[test]
+fn every_file_counts_once_and_one_is_open_at_a_time() {
+    let here = scratch();
+    let folder = here.path().join("fleet");
+    fs::create_dir(&folder).expect("room");
+    for n in 0..300 {
+        fs::write(folder.join(format!("{n:03}.csv")), recorded(10)).expect("room");
+    }
+    fs::write(folder.join("README"), "Ten requests of each host.\n").expect("room");
+    fs::write(folder.join("empty"), "").expect("room");
+    let program = env!("CARGO_BIN_EXE_straddle");
+    let line = format!(
+        "ulimit -n 64; {program} trace --json fleet fleet/000.csv ./fleet/../fleet/001.csv"
+    );
+    let document: serde_json::Value =
+        serde_json::from_str(&crate::support::sh(here.path(), &line)).expect("JSON");
+    assert_eq!(document["files"].as_array().map(Vec::len), Some(300));
+    assert_eq!(
+        (&document["passed_over"], &document["failures"]),
+        (&serde_json::json!(2), &serde_json::json!([]))
+    );
+    let requests = &document["places"][0]["all"]["requests"];
+    assert_eq!(
+        (&requests["read"], &requests["write"]),
+        (&serde_json::json!(1200), &serde_json::json!(1800))
+    );
+    // What somebody names has to be something.
+    let run = trace(here.path(), &["fleet", "fleet/README"]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert_eq!(trace(here.path(), &["fleet/README"]).code, Some(2));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use straddle_io::Packing;
 use straddle_sources::captured::{self, CodePage, Wide};
 
 use crate::error::EvidenceError;
@@ -50,26 +51,17 @@ pub fn read_with(
         error,
     })?;
     let mut whole = (&head[..had]).chain(input);
-    let (packing, done) = match &head[..had] {
-        [0x1f, 0x8b, ..] => {
-            let mut unpacked = flate2::read::MultiGzDecoder::new(whole);
-            (Some("gzip"), decoded(&mut unpacked, &mut session))
-        }
-        [0x28, 0xb5, 0x2f, 0xfd] => {
-            let done = match ruzstd::decoding::StreamingDecoder::new(whole) {
-                Ok(mut unpacked) => decoded(&mut unpacked, &mut session),
-                Err(error) => Err(io::Error::other(error.to_string())),
-            };
-            (Some("zstd"), done)
-        }
-        _ => (None, decoded(&mut whole, &mut session)),
+    let packing = Packing::of(&head[..had]);
+    let done = match packing {
+        Some(packing) => decoded(&mut packing.unpack(whole), &mut session),
+        None => decoded(&mut whole, &mut session),
     };
     let (found, line) = session.close();
     let name = name.to_owned();
     done.map_err(|error| match packing {
         Some(packing) => EvidenceError::Packed {
             name,
-            packing,
+            packing: packing.name(),
             line,
             error,
         },

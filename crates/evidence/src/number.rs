@@ -1,5 +1,7 @@
 //! Numbers as tools print them.
 
+use straddle_io::eight_digits;
+
 /// What tens have that many digits: all that are exact.
 const TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
@@ -29,7 +31,7 @@ pub(crate) fn decimal(bytes: &[u8], point: u8) -> Option<(f64, usize)> {
     if bytes.get(at) == Some(&point) {
         at += 1;
         // Eight at once: the counters of Windows have seventeen.
-        while let Some(eight) = bytes.get(at..at + 8).and_then(eight_digits) {
+        while let Some(eight) = word(bytes, at).and_then(eight_digits) {
             mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(eight);
             at += 8;
         }
@@ -59,18 +61,11 @@ pub(crate) fn decimal(bytes: &[u8], point: u8) -> Option<(f64, usize)> {
     Some((figure(mantissa) / tens, at))
 }
 
-/// The value of eight digits, all at once: pairs, then fours, then all.
+/// Eight bytes.
 #[inline]
-fn eight_digits(bytes: &[u8]) -> Option<u64> {
-    let chunk = u64::from_le_bytes(bytes.try_into().ok()?);
-    let low = chunk.wrapping_sub(0x3030_3030_3030_3030);
-    let high = chunk.wrapping_add(0x4646_4646_4646_4646);
-    if (low | high) & 0x8080_8080_8080_8080 != 0 {
-        return None;
-    }
-    let pairs = low.wrapping_mul(10).wrapping_add(low >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// A number with a decimal point, and a unit's prefix behind it: `1234.5`, `12.3k`. Nothing else around it.

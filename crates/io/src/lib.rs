@@ -7,6 +7,7 @@
 
 mod aligned;
 mod device;
+mod digits;
 pub mod engine;
 mod error;
 mod found;
@@ -14,6 +15,7 @@ mod found;
 pub mod linux;
 mod open;
 pub mod owned;
+mod packed;
 mod places;
 mod reader;
 mod target;
@@ -22,10 +24,12 @@ pub mod windows;
 
 pub use aligned::AlignedBytes;
 pub use device::{WindowsDevice, is_device};
+pub use digits::eight_digits;
 pub use error::is_shared_with_nobody;
 pub use error::{ReadError, ReadErrorKind};
 pub use found::{Found, regular};
 pub use open::Opening;
+pub use packed::Packing;
 pub use places::{LINE_BREAK, places, room};
 pub use reader::{ReadAt, Reader};
 pub use target::{OpenError, Target, TargetKind};

@@ -141,13 +141,13 @@ pub fn nearest(query: &str) -> Vec<Topic> {
         .collect();
     near.sort_by_key(|(slips, _)| *slips);
     if near.is_empty() {
-        near = with_most_words(&words);
+        near = with_nearly_all_words(&words);
     }
     near.into_iter().take(3).map(|(_, topic)| topic).collect()
 }
 
 /// Pages with some of the words, by how many they lack.
-fn with_most_words(words: &[String]) -> Vec<(usize, Topic)> {
+fn with_nearly_all_words(words: &[String]) -> Vec<(usize, Topic)> {
     let lacking = |topic: Topic| {
         let text = Words::of(&format!(
             "{} {} {}",
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_pages_have_most_of_the_words() {
+    fn the_nearest_pages_have_nearly_all_of_the_words() {
         let near: Vec<String> = nearest("bcache xyzzyplugh")
             .into_iter()
             .map(Topic::key)

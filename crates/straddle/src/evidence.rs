@@ -1,11 +1,12 @@
 //! What logs and counters say, joined with what is known of the same storage.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::check::text;
 use crate::geometry::Bytes;
-use crate::io::{OpenError, ReadAt, Target, TargetKind};
+use crate::inputs;
+use crate::io::{ReadAt, Target};
 use crate::report::evidence::{Evidence, Failure};
 use crate::rules::Options;
 use crate::sources::captured::{self, Capture};
@@ -83,26 +84,29 @@ struct Reading {
     number: u32,
 }
 
-/// Folders in folders, as far as somebody keeps logs.
-const DEEPEST: usize = 16;
-
 impl Reading {
     fn of(inputs: &[PathBuf]) -> Reading {
         let mut reading = Reading::default();
-        for input in inputs {
-            if input.as_os_str() == "-" {
+        inputs::each(inputs, "a file or a folder of logs", &mut |found| {
+            reading.take(found)
+        });
+        reading
+    }
+
+    fn take(&mut self, found: inputs::Found) {
+        match found {
+            inputs::Found::Stdin => {
                 let name = "standard input";
                 let mut stdin = io::stdin().lock();
-                if let Some(found) = reading.stream(name, &mut stdin) {
-                    reading.judge(name, &found);
+                if let Some(found) = self.stream(name, &mut stdin) {
+                    self.judge(name, &found);
                 }
-            } else if input.is_dir() {
-                reading.folder(input, 0);
-            } else {
-                reading.named(input);
             }
+            inputs::Found::Named(name, target) => self.named(&name, &target),
+            inputs::Found::Listed(name, target) => self.listed(&name, &target),
+            inputs::Found::PassedOver => self.passed_over += 1,
+            inputs::Found::Failed(name, error) => self.fail(&name, error),
         }
-        reading
     }
 
     fn fail(&mut self, input: &str, error: impl ToString) {
@@ -113,27 +117,12 @@ impl Reading {
     }
 
     /// A file that somebody named: it has to be something.
-    fn named(&mut self, path: &Path) {
-        let name = path.display().to_string();
-        match Target::open(path) {
-            Ok(target) if target.kind() == TargetKind::File => {
-                let has_tools = self.capture(&target);
-                match self.stream(&name, &mut from_start(&target)) {
-                    Some(found) if !has_tools => self.judge(&name, &found),
-                    _ => {}
-                }
-            }
-            Ok(_) => self.no_file(&name, "a block device"),
-            Err(OpenError::WrongType { found, .. }) => self.no_file(&name, found),
-            Err(error) => self.fail(&name, error),
+    fn named(&mut self, name: &str, target: &Target) {
+        let has_tools = self.capture(target);
+        match self.stream(name, &mut from_start(target)) {
+            Some(found) if !has_tools => self.judge(name, &found),
+            _ => {}
         }
-    }
-
-    fn no_file(&mut self, name: &str, found: &str) {
-        let error = format!(
-            "{name} is {found}; expected a file or a folder of logs, or `-` for standard input"
-        );
-        self.fail(name, error);
     }
 
     /// What nothing was found in is no answer.
@@ -154,40 +143,12 @@ impl Reading {
         self.fail(name, error);
     }
 
-    /// The files of a folder, among which others lie about.
-    fn folder(&mut self, folder: &Path, depth: usize) {
-        let name = folder.display().to_string();
-        let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let mut entries = match entries {
-            Ok(entries) => entries,
-            Err(error) => return self.fail(&name, format!("{name}: {error}")),
-        };
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let path = entry.path();
-            let name = path.display().to_string();
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.listed(&name, Target::open_listed(&path));
-            } else if depth >= DEEPEST {
-                self.fail(&name, format!("{name}: more than {DEEPEST} folders deep"));
-            } else {
-                self.folder(&path, depth + 1);
-            }
-        }
-    }
-
-    fn listed(&mut self, name: &str, target: Result<Target, OpenError>) {
-        match target {
-            Ok(target) if target.kind() == TargetKind::File => {
-                let has_tools = self.capture(&target);
-                let found = self.stream(name, &mut from_start(&target));
-                let is_nothing = found.is_some_and(|found| found == Found::default());
-                self.passed_over += u64::from(is_nothing && !has_tools);
-            }
-            // Links, sockets and the like are not followed.
-            Ok(_) | Err(OpenError::WrongType { .. }) => self.passed_over += 1,
-            Err(error) => self.fail(name, error),
-        }
+    /// A file of a folder, among which others lie about.
+    fn listed(&mut self, name: &str, target: &Target) {
+        let has_tools = self.capture(target);
+        let found = self.stream(name, &mut from_start(target));
+        let is_nothing = found.is_some_and(|found| found == Found::default());
+        self.passed_over += u64::from(is_nothing && !has_tools);
     }
 
     /// `None` when it could not be read to its end, which is said.

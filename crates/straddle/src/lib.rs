@@ -36,6 +36,7 @@
 
 pub mod check;
 pub mod evidence;
+mod inputs;
 pub mod trace;
 pub mod typed;
 

@@ -1,10 +1,7 @@
 //! From bytes of a file to blocks of whole lines, packed or not.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::{self, Read};
 
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use straddle_geometry::Bytes;
 use straddle_io::ReadAt;
 
@@ -111,98 +108,6 @@ pub enum Source<'a> {
     At(&'a dyn ReadAt, Option<(u64, u64)>),
     /// Something that can only be read on.
     Stream(Box<dyn Read + Send + 'a>),
-}
-
-/// How a file is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Packing {
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    pub(crate) fn of(head: &[u8]) -> Option<Packing> {
-        match head {
-            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
-        }
-    }
-
-    pub(crate) fn unpack<'a>(self, packed: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
-        match self {
-            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            Packing::Zstd => Box::new(Frames {
-                packed: Shared(Arc::new(Mutex::new(BufReader::with_capacity(
-                    PACKED, packed,
-                )))),
-                frame: None,
-            }),
-        }
-    }
-}
-
-/// How much is read at once of what is packed.
-const PACKED: usize = 128 << 10;
-
-type Packed<'a> = BufReader<Box<dyn Read + Send + 'a>>;
-
-/// What is packed, handed from one frame's decoder to the next.
-#[derive(Clone)]
-struct Shared<'a>(Arc<Mutex<Packed<'a>>>);
-
-impl<'a> Shared<'a> {
-    fn packed(&self) -> MutexGuard<'_, Packed<'a>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Read for Shared<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.packed().read(buffer)
-    }
-}
-
-/// Frames of zstd, one behind the other, as `pzstd` and `cat` write them.
-struct Frames<'a> {
-    packed: Shared<'a>,
-    frame: Option<StreamingDecoder<Shared<'a>, FrameDecoder>>,
-}
-
-impl Read for Frames<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(frame) = &mut self.frame {
-                let read = frame.read(buffer)?;
-                if read > 0 || buffer.is_empty() {
-                    return Ok(read);
-                }
-                self.frame = None;
-            }
-            if self.packed.packed().fill_buf()?.is_empty() {
-                return Ok(0);
-            }
-            self.frame = match StreamingDecoder::new(self.packed.clone()) {
-                Ok(frame) => Some(frame),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length,
-                    ..
-                })) => {
-                    let mut packed = self.packed.packed();
-                    io::copy(&mut (&mut *packed).take(length.into()), &mut io::sink())?;
-                    None
-                }
-                Err(error) => return Err(io::Error::other(error.to_string())),
-            };
-        }
-    }
 }
 
 /// Something that can be read anywhere, from its beginning on.

@@ -38,7 +38,7 @@ pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, ROWS, Record};
 pub use registry::FORMATS;
-pub use scan::{Options, TraceError, records, scan};
+pub use scan::{Options, Scanner, TraceError, records, scan};
 pub use statistics::{
     FileRead, FileSummary, JoinError, Key, PERIOD, Statistics, Times, WireError, sealed,
 };

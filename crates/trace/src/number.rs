@@ -1,23 +1,25 @@
 //! Whole numbers and decimals in bytes, read eight digits at once.
 
+use straddle_io::eight_digits;
+
 /// The number in `block[from..to]`: digits and nothing else. `None` when there are none, others among them, or more than 64 bits.
 #[inline(always)]
 pub(crate) fn digits(block: &[u8], from: usize, to: usize) -> Option<u64> {
     let len = to.checked_sub(from)?;
     match len {
         // The commonest first: what stands before the number is masked out.
-        1..=8 if to >= 8 => eight(masked(block, to, len)?),
+        1..=8 if to >= 8 => eight_digits(masked(block, to, len)?),
         9..=16 => {
-            let low = eight(masked(block, to, 8)?)?;
+            let low = eight_digits(masked(block, to, 8)?)?;
             let high = match to >= 16 {
-                true => eight(masked(block, to - 8, len - 8)?)?,
+                true => eight_digits(masked(block, to - 8, len - 8)?)?,
                 false => slow(block.get(from..to - 8)?)?,
             };
             Some(high * 100_000_000 + low)
         }
         17..=20 => {
-            let low = eight(masked(block, to, 8)?)?;
-            let middle = eight(masked(block, to - 8, 8)?)?;
+            let low = eight_digits(masked(block, to, 8)?)?;
+            let middle = eight_digits(masked(block, to - 8, 8)?)?;
             let high = slow(block.get(from..to - 16)?)?;
             high.checked_mul(10_000_000_000_000_000)?
                 .checked_add(middle * 100_000_000 + low)
@@ -36,19 +38,6 @@ fn masked(block: &[u8], to: usize, len: usize) -> Option<u64> {
     let foreign = (8 - len) * 8;
     let mask = u64::MAX.checked_shl(u32::try_from(foreign).ok()?)?;
     Some((word & mask) | (0x3030_3030_3030_3030 & !mask))
-}
-
-/// The value of eight digits, all at once: pairs, then fours, then all.
-#[inline(always)]
-fn eight(word: u64) -> Option<u64> {
-    let low = word.wrapping_sub(0x3030_3030_3030_3030);
-    let high = word.wrapping_add(0x4646_4646_4646_4646);
-    if (low | high) & 0x8080_8080_8080_8080 != 0 {
-        return None;
-    }
-    let pairs = low.wrapping_mul(10).wrapping_add(low >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
 fn slow(text: &[u8]) -> Option<u64> {

@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use straddle_geometry::Bytes;
-use straddle_io::ReadAt;
+use straddle_io::{Packing, ReadAt};
 use thiserror::Error;
 
 use crate::column_map::{ColumnMap, ColumnsError};
 use crate::format::{BOM, Detected, Format, Head, Reader, Stream};
-use crate::input::{BLOCK, Cutter, FromStart, Input, PEEK, Packing, Source, Wide, block};
+use crate::input::{BLOCK, Cutter, FromStart, Input, PEEK, Source, Wide, block};
 use crate::names::SharedNames;
 use crate::record::Record;
 use crate::registry::FORMATS;
@@ -99,6 +99,12 @@ pub enum TraceError {
         /// What was looked for and found.
         error: ColumnsError,
     },
+    /// A file of that name was read before.
+    #[error("{name}: it was given twice, and is counted once")]
+    Twice {
+        /// The file.
+        name: String,
+    },
     /// There is nothing in it.
     #[error("{name}: the file is empty")]
     Empty {
@@ -130,44 +136,83 @@ pub fn scan(
     inputs: Vec<Input<'_>>,
     options: &Options,
 ) -> Result<(Statistics, Vec<TraceError>), TraceError> {
-    let threads = options.threads.max(1);
-    let names = SharedNames::default();
-    let periods = options.other_periods();
-    let memory = options.memory / threads / (periods.len() + 1);
-    let sinks = (0..threads).map(|_| {
-        let all = [PERIOD].iter().chain(&periods);
-        let bins = all.map(|period| (*period, Bins::new(memory))).collect();
-        Sink::new(
-            names.clone(),
-            bins,
-            options.window,
-            options.translate.clone(),
-        )
-    });
-    let mut scan = Scan {
-        statistics: Statistics::new(&periods, options.window, options.memory),
-        sinks: sinks.collect(),
-        options,
-    };
+    let mut scanner = Scanner::new(options);
     let mut failures = Vec::new();
     for input in inputs {
+        failures.extend(scanner.read(input).err());
+    }
+    Ok((scanner.finish()?, failures))
+}
+
+/// Reads traces one after the other, so that only one has to be open.
+pub struct Scanner<'o> {
+    scan: Scan<'o>,
+    names: SharedNames,
+}
+
+impl<'o> Scanner<'o> {
+    /// Nothing is counted yet.
+    #[must_use]
+    pub fn new(options: &'o Options) -> Scanner<'o> {
+        let threads = options.threads.max(1);
+        let names = SharedNames::default();
+        let periods = options.other_periods();
+        let memory = options.memory / threads / (periods.len() + 1);
+        let sinks = (0..threads).map(|_| {
+            let all = [PERIOD].iter().chain(&periods);
+            let bins = all.map(|period| (*period, Bins::new(memory))).collect();
+            Sink::new(
+                names.clone(),
+                bins,
+                options.window,
+                options.translate.clone(),
+            )
+        });
+        let scan = Scan {
+            statistics: Statistics::new(&periods, options.window, options.memory),
+            sinks: sinks.collect(),
+            options,
+        };
+        Scanner { scan, names }
+    }
+
+    /// Counts the requests of one trace.
+    ///
+    /// # Errors
+    /// When nothing came of it; every [`TraceError`] but [`TraceError::Spill`].
+    pub fn read(&mut self, input: Input<'_>) -> Result<(), TraceError> {
         let name = input.name.clone();
-        if let Err(failure) = scan.input(input) {
-            failures.push(failure.of(name));
+        // Its parts could not be told from those that are there.
+        if self
+            .scan
+            .statistics
+            .files
+            .iter()
+            .any(|file| file.name == name)
+        {
+            return Err(TraceError::Twice { name });
         }
+        self.scan.input(input).map_err(|failure| failure.of(name))
     }
-    let Scan {
-        mut statistics,
-        sinks,
-        ..
-    } = scan;
-    for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
-        let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
-        let all = statistics.periods.entry(period).or_default();
-        all.join(runs, options.memory).map_err(TraceError::Spill)?;
+
+    /// What was counted.
+    ///
+    /// # Errors
+    /// [`TraceError::Spill`].
+    pub fn finish(self) -> Result<Statistics, TraceError> {
+        let Scan {
+            mut statistics,
+            sinks,
+            options,
+        } = self.scan;
+        for (period, bins) in sinks.into_iter().flat_map(Sink::into_bins) {
+            let runs: Runs = bins.into_runs().map_err(TraceError::Spill)?;
+            let all = statistics.periods.entry(period).or_default();
+            all.join(runs, options.memory).map_err(TraceError::Spill)?;
+        }
+        statistics.devices = self.names.into_devices();
+        Ok(statistics)
     }
-    statistics.devices = names.into_devices();
-    Ok((statistics, failures))
 }
 
 /// Shows every request of a trace to `visit`, in the order of the file, until it breaks off. What else there was is what comes back.
@@ -234,6 +279,7 @@ impl Scan<'_> {
                 let file = self.file(name, format, None);
                 let end = source.size().get();
                 let (from, to) = range.map_or((0, end), |(from, to)| (from.min(end), to.min(end)));
+                let to = to.max(from);
                 match detected {
                     Detected::Lines(reader) => self.shared(file, &*reader, source, from, to),
                     Detected::Stream(mut stream) => {
@@ -253,7 +299,7 @@ impl Scan<'_> {
         let (head, mut stream) = peeked(stream, 4)?;
         let packing = Packing::of(&head);
         if let Some(packing) = packing {
-            stream = packing.unpack(stream);
+            stream = Box::new(packing.unpack(stream));
         }
         let (head, mut stream) = peeked(stream, PEEK)?;
         let wide = Wide::of(&head);
@@ -283,17 +329,14 @@ impl Scan<'_> {
         packing: Option<&'static str>,
     ) -> u32 {
         let files = &mut self.statistics.files;
-        let known = files.iter().position(|known| known.name == name);
-        let number = known.unwrap_or_else(|| {
-            files.push(FileRead {
-                name,
-                format: format.name,
-                packing,
-                stopped: None,
-            });
-            files.len() - 1
+        let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        files.push(FileRead {
+            name,
+            format: format.name,
+            packing,
+            stopped: None,
         });
-        u32::try_from(number).unwrap_or(u32::MAX)
+        number
     }
 
     fn stopped(&mut self, file: u32, error: &io::Error) {

@@ -16,7 +16,7 @@ fn texts() -> impl Iterator<Item = &'static Capture> {
     })
 }
 
-/// A capture without its bad lines, which may be put right by what happens to them or to others.
+/// A capture without its bad lines, which may become requests by what happens to them or to others.
 fn good(capture: &Capture, whole: &Found) -> String {
     let bad: Vec<u64> = whole.summary.bad.iter().map(|bad| bad.line).collect();
     let text = std::str::from_utf8(&capture.bytes).expect("text");

@@ -40,12 +40,12 @@ pub(crate) fn run(args: &args::trace::Trace) -> anyhow::Result<u8> {
     for failure in &trace.failures {
         output::error(&failure.error);
     }
-    let is_whole = trace.failures.is_empty() && unread(args, &trace);
+    let is_whole = all_read(args, &trace) && trace.failures.is_empty();
     Ok(if is_whole { CLEAN } else { FAILED })
 }
 
 /// Whether all files were read to their end and understood; what was not is said.
-fn unread(args: &args::trace::Trace, trace: &Trace) -> bool {
+fn all_read(args: &args::trace::Trace, trace: &Trace) -> bool {
     let mut is_whole = true;
     for (file, summary) in trace.files.iter().zip(&trace.summaries) {
         let (bad, lines) = (summary.counts.bad, summary.counts.lines());

@@ -4,11 +4,12 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 use straddle_geometry::Bytes;
-use straddle_rules::figures::{counted, percent, time};
+use straddle_rules::figures::{percent, time};
 
 use super::block::{Block, Figure, Section, Table};
 use super::chart::{Axis, Lines, Point, Track, length, line, picture, text};
 use super::measure::{Measure, Summary};
+use crate::trace::words::{self, best_place, signed};
 
 /// What a page needs of a trace.
 #[derive(Deserialize)]
@@ -126,13 +127,9 @@ fn told(value: Option<f64>) -> String {
     value.map_or_else(|| "not known".to_owned(), percent)
 }
 
-/// More, or less; what could not be shown is nothing.
+/// More, or less.
 fn more(value: Option<f64>) -> String {
-    match value {
-        Some(part) if part.abs() < 0.0005 => percent(0.0),
-        Some(part) if part < 0.0 => format!("-{}", percent(-part)),
-        value => told(value),
-    }
+    value.map_or_else(|| "not known".to_owned(), signed)
 }
 
 /// A trace in short: the share of requests that straddle each grid today.
@@ -388,10 +385,7 @@ fn starts(place: &Place, caption: &str, cell: impl Fn(&At) -> String) -> Table {
     let Some(first) = all.grids.first() else {
         return table;
     };
-    let start = |at: &At| match at.start / 512 {
-        0 => "0".to_owned(),
-        sectors => format!("{} = {}", Bytes::new(at.start), counted(sectors, "sector")),
-    };
+    let start = |at: &At| words::place(Bytes::new(at.start));
     let mut row = |name: String, of: &dyn Fn(&Grid) -> Option<String>| {
         let cells = all.grids.iter().map(|grid| of(grid).unwrap_or_default());
         table.row(std::iter::once(name).chain(cells));
@@ -403,13 +397,7 @@ fn starts(place: &Place, caption: &str, cell: impl Fn(&At) -> String) -> Table {
         row(start(at), &|grid| grid.starts.get(index).map(&cell));
     }
     if let Some(best) = &first.best {
-        let name = match (best.start, place.common) {
-            (0, Some(common)) => format!("multiples of {}", Bytes::new(common)),
-            (at, Some(common)) => {
-                format!("{} + multiples of {}", Bytes::new(at), Bytes::new(common))
-            }
-            (at, None) => Bytes::new(at).to_string(),
-        };
+        let name = best_place(best.start, place.common);
         row(format!("{name} (best)"), &|grid| {
             grid.best.as_ref().map(&cell)
         });
@@ -523,7 +511,7 @@ fn devices(place: &Place) -> Table {
         ];
         let best = device.best.map_or_else(
             || "not looked for".to_owned(),
-            |best| Bytes::new(best).to_string(),
+            |best| best_place(best, place.common),
         );
         table.row(head.into_iter().chain(cells).chain([best]));
     }

@@ -27,6 +27,8 @@ pub struct Document<'a> {
     files: Vec<File<'a>>,
     /// Inputs that came to nothing.
     failures: &'a [Failure],
+    /// Files in folders that are of no known recorder.
+    passed_over: u64,
     /// What makes one doubt that a trace was read as it was meant.
     doubts: Vec<String>,
     /// The earliest and the latest time in nanoseconds, from wherever the recorder counts.
@@ -188,7 +190,7 @@ struct Kind {
     place: u64,
     length: u64,
     requests: u64,
-    /// Operations that they would not need at the best start, on all grids together.
+    /// Operations that they would not need at the best start, on all grids together whose units divide 1 MiB.
     extra: u64,
 }
 
@@ -239,6 +241,7 @@ impl<'a> Document<'a> {
                 })
                 .collect(),
             failures: &trace.failures,
+            passed_over: trace.passed_over,
             doubts: doubts(trace),
             span: trace.span,
             places: trace.sections.iter().map(Place::of).collect(),

@@ -5,6 +5,7 @@ mod document;
 mod doubts;
 mod result;
 mod text;
+pub(crate) mod words;
 
 pub use csv::write as csv;
 pub use document::{Document, SCHEMA};

@@ -19,6 +19,8 @@ pub struct Trace {
     pub sections: Vec<Section>,
     /// Inputs that came to nothing.
     pub failures: Vec<Failure>,
+    /// Files in folders that are of no known recorder.
+    pub passed_over: u64,
 }
 
 /// What is asked and answered of the requests that lie in one place.

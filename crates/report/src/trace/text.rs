@@ -9,6 +9,7 @@ use straddle_trace::{Cost, DeviceAnswer, GridAnswer, Load, Shape};
 
 use super::doubts::{doubts, seconds, share};
 use super::result::{Boundary, Section, Trace};
+use super::words::{best_place, grouped, place, signed};
 use crate::escape::terminal;
 use crate::text::page::folded;
 use crate::text::snippet::WIDTH;
@@ -195,13 +196,10 @@ fn starts(section: &Section, out: &mut String) {
         let extra = rows(&|grid, loads| grid.extra(loads).map_or_else(|| "-".to_owned(), signed));
         render(&[Column::words("start", labels)], &extra, WIDTH, out);
         let how = |family: Family| {
-            let of = section
-                .boundaries
-                .iter()
-                .filter(|boundary| boundary.family == family);
-            of.map(|boundary| boundary.grid.unit().bytes().to_string())
-                .collect::<Vec<_>>()
-                .join(", ")
+            let of = section.boundaries.iter();
+            let of = of.filter(|boundary| boundary.family == family);
+            let names = of.map(|boundary| name(boundary).replace('\n', " of "));
+            names.collect::<Vec<_>>().join(", ")
         };
         let (split, rewritten) = (how(Family::Splitting), how(Family::ReadModifyWrite));
         let mut lines = vec!["Counted, not measured.".to_owned()];
@@ -217,39 +215,6 @@ fn starts(section: &Section, out: &mut String) {
             let _ = writeln!(out, "  {}", paint(FAINT, line));
         }
         out.push('\n');
-    }
-}
-
-fn signed(part: f64) -> String {
-    match part {
-        // Nothing that could be shown.
-        part if part.abs() < 0.0005 => percent(0.0),
-        part if part < 0.0 => format!("-{}", percent(-part)),
-        part => format!("+{}", percent(part)),
-    }
-}
-
-/// In the unit of sizes and in sectors: what partitioning tools show.
-fn place(start: Bytes) -> String {
-    match start.get() / 512 {
-        0 => "0".to_owned(),
-        1 => format!("{start} = 1 sector"),
-        sectors => format!("{start} = {} sectors", grouped(sectors)),
-    }
-}
-
-fn grouped(count: u64) -> String {
-    Bytes::new(count).grouped().to_string()
-}
-
-/// A start is as good as any that lies a multiple of all units further on.
-fn best_place(best: u64, common: Option<u64>) -> String {
-    match (best, common) {
-        (0, Some(common)) => format!("multiples of {}", Bytes::new(common)),
-        (best, Some(common)) => {
-            format!("{} + multiples of {}", Bytes::new(best), Bytes::new(common))
-        }
-        (best, None) => Bytes::new(best).to_string(),
     }
 }
 
@@ -486,6 +451,10 @@ fn verdict(trace: &Trace) -> String {
         0 => String::new(),
         n => format!("; {} lie nowhere below", counted(n, "request")),
     };
+    let passed_over = match trace.passed_over {
+        0 => String::new(),
+        n => format!("; {} of no known recorder", counted(n, "file")),
+    };
     let failed = match trace.failures.len() {
         0 => String::new(),
         n => format!("; {} failed", counted(n, "input")),
@@ -501,7 +470,7 @@ fn verdict(trace: &Trace) -> String {
         gain => format!(": {gain}"),
     };
     format!(
-        "{}{formats}: {}{span}{gain}{elsewhere}{bad}{failed}",
+        "{}{formats}: {}{span}{gain}{elsewhere}{bad}{passed_over}{failed}",
         terminal(&trace.name),
         counted(counts[0], "request")
     )

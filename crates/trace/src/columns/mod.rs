@@ -7,7 +7,7 @@ mod words;
 
 use straddle_io::{LINE_BREAK, places, room};
 
-use crate::format::{MAX_LINE, Reader};
+use crate::format::{Detected, MAX_LINE, Reader};
 use crate::lines::Fault;
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
@@ -28,14 +28,24 @@ pub(crate) struct Columns {
     pub(crate) count: usize,
     /// True when a line may have more than that.
     pub(crate) open: bool,
-    /// First and last column of the device's name; without one, the file is the device.
-    pub(crate) device: Option<(usize, usize)>,
+    /// First and last column of the device's name.
+    pub(crate) device: (usize, usize),
     /// Where it stands whether a request reads or writes, and how.
     pub(crate) access: (usize, Words),
     /// The column of the first byte, and how many bytes it counts in.
     pub(crate) start: (usize, u64),
     pub(crate) len: (usize, u64),
     pub(crate) time: Option<(usize, Clock)>,
+}
+
+impl Columns {
+    /// A table of these columns, below this heading where it has one.
+    pub(crate) fn table(self, heading: Option<&'static [u8]>) -> Detected {
+        Detected::Lines(Box::new(Table {
+            columns: self,
+            heading,
+        }))
+    }
 }
 
 /// Nanoseconds from 1601 to 1970.
@@ -89,12 +99,10 @@ impl Clock {
 }
 
 /// A table of such columns.
-pub(crate) struct Table {
-    pub(crate) columns: Columns,
-    /// The name of the device where no column has one.
-    pub(crate) device: Vec<u8>,
+struct Table {
+    columns: Columns,
     /// A line that names the columns. It is there again where files were put one behind the other.
-    pub(crate) heading: Option<&'static [u8]>,
+    heading: Option<&'static [u8]>,
 }
 
 impl Reader for Table {
@@ -244,10 +252,8 @@ impl Table {
                 Some(clock.of(block, from, to).ok_or(Fault::Time)?)
             }
         };
-        let device = match columns.device {
-            None => self.device.as_slice(),
-            Some((first, last)) => &block[bounds(first).0..bounds(last).1],
-        };
+        let (first, last) = columns.device;
+        let device = &block[bounds(first).0..bounds(last).1];
         sound(start, len)?;
         Ok(Record {
             device,

@@ -78,7 +78,8 @@ pub struct DeviceAnswer {
     pub grids: Vec<GridAnswer>,
     /// The start at which least is to be done, below [`Answer::common`].
     pub best: Option<u64>,
-    /// Which of them cost more today than at the best start; of a device that was not looked at so closely none.
+    /// Which of them cost more today than at the best start, on grids whose units divide 1 MiB; of a device that was not looked at so
+    /// closely none.
     pub dear: Shapes,
 }
 
@@ -183,6 +184,28 @@ impl Devices {
     }
 }
 
+/// Goes over the counts of all periods: the grids that are counted in the period, with their places among all of them, whether it is
+/// [`PERIOD`], the place of the device among those that are judged, and how many requests have which key.
+fn each(
+    statistics: &mut Statistics,
+    question: &Question,
+    devices: &mut Devices,
+    mut visit: impl FnMut(&[(usize, Grid)], bool, &mut DeviceAnswer, usize, Key, u64),
+) -> io::Result<()> {
+    let periods: Vec<u64> = statistics.periods().collect();
+    for period in periods {
+        let grids = grids_of(question, period);
+        for entry in statistics.counted(period)? {
+            let (key, count) = entry?;
+            if let Some(at) = devices.place(key) {
+                let device = &mut devices.answers[at];
+                visit(&grids, period == PERIOD, device, at, key, count);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What all devices do at every start, and what there is of each.
 fn everywhere(
     statistics: &mut Statistics,
@@ -191,23 +214,20 @@ fn everywhere(
     all: &mut DeviceAnswer,
 ) -> io::Result<Loads> {
     let mut curves = Curves::new(question);
-    let periods: Vec<u64> = statistics.periods().collect();
-    for period in periods {
-        let grids = grids_of(question, period);
-        for entry in statistics.counted(period)? {
-            let (key, count) = entry?;
-            let Some(at) = devices.place(key) else {
-                continue;
-            };
-            for (grid, _) in &grids {
+    each(
+        statistics,
+        question,
+        devices,
+        |grids, is_first, device, _, key, count| {
+            for (grid, _) in grids {
                 curves.add(*grid, key, count);
             }
-            if period == PERIOD {
-                devices.answers[at].count(question, key, count);
+            if is_first {
+                device.count(question, key, count);
                 all.count(question, key, count);
             }
-        }
-    }
+        },
+    )?;
     Ok(curves.loads())
 }
 
@@ -223,15 +243,11 @@ fn one_by_one(
     let best = all.best.map(Bytes::new);
     let width = statistics.window();
     let mut windows: BTreeMap<u64, WindowAnswer> = BTreeMap::new();
-    let periods: Vec<u64> = statistics.periods().collect();
-    for period in periods {
-        let grids = grids_of(question, period);
-        for entry in statistics.counted(period)? {
-            let (key, count) = entry?;
-            let Some(at) = devices.place(key) else {
-                continue;
-            };
-            let device = &mut devices.answers[at];
+    each(
+        statistics,
+        question,
+        devices,
+        |grids, is_first, device, at, key, count| {
             let mut curves = closely.get_mut(&at);
             let side = side(key.access());
             let mut window = width.map(|width| {
@@ -240,13 +256,13 @@ fn one_by_one(
                     requests: [0; 2],
                     grids: vec![Default::default(); question.grids.len()],
                 });
-                if period == PERIOD {
+                if is_first {
                     window.requests[side] += count;
                 }
                 window
             });
             let mut extra = 0_u64;
-            for (at, grid) in &grids {
+            for (at, grid) in grids {
                 let of = |start: Bytes| load(*grid, key, question.shift(start, *grid), count);
                 let today = of(question.today);
                 let best = best.map(of);
@@ -266,7 +282,7 @@ fn one_by_one(
                 let least = best.map_or(u64::MAX, operations);
                 extra = extra.saturating_add(operations(today).saturating_sub(least));
             }
-            if period == PERIOD && extra > 0 {
+            if is_first && extra > 0 {
                 let shape = Shape {
                     access: key.access(),
                     place: question.place(key),
@@ -281,8 +297,8 @@ fn one_by_one(
                     device.dear.add(shape, cost);
                 }
             }
-        }
-    }
+        },
+    )?;
     Ok(windows.into_values().collect())
 }
 

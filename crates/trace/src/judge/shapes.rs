@@ -19,7 +19,7 @@ pub struct Shape {
 pub struct Cost {
     /// How many they are.
     pub requests: u64,
-    /// Operations that they would not need at the best start, on all grids together.
+    /// Operations that they would not need at the best start, on all grids together whose units divide 1 MiB.
     pub extra: u64,
 }
 

@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, Table, Words};
+use crate::columns::{Clock, Columns, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -21,19 +21,16 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             .all(|cell| whole(cell).is_some())
     };
     head.is_mostly(is_request).then(|| {
-        Detected::Lines(Box::new(Table {
-            columns: Columns {
-                separator: b',',
-                count: 5,
-                open: false,
-                device: Some((0, 0)),
-                access: (1, Words::Letters),
-                start: (2, 1),
-                len: (3, 1),
-                time: Some((4, Clock::Microseconds)),
-            },
-            device: Vec::new(),
-            heading: None,
-        }))
+        Columns {
+            separator: b',',
+            count: 5,
+            open: false,
+            device: (0, 0),
+            access: (1, Words::Letters),
+            start: (2, 1),
+            len: (3, 1),
+            time: Some((4, Clock::Microseconds)),
+        }
+        .table(None)
     })
 }

@@ -1,6 +1,6 @@
 use straddle_geometry::Access;
 
-use crate::columns::{Clock, Columns, Table, Words};
+use crate::columns::{Clock, Columns, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -29,19 +29,16 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             )
     };
     head.is_mostly(is_request).then(|| {
-        Detected::Lines(Box::new(Table {
-            columns: Columns {
-                separator: b',',
-                count: 7,
-                open: false,
-                device: Some((1, 2)),
-                access: (3, Words::Letters),
-                start: (4, 1),
-                len: (5, 1),
-                time: Some((0, Clock::Ticks)),
-            },
-            device: Vec::new(),
-            heading: None,
-        }))
+        Columns {
+            separator: b',',
+            count: 7,
+            open: false,
+            device: (1, 2),
+            access: (3, Words::Letters),
+            start: (4, 1),
+            len: (5, 1),
+            time: Some((0, Clock::Ticks)),
+        }
+        .table(None)
     })
 }

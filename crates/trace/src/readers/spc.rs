@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, SECTOR, Table, Words};
+use crate::columns::{Clock, Columns, SECTOR, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::{scaled, whole};
 
@@ -22,19 +22,16 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
         [unit, start, len].iter().all(|cell| whole(cell).is_some()) && scaled(time, 1).is_some()
     };
     head.is_mostly(is_request).then(|| {
-        Detected::Lines(Box::new(Table {
-            columns: Columns {
-                separator: b',',
-                count: 5,
-                open: true,
-                device: Some((0, 0)),
-                access: (3, Words::Letters),
-                start: (1, SECTOR),
-                len: (2, 1),
-                time: Some((4, Clock::Seconds)),
-            },
-            device: Vec::new(),
-            heading: None,
-        }))
+        Columns {
+            separator: b',',
+            count: 5,
+            open: true,
+            device: (0, 0),
+            access: (3, Words::Letters),
+            start: (1, SECTOR),
+            len: (2, 1),
+            time: Some((4, Clock::Seconds)),
+        }
+        .table(None)
     })
 }

@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, Table, Words};
+use crate::columns::{Clock, Columns, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::{scaled, whole};
 
@@ -25,19 +25,16 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
     };
     // The heading alone is a table without requests, which is still this one.
     head.is_mostly(is_request).then(|| {
-        Detected::Lines(Box::new(Table {
-            columns: Columns {
-                separator: b',',
-                count: 6,
-                open: false,
-                device: Some((3, 3)),
-                access: (2, Words::LettersOrNothing),
-                start: (4, 1),
-                len: (5, 1),
-                time: Some((0, Clock::Seconds)),
-            },
-            device: Vec::new(),
-            heading: Some(HEADING),
-        }))
+        Columns {
+            separator: b',',
+            count: 6,
+            open: false,
+            device: (3, 3),
+            access: (2, Words::LettersOrNothing),
+            start: (4, 1),
+            len: (5, 1),
+            time: Some((0, Clock::Seconds)),
+        }
+        .table(Some(HEADING))
     })
 }

@@ -1,4 +1,4 @@
-use crate::columns::{Clock, Columns, SECTOR, Table, Words};
+use crate::columns::{Clock, Columns, SECTOR, Words};
 use crate::format::{Detected, Format, Head};
 use crate::number::whole;
 
@@ -25,19 +25,16 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
                 .all(|cell| whole(cell).is_some())
     };
     head.is_mostly(is_request).then(|| {
-        Detected::Lines(Box::new(Table {
-            columns: Columns {
-                separator: b',',
-                count: 5,
-                open: false,
-                device: Some((4, 4)),
-                access: (3, Words::Digits),
-                start: (1, SECTOR),
-                len: (2, SECTOR),
-                time: Some((0, Clock::Seconds)),
-            },
-            device: Vec::new(),
-            heading: None,
-        }))
+        Columns {
+            separator: b',',
+            count: 5,
+            open: false,
+            device: (4, 4),
+            access: (3, Words::Digits),
+            start: (1, SECTOR),
+            len: (2, SECTOR),
+            time: Some((0, Clock::Seconds)),
+        }
+        .table(None)
     })
 }
