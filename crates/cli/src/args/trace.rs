@@ -29,9 +29,9 @@ use super::{Format, Geometry, sizes};
     "\n  straddle trace src1_0.csv                       a block trace, on the usual units",
     "\n  blkparse -i sda | straddle trace -              what blktrace recorded of a disk",
     "\n  straddle trace --stack /dev/sda sda.blkparse    on the grids below, for each partition",
-    "\n  straddle trace --start 63s --offsets 64K,1M vm.csv.gz      a disk whose partition begins at sector 63",
+    "\n  straddle trace --start 63s --offsets 64K,1M vm.csv.gz  as a disk with its partition at sector 63",
     "\n  straddle trace --units 4K,192K traces/          other units: a stripe of 3 x 64 KiB",
-    "\n  straddle trace --columns offset=3:sectors,size=4:sectors,op=2 own.csv     a table of your own",
+    "\n  straddle trace --columns offset=3:sectors,size=4:sectors,op=2 own.csv  a table of your own",
     "\n  straddle trace --window 1h --json month.csv     over time, as JSON",
 ))]
 pub(crate) struct Trace {
