@@ -11,9 +11,17 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 pub enum Packing {
     /// One or more members of gzip.
     Gzip,
+    /// One or more streams of bzip2.
+    Bzip2,
+    /// One or more streams of xz.
+    Xz,
     /// One or more frames of zstd.
     Zstd,
 }
+
+/// Most memory that one stream may ask for, in KiB: `xz -9` and `zstd --ultra` want 64 MiB, and what asks for more is a trap or was made
+/// with a window of its own choice.
+const MAX_WINDOW: u32 = 128 << 10;
 
 impl Packing {
     /// Of a file that begins so; `None` when it is not packed in a way that is known.
@@ -21,6 +29,10 @@ impl Packing {
     pub fn of(head: &[u8]) -> Option<Packing> {
         match head {
             [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..] => Some(Packing::Bzip2),
+            // A stream without blocks is a trailer from the start.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, ..] => Some(Packing::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Packing::Xz),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
             _ => None,
         }
@@ -31,6 +43,8 @@ impl Packing {
     pub const fn name(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
+            Packing::Bzip2 => "bzip2",
+            Packing::Xz => "xz",
             Packing::Zstd => "zstd",
         }
     }
@@ -40,6 +54,11 @@ impl Packing {
     pub fn unpack<R: Read>(self, packed: R) -> Unpacked<R> {
         Unpacked(match self {
             Packing::Gzip => Kind::Gzip(flate2::read::MultiGzDecoder::new(packed)),
+            Packing::Bzip2 => Kind::Bzip2(bzip2::read::MultiBzDecoder::new(packed)),
+            Packing::Xz => {
+                let packed = BufReader::with_capacity(PACKED, packed);
+                Kind::Xz(Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_WINDOW)))
+            }
             Packing::Zstd => {
                 let packed = BufReader::with_capacity(PACKED, packed);
                 Kind::Zstd(Box::new(Frames {
@@ -56,6 +75,8 @@ pub struct Unpacked<R: Read>(Kind<R>);
 
 enum Kind<R: Read> {
     Gzip(flate2::read::MultiGzDecoder<R>),
+    Bzip2(bzip2::read::MultiBzDecoder<R>),
+    Xz(Box<lzma_rust2::XzReader<BufReader<R>>>),
     Zstd(Box<Frames<R>>),
 }
 
@@ -63,6 +84,8 @@ impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
             Kind::Gzip(gzip) => gzip.read(buffer),
+            Kind::Bzip2(bzip2) => bzip2.read(buffer),
+            Kind::Xz(xz) => xz.read(buffer),
             Kind::Zstd(frames) => frames.read(buffer),
         }
     }
@@ -133,6 +156,30 @@ mod tests {
         out.finish().expect("memory")
     }
 
+    fn bzip2(text: &[u8]) -> Vec<u8> {
+        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        out.write_all(text).expect("memory");
+        out.finish().expect("memory")
+    }
+
+    fn xz(text: &[u8], preset: u32) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::with_preset(preset);
+        let mut out = lzma_rust2::XzWriter::new(Vec::new(), options).expect("options");
+        out.write_all(text).expect("memory");
+        out.finish().expect("memory")
+    }
+
+    #[test]
+    fn a_window_larger_than_any_preset_is_refused() {
+        let mut options = lzma_rust2::XzOptions::with_preset(1);
+        options.lzma_options.dict_size = 512 << 20;
+        let mut out = lzma_rust2::XzWriter::new(Vec::new(), options).expect("options");
+        out.write_all(b"text").expect("memory");
+        let packed = out.finish().expect("memory");
+        let error = Packing::Xz.unpack(&packed[..]).read_to_end(&mut Vec::new());
+        assert_eq!(error.expect_err("refused").kind(), io::ErrorKind::OutOfMemory);
+    }
+
     fn zstd(text: &[u8]) -> Vec<u8> {
         compress_to_vec(text, CompressionLevel::Fastest)
     }
@@ -148,6 +195,8 @@ mod tests {
         .concat();
         for (packing, packed) in [
             (Packing::Gzip, [gzip(b"one "), gzip(b"two")].concat()),
+            (Packing::Bzip2, [bzip2(b"one "), bzip2(b"two")].concat()),
+            (Packing::Xz, [xz(b"one ", 1), xz(b"two", 9)].concat()),
             (Packing::Zstd, [zstd(b"one "), zstd(b"two")].concat()),
             (
                 Packing::Zstd,
