@@ -57,7 +57,9 @@ impl Packing {
             Packing::Bzip2 => Kind::Bzip2(bzip2::read::MultiBzDecoder::new(packed)),
             Packing::Xz => {
                 let packed = BufReader::with_capacity(PACKED, packed);
-                Kind::Xz(Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_WINDOW)))
+                Kind::Xz(Box::new(lzma_rust2::XzReader::new_mem_limit(
+                    packed, true, MAX_WINDOW,
+                )))
             }
             Packing::Zstd => {
                 let packed = BufReader::with_capacity(PACKED, packed);
@@ -177,7 +179,10 @@ mod tests {
         out.write_all(b"text").expect("memory");
         let packed = out.finish().expect("memory");
         let error = Packing::Xz.unpack(&packed[..]).read_to_end(&mut Vec::new());
-        assert_eq!(error.expect_err("refused").kind(), io::ErrorKind::OutOfMemory);
+        assert_eq!(
+            error.expect_err("refused").kind(),
+            io::ErrorKind::OutOfMemory
+        );
     }
 
     fn zstd(text: &[u8]) -> Vec<u8> {
