@@ -21,6 +21,7 @@ pub(crate) mod trace;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use straddle::check::{FILES, KINDS, Kind};
 use straddle::geometry::{Extent, Unit};
 use straddle::rules::Severity;
 
@@ -102,7 +103,7 @@ pub(crate) enum Command {
     "\n  straddle check --json images/ > report.json     a directory, as JSON",
 ))]
 pub(crate) struct Check {
-    /// Images, devices, files, captured text or directories [default: this machine]
+    /// Images, devices, files, directories, captures and archives of hosts, captured text; - is standard input [default: this machine]
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
 
@@ -110,9 +111,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PATH")]
     pub(crate) sysroot: Option<PathBuf>,
 
-    /// How to treat a file: as a disk image, or as a file with extents on this machine's disks
-    #[arg(long = "as", value_enum, value_name = "KIND", default_value_t = As::Auto)]
-    pub(crate) take_as: As,
+    /// What a target is taken for, whatever its content says: image, file, text, capture, support, archive, place or collection (see
+    /// docs/targets.md)
+    #[arg(long = "as", value_name = "KIND", value_parser = kind, default_value = "auto")]
+    pub(crate) take_as: TakeAs,
+
+    /// How many of a directory's largest files are looked at from below
+    #[arg(long, value_name = "N", default_value_t = FILES)]
+    pub(crate) files: usize,
 
     /// Request sizes to compute the cost for; the worst one sets the severity
     #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = request, default_value = "4K,8K,64K")]
@@ -163,17 +169,19 @@ pub(crate) struct Check {
     pub(crate) keeping: history::Keeping,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum As {
-    /// A disk image if the contents look like one, else a file; a virtual disk is also traced to this
-    /// machine's disks, if they are known
-    Auto,
-    /// A disk image on its own
-    Image,
-    /// A file on this machine: its extents and the layers below them
-    File,
-    /// Captured text: tool output about the storage of any machine
-    Text,
+/// What a target is taken for; `None` where its content decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TakeAs(pub(crate) Option<Kind>);
+
+fn kind(typed: &str) -> Result<TakeAs, String> {
+    if typed == "auto" {
+        return Ok(TakeAs(None));
+    }
+    let kind = Kind::named(typed).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|about| about.name).collect();
+        format!("it is none of auto, {}", names.join(", "))
+    });
+    kind.map(|kind| TakeAs(Some(kind)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

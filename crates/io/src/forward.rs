@@ -42,6 +42,9 @@ struct Kept {
     given_up: std::collections::BTreeSet<u64>,
     begun: u32,
     has_ended: bool,
+    is_damaged: bool,
+    /// Why bytes could not be had, the first time.
+    failure: Option<String>,
 }
 
 impl Forward {
@@ -58,10 +61,47 @@ impl Forward {
         }
     }
 
+    /// The bytes of `stream`, which can be read once only, as far as is looked at.
+    pub fn filled(stream: &mut dyn Read, size: Bytes) -> Forward {
+        let gone = || Err(io::Error::other("it can be read once only"));
+        let forward = Forward::new(Box::new(gone), Some(size));
+        {
+            let mut kept = forward.kept();
+            let mut failed = None;
+            while !kept.has_ended && kept.had < Forward::FARTHEST.get() {
+                if let Err(error) = kept.take_piece(stream) {
+                    failed = Some(error.to_string());
+                    break;
+                }
+            }
+            kept.failure = failed;
+            // It cannot be begun again.
+            kept.begun = AGAIN + 1;
+        }
+        forward
+    }
+
+    /// Says how many bytes there are, where that is not known.
+    pub fn set_size(&self, size: Bytes) {
+        let _ = self.size.set(size);
+    }
+
+    /// Why bytes that were asked for could not be had, the first time that this was so.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.kept().failure.clone()
+    }
+
     /// How many bytes there are: what was said, or found out by reaching the end.
     #[must_use]
     pub fn known_size(&self) -> Option<Bytes> {
         self.size.get().copied()
+    }
+
+    /// True when the stream itself could not be read on: it is damaged, or cut short.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.kept().is_damaged
     }
 
     /// How far it was read.
@@ -90,21 +130,33 @@ impl Kept {
             (self.stream, self.had, self.has_ended) = (None, 0, false);
         }
         while self.had / piece() <= number && !self.has_ended {
-            let stream = match &mut self.stream {
+            if let Some(failure) = self.failure.as_ref().filter(|_| self.is_damaged) {
+                return Err(io::Error::other(failure.clone()));
+            }
+            let mut stream = match self.stream.take() {
                 Some(stream) => stream,
-                none => {
+                None => {
                     self.begun += 1;
-                    none.insert(open()?)
+                    open()?
                 }
             };
-            let mut bytes = vec![0; PIECE];
-            let had = fill(stream, &mut bytes)?;
-            let at = self.had / piece();
-            self.had += u64::try_from(had).unwrap_or(u64::MAX);
-            self.has_ended = had < PIECE;
-            bytes.truncate(had);
-            self.keep(at, bytes);
+            self.take_piece(&mut stream)?;
+            self.stream = Some(stream);
         }
+        Ok(())
+    }
+
+    fn take_piece(&mut self, stream: &mut dyn Read) -> io::Result<()> {
+        let mut bytes = vec![0; PIECE];
+        let had = fill(stream, &mut bytes).inspect_err(|error| {
+            self.is_damaged = true;
+            self.failure.get_or_insert_with(|| error.to_string());
+        })?;
+        let at = self.had / piece();
+        self.had += u64::try_from(had).unwrap_or(u64::MAX);
+        self.has_ended = had < PIECE;
+        bytes.truncate(had);
+        self.keep(at, bytes);
         Ok(())
     }
 
@@ -156,15 +208,19 @@ impl ReadAt for Forward {
         if buf.is_empty() || offset >= self.size() {
             return Ok(0);
         }
-        if offset >= Forward::FARTHEST {
-            return Err(io::Error::other(format!(
-                "only the first {} bytes are unpacked to look at them",
-                Forward::FARTHEST.grouped()
-            )));
-        }
         let (number, within) = (offset.get() / piece(), offset.get() % piece());
         let mut kept = self.kept();
-        kept.read_until(number, &self.open)?;
+        let had = match offset >= Forward::FARTHEST {
+            true => Err(io::Error::other(format!(
+                "only the first {} bytes are unpacked to look at them",
+                Forward::FARTHEST.grouped()
+            ))),
+            false => kept.read_until(number, &self.open),
+        };
+        if let Err(error) = had {
+            kept.failure.get_or_insert_with(|| error.to_string());
+            return Err(error);
+        }
         let reached = kept.reached.max(kept.had);
         if kept.has_ended {
             let _ = self.size.set(Bytes::new(kept.had));
@@ -261,6 +317,33 @@ mod tests {
         }
         assert!(refused.expect("bounded").contains("too far apart"));
         assert!(begun.load(Ordering::Relaxed) <= AGAIN as usize + 1);
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_is_damaged_from_there_on() {
+        let open: Opener = Box::new(move || {
+            let whole = io::Cursor::new(vec![7; PIECE]);
+            Ok(Box::new(whole.chain(Broken)))
+        });
+        let forward = Forward::new(open, None);
+        let mut got = [0; 8];
+        for _ in 0..3 {
+            let error = forward.read_at(Bytes::new(PIECE as u64), &mut got);
+            assert_eq!(error.expect_err("broken").to_string(), "bad block");
+            let read = forward.read_at(Bytes::new(16), &mut got);
+            assert_eq!((read.expect("was kept"), got), (8, [7; 8]));
+        }
+        assert!(forward.is_damaged());
+        assert_eq!(forward.failure().as_deref(), Some("bad block"));
+        assert_eq!(forward.reached().get(), PIECE as u64);
+    }
+
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("bad block"))
+        }
     }
 
     #[test]

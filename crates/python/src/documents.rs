@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use straddle::check::{Options, Outcome, TakeAs, nothing_known};
+use straddle::check::{KINDS, Kind, Options, Outcome, nothing_known};
 use straddle::report::trace::Document;
 use straddle::report::{Digest, Fleet, SCHEMA, json};
 use straddle::trace::Asked;
@@ -25,15 +25,11 @@ pub(crate) fn check(
 ) -> PyResult<String> {
     let mut options = Options {
         take_as: match take_as {
-            "auto" => TakeAs::Auto,
-            "image" => TakeAs::Image,
-            "file" => TakeAs::File,
-            "text" => TakeAs::Text,
-            other => {
-                return Err(wrong(format!(
-                    "`{other}` is none of auto, image, file and text"
-                )));
-            }
+            "auto" => None,
+            kind => Some(Kind::named(kind).ok_or_else(|| {
+                let kinds: Vec<&str> = KINDS.iter().map(|about| about.name).collect();
+                wrong(format!("`{kind}` is none of auto, {}", kinds.join(", ")))
+            })?),
         },
         sysroot,
         ..Options::default()

@@ -4,6 +4,7 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_rules::{self as rules, Context, Correlation, Coverage, Finding, Options, Severity};
 use straddle_stack::{GridRole, Interval, Key, Layer, LayerId, LayerKind, Stack, Trust, Value};
 
+use crate::below::{FilesBelow, Taken};
 use crate::fold::{Folded, fold};
 use crate::places::{Asked, Place, places};
 use crate::views::{View, views};
@@ -24,6 +25,10 @@ pub struct Checked {
     pub coverage: Coverage,
     /// The bytes whose ways down are told.
     pub asked: Asked,
+    /// What the target was taken for, where it could have been something else.
+    pub taken: Option<Taken>,
+    /// Of a directory: its largest files.
+    pub files: Option<FilesBelow>,
 }
 
 /// A [`Checked`] target in JSON.
@@ -31,6 +36,9 @@ pub struct Checked {
 pub struct TargetDocument<'a> {
     /// The target as the user named it.
     pub target: &'a str,
+    /// What it was taken for, where it could have been something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_as: Option<&'a Taken>,
     /// Whether the start of anything was checked; where none was, why, and what to capture next.
     pub coverage: &'a Coverage,
     /// Number of findings by severity.
@@ -46,6 +54,9 @@ pub struct TargetDocument<'a> {
     pub places: Vec<Place>,
     /// How the grids below look from where requests begin.
     pub views: Vec<View>,
+    /// Of a directory: its largest files from below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<&'a FilesBelow>,
     /// The layers, lowest first.
     pub stack: &'a Stack,
 }
@@ -96,6 +107,8 @@ impl Checked {
             findings,
             coverage,
             asked,
+            taken: None,
+            files: None,
         }
     }
 
@@ -115,6 +128,7 @@ impl Checked {
         let (findings, folded) = fold(&self.findings);
         TargetDocument {
             target: &self.name,
+            taken_as: self.taken.as_ref(),
             coverage: &self.coverage,
             counts: Counts::of(&self.findings),
             findings,
@@ -122,6 +136,7 @@ impl Checked {
             correlations,
             places: places(self),
             views: views(&self.stack),
+            files: self.files.as_ref(),
             stack: &self.stack,
         }
     }

@@ -1,8 +1,9 @@
 //! A machine of any system, live or captured.
 
-use straddle_stack::Stack;
+use straddle_stack::{Layer, LayerId, LayerKind, Stack};
 
 use crate::linux::{self, Root};
+use crate::part::of;
 use crate::{Settings, SourceError, windows};
 
 /// The storage of a machine.
@@ -25,4 +26,41 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
         true => windows::file(root, path, settings),
         false => linux::file(root, path, settings),
     }
+}
+
+/// Where a directory lies, and some of the files in it.
+pub struct Place {
+    /// The filesystem and what it rests on.
+    pub stack: Stack,
+    /// The same, with the files on it.
+    pub with_files: Stack,
+    /// The layers of those files in it, in the order in which they were asked for.
+    pub files: Vec<LayerId>,
+}
+
+/// The filesystem that a directory lies on, down to the disks, and the extents of `files`.
+///
+/// # Errors
+/// [`SourceError::File`] when it lies on no disk that is known; else as [`host`].
+pub fn place(
+    root: &Root,
+    path: &str,
+    files: &[String],
+    settings: &Settings,
+) -> Result<Place, SourceError> {
+    if windows::is_windows(root) {
+        let stack = windows::file(root, path, settings)?;
+        let is_it = |layer: &Layer| layer.kind == LayerKind::File && layer.name == path;
+        let it = stack.iter().find(|(_, layer)| is_it(layer));
+        let mut wanted = it.map_or_else(Vec::new, |(id, _)| stack.foundations(id));
+        wanted.sort_unstable();
+        let mut below = of(&stack, &wanted);
+        below.survey(&settings.io);
+        return Ok(Place {
+            stack: below,
+            with_files: stack,
+            files: Vec::new(),
+        });
+    }
+    linux::place(root, path, files, settings)
 }

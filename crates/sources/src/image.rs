@@ -1,8 +1,9 @@
 use std::path::Path;
 use std::sync::Arc;
 use straddle_geometry::{Bytes, SectorSize};
-use straddle_io::{ReadAt, Target, TargetKind};
-use straddle_stack::{Fact, Layer, LayerId, LayerKind, Stack};
+use straddle_io::{ReadAt, Reader, Target, TargetKind};
+use straddle_probe::{Limits, inspect};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, Layer, LayerId, LayerKind, Stack};
 
 use crate::guest::{Contents, Ground, Guests};
 pub(crate) use crate::sectors::{assume_sectors, logical_sector_of};
@@ -124,6 +125,39 @@ pub fn bytes(
 ) -> Result<Stack, SourceError> {
     let layer = layer_of_bytes(name, &*bytes);
     inspect_image(bytes, None, layer, settings)
+}
+
+/// Says of an image that could be read in part only what was not seen.
+pub fn left_out(stack: &mut Stack, detail: impl Into<String>) {
+    let base = stack.iter().map(|(id, _)| id).next();
+    if let Some(base) = base {
+        let anomaly = Anomaly::new(AnomalyKind::Missing, detail);
+        stack.layer_mut(base).anomalies.push(anomaly);
+    }
+}
+
+/// Where the disk ends of which `bytes` are the beginning, by its own tables: the backup of a GPT lies in its last sector; without one
+/// it ends with its last partition, or with its filesystem, at the earliest.
+#[must_use]
+pub fn claimed_end(bytes: &dyn ReadAt) -> Option<Bytes> {
+    for sector in [512_u64, 4096] {
+        let mut header = [0; 40];
+        let read = bytes.read_at(Bytes::new(sector), &mut header);
+        if matches!(read, Ok(40)) && header.starts_with(b"EFI PART") {
+            let backup = header[32..40].try_into().map(u64::from_le_bytes).ok()?;
+            return backup.checked_add(1)?.checked_mul(sector).map(Bytes::new);
+        }
+    }
+    let mut stack = Stack::new();
+    let base = stack.push(Layer::new(LayerKind::Device, "disk"));
+    let reader = Reader::new(bytes);
+    inspect(&mut stack, base, &reader, None, Limits::default());
+    let ends = stack.above(base).filter_map(|id| {
+        let layer = stack.layer(id);
+        let placed = layer.placement.as_ref().map(|fact| fact.value.end());
+        placed.or_else(|| layer.size.as_ref().map(|fact| fact.value))
+    });
+    ends.max()
 }
 
 fn layer_of_bytes(name: &str, bytes: &dyn ReadAt) -> Layer {

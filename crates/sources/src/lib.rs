@@ -5,6 +5,7 @@
 //! serves all three. [`linux::file`] follows one file through its extents down to the disks. [`capture()`] writes
 //! what those two read.
 
+pub mod archive;
 mod capture;
 pub mod captured;
 mod contents;
@@ -25,7 +26,9 @@ pub mod windows;
 pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
 pub use error::SourceError;
 pub use guest::Outside;
-pub use host::{file, host};
-pub use image::{GuestImage, all_bytes, bytes, guest_disk, image, images, raw_image};
+pub use host::{Place, file, host, place};
+pub use image::{
+    GuestImage, all_bytes, bytes, claimed_end, guest_disk, image, images, left_out, raw_image,
+};
 pub use overrides::{Overrides, Stated};
 pub use settings::Settings;

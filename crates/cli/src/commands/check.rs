@@ -1,14 +1,14 @@
 mod sink;
 
 use std::io::IsTerminal;
-use straddle::check::{self, Check, Outcome, Report, Scope, TakeAs};
+use straddle::check::{self, Check, Kind, Outcome, Report, Scope};
 use straddle::fix::Ask;
 use straddle::report::Asked;
 use straddle::rules::Options;
 use straddle::stack::{Key, Stack};
 
 use super::kept::Keeper;
-use crate::args::{self, As, Format};
+use crate::args::{self, Format};
 use crate::exit::{CLEAN, FAILED, FOUND};
 use sink::{Mode, Next, Shape, Sink};
 
@@ -27,6 +27,10 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
     }
     let next = next(args);
     let totals = match scope {
+        Scope::Directory => {
+            let next = next.as_ref();
+            print_directory(&check, args, next, keeper.wants())?
+        }
         Scope::Many => {
             let next = next.filter(|_| !many);
             print_as_they_come(&check, args, many, next.as_ref(), keeper.wants())?
@@ -34,7 +38,9 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
         Scope::One | Scope::Folder => {
             let reports: Vec<Report> = check.reports().collect();
             let many = match scope {
-                Scope::Folder => !is_one_captured_machine(&reports),
+                Scope::Folder => {
+                    !is_one_captured_machine(&reports) && !reports.iter().all(is_place)
+                }
                 _ => many || reports.len() > MAX_REPORTS,
             };
             let mode = mode(args, many);
@@ -86,6 +92,50 @@ fn print_as_they_come(
     sink.close()
 }
 
+/// Prints what one directory comes to: a place gets its report, what lies in a collection a line each. Which of the two it is shows with
+/// the first report.
+fn print_directory(
+    check: &Check,
+    args: &args::Check,
+    next: Option<&Next>,
+    is_kept: bool,
+) -> anyhow::Result<sink::Totals> {
+    let mut sink: Option<Sink> = None;
+    check.in_parallel(
+        |report| {
+            let many = !is_place(&report);
+            let mode = mode(args, many);
+            let next = next.filter(|_| !many);
+            (many, sink::rendered(mode, report, next, is_kept))
+        },
+        |(many, piece)| {
+            let sink = match &mut sink {
+                Some(sink) => sink,
+                none => none.insert(Sink::open(mode(args, many), many, args.fail_on, is_kept)?),
+            };
+            sink.add(piece)
+        },
+        |_, _| (),
+    )?;
+    let sink = match sink {
+        Some(sink) => sink,
+        None => Sink::open(mode(args, true), true, args.fail_on, is_kept)?,
+    };
+    sink.close()
+}
+
+/// True for a directory that is a place, also where nothing could be found out of it.
+fn is_place(report: &Report) -> bool {
+    match &report.outcome {
+        Ok(Outcome::Checked(checked)) => {
+            let taken = checked.taken.as_ref();
+            taken.is_some_and(|taken| taken.kind == Kind::Place.name())
+        }
+        Ok(Outcome::Unrecognised(_)) => false,
+        Err(_) => std::path::Path::new(&report.target).is_dir(),
+    }
+}
+
 fn progress_bar(all: u64) -> indicatif::ProgressBar {
     let bar = indicatif::ProgressBar::new(all);
     match indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {eta}") {
@@ -96,12 +146,8 @@ fn progress_bar(all: u64) -> indicatif::ProgressBar {
 
 fn options(args: &args::Check) -> check::Options {
     check::Options {
-        take_as: match args.take_as {
-            As::Auto => TakeAs::Auto,
-            As::Image => TakeAs::Image,
-            As::File => TakeAs::File,
-            As::Text => TakeAs::Text,
-        },
+        take_as: args.take_as.0,
+        files: args.files,
         sysroot: args.sysroot.clone(),
         overrides: args.geometry.overrides(),
         follow_outside: args.geometry.follow_outside,
@@ -123,7 +169,7 @@ fn next(args: &args::Check) -> Option<Next> {
     let is_piped = args.targets.iter().any(|path| path.as_os_str() == "-");
     let is_plain = !is_piped
         && args.sysroot.is_none()
-        && args.take_as == As::Auto
+        && args.take_as.0.is_none()
         && args.guest_files.is_empty()
         && args.at.is_empty();
     is_plain.then(|| {

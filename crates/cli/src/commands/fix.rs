@@ -18,7 +18,7 @@ use straddle::workload::offset::Offset;
 
 use super::kept::Keeper;
 use super::profile::load;
-use super::{predict, stacks, typed};
+use super::{changeable, predict, typed};
 use crate::args::fix::{Fix, FixFormat};
 use crate::args::predict::{At, Predict};
 use crate::exit::{CLEAN, FOUND};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         return verify(args, &name, &Stack::new(), &Options::default(), plan);
     }
     let overrides = args.geometry.overrides();
-    let mut stacks = stacks(&args.targets, overrides, args.geometry.follow_outside)?;
+    let mut stacks = changeable(&args.targets, overrides, args.geometry.follow_outside)?;
     let (name, mut stack) = match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => only,
         (None, _) => match (&args.verify, args.targets.as_slice()) {

@@ -23,8 +23,9 @@ mod together;
 pub(crate) mod trace;
 mod typed;
 
+use anyhow::bail;
 use std::path::PathBuf;
-use straddle::check::CheckError;
+use straddle::check::{CheckError, Kind, Known};
 use straddle::sources::Overrides;
 use straddle::stack::Stack;
 
@@ -33,11 +34,27 @@ fn stacks(
     targets: &[PathBuf],
     overrides: Overrides,
     follow_outside: bool,
-) -> anyhow::Result<Vec<(String, Stack)>> {
+) -> anyhow::Result<Vec<Known>> {
     let stacks = straddle::check::stacks(targets, overrides, follow_outside);
     stacks.map_err(|(target, error)| match error {
         // The others have the name in them.
         CheckError::Unlisted(_) => anyhow::Error::new(error).context(target),
         error => error.into(),
     })
+}
+
+/// The same of what is to be changed, which nothing is that lies packed or in an archive.
+fn changeable(
+    targets: &[PathBuf],
+    overrides: Overrides,
+    follow_outside: bool,
+) -> anyhow::Result<Vec<(String, Stack)>> {
+    let known = stacks(targets, overrides, follow_outside)?;
+    if let Some(packed) = known.iter().find(|one| one.taken == Some(Kind::Archive)) {
+        bail!(
+            "{} is packed or lies in an archive, where it cannot be changed; unpack it, and name what comes out",
+            packed.name
+        );
+    }
+    Ok(known.into_iter().map(|one| (one.name, one.stack)).collect())
 }

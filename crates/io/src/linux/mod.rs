@@ -5,6 +5,7 @@ mod access;
 mod claim;
 mod device_mapper;
 mod fiemap;
+mod pseudo;
 mod space;
 mod stat;
 mod uses;
@@ -13,6 +14,7 @@ pub use access::Who;
 pub use claim::{ClaimError, claim_device, claim_file, reread_partitions};
 pub use device_mapper::device_mapper_table;
 pub use fiemap::{ExtentFlags, FileExtent, FileExtents, file_extents};
+pub use pseudo::is_pseudo;
 pub use space::{allocate, available, data_from, evict, is_direct, is_in_memory, punch_hole};
 pub use stat::{
     DirectIo, FileStat, FilesystemStat, file_stat, filesystem_stat, logical_sector, physical_sector,

@@ -46,6 +46,8 @@ impl Evidence {
                 findings,
                 coverage,
                 asked: Asked::default(),
+                taken: None,
+                files: None,
             },
             options,
             passed_over: 0,

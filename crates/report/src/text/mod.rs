@@ -1,5 +1,6 @@
 //! Text for terminals: findings, the stack as a tree, the ruler, lines for many targets.
 
+mod below;
 pub(crate) mod finding;
 mod opening;
 pub(crate) mod page;
@@ -45,7 +46,14 @@ pub fn report(checked: &Checked, next: Option<Next<'_>>) -> String {
     stack::render(checked, &mut body);
     places::render(checked, &mut body);
     ruler::render(checked, &mut body);
-    let mut out = opening::opening(checked, next.map(|next| next.fix), &body);
+    if let Some(files) = &checked.files {
+        below::files(files, &mut body);
+    }
+    let mut out = checked
+        .taken
+        .as_ref()
+        .map_or_else(String::new, below::taken);
+    out.push_str(&opening::opening(checked, next.map(|next| next.fix), &body));
     out.push_str(&body);
     let _ = writeln!(out, "\n{}", summary::verdict(checked));
     if let Some(next) = next {

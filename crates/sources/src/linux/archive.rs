@@ -1,10 +1,10 @@
 //! The archive form of a captured host: a gzipped tar, read into memory within limits.
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use straddle_io::Packing;
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::entry::{Entry, with_directories};
@@ -16,20 +16,19 @@ const MAX_ENTRIES: usize = 200_000;
 /// Longest path.
 const MAX_PATH: usize = 4096;
 
-/// Reads a tar, gzipped or not. Devices, FIFOs and hard links in it are left out; nothing is written anywhere.
+/// Reads a tar, packed or not. Devices, FIFOs and hard links in it are left out; nothing is written anywhere.
 pub(crate) fn read(input: &mut dyn Read) -> Result<BTreeMap<String, Entry>, String> {
-    let mut start = [0; 2];
+    let mut start = [0; 8];
     let got = read_start(input, &mut start).map_err(|error| error.to_string())?;
     let whole = start[..got].chain(input);
-    // The limit is on what comes out: a small gzip can hold a great deal of nothing.
-    if start == [0x1f, 0x8b] {
-        read_tar(GzDecoder::new(whole).take(MAX_TOTAL))
-    } else {
-        read_tar(whole.take(MAX_TOTAL))
+    // The limit is on what comes out: a small archive can hold a great deal of nothing.
+    match Packing::of(&start[..got]) {
+        Some(packing) => read_tar(packing.unpack(whole).take(MAX_TOTAL)),
+        None => read_tar(whole.take(MAX_TOTAL)),
     }
 }
 
-fn read_start(input: &mut dyn Read, start: &mut [u8; 2]) -> io::Result<usize> {
+fn read_start(input: &mut dyn Read, start: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < start.len() {
         match input.read(&mut start[got..])? {
@@ -47,7 +46,7 @@ fn read_tar(input: impl Read) -> Result<BTreeMap<String, Entry>, String> {
     for item in archive.entries().map_err(text)? {
         // The crate's own words for a first header that is none are about checksums of nothing.
         let mut item = item.map_err(|error| match entries.len() {
-            0 => "it is neither a tar archive, gzipped or not, nor a .tree file".to_owned(),
+            0 => "it is neither a tar archive, packed or not, nor the text form of one".to_owned(),
             n => format!("the archive is damaged after {n} entries: {error}"),
         })?;
         if entries.len() >= MAX_ENTRIES {

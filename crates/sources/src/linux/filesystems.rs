@@ -11,7 +11,7 @@ use super::mounts::{self, Mount};
 use super::swaps::swaps;
 use super::words::word;
 
-const MOUNTINFO: &str = "/proc/self/mountinfo";
+pub(super) const MOUNTINFO: &str = "/proc/self/mountinfo";
 const SWAPS: &str = "/proc/swaps";
 
 /// A filesystem that holds a file.
@@ -102,6 +102,19 @@ impl Host<'_> {
                 })
             }
         }
+    }
+
+    /// What kind of filesystem `path` lies on, whether it is on a disk or not.
+    pub(super) fn format_of(&self, path: &str) -> Option<String> {
+        let text = self.root.text(MOUNTINFO).unwrap_or_default();
+        let holds = |mount: &Mount| {
+            let rest = path.strip_prefix(mount.point.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mounts = mounts::parse(&text).into_iter().filter(holds);
+        // Of two on the same point, the later one hides the other.
+        let mount = mounts.max_by_key(|mount| mount.point.len())?;
+        Some(mount.format)
     }
 
     fn filesystem_on(&self, below: LayerId) -> Option<LayerId> {

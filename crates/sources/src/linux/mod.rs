@@ -15,6 +15,7 @@ mod host;
 mod loops;
 mod md;
 mod mounts;
+mod place;
 pub(crate) mod pseudonyms;
 mod queue;
 mod root;
@@ -26,6 +27,7 @@ pub use root::Root;
 
 use straddle_stack::Stack;
 
+use crate::host::Place;
 use crate::{Settings, SourceError};
 use host::Host;
 
@@ -53,4 +55,14 @@ pub fn host(root: &Root, settings: &Settings) -> Result<Stack, SourceError> {
 /// [`Settings::only_when_followed`] asks for that; else as [`host`].
 pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, SourceError> {
     files::file(root, path, settings)
+}
+
+/// A directory on a mounted filesystem. See [`place`](crate::place()).
+pub(crate) fn place(
+    root: &Root,
+    path: &str,
+    files: &[String],
+    settings: &Settings,
+) -> Result<Place, SourceError> {
+    place::place(root, path, files, settings)
 }

@@ -12,6 +12,8 @@ use crate::SourceError;
 
 /// Longest file that is looked at; `mountinfo` of a machine with thousands of containers is about 1 MiB.
 const MAX_BYTES: usize = 4 << 20;
+/// As much of an input as tells what it is.
+const HEAD: u64 = 8 << 10;
 /// Most names taken from one directory.
 const MAX_NAMES: usize = 1 << 16;
 /// Most symbolic links followed on the way to one file, as in the kernel.
@@ -73,20 +75,48 @@ impl Root {
         }
         // Target refuses FIFOs and the like without waiting for them.
         let target = Target::open(path).map_err(|e| error(io::Error::other(e)))?;
-        let mut file = target.file();
-        let entries = if path.extension().is_some_and(|ext| ext == "tree") {
+        Root::from_reader(&name, &mut target.file())
+    }
+
+    /// A captured host from whatever gives an archive of it, packed or not, or its text form.
+    ///
+    /// # Errors
+    /// [`SourceError::NotACapture`] when it is none, or too large; [`SourceError::Root`] when it cannot be read.
+    pub fn from_reader(name: &str, input: &mut dyn Read) -> Result<Root, SourceError> {
+        let error = |source| SourceError::Root {
+            path: name.to_owned(),
+            source,
+        };
+        let mut head = Vec::new();
+        (&mut *input)
+            .take(HEAD)
+            .read_to_end(&mut head)
+            .map_err(error)?;
+        let is_text = tree::looks_like(&head);
+        let mut whole = head.as_slice().chain(input);
+        let entries = if is_text {
             let mut text = String::new();
-            file.take(archive::MAX_TOTAL)
+            whole
+                .take(archive::MAX_TOTAL)
                 .read_to_string(&mut text)
                 .map_err(error)?;
             tree::parse(&text)
         } else {
-            archive::read(&mut file)
+            archive::read(&mut whole)
         };
         match entries {
-            Ok(entries) => Ok(Root::of(name, Files::Memory(entries))),
-            Err(detail) => Err(SourceError::NotACapture { path: name, detail }),
+            Ok(entries) => Ok(Root::of(name.to_owned(), Files::Memory(entries))),
+            Err(detail) => Err(SourceError::NotACapture {
+                path: name.to_owned(),
+                detail,
+            }),
         }
+    }
+
+    /// True for the beginning of the text form of a captured host.
+    #[must_use]
+    pub fn is_tree(head: &[u8]) -> bool {
+        tree::looks_like(head)
     }
 
     /// A captured host from the text form: one line `path = contents`, `path -> target` or `path/` each.
@@ -144,6 +174,14 @@ impl Root {
     #[must_use]
     pub fn is_live(&self) -> bool {
         matches!(self.files, Files::Live)
+    }
+
+    /// Where filesystems are mounted.
+    #[must_use]
+    pub fn mount_points(&self) -> Vec<String> {
+        let text = self.text(super::filesystems::MOUNTINFO).unwrap_or_default();
+        let mounts = super::mounts::parse(&text).into_iter();
+        mounts.map(|mount| mount.point).collect()
     }
 
     pub(crate) fn serials(&self) -> bool {

@@ -42,6 +42,46 @@ pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, Entry>, String> {
     Ok(with_directories(entries))
 }
 
+/// True for the beginning of the text form: its first entries lie below the directories that captures have, and one at least has a value
+/// or leads somewhere.
+pub(crate) fn looks_like(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let is_whole = head.len() < WHOLE;
+    let mut lines: Vec<&str> = text.lines().collect();
+    // The last line may be cut.
+    if !is_whole && lines.len() > 1 {
+        lines.pop();
+    }
+    let mut tells = false;
+    for line in lines {
+        let line = line.trim_end_matches('\r');
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let path = match (split(line, " ="), split(line, " -> ")) {
+            (Some((path, _)), _) | (None, Some((path, _))) => {
+                tells = true;
+                path
+            }
+            (None, None) if line.ends_with('/') => line,
+            (None, None) => return false,
+        };
+        let top = path.split('/').next().unwrap_or("");
+        if !TOPS.contains(&top)
+            || !path.contains('/')
+            || path.contains(' ') && !path.starts_with(".straddle/")
+        {
+            return false;
+        }
+    }
+    tells
+}
+
+/// As much of a text is looked at.
+const WHOLE: usize = 8 << 10;
+/// The directories that captures have.
+const TOPS: [&str; 6] = [".straddle", "dev", "etc", "proc", "run", "sys"];
+
 /// Splits at the first separator, unless the other kind of separator comes before it.
 fn split<'a>(line: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
     let (path, rest) = line.split_once(separator)?;
@@ -137,6 +177,28 @@ mod tests {
         fn garbage_is_refused_or_read_but_never_fatal(text in "\\PC{0,200}") {
             let _ = parse(&text);
         }
+    }
+
+    #[test]
+    fn the_text_form_is_told_from_other_text() {
+        assert!(looks_like(
+            b"# a host\n\nsys/block/sda/size = 2048\nsys/block/sda/slaves/\n"
+        ));
+        assert!(looks_like(
+            b"sys/block/sda -> ../devices/virtual/block/sda\n"
+        ));
+        assert!(!looks_like(b"sys/block/\n"), "says nothing");
+        assert!(!looks_like(b"sys = 1\n"), "a setting");
+        assert!(!looks_like(b"[disk]\npath = /dev/sda\n"));
+        assert!(
+            !looks_like(b"/sys/block/sda/size = 2048\n"),
+            "what grep prints"
+        );
+        assert!(!looks_like(b"\xff\xfe\0\0"));
+        assert!(!looks_like(b""));
+        let mut long = "sys/block/sda/size = 2048\n".repeat(400).into_bytes();
+        long.truncate(WHOLE);
+        assert!(looks_like(&long), "its last line is cut");
     }
 
     #[test]

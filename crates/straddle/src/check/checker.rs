@@ -1,33 +1,57 @@
 //! One target after the other: what it is, and what it stands on.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::jobs::{self, Job, Origin};
-use super::{CheckError, Outcome, Report, TakeAs, text};
+use super::unpack::{self, Boxed, Wrapping, wrapping};
+use super::{CheckError, Kind, Outcome, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
-use crate::report::{Asked, Checked};
+use crate::report::{Asked, Checked, Taken};
 use crate::rules::{Options, Why};
 use crate::sources::captured::{self, Capture};
 use crate::sources::linux::Root;
 use crate::sources::{self, Settings, SourceError};
 use crate::stack::{Key, LayerKind, Stack};
 
-/// A stack; none where nothing was recognised.
-type Found = Result<Option<Stack>, CheckError>;
+/// What looking at something came to.
+pub(super) type Found = Result<Sight, CheckError>;
+
+/// What was seen in a file.
+pub(super) enum Sight {
+    /// Nothing that is known.
+    Nothing,
+    /// A stack.
+    Stack(Stack),
+    /// A stack of what could have been something else.
+    Taken(Stack, Taken),
+    /// Text about several machines.
+    Machines(Vec<Capture>),
+    /// Something packed, or an archive: what is in it is looked at when it is its turn.
+    Boxed,
+}
+
+impl Sight {
+    /// The stack, where it is one.
+    pub(super) fn stack(&self) -> Option<&Stack> {
+        match self {
+            Sight::Stack(stack) | Sight::Taken(stack, _) => Some(stack),
+            Sight::Nothing | Sight::Machines(_) | Sight::Boxed => None,
+        }
+    }
+}
 
 /// Everything that is the same for all targets.
 pub(super) struct Checker {
-    take_as: TakeAs,
+    take_as: Option<Kind>,
     pub(super) settings: Settings,
     asked: Asked,
     options: Options,
     host: String,
-    /// Texts that were looked at and are about several machines.
-    pub(super) several: Mutex<BTreeMap<PathBuf, Vec<Capture>>>,
+    /// How many of a directory's files are looked at from below.
+    pub(super) files: usize,
     /// Targets that need the host share what is read of it, one at a time; images do not need it.
     root: Mutex<Root>,
     captured: bool,
@@ -35,7 +59,8 @@ pub(super) struct Checker {
 
 impl Checker {
     pub(super) fn new(
-        take_as: TakeAs,
+        take_as: Option<Kind>,
+        files: usize,
         settings: Settings,
         asked: Asked,
         options: Options,
@@ -48,7 +73,7 @@ impl Checker {
             asked,
             options,
             host: root.name().to_owned(),
-            several: Mutex::default(),
+            files,
             root: Mutex::new(root),
             captured,
         }
@@ -58,57 +83,96 @@ impl Checker {
         self.options.in_full = false;
     }
 
+    /// True unless targets are to be taken for something else.
+    pub(super) fn may_be(&self, kind: Kind) -> bool {
+        self.take_as.is_none_or(|taken| taken == kind)
+    }
+
+    pub(super) fn is_taken_as(&self, kind: Kind) -> bool {
+        self.take_as == Some(kind)
+    }
+
     /// What a job comes to: a report for each target.
-    pub(super) fn check(&self, job: &Job) -> Vec<Report> {
+    pub(super) fn check(&self, job: &Job, each: &mut dyn FnMut(Report)) {
         let name = job.name(&self.host);
-        let path = match job {
-            Job::Path(path, _) | Job::Looked(path, _) => path,
-            _ => Path::new(&name),
-        };
-        let one = |found: Found| vec![self.report(name.clone(), path, found)];
-        let or_machines = |path: &Path, stack| match self.machines_of(path) {
-            Some(captures) => self.machines(captures),
-            None => one(stack),
-        };
         match job {
-            Job::Host => one(sources::host(&self.root(), &self.settings)
-                .map(Some)
-                .map_err(Into::into)),
-            Job::Path(path, _) if self.captured => one(self.on_host(path).map(Some)),
-            Job::Path(path, origin) => {
-                let stack = self.path(path, *origin);
-                or_machines(path, stack)
+            Job::Host => {
+                let host = sources::host(&self.root(), &self.settings);
+                let found = host.map(Sight::Stack).map_err(Into::into);
+                each(self.report(name.clone(), Path::new(&name), found));
             }
+            Job::Path(path, _) if self.captured => {
+                let found = self.on_host(path);
+                each(self.report(name, path, found));
+            }
+            Job::Path(path, origin) => self.seen(path, self.path(path, *origin), each),
             Job::Looked(path, looked) => {
                 let looked = looked.take();
-                let stack = looked.unwrap_or_else(|| self.path(path, Origin::Named));
-                or_machines(path, stack)
+                let found = looked.unwrap_or_else(|| self.path(path, Origin::Named));
+                self.seen(path, found, each);
             }
-            Job::Input => match text::from_input().map_err(Into::into) {
-                Ok(captures) if captures.len() > 1 => self.machines(captures),
-                Ok(captures) if captures.is_empty() => one(Err(CheckError::NothingKnown {
-                    name: name.clone(),
-                    why: Why::NoOutput,
-                })),
-                Ok(captures) => one(Ok(Some(captured::stack(captures, &self.settings)))),
-                Err(error) => one(Err(error)),
+            Job::Input => self.input(each),
+            Job::Images(paths) => {
+                let found = self.images(paths).map(Sight::Stack);
+                each(self.report(name.clone(), Path::new(&name), found));
+            }
+            Job::Together(paths) => self.together(paths, each),
+            Job::Folder(folder, paths) => self.folder(folder, paths, each),
+            Job::Machine(_, paths) => each(self.machine(name, paths)),
+            Job::Captured(path) => each(self.captured_tree(path)),
+            Job::Place(place) => each(self.place(place)),
+        }
+    }
+
+    /// The reports of what was seen at a path.
+    pub(super) fn seen(&self, path: &Path, found: Found, each: &mut dyn FnMut(Report)) {
+        let name = path.display().to_string();
+        match found {
+            Ok(Sight::Machines(captures)) => self.machines(captures).into_iter().for_each(each),
+            Ok(Sight::Boxed) => match Target::open(path) {
+                Ok(target) => self.unpack(Boxed::file(name, &Arc::new(target)), 0, each),
+                Err(error) => each(self.report(name, path, Err(error.into()))),
             },
-            Job::Images(paths) => one(self.images(paths).map(Some)),
-            Job::Together(paths) => self.together(paths),
-            Job::Folder(folder, paths) => self.folder(folder, paths),
-            Job::Machine(_, paths) => vec![self.machine(name.clone(), paths)],
+            found => each(self.report(name, path, found)),
         }
     }
 
     /// What the rules say of what was found. A name that is no UTF-8 leads to nothing as text, hence the path.
     pub(super) fn report(&self, target: String, path: &Path, found: Found) -> Report {
-        let outcome = found.map(|stack| match stack {
-            Some(stack) => {
-                let asked = self.asked.clone();
-                Outcome::Checked(Checked::new(target.clone(), stack, &self.options, asked))
+        let checked = |stack| {
+            let asked = self.asked.clone();
+            Checked::new(target.clone(), stack, &self.options, asked)
+        };
+        let in_full = |stack| {
+            let options = Options {
+                in_full: true,
+                ..self.options.clone()
+            };
+            Checked::new(target.clone(), stack, &options, self.asked.clone())
+        };
+        let outcome = found.map(|seen| match seen {
+            Sight::Stack(stack) => Outcome::Checked(checked(stack)),
+            // A place is reported in full, however many files were looked at to know that it is one.
+            Sight::Taken(stack, taken) if taken.kind == Kind::Place.name() => {
+                Outcome::Checked(Checked {
+                    taken: Some(taken),
+                    ..in_full(stack)
+                })
             }
-            None => Outcome::Unrecognised(text::why(path)),
+            Sight::Taken(stack, taken) => Outcome::Checked(Checked {
+                taken: Some(taken),
+                ..checked(stack)
+            }),
+            Sight::Nothing | Sight::Machines(_) | Sight::Boxed => {
+                Outcome::Unrecognised(text::why(path))
+            }
         });
+        Report { target, outcome }
+    }
+
+    /// A text in which no output of a known tool was found.
+    pub(super) fn unknown_text(&self, target: String) -> Report {
+        let outcome = Ok(Outcome::Unrecognised(Why::NoOutput));
         Report { target, outcome }
     }
 
@@ -120,85 +184,86 @@ impl Checker {
     }
 
     /// Files that were named together.
-    fn together(&self, paths: &[PathBuf]) -> Vec<Report> {
-        let (mut captures, mut reports) = (Vec::new(), Vec::new());
+    fn together(&self, paths: &[PathBuf], each: &mut dyn FnMut(Report)) {
+        let mut captures = Vec::new();
         for (number, path) in (0_u32..).zip(paths) {
             let found = text::captures(path, number);
             if found.is_empty() {
-                let found = self.path(path, Origin::Named);
-                reports.push(self.report(path.display().to_string(), path, found));
+                self.seen(path, self.path(path, Origin::Named), each);
             }
             captures.extend(found);
         }
         if !captures.is_empty() {
-            reports.extend(self.machines(captures));
+            self.machines(captures).into_iter().for_each(each);
         }
-        reports
     }
 
     /// Small files of one folder.
-    fn folder(&self, folder: &Path, paths: &[PathBuf]) -> Vec<Report> {
+    fn folder(&self, folder: &Path, paths: &[PathBuf], each: &mut dyn FnMut(Report)) {
         let text::Sorted {
             servers,
             unknown,
             rest,
             others,
         } = text::sorted(paths);
-        let mut reports = Vec::new();
         for server in servers {
             let name = match (&server.name, server.captures.as_slice()) {
                 (None, _) => folder.display().to_string(),
                 (Some(_), [only]) => only.title(),
                 (Some(name), _) => format!("{} ({name})", folder.display()),
             };
-            reports.push(self.server(name, server));
+            each(self.server(name, server));
         }
         for path in unknown {
-            reports.push(self.report(path.display().to_string(), &path, Ok(None)));
+            each(self.report(path.display().to_string(), &path, Ok(Sight::Nothing)));
         }
-        let mut images = Vec::new();
-        images.extend(
-            rest.into_iter()
-                .map(|(path, target)| (path, Ok(target), true)),
-        );
-        images.extend(
-            others
-                .into_iter()
-                .map(|(path, target)| (path, target, false)),
-        );
-        let looked = images.into_iter().map(|(path, target, may_be_text)| {
-            let stack = if may_be_text {
+        let rest = rest
+            .into_iter()
+            .map(|(path, target)| (path, Ok(target), true));
+        let others = others
+            .into_iter()
+            .map(|(path, target)| (path, target, false));
+        let looked = rest.chain(others).map(|(path, target, may_be_text)| {
+            let found = if may_be_text {
                 self.looked_at(&path, target, Origin::Listed)
             } else {
                 self.opened(&path, target, Origin::Listed)
             };
-            (path, stack)
+            (path, found)
         });
         let looked: Vec<_> = looked.collect();
         let groups = match self.take_as {
-            TakeAs::Auto => {
+            None => {
                 let files = looked.iter().enumerate();
-                let files = files.map(|(index, (path, stack))| {
-                    (index, path.as_path(), jobs::sets(path, stack, false))
+                let files = files.map(|(index, (path, found))| {
+                    (index, path.as_path(), jobs::sets(path, found, false))
                 });
                 jobs::groups(files.collect())
             }
-            _ => jobs::Groups::default(),
+            Some(_) => jobs::Groups::default(),
         };
-        for (index, (path, stack)) in looked.into_iter().enumerate() {
+        for (index, (path, found)) in looked.into_iter().enumerate() {
             if groups.others.contains(&index) {
                 continue;
             }
-            if let Some(members) = groups.firsts.get(&index) {
-                reports.extend(self.check(&Job::Images(members.clone())));
-                continue;
+            match groups.firsts.get(&index) {
+                Some(members) => self.check(&Job::Images(members.clone()), each),
+                None => self.seen(&path, found, each),
             }
-            reports.push(self.report(path.display().to_string(), &path, stack));
         }
-        reports
     }
 
-    fn root(&self) -> MutexGuard<'_, Root> {
+    /// The tree of a captured host.
+    fn captured_tree(&self, path: &Path) -> Report {
+        let name = path.display().to_string();
+        let host = Root::open(path).and_then(|root| sources::host(&root, &self.settings));
+        let found = host
+            .map(|stack| Sight::Taken(stack, unpack::taken(Kind::Capture, unpack::of_host(&name))))
+            .map_err(Into::into);
+        self.report(name, path, found)
+    }
+
+    pub(super) fn root(&self) -> MutexGuard<'_, Root> {
         self.root.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,17 +277,15 @@ impl Checker {
 
     /// Whatever it is: captured text, or [`Self::opened`].
     fn looked_at(&self, path: &Path, target: Result<Target, OpenError>, origin: Origin) -> Found {
-        if let (Ok(target), TakeAs::Auto | TakeAs::Text) = (&target, self.take_as) {
+        if let (Ok(target), None | Some(Kind::Text)) = (&target, self.take_as) {
             let captures = text::of_target(target, 0);
             if captures.len() > 1 {
-                let mut several = self.several.lock().unwrap_or_else(PoisonError::into_inner);
-                several.insert(path.to_owned(), captures);
-                return Ok(None);
+                return Ok(Sight::Machines(captures));
             }
             if !captures.is_empty() {
-                return Ok(Some(captured::stack(captures, &self.settings)));
+                return Ok(Sight::Stack(captured::stack(captures, &self.settings)));
             }
-            if self.take_as == TakeAs::Text {
+            if self.take_as == Some(Kind::Text) {
                 let why = match text::why(path) {
                     Why::Unrecognised => Why::NoOutput,
                     why => why,
@@ -240,29 +303,39 @@ impl Checker {
             // The system tells anybody what it knows of a device, and where a file lies that a database has for itself; only what is in it takes
             // leave to open it.
             Err(OpenError::Os { source, .. })
-                if self.take_as != TakeAs::Image
+                if self.take_as != Some(Kind::Image)
                     && ((source.kind() == ErrorKind::PermissionDenied && is_device(path))
                         || is_shared_with_nobody(&source)) =>
             {
-                return self.on_host(path).map(Some);
+                return self.on_host(path);
+            }
+            Err(OpenError::Os { source, .. })
+                if source.kind() == ErrorKind::NotFound && is_windows_path(path) =>
+            {
+                return Err(CheckError::Drive(path.to_owned()));
             }
             opened => opened?,
         };
         if target.kind() == TargetKind::File && target.size() == Bytes::ZERO {
             return match origin {
-                Origin::Listed => Ok(None),
+                Origin::Listed => Ok(Sight::Nothing),
                 Origin::Named => Err(CheckError::Empty(path.to_owned())),
             };
         }
-        if self.take_as == TakeAs::File
-            || (self.take_as == TakeAs::Auto && target.kind() == TargetKind::Device)
+        if self.take_as == Some(Kind::File)
+            || (self.take_as.is_none() && target.kind() == TargetKind::Device)
         {
-            return self.on_host(path).map(Some);
+            return self.on_host(path);
+        }
+        if target.kind() == TargetKind::File
+            && let Some(found) = self.wrapped(path, &target, origin)
+        {
+            return found;
         }
         let target = Arc::new(target);
         // A virtual disk that was named is in use here as a rule, so it is followed to the disks where the kernel knows
         // them. A raw image may as well be the copy of a disk from elsewhere.
-        let follow = self.take_as == TakeAs::Auto && origin == Origin::Named;
+        let follow = self.take_as.is_none() && origin == Origin::Named;
         let raw = if follow {
             sources::raw_image(&target, &self.settings)?
         } else {
@@ -270,7 +343,7 @@ impl Checker {
         };
         if follow && raw.is_none() {
             match self.file_on_host(path, true) {
-                Ok(stack) => return Ok(Some(stack)),
+                Ok(stack) => return Ok(Sight::Stack(stack)),
                 Err(error) if is_about_following(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -279,20 +352,44 @@ impl Checker {
             Some(stack) => stack,
             None => sources::image(&target, &self.settings)?,
         };
-        if self.take_as == TakeAs::Image || is_disk_image(&stack) {
-            return Ok(Some(stack));
+        if self.take_as == Some(Kind::Image) || is_disk_image(&stack) {
+            return Ok(Sight::Stack(stack));
         }
         match origin {
             // Text is meant as what a tool printed; as a file on this machine only where that is said.
-            Origin::Named if follow && text::is_text(&target) => Ok(None),
+            Origin::Named if follow && text::is_text(&target) => Ok(Sight::Nothing),
             // A directory may hold anything; only what was named is followed to the disks.
-            Origin::Listed if !is_database_file(&stack) => Ok(None),
-            Origin::Listed | Origin::Named => self.on_host(path).map(Some),
+            Origin::Listed if !is_database_file(&stack) => Ok(Sight::Nothing),
+            Origin::Listed | Origin::Named => self.on_host(path),
         }
     }
 
-    fn on_host(&self, path: &Path) -> Result<Stack, CheckError> {
-        self.file_on_host(path, false)
+    /// What is packed, an archive, or the text form of a captured host.
+    fn wrapped(&self, path: &Path, target: &Target, origin: Origin) -> Option<Found> {
+        let head = target.head().ok()?;
+        if self.may_be(Kind::Capture) && Root::is_tree(head) {
+            return Some(Ok(Sight::Boxed));
+        }
+        if !matches!(
+            self.take_as,
+            None | Some(Kind::Capture | Kind::Support | Kind::Archive)
+        ) {
+            return None;
+        }
+        match (wrapping(head)?, origin) {
+            (Wrapping::Read, _) => Some(Ok(Sight::Boxed)),
+            // Packages of languages and the like, of which directories are full.
+            (Wrapping::Strange(_), Origin::Listed) => Some(Ok(Sight::Nothing)),
+            (Wrapping::Strange(strange), Origin::Named) => Some(Err(CheckError::Strange {
+                name: path.to_owned(),
+                is: strange.name,
+                unpack: strange.unpacked_with,
+            })),
+        }
+    }
+
+    fn on_host(&self, path: &Path) -> Found {
+        self.file_on_host(path, false).map(Sight::Stack)
     }
 
     fn file_on_host(&self, path: &Path, only_when_followed: bool) -> Result<Stack, CheckError> {
@@ -311,6 +408,16 @@ impl Checker {
         };
         Ok(sources::file(&self.root(), name, &settings)?)
     }
+}
+
+/// True for a path with the letter of a drive, where that has no meaning.
+fn is_windows_path(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let mut chars = text.chars();
+    let (letter, colon) = (chars.next(), chars.next());
+    let is_end = matches!(chars.next(), None | Some('\\' | '/'));
+    let is_drive = letter.is_some_and(|letter| letter.is_ascii_alphabetic()) && colon == Some(':');
+    !cfg!(windows) && (is_drive && is_end || text.starts_with("\\\\"))
 }
 
 /// True when the host's side of a file could not be had; the file itself can still be looked at.

@@ -29,6 +29,33 @@ pub enum CheckError {
     /// A file without bytes was named.
     #[error("{} is empty: 0 bytes found; expected a disk image, or a file with data", .0.display())]
     Empty(PathBuf),
+    /// A drive of Windows, named on another system.
+    #[error(
+        "{} is a drive or path of Windows, and this is another system; run straddle there, or `straddle capture -o host.tgz` there and check that file here",
+        .0.display()
+    )]
+    Drive(PathBuf),
+    /// Something packed that could not be read.
+    #[error("{name}: {source}")]
+    Unpacked {
+        /// What was named, with the member where it is one.
+        name: String,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// An archive that other programs read.
+    #[error(
+        "{} is {is}, which is not looked into; unpack it (`{unpack} {}`) and check what comes out, or say `--as file` to see where the file itself lies",
+        .name.display(), .name.display()
+    )]
+    Strange {
+        /// What was named.
+        name: PathBuf,
+        /// What it is.
+        is: &'static str,
+        /// The command that unpacks it.
+        unpack: &'static str,
+    },
     /// It was said to be captured text, and no output of a known tool is in it.
     #[error("{name}: {}", nothing_known(*.why))]
     NothingKnown {

@@ -6,15 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{CheckError, parallel, sos, text};
+use super::checker::{Found, Sight};
+use super::directory::{Directory, Tree};
+use super::{Kind, parallel, sos, text};
 use crate::sources::captured;
-use crate::stack::{Key, Layer, Stack};
+use crate::stack::{Key, Layer};
 
 /// A path that could not be listed, and why.
 pub(super) type Unlisted = (PathBuf, std::io::Error);
-
-/// The stack of a path that was looked at; none where nothing was recognised.
-type Found = Result<Option<Stack>, CheckError>;
 
 /// One thing to check.
 pub(super) enum Job {
@@ -34,6 +33,26 @@ pub(super) enum Job {
     Folder(PathBuf, Vec<PathBuf>),
     /// A tree that `sos report` collected of one machine, and the files in it that tell of storage.
     Machine(PathBuf, Vec<PathBuf>),
+    /// The tree of a captured host.
+    Captured(PathBuf),
+    /// The filesystem that a directory lies on.
+    Place(Directory),
+}
+
+/// A job, and which of the directories it is for, where it is one's.
+pub(super) struct Task {
+    pub(super) job: Job,
+    pub(super) of: Option<usize>,
+}
+
+/// What is to be done.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) tasks: Vec<Task>,
+    /// Directories of which it is not known yet what they are: places, unless something is recognised in them.
+    pub(super) directories: Vec<Directory>,
+    /// What could not be listed.
+    pub(super) unlisted: Vec<Unlisted>,
 }
 
 /// How a path came into the list.
@@ -64,7 +83,9 @@ impl Job {
             Job::Path(path, _)
             | Job::Looked(path, _)
             | Job::Folder(path, _)
-            | Job::Machine(path, _) => path.display().to_string(),
+            | Job::Machine(path, _)
+            | Job::Captured(path) => path.display().to_string(),
+            Job::Place(directory) => directory.path.display().to_string(),
             Job::Input => "standard input".to_owned(),
             Job::Together(paths) | Job::Images(paths) => {
                 let names = paths.iter().map(|path| path.display().to_string());
@@ -82,11 +103,12 @@ const MAX_DEPTH: usize = 32;
 const MAX_OF_ONE: usize = 128;
 
 /// The jobs for `targets`, in their order, the files of a directory by name; and the directories that could not be read.
-pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job>, Vec<Unlisted>) {
-    let (mut jobs, mut unlisted) = (Vec::new(), Vec::new());
+pub(super) fn plan(targets: &[PathBuf], captured: bool, take_as: Option<Kind>) -> Plan {
+    let mut plan = Plan::default();
     if targets.is_empty() {
-        jobs.push(Job::Host);
+        plan.add(Job::Host, None);
     }
+    let texts = matches!(take_as, None | Some(Kind::Text | Kind::Collection));
     let together = if texts && !captured {
         named_together(targets)
     } else {
@@ -95,78 +117,119 @@ pub(super) fn jobs(targets: &[PathBuf], captured: bool, texts: bool) -> (Vec<Job
     for target in targets {
         if together.contains(target) {
             if together.first() == Some(target) {
-                jobs.push(Job::Together(together.clone()));
+                plan.add(Job::Together(together.clone()), None);
             }
         } else if target.as_os_str() == "-" {
-            jobs.push(Job::Input);
+            plan.add(Job::Input, None);
         } else if !captured && target.is_dir() {
-            list(target, 0, texts, &mut jobs, &mut unlisted);
+            plan.directory(target, take_as, texts);
         } else {
             // Paths on a captured host mean nothing here.
-            jobs.push(Job::Path(target.clone(), Origin::Named));
+            plan.add(Job::Path(target.clone(), Origin::Named), None);
         }
     }
-    (jobs, unlisted)
+    plan
 }
 
-/// Looks at the paths among `jobs`, and puts images that are members of one set together, where the first of them was.
+impl Plan {
+    fn add(&mut self, job: Job, of: Option<usize>) {
+        self.tasks.push(Task { job, of });
+    }
+
+    /// What is to be done for a directory that was named.
+    fn directory(&mut self, path: &Path, take_as: Option<Kind>, texts: bool) {
+        let mut directory = Directory::new(path);
+        match take_as {
+            Some(Kind::Place | Kind::File) => return self.add(Job::Place(directory), None),
+            Some(Kind::Capture) => return self.add(Job::Captured(path.to_owned()), None),
+            None if directory.is_pseudo() => return self.add(Job::Place(directory), None),
+            _ => {}
+        }
+        let of = take_as.is_none().then_some(self.directories.len());
+        let before = self.tasks.len();
+        let mut walk = Walk {
+            plan: self,
+            mounted: directory.mounted_below(),
+            found: &mut directory,
+            take_as,
+            texts,
+            of,
+        };
+        walk.list(path, 0);
+        // One host that is the whole directory needs no telling apart.
+        let is_host = |task: &Task| matches!(&task.job, Job::Captured(at) | Job::Machine(at, _) if at == path);
+        if of.is_some() {
+            if let [only] = &mut self.tasks[before..]
+                && is_host(only)
+            {
+                only.of = None;
+            } else if self.tasks.len() == before {
+                self.add(Job::Place(directory), None);
+            } else {
+                self.directories.push(directory);
+            }
+        }
+    }
+}
+
+/// Looks at the paths among the tasks, and puts images that are members of one set together, where the first of them was.
 /// Devices only when they are to be taken for images: else the kernel knows what they are members of.
 ///
 /// Among more than [`MAX_OF_ONE`] nobody keeps the members of an array: they are not looked at, so that no more has to be
 /// held than what is being printed.
 pub(super) fn assembled(
-    jobs: Vec<Job>,
+    tasks: Vec<Task>,
     devices: bool,
     look: impl Fn(&Path, Origin) -> Found + Sync,
-) -> Vec<Job> {
-    let paths: Vec<(usize, &Path, Origin)> = jobs
+) -> Vec<Task> {
+    let paths: Vec<(usize, &Path, Origin)> = tasks
         .iter()
         .enumerate()
-        .filter_map(|(index, job)| match job {
+        .filter_map(|(index, task)| match &task.job {
             Job::Path(path, origin) => Some((index, path.as_path(), *origin)),
             _ => None,
         })
         .collect();
     if !(2..=MAX_OF_ONE).contains(&paths.len()) {
-        return jobs;
+        return tasks;
     }
     let mut looked = Vec::with_capacity(paths.len());
     let gathered: Result<(), Infallible> = parallel::in_order(
         &paths,
         |(_, path, origin)| look(path, *origin),
-        |stack| {
-            looked.push(stack);
+        |found| {
+            looked.push(found);
             Ok(())
         },
         |_| (),
     );
     let Ok(()) = gathered;
     let files = paths.iter().zip(&looked);
-    let files = files.map(|((index, path, _), stack)| (*index, *path, sets(path, stack, devices)));
+    let files = files.map(|((index, path, _), found)| (*index, *path, sets(path, found, devices)));
     let Groups { firsts, others } = groups(files.collect());
     let mut looked: BTreeMap<usize, _> =
         paths.iter().map(|(index, ..)| *index).zip(looked).collect();
-    jobs.into_iter()
+    tasks
+        .into_iter()
         .enumerate()
         .filter(|(index, _)| !others.contains(index))
-        .map(|(index, job)| {
-            if let Some(members) = firsts.get(&index) {
-                return Job::Images(members.clone());
-            }
-            match (job, looked.remove(&index)) {
-                (Job::Path(path, _), Some(stack)) => {
-                    Job::Looked(path, Looked(Mutex::new(Some(stack))))
+        .map(|(index, Task { job, of })| {
+            let job = match (firsts.get(&index), job, looked.remove(&index)) {
+                (Some(members), ..) => Job::Images(members.clone()),
+                (None, Job::Path(path, _), Some(found)) => {
+                    Job::Looked(path, Looked(Mutex::new(Some(found))))
                 }
-                (job, _) => job,
-            }
+                (None, job, _) => job,
+            };
+            Task { job, of }
         })
         .collect()
 }
 
 /// The sets that what is in the file or device at `path` has members of. What it rests on here does not count: the kernel
 /// knows what that is a member of.
-pub(super) fn sets(path: &Path, stack: &Found, devices: bool) -> Vec<String> {
-    let Ok(Some(stack)) = stack else {
+pub(super) fn sets(path: &Path, found: &Found, devices: bool) -> Vec<String> {
+    let Some(stack) = found.as_ref().ok().and_then(Sight::stack) else {
         return Vec::new();
     };
     // Of nearly all files there is nothing more to ask.
@@ -254,59 +317,75 @@ fn named_together(targets: &[PathBuf]) -> Vec<PathBuf> {
     if texts.len() < 2 { Vec::new() } else { texts }
 }
 
-fn list(
-    directory: &Path,
-    depth: usize,
+/// A directory that is gone through.
+struct Walk<'p> {
+    plan: &'p mut Plan,
+    /// Where other filesystems are mounted in it.
+    mounted: BTreeSet<PathBuf>,
+    found: &'p mut Directory,
+    take_as: Option<Kind>,
     texts: bool,
-    jobs: &mut Vec<Job>,
-    unlisted: &mut Vec<Unlisted>,
-) {
-    let entries = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut entries = match entries {
-        Ok(entries) => entries,
-        Err(error) => return unlisted.push((directory.to_owned(), error)),
-    };
-    entries.sort_by_key(fs::DirEntry::file_name);
-    if texts
-        && entries
-            .iter()
-            .any(|entry| entry.file_name() == sos::COMMANDS)
-    {
-        jobs.push(Job::Machine(directory.to_owned(), sos::files(directory)));
-        return;
-    }
-    let few = texts && (2..=MAX_OF_ONE).contains(&entries.len());
-    let mut candidates = Vec::new();
-    if few {
-        candidates.extend(
-            entries
-                .iter()
-                .filter(|entry| is_small(entry))
-                .map(fs::DirEntry::path),
-        );
-        if candidates.len() < 2 {
-            candidates.clear();
+    of: Option<usize>,
+}
+
+impl Walk<'_> {
+    fn list(&mut self, directory: &Path, depth: usize) {
+        let entries = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return self.plan.unlisted.push((directory.to_owned(), error)),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        match Tree::of(directory, &entries) {
+            Some(Tree::Capture) if matches!(self.take_as, None | Some(Kind::Collection)) => {
+                return self.plan.add(Job::Captured(directory.to_owned()), self.of);
+            }
+            Some(Tree::Sos) if self.texts || self.take_as == Some(Kind::Support) => {
+                let files = sos::files(directory);
+                return self
+                    .plan
+                    .add(Job::Machine(directory.to_owned(), files), self.of);
+            }
+            _ => {}
         }
-    }
-    let mut rest = candidates.iter().peekable();
-    for entry in entries {
-        // Symbolic links are left alone: what they point to is listed where it is, or was not asked for.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                list(&entry.path(), depth + 1, texts, jobs, unlisted)
+        let few = self.texts && (2..=MAX_OF_ONE).contains(&entries.len());
+        let mut candidates = Vec::new();
+        if few {
+            candidates.extend(
+                entries
+                    .iter()
+                    .filter(|entry| is_small(entry))
+                    .map(fs::DirEntry::path),
+            );
+            if candidates.len() < 2 {
+                candidates.clear();
             }
-            Ok(kind) if kind.is_file() => {
-                let path = entry.path();
-                match rest.next_if(|next| **next == path) {
-                    None => jobs.push(Job::Path(path, Origin::Listed)),
-                    Some(first) if candidates.first() == Some(first) => {
-                        jobs.push(Job::Folder(directory.to_owned(), candidates.clone()));
-                    }
-                    Some(_) => {}
+        }
+        let mut rest = candidates.iter().peekable();
+        for entry in entries {
+            // Symbolic links are left alone: what they point to is listed where it is, or was not asked for.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && self.mounted.contains(&entry.path()) => {
+                    self.found.mounted.push(entry.path());
                 }
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                    self.list(&entry.path(), depth + 1)
+                }
+                Ok(kind) if kind.is_file() => {
+                    let path = entry.path();
+                    self.found.among += 1;
+                    let job = match rest.next_if(|next| **next == path) {
+                        None => Job::Path(path, Origin::Listed),
+                        Some(first) if candidates.first() == Some(first) => {
+                            Job::Folder(directory.to_owned(), candidates.clone())
+                        }
+                        Some(_) => continue,
+                    };
+                    self.plan.add(job, self.of);
+                }
+                Ok(_) => {}
+                Err(error) => self.plan.unlisted.push((entry.path(), error)),
             }
-            Ok(_) => {}
-            Err(error) => unlisted.push((entry.path(), error)),
         }
     }
 }

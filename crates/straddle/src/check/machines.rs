@@ -1,9 +1,8 @@
 //! Captured text by the machine that it is about.
 
-use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::path::PathBuf;
 
-use super::checker::Checker;
+use super::checker::{Checker, Sight};
 use super::{Outcome, Report, text};
 use crate::rules::Why;
 use crate::sources::captured::{self, Capture, Server};
@@ -16,12 +15,6 @@ impl Checker {
         servers
             .map(|server| self.server(names(&server.captures), server))
             .collect()
-    }
-
-    /// The machines of a text that was looked at, when it is about several.
-    pub(super) fn machines_of(&self, path: &Path) -> Option<Vec<Capture>> {
-        let mut several = self.several.lock().unwrap_or_else(PoisonError::into_inner);
-        several.remove(path)
     }
 
     /// What was collected of one machine.
@@ -43,7 +36,7 @@ impl Checker {
 
     fn described(&self, name: String, stack: Stack) -> Report {
         let path = PathBuf::from(&name);
-        self.report(name, &path, Ok(Some(stack)))
+        self.report(name, &path, Ok(Sight::Stack(stack)))
     }
 
     pub(super) fn server(&self, name: String, server: Server) -> Report {

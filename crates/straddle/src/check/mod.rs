@@ -4,13 +4,19 @@
 //! here, for all verbs.
 
 mod checker;
+mod directory;
 mod error;
 mod handed_in;
+mod input;
 mod jobs;
+mod kind;
 mod machines;
 mod parallel;
+mod place;
 mod sos;
 pub(crate) mod text;
+mod undecided;
+mod unpack;
 
 use std::path::PathBuf;
 
@@ -19,32 +25,22 @@ use crate::report::{Asked, Checked};
 use crate::rules::{self, Why};
 use crate::sources::linux::Root;
 use crate::sources::{Outside, Overrides, Settings};
-use crate::stack::Stack;
+use crate::stack::{LayerKind, Stack};
 use checker::Checker;
-use jobs::{Job, Unlisted};
+use jobs::{Job, Plan, Task, Unlisted};
+use undecided::Undecided;
 
 pub use error::{CheckError, nothing_known};
 pub use handed_in::handed_in;
-
-/// What a file is taken for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TakeAs {
-    /// Whatever it is recognised as.
-    #[default]
-    Auto,
-    /// A disk image by itself.
-    Image,
-    /// A file with extents on this machine's disks.
-    File,
-    /// What tools printed on some machine.
-    Text,
-}
+pub use kind::{About, KINDS, Kind};
 
 /// How to check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What files are taken for.
-    pub take_as: TakeAs,
+    /// What targets are taken for; whatever their content says when `None`.
+    pub take_as: Option<Kind>,
+    /// How many of the largest files of a directory are looked at from below.
+    pub files: usize,
     /// A captured host in place of this one: a directory, or an archive made by `straddle capture`.
     pub sysroot: Option<PathBuf>,
     /// What is known of devices better than they say themselves.
@@ -59,10 +55,14 @@ pub struct Options {
     pub asked: Asked,
 }
 
+/// As many files of a directory are looked at from below unless something else is asked for.
+pub const FILES: usize = 20;
+
 impl Default for Options {
     fn default() -> Options {
         Options {
-            take_as: TakeAs::default(),
+            take_as: None,
+            files: FILES,
             sysroot: None,
             overrides: Overrides::default(),
             follow_outside: false,
@@ -98,6 +98,8 @@ pub enum Scope {
     One,
     /// The files of one folder: one machine, or a target each. That is known when they have been read.
     Folder,
+    /// One directory: a place, or what lies in it. That is known when something was recognised in it, or nothing.
+    Directory,
     /// Several.
     Many,
 }
@@ -105,8 +107,7 @@ pub enum Scope {
 /// Targets that are about to be checked.
 pub struct Check {
     checker: Checker,
-    jobs: Vec<Job>,
-    unlisted: Vec<Unlisted>,
+    plan: Plan,
 }
 
 /// Looks at what `targets` are: this machine when there are none. Everything is opened read-only.
@@ -136,8 +137,7 @@ pub fn check(targets: &[PathBuf], options: Options) -> Result<Check, CheckError>
         None => Root::live(),
     };
     let (take_as, captured) = (options.take_as, options.sysroot.is_some());
-    let texts = matches!(take_as, TakeAs::Auto | TakeAs::Text);
-    let (jobs, unlisted) = jobs::jobs(targets, captured, texts);
+    let mut plan = jobs::plan(targets, captured, take_as);
     let settings = Settings {
         overrides: options.overrides,
         io: options.io.clone(),
@@ -152,35 +152,38 @@ pub fn check(targets: &[PathBuf], options: Options) -> Result<Check, CheckError>
     };
     let checker = Checker::new(
         take_as,
+        options.files,
         settings,
         options.asked,
         options_of_rules,
         root,
         captured,
     );
-    let jobs = if !captured && matches!(take_as, TakeAs::Auto | TakeAs::Image) {
-        let devices = take_as == TakeAs::Image;
-        jobs::assembled(jobs, devices, |path, origin| checker.path(path, origin))
-    } else {
-        jobs
-    };
-    Ok(Check {
-        checker,
-        jobs,
-        unlisted,
-    })
+    if !captured && matches!(take_as, None | Some(Kind::Image | Kind::Collection)) {
+        let devices = take_as == Some(Kind::Image);
+        let tasks = std::mem::take(&mut plan.tasks);
+        plan.tasks = jobs::assembled(tasks, devices, |path, origin| checker.path(path, origin));
+    }
+    Ok(Check { checker, plan })
 }
 
 impl Check {
     /// How many targets there will be.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        match self.jobs.as_slice() {
-            _ if !self.unlisted.is_empty() => Scope::Many,
-            [Job::Folder(..) | Job::Machine(..)] => Scope::Folder,
+        match self.plan.tasks.as_slice() {
+            _ if !self.plan.unlisted.is_empty() => Scope::Many,
+            [task] if matches!(task.job, Job::Folder(..) | Job::Machine(..)) => Scope::Folder,
+            _ if self.is_one_directory() => Scope::Directory,
             [_] => Scope::One,
             _ => Scope::Many,
         }
+    }
+
+    /// Whether all is about one directory, which may turn out to be a place.
+    fn is_one_directory(&self) -> bool {
+        let is_of_it = |task: &Task| task.of.is_some();
+        self.plan.directories.len() == 1 && self.plan.tasks.iter().all(is_of_it)
     }
 
     /// Leaves out what findings only list, for those who count them.
@@ -192,8 +195,29 @@ impl Check {
 
     /// The reports one after the other, each made when it is asked for.
     pub fn reports(&self) -> impl Iterator<Item = Report> {
-        let unlisted = self.unlisted.iter().map(unlisted);
-        let checked = self.jobs.iter().flat_map(|job| self.checker.check(job));
+        let unlisted = self.plan.unlisted.iter().map(unlisted);
+        let mut undecided = Undecided::new(&self.plan);
+        let checked = self
+            .plan
+            .tasks
+            .iter()
+            .enumerate()
+            .flat_map(move |(number, task)| {
+                let mut reports = Vec::new();
+                self.checker.check(&task.job, &mut |report| {
+                    undecided.take(task.of, tells(&report), report, &mut |report| {
+                        reports.push(report)
+                    });
+                });
+                undecided.done(
+                    number,
+                    |directory| self.checker.place(directory),
+                    &mut |report| {
+                        reports.push(report);
+                    },
+                );
+                reports
+            });
         unlisted.chain(checked)
     }
 
@@ -209,21 +233,71 @@ impl Check {
         mut deliver: impl FnMut(R) -> Result<(), E>,
         mut progress: impl FnMut(usize, usize),
     ) -> Result<(), E> {
-        for unlisted in self.unlisted.iter().map(unlisted) {
+        for unlisted in self.plan.unlisted.iter().map(unlisted) {
             deliver(work(unlisted))?;
         }
-        let all = self.jobs.len();
+        let tasks = &self.plan.tasks;
+        let mut undecided = Undecided::new(&self.plan);
+        let mut number = 0;
         parallel::in_order(
-            &self.jobs,
-            |job| -> Vec<R> { self.checker.check(job).into_iter().map(&work).collect() },
-            |pieces| pieces.into_iter().try_for_each(&mut deliver),
-            |done| progress(done, all),
+            tasks,
+            |task| -> Vec<(bool, R)> {
+                let mut pieces = Vec::new();
+                self.checker.check(&task.job, &mut |report| {
+                    pieces.push((tells(&report), work(report)));
+                });
+                pieces
+            },
+            |pieces| {
+                let mut ready = Vec::new();
+                let of = tasks.get(number).and_then(|task| task.of);
+                for (tells, piece) in pieces {
+                    undecided.take(of, tells, piece, &mut |piece| ready.push(piece));
+                }
+                let place = |directory: &_| work(self.checker.place(directory));
+                undecided.done(number, place, &mut |piece| ready.push(piece));
+                number += 1;
+                ready.into_iter().try_for_each(&mut deliver)
+            },
+            |done| progress(done, tasks.len()),
         )
     }
 }
 
-/// The stacks of `targets`, for verbs that go on from there. An archive or a tree of `straddle capture` that is named alone
-/// is the host that was captured. Files in which nothing is recognised have none.
+/// Whether a report shows that a directory is a collection: something in it is an image, a capture or a host.
+fn tells(report: &Report) -> bool {
+    match &report.outcome {
+        Ok(Outcome::Checked(checked)) => {
+            checked.taken.is_some() || !is_file_of_this_machine(&checked.stack)
+        }
+        Ok(Outcome::Unrecognised(_)) | Err(_) => false,
+    }
+}
+
+/// True for a database's file on this machine, which is a part of the place.
+fn is_file_of_this_machine(stack: &Stack) -> bool {
+    stack.iter().any(|(id, layer)| {
+        layer.kind == LayerKind::DatabasePage
+            && layer
+                .below
+                .iter()
+                .any(|below| stack.layer(*below).kind == LayerKind::File)
+            && stack.above(id).next().is_none()
+    })
+}
+
+/// A target in which something was recognised.
+#[derive(Debug)]
+pub struct Known {
+    /// The target as it was named or found.
+    pub name: String,
+    /// Its stack.
+    pub stack: Stack,
+    /// What it was taken for, where it could have been something else.
+    pub taken: Option<Kind>,
+}
+
+/// The stacks of `targets`, for verbs that go on from there. Files in which nothing is recognised have none.
 ///
 /// # Errors
 ///
@@ -232,27 +306,22 @@ pub fn stacks(
     targets: &[PathBuf],
     overrides: Overrides,
     follow_outside: bool,
-) -> Result<Vec<(String, Stack)>, (String, CheckError)> {
-    let is_capture = |path: &&PathBuf| {
-        let extension = path.extension();
-        extension.is_some_and(|extension| extension == "gz" || extension == "tree")
-    };
-    let (targets, sysroot) = match targets {
-        [path] if is_capture(&path) => (&[][..], Some(path.clone())),
-        _ => (targets, None),
-    };
-    let named = sysroot.as_ref().map(|path| path.display().to_string());
+) -> Result<Vec<Known>, (String, CheckError)> {
     let options = Options {
-        sysroot,
+        files: 0,
         overrides,
         follow_outside,
         ..Options::default()
     };
-    let check = check(targets, options).map_err(|error| (named.unwrap_or_default(), error))?;
+    let check = check(targets, options).map_err(|error| (String::new(), error))?;
     let mut stacks = Vec::new();
     for report in check.reports() {
         match report.outcome {
-            Ok(Outcome::Checked(checked)) => stacks.push((report.target, checked.stack)),
+            Ok(Outcome::Checked(checked)) => stacks.push(Known {
+                name: report.target,
+                stack: checked.stack,
+                taken: checked.taken.and_then(|taken| Kind::named(taken.kind)),
+            }),
             Ok(Outcome::Unrecognised(_)) => {}
             Err(error) => return Err((report.target, error)),
         }

@@ -1,6 +1,6 @@
 //! Captured text: files in which the output of tools is found.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::geometry::Bytes;
@@ -8,6 +8,7 @@ use crate::io::{OpenError, ReadAt, Target, TargetKind};
 use crate::rules::Why;
 use crate::sources::captured::{self, Capture, Server};
 use crate::sources::inventory::MAX_THINGS;
+use crate::sources::linux::Root;
 
 /// As much of a file as tells whether it can be text.
 pub(super) const HEAD: usize = 512;
@@ -47,14 +48,6 @@ pub(crate) fn of_target(target: &Target, number: u32) -> Vec<Capture> {
         Ok(bytes) => known(&target.path().display().to_string(), bytes, number),
         Err(_) => Vec::new(),
     }
-}
-
-/// The captures on standard input, if there are some.
-pub(super) fn from_input() -> io::Result<Vec<Capture>> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
-    io::stdin().lock().take(most).read_to_end(&mut bytes)?;
-    Ok(known("standard input", bytes, 0))
 }
 
 pub(super) fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture> {
@@ -142,8 +135,10 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     }
 }
 
-/// True for what begins as text does.
+/// True for what begins as text does, and is not the text form of a captured host.
 pub(super) fn is_text(target: &Target) -> bool {
-    let head = target.head().map(|head| &head[..HEAD.min(head.len())]);
-    head.is_ok_and(captured::looks_like_text)
+    let is_text = |head: &[u8]| captured::looks_like_text(&head[..HEAD.min(head.len())]);
+    target
+        .head()
+        .is_ok_and(|head| is_text(head) && !Root::is_tree(head))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use straddle_trace::{Question, STEP, Statistics, Translate};
 
 use super::{Asked, Error, Titled, other};
-use crate::check::stacks;
+use crate::check::{Known, stacks};
 use crate::geometry::{Blocks, Bytes, Map, Place};
 use crate::report::trace::{Boundary, Failure};
 use crate::stack::{LayerId, LayerKind, Seen, Stack};
@@ -39,7 +39,7 @@ impl Below {
     pub(super) fn new(target: &Path, asked: &Asked) -> Result<Below, Error> {
         let found = stacks(&[target.to_path_buf()], asked.overrides.clone(), true);
         let found = found.map_err(|(_, error)| error)?;
-        let Some((_, stack)) = found.into_iter().next() else {
+        let Some(Known { stack, .. }) = found.into_iter().next() else {
             let target = target.display();
             return Err(Error::Layer(format!(
                 "{target}: no storage stack was recognised in it; `straddle check {target}` says what is read"

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use straddle::check::{Outcome, Report, nothing_known};
+use straddle::check::{Kind, Outcome, Report, nothing_known};
 use straddle::fix::{self, Ask, change::KINDS};
 use straddle::realign::intent;
-use straddle::report::{Checked, Digest, Fleet, SCHEMA, Summary, csv, escape, json, text};
+use straddle::report::{Checked, Digest, Fleet, SCHEMA, Summary, Taken, csv, escape, json, text};
 use straddle::rules::{Finding, Severity, Why};
 
 use crate::args::FailOn;
@@ -69,7 +69,10 @@ impl Next {
             .findings
             .iter()
             .filter(|f| f.severity >= Severity::Warning);
-        if checked.coverage.why().is_some() || !dear.any(cures) {
+        // What lies in an archive is unpacked before anything is done to it.
+        let is_packed = |taken: &Taken| taken.kind == Kind::Archive.name();
+        let is_packed = checked.taken.as_ref().is_some_and(is_packed);
+        if is_packed || checked.coverage.why().is_some() || !dear.any(cures) {
             return None;
         }
         let plan = fix::outline(&checked.stack, &self.ask);

@@ -34,8 +34,8 @@ pub(super) fn outline(path: &Path, follow_outside: bool) -> anyhow::Result<Outli
     }
     let mut places = Vec::new();
     let mut failed: Option<Refusal> = None;
-    for (name, stack) in stacks(&[path.to_owned()], Overrides::default(), follow_outside)? {
-        match Outline::of(&name, &stack) {
+    for known in stacks(&[path.to_owned()], Overrides::default(), follow_outside)? {
+        match Outline::of(&known.name, &known.stack) {
             Ok(outline) => places.extend(outline.places),
             Err(refusal) => failed = Some(refusal),
         }

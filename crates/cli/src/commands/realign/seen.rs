@@ -15,7 +15,7 @@ use straddle::sources::{GuestImage, Settings, guest_disk};
 use straddle::stack::{Fact, LayerId, Stack};
 
 use crate::args::realign::Realign;
-use crate::commands::stacks;
+use crate::commands::changeable;
 
 /// What there is, and what `fix` would do about its partitions.
 pub(super) struct Seen {
@@ -136,7 +136,7 @@ impl Seen {
 pub(super) fn stack_of(args: &Realign, path: &Path) -> anyhow::Result<(String, Stack)> {
     let targets = &[path.to_owned()];
     let overrides = args.geometry.overrides();
-    let mut stacks = stacks(targets, overrides, args.geometry.follow_outside)?;
+    let mut stacks = changeable(targets, overrides, args.geometry.follow_outside)?;
     match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => Ok(only),
         (None, _) => bail!(

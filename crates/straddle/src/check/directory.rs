@@ -1,0 +1,97 @@
+//! A directory that was named: what it is by its names, and what is mounted in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::sos;
+use crate::sources::archive;
+
+/// A directory that was named.
+#[derive(Clone, Debug)]
+pub(super) struct Directory {
+    pub(super) path: PathBuf,
+    /// Files that were looked at in it.
+    pub(super) among: usize,
+    /// Other filesystems that are mounted in it. They are not gone into: that would be another place.
+    pub(super) mounted: Vec<PathBuf>,
+}
+
+/// The tree of one host.
+pub(super) enum Tree {
+    /// What `straddle capture` wrote, unpacked.
+    Capture,
+    /// What `sos report` collected.
+    Sos,
+}
+
+impl Tree {
+    /// What the names in a directory say that it is.
+    pub(super) fn of(directory: &Path, entries: &[fs::DirEntry]) -> Option<Tree> {
+        let has = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+        if has(sos::COMMANDS) {
+            return Some(Tree::Sos);
+        }
+        // The root of this machine has these directories, too; there they are what the kernel mounts.
+        let is_captured = |below: &str| {
+            let path = directory.join(below);
+            path.is_dir() && !is_pseudo(&path)
+        };
+        let is_one =
+            has(".straddle") && is_captured(archive::OWN) || has("sys") && is_captured("sys/block");
+        is_one.then_some(Tree::Capture)
+    }
+}
+
+impl Directory {
+    pub(super) fn new(path: &Path) -> Directory {
+        Directory {
+            path: path.to_owned(),
+            among: 0,
+            mounted: Vec::new(),
+        }
+    }
+
+    /// True for what the kernel makes up: no file in it lies anywhere.
+    pub(super) fn is_pseudo(&self) -> bool {
+        is_pseudo(&self.path)
+    }
+
+    /// Where other filesystems are mounted below it, by the names that they have from here.
+    pub(super) fn mounted_below(&self) -> BTreeSet<PathBuf> {
+        let Ok(real) = fs::canonicalize(&self.path) else {
+            return BTreeSet::new();
+        };
+        let points = mount_points().into_iter();
+        let below = points.filter_map(|point| {
+            let rest = point.strip_prefix(&real).ok()?;
+            let is_below = rest.components().next().is_some();
+            is_below.then(|| self.path.join(rest))
+        });
+        below.collect()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn mount_points() -> Vec<PathBuf> {
+    crate::sources::linux::Root::live()
+        .mount_points()
+        .into_iter()
+        .map(PathBuf::from)
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mount_points() -> Vec<PathBuf> {
+    Vec::new()
+}
+
+#[cfg(target_os = "linux")]
+fn is_pseudo(path: &Path) -> bool {
+    crate::io::linux::is_pseudo(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_pseudo(_: &Path) -> bool {
+    false
+}

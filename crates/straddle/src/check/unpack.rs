@@ -1,0 +1,550 @@
+//! What lies in an archive or a packed file, looked at where it lies.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::checker::{Checker, Found, Sight, is_disk_image};
+use super::{CheckError, Kind, Report, text};
+use crate::geometry::Bytes;
+use crate::io::{Forward, Packing, Part, ReadAt, Target};
+use crate::report::Taken;
+use crate::sources;
+use crate::sources::archive::{self, Holds, Member};
+use crate::sources::captured::{self, Capture};
+use crate::sources::linux::Root;
+
+/// Archives in archives are gone into so deep.
+const MAX_DEPTH: usize = 4;
+/// As much of a file as tells what it is.
+const HEAD: usize = 8 << 10;
+/// Most text of one archive that is held against each other.
+const MAX_TEXT: usize = 4 * captured::MAX_BYTES;
+
+/// Begins to read from the first byte, as often as it is called.
+pub(super) type Open = Arc<dyn Fn() -> io::Result<Box<dyn Read + Send>> + Send + Sync>;
+
+/// Something packed, or an archive.
+pub(super) struct Boxed {
+    /// What it is called in the results.
+    pub(super) name: String,
+    pub(super) open: Open,
+    /// The bytes where they lie, when they can be read at any place.
+    pub(super) lies: Option<Arc<dyn ReadAt>>,
+    pub(super) size: Option<Bytes>,
+}
+
+/// A format that is told, and not read.
+pub(super) struct Strange {
+    pub(super) name: &'static str,
+    pub(super) unpacked_with: &'static str,
+}
+
+/// What the beginning of a file says of how it is packed.
+pub(super) enum Wrapping {
+    /// Packed, or a tar archive.
+    Read,
+    /// An archive that other programs read.
+    Strange(Strange),
+}
+
+/// How a file that begins so is packed; `None` when it is not.
+pub(super) fn wrapping(head: &[u8]) -> Option<Wrapping> {
+    if Packing::of(head).is_some() || archive::is_tar(head) {
+        return Some(Wrapping::Read);
+    }
+    strange(head).map(Wrapping::Strange)
+}
+
+fn strange(head: &[u8]) -> Option<Strange> {
+    let (name, unpacked_with) = match head {
+        [b'P', b'K', 3, 4, ..] => ("a zip archive", "unzip"),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => ("a 7z archive", "7z x"),
+        [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => ("a RAR archive", "unrar x"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => ("a file packed with lz4", "unlz4"),
+        [b'L', b'Z', b'I', b'P', 1, ..] => ("a file packed with lzip", "lzip -d"),
+        [0x89, b'L', b'Z', b'O', 0, ..] => ("a file packed with lzop", "lzop -d"),
+        [0x1f, 0x9d, ..] => ("a file packed with compress", "uncompress"),
+        [b'0', b'7', b'0', b'7', b'0', b'1' | b'2' | b'7', ..] => ("a cpio archive", "cpio -id <"),
+        [b'M', b'S', b'C', b'F', 0, 0, 0, 0, ..] => ("a cabinet archive", "cabextract"),
+        [b'M', b'S', b'W', b'I', b'M', 0, 0, 0, ..] => ("a WIM archive", "wimextract"),
+        _ => return None,
+    };
+    Some(Strange {
+        name,
+        unpacked_with,
+    })
+}
+
+impl Boxed {
+    /// A file that is open already.
+    pub(super) fn file(name: String, target: &Arc<Target>) -> Boxed {
+        let opened = Arc::clone(target);
+        let open: Open =
+            Arc::new(move || Ok(Box::new(From::new(opened.clone() as Arc<dyn ReadAt>))));
+        Boxed {
+            name,
+            open,
+            size: Some(target.size()),
+            lies: Some(target.clone()),
+        }
+    }
+
+    fn unpacked_with(packing: Packing) -> &'static str {
+        match packing {
+            Packing::Gzip => "gunzip -k",
+            Packing::Bzip2 => "bunzip2 -k",
+            Packing::Xz => "unxz -k",
+            Packing::Zstd => "unzstd",
+        }
+    }
+}
+
+/// Reads what lies somewhere from one byte on.
+struct From {
+    bytes: Arc<dyn ReadAt>,
+    at: u64,
+}
+
+impl From {
+    fn new(bytes: Arc<dyn ReadAt>) -> From {
+        From { bytes, at: 0 }
+    }
+}
+
+impl Read for From {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.bytes.read_at(Bytes::new(self.at), buf)?;
+        self.at += u64::try_from(read).unwrap_or(0);
+        Ok(read)
+    }
+}
+
+impl Seek for From {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let base = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.bytes.size().get().checked_add_signed(by),
+        };
+        self.at = base.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
+/// The first bytes of a stream.
+fn head(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD);
+    stream
+        .take(u64::try_from(HEAD).unwrap_or(u64::MAX))
+        .read_to_end(&mut head)?;
+    Ok(head)
+}
+
+impl Checker {
+    /// What lies in something packed, or in an archive: a report for each.
+    pub(super) fn unpack(&self, boxed: Boxed, depth: usize, each: &mut dyn FnMut(Report)) {
+        let name = boxed.name.clone();
+        if let Err(error) = self.unpack_into(boxed, depth, each) {
+            each(self.report(name.clone(), Path::new(&name), Err(error)));
+        }
+    }
+
+    fn unpack_into(
+        &self,
+        boxed: Boxed,
+        depth: usize,
+        each: &mut dyn FnMut(Report),
+    ) -> Result<(), CheckError> {
+        let unreadable = |source| CheckError::Unpacked {
+            name: boxed.name.clone(),
+            source,
+        };
+        if depth >= MAX_DEPTH {
+            let error = io::Error::other("archives are packed into each other too deep");
+            return Err(unreadable(error));
+        }
+        let outer = head(&mut (boxed.open)().map_err(unreadable)?).map_err(unreadable)?;
+        if Root::is_tree(&outer) {
+            let mut stream = (boxed.open)().map_err(unreadable)?;
+            return self.captured_host(&boxed.name, &mut stream, each);
+        }
+        let Some(packing) = Packing::of(&outer) else {
+            return self.archive(&boxed, depth, each);
+        };
+        let open = Arc::clone(&boxed.open);
+        let unpacked: Open = Arc::new(move || Ok(Box::new(packing.unpack(open()?))));
+        let inner = head(&mut unpacked().map_err(unreadable)?).map_err(unreadable)?;
+        let inside = Boxed {
+            name: boxed.name.clone(),
+            open: unpacked,
+            lies: None,
+            size: None,
+        };
+        if archive::is_tar(&inner) {
+            return self.archive(&inside, depth, each);
+        }
+        if wrapping(&inner).is_some() {
+            return self.unpack_into(inside, depth + 1, each);
+        }
+        let found = match captured::looks_like_text(&inner[..text::HEAD.min(inner.len())]) {
+            true if Root::is_tree(&inner) => {
+                let mut stream = (inside.open)().map_err(unreadable)?;
+                return self.captured_host(&boxed.name, &mut stream, each);
+            }
+            true => {
+                let mut bytes = Vec::new();
+                let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
+                let mut stream = (inside.open)().map_err(unreadable)?.take(most);
+                stream.read_to_end(&mut bytes).map_err(unreadable)?;
+                let captures = text::known(&boxed.name, bytes, 0);
+                if !captures.is_empty() {
+                    self.machines(captures).into_iter().for_each(&mut *each);
+                    return Ok(());
+                }
+                Ok(Sight::Nothing)
+            }
+            false => {
+                return self.packed_image(&boxed, inside, packing, each);
+            }
+        };
+        let name = boxed.name.clone();
+        each(self.report(name.clone(), Path::new(&name), found));
+        Ok(())
+    }
+
+    /// A disk image that is packed: as much of it as its tables and superblocks need.
+    fn packed_image(
+        &self,
+        boxed: &Boxed,
+        inside: Boxed,
+        packing: Packing,
+        each: &mut dyn FnMut(Report),
+    ) -> Result<(), CheckError> {
+        let open = inside.open;
+        let forward = Arc::new(Forward::new(Box::new(move || open()), None));
+        forward.set_size(length(&forward, boxed, packing));
+        let unpack = format!("{} {}", Boxed::unpacked_with(packing), boxed.name);
+        let words = || format!("an image packed with {}", packing.name());
+        let found = self.image_in(&boxed.name, forward.clone(), &unpack, words);
+        let name = boxed.name.clone();
+        let is_known = matches!(found, Ok(Sight::Taken(..)));
+        if is_known || !forward.is_damaged() {
+            each(self.report(name.clone(), Path::new(&name), found));
+        }
+        match forward.failure() {
+            Some(failure) if forward.is_damaged() => Err(CheckError::Unpacked {
+                source: io::Error::other(format!(
+                    "damaged or cut short: {failure}, after {} bytes were unpacked",
+                    forward.reached().grouped()
+                )),
+                name,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// An image that comes through a pipe.
+    pub(super) fn streamed_image(&self, boxed: Boxed) -> Found {
+        let (open, size) = (boxed.open, boxed.size);
+        let forward = Arc::new(Forward::new(Box::new(move || open()), size));
+        if size.is_none() {
+            let ends = sources::claimed_end(&*forward).unwrap_or(Forward::FARTHEST);
+            forward.set_size(ends.max(forward.reached()));
+        }
+        self.image_in(&boxed.name, forward, "give the file itself", || {
+            "an image that came through a pipe".to_owned()
+        })
+    }
+
+    /// An image that is read from its beginning on.
+    fn image_in(
+        &self,
+        name: &str,
+        forward: Arc<Forward>,
+        unpack: &str,
+        words: impl Fn() -> String,
+    ) -> Found {
+        let mut stack = sources::bytes(name, forward.clone(), &self.settings)?;
+        if !is_disk_image(&stack) {
+            return Ok(Sight::Nothing);
+        }
+        if let Some(error) = forward.failure().filter(|_| !forward.is_damaged()) {
+            sources::left_out(&mut stack, &format!("{error}; to see the rest: {unpack}"));
+        }
+        Ok(Sight::Taken(stack, taken(Kind::Archive, words())))
+    }
+
+    /// The members of a tar archive, or the host that it is.
+    fn archive(
+        &self,
+        boxed: &Boxed,
+        depth: usize,
+        each: &mut dyn FnMut(Report),
+    ) -> Result<(), CheckError> {
+        let unreadable = |source| CheckError::Unpacked {
+            name: boxed.name.clone(),
+            source,
+        };
+        let stream = || (boxed.open)().map_err(unreadable);
+        if self.may_be(Kind::Capture)
+            && archive::holds(stream()?).map_err(unreadable)? == Holds::Capture
+        {
+            return self.captured_host(&boxed.name, &mut stream()?, each);
+        }
+        let mut seen = Seen::default();
+        let went = {
+            let mut member = |member: Member<'_>| {
+                self.member(boxed, member, depth, &mut seen, each);
+                Ok(ControlFlow::Continue(()))
+            };
+            match &boxed.lies {
+                Some(bytes) => archive::members_in_place(From::new(Arc::clone(bytes)), &mut member),
+                None => archive::members(stream()?, &mut member),
+            }
+        };
+        self.texts_in(boxed, seen, each);
+        went.map_err(unreadable)
+    }
+
+    /// A host that was captured.
+    pub(super) fn captured_host(
+        &self,
+        name: &str,
+        stream: &mut dyn Read,
+        each: &mut dyn FnMut(Report),
+    ) -> Result<(), CheckError> {
+        let root = Root::from_reader(name, stream)?;
+        let stack = sources::host(&root, &self.settings)?;
+        let found = Ok(Sight::Taken(stack, taken(Kind::Capture, of_host(name))));
+        each(self.report(name.to_owned(), Path::new(name), found));
+        Ok(())
+    }
+
+    /// One member of an archive.
+    fn member(
+        &self,
+        boxed: &Boxed,
+        member: Member<'_>,
+        depth: usize,
+        seen: &mut Seen,
+        each: &mut dyn FnMut(Report),
+    ) {
+        let name = format!("{}/{}", boxed.name, member.path);
+        let path = PathBuf::from(&name);
+        seen.files += 1;
+        let begins = match head(member.bytes) {
+            Ok(begins) => begins,
+            Err(source) => {
+                let error = CheckError::Unpacked {
+                    name: name.clone(),
+                    source,
+                };
+                return each(self.report(name, &path, Err(error)));
+            }
+        };
+        if begins.is_empty() || belongs_to_an_appliance(member.path, &begins) {
+            return;
+        }
+        if let Some(wrapping) = wrapping(&begins) {
+            let Wrapping::Read = wrapping else {
+                return each(self.report(name, &path, Ok(Sight::Nothing)));
+            };
+            let Some(inner) = boxed.member(&name, &member) else {
+                return each(self.report(name, &path, Ok(Sight::Nothing)));
+            };
+            return self.unpack(inner, depth + 1, each);
+        }
+        if Root::is_tree(&begins) {
+            let mut whole = begins.chain(member.bytes);
+            if let Err(error) = self.captured_host(&name, &mut whole, each) {
+                each(self.report(name, &path, Err(error)));
+            }
+            return;
+        }
+        if captured::looks_like_text(&begins[..text::HEAD.min(begins.len())]) {
+            return seen.text(name, begins, member.bytes);
+        }
+        let found = match (boxed.member(&name, &member), &boxed.lies) {
+            (Some(inner), Some(_)) => self.image_in_place(&inner),
+            (Some(inner), None) => {
+                let open = inner.open;
+                let forward = Forward::new(Box::new(move || open()), Some(member.size));
+                let unpack = format!("tar xf {} {}", boxed.name, member.path);
+                self.image_in(&name, Arc::new(forward), &unpack, in_archive)
+            }
+            (None, _) => {
+                let mut whole = begins.as_slice().chain(member.bytes);
+                let forward = Forward::filled(&mut whole, member.size);
+                let unpack = format!("tar xf {} {}", boxed.name, member.path);
+                self.image_in(&name, Arc::new(forward), &unpack, in_archive)
+            }
+        };
+        each(self.report(name, &path, found));
+    }
+
+    /// An image that can be read at any place.
+    fn image_in_place(&self, inner: &Boxed) -> Found {
+        let Some(bytes) = &inner.lies else {
+            return Ok(Sight::Nothing);
+        };
+        let stack = sources::bytes(&inner.name, Arc::clone(bytes), &self.settings)?;
+        match is_disk_image(&stack) {
+            true => Ok(Sight::Taken(stack, taken(Kind::Archive, in_archive()))),
+            false => Ok(Sight::Nothing),
+        }
+    }
+
+    /// The texts of an archive, by the machine that they are about.
+    fn texts_in(&self, boxed: &Boxed, seen: Seen, each: &mut dyn FnMut(Report)) {
+        if !seen.captures.is_empty() {
+            for server in captured::in_folder(seen.captures) {
+                let name = match (&server.name, server.captures.as_slice()) {
+                    (None, _) => boxed.name.clone(),
+                    (Some(_), [only]) => only.title(),
+                    (Some(name), _) => format!("{} ({name})", boxed.name),
+                };
+                each(self.server(name, server));
+            }
+        }
+        for name in seen.unknown {
+            each(self.unknown_text(name));
+        }
+    }
+}
+
+fn in_archive() -> String {
+    "an image in an archive".to_owned()
+}
+
+/// What is told of a target that was taken for this.
+pub(super) fn taken(kind: Kind, words: String) -> Taken {
+    Taken {
+        kind: kind.name(),
+        words,
+        instead: Some("--as file looks at the file itself, on this machine".to_owned()),
+    }
+}
+
+/// A capture does not say which host it is of, since names are nobody else's business; who made it called it something.
+pub(super) fn of_host(name: &str) -> String {
+    let file = Path::new(name)
+        .file_name()
+        .map(|name| name.to_string_lossy());
+    let file = file.unwrap_or_default();
+    let mut stem = file.as_ref();
+    for end in [
+        ".gz", ".xz", ".bz2", ".zst", ".tgz", ".txz", ".tbz", ".tar", ".tree",
+    ] {
+        stem = stem.strip_suffix(end).unwrap_or(stem);
+    }
+    match stem {
+        "" | "standard input" => "a captured host".to_owned(),
+        stem => format!("a capture of host {stem}"),
+    }
+}
+
+/// What an appliance has besides its disks: its description, checksums and their signature.
+fn belongs_to_an_appliance(path: &str, begins: &[u8]) -> bool {
+    let end = path.rsplit_once('.').map_or("", |(_, end)| end);
+    let has = |text: &str| String::from_utf8_lossy(begins).contains(text);
+    match end.to_ascii_lowercase().as_str() {
+        "ovf" => has("<") && has("Envelope"),
+        "mf" => has("SHA") && has(")="),
+        "cert" => has("BEGIN CERTIFICATE") || has(")="),
+        _ => false,
+    }
+}
+
+impl Boxed {
+    /// A member, to be read by itself; `None` of one with holes.
+    fn member(&self, name: &str, member: &Member<'_>) -> Option<Boxed> {
+        let (at, size) = (member.at?, member.size);
+        let lies: Option<Arc<dyn ReadAt>> = self.lies.as_ref().map(|whole| {
+            let part: Arc<dyn ReadAt> = Arc::new(Part::new(Arc::clone(whole), at, size));
+            part
+        });
+        let open: Open = match &lies {
+            Some(part) => {
+                let part = Arc::clone(part);
+                Arc::new(move || Ok(Box::new(From::new(Arc::clone(&part)))))
+            }
+            None => {
+                let whole = Arc::clone(&self.open);
+                Arc::new(move || {
+                    let mut stream = whole()?;
+                    let skipped = io::copy(&mut (&mut stream).take(at.get()), &mut io::sink())?;
+                    match skipped == at.get() {
+                        true => Ok(Box::new(stream.take(size.get()))),
+                        false => Err(io::ErrorKind::UnexpectedEof.into()),
+                    }
+                })
+            }
+        };
+        Some(Boxed {
+            name: name.to_owned(),
+            open,
+            lies,
+            size: Some(size),
+        })
+    }
+}
+
+/// The texts among the members of an archive.
+#[derive(Default)]
+struct Seen {
+    files: u32,
+    bytes: usize,
+    captures: Vec<Capture>,
+    /// Texts in which no output of a known tool was found.
+    unknown: Vec<String>,
+}
+
+impl Seen {
+    fn text(&mut self, name: String, begins: Vec<u8>, rest: &mut dyn Read) {
+        let mut bytes = begins;
+        let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
+        let read = rest.take(most).read_to_end(&mut bytes);
+        self.bytes += bytes.len();
+        let captures = match read {
+            Ok(_) if self.bytes <= MAX_TEXT => text::known(&name, bytes, self.files),
+            _ => Vec::new(),
+        };
+        match captures.is_empty() {
+            true => self.unknown.push(name),
+            false => self.captures.extend(captures),
+        }
+    }
+}
+
+/// How long a packed image is: as long as what comes out of it, when that is little. Of more, gzip says a part: its last four bytes,
+/// counted modulo 4 GiB. So the table of the image is asked where the disk ends, and the length is what fits both.
+fn length(forward: &Forward, boxed: &Boxed, packing: Packing) -> Bytes {
+    let last = Bytes::new(Forward::FARTHEST.get() - 1);
+    // Also fails where it is damaged; whoever reads there again says so.
+    let _ = forward.read_at(last, &mut [0]);
+    if let Some(size) = forward.known_size() {
+        return size;
+    }
+    if forward.is_damaged() {
+        return forward.reached();
+    }
+    let trailer = match (&boxed.lies, boxed.size, packing) {
+        (Some(bytes), Some(size), Packing::Gzip) => {
+            let mut last = [0; 4];
+            let at = Bytes::new(size.get().saturating_sub(4));
+            let read = bytes.read_at(at, &mut last);
+            matches!(read, Ok(4)).then(|| u64::from(u32::from_le_bytes(last)))
+        }
+        _ => None,
+    };
+    let ends = sources::claimed_end(forward).unwrap_or(Forward::FARTHEST);
+    let ends = ends.max(Forward::FARTHEST).get();
+    let Some(low) = trailer else {
+        return Bytes::new(ends);
+    };
+    let round = 1_u64 << 32;
+    let rounds = ends.saturating_sub(low).div_ceil(round);
+    Bytes::new(rounds.saturating_mul(round).saturating_add(low))
+}
