@@ -149,6 +149,24 @@ struct Found {
 }
 
 impl Found {
+    /// Counts an output of which `read` notes what it says. One that gives no value is none: words that a tool prints stand in other
+    /// texts, too.
+    fn read(
+        &mut self,
+        tool: &'static Tool,
+        notes: &mut Notes<'_>,
+        read: impl FnOnce(&mut Notes<'_>),
+    ) -> bool {
+        let mark = notes.inventory.mark();
+        read(notes);
+        let says = notes.inventory.says_since(mark);
+        match says {
+            true => self.add(tool, notes),
+            false => notes.inventory.take_back(mark),
+        }
+        says
+    }
+
     fn add(&mut self, tool: &'static Tool, notes: &mut Notes<'_>) {
         self.outputs += 1;
         if !self.seen.iter().any(|other| other.name == tool.name) {
@@ -285,9 +303,9 @@ fn dispatch_json(
             if let Reader::Json { is, read } = reader
                 && is(&first)
             {
-                read(json, context, notes);
-                found.add(tool, notes);
-                return true;
+                if found.read(tool, notes, |notes| read(json, context, notes)) {
+                    return true;
+                }
             }
         }
     }
@@ -315,8 +333,7 @@ fn text_at(
         before: &before[before.len().saturating_sub(MAX_BEFORE)..],
         context: context.clone(),
     };
-    read(&section, notes);
-    found.add(tool, notes);
+    found.read(tool, notes, |notes| read(&section, notes));
     Some(end)
 }
 
@@ -497,9 +514,7 @@ fn dispatch_records(
             if let Some(machine) = &its {
                 notes.speaks(machine);
             }
-            (reader.read)(run, context, notes);
-            found.add(reader.tool, notes);
-            known = true;
+            known |= found.read(reader.tool, notes, |notes| (reader.read)(run, context, notes));
         }
         rest = behind;
     }

@@ -24,7 +24,7 @@ mod tests;
 pub(crate) use bounds::{MAX_BELOW, MAX_FACTS, MAX_NAMES};
 pub use lower::{Extents, Piece, Raid, RaidMember};
 pub use name::{Name, Space};
-pub use said::{Inventory, MAX_THINGS};
+pub use said::{Inventory, MAX_THINGS, Mark};
 pub use thing::{InBlocks, Placing, Thing};
 
 use straddle_stack::Stack;

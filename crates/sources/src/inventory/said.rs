@@ -25,6 +25,13 @@ pub struct Inventory {
     pub remarks: Vec<Anomaly>,
 }
 
+/// How far things had been said at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    things: usize,
+    extents: usize,
+}
+
 impl Inventory {
     /// Adds a thing. Beyond [`MAX_THINGS`] it is dropped, which is remarked once.
     pub fn add(&mut self, mut thing: Thing) {
@@ -46,6 +53,27 @@ impl Inventory {
         if self.extents.len() < MAX_THINGS && !self.extents.contains_key(group) {
             self.extents.insert(group.to_owned(), size);
         }
+    }
+
+    /// How far things have been said.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark {
+            things: self.things.len(),
+            extents: self.extents.len(),
+        }
+    }
+
+    /// True when something was said since then that is more than a name.
+    #[must_use]
+    pub fn says_since(&self, mark: Mark) -> bool {
+        let things = self.things.get(mark.things..).unwrap_or(&[]);
+        self.extents.len() > mark.extents || things.iter().any(Thing::has_values)
+    }
+
+    /// Takes back the things that were said since then.
+    pub fn take_back(&mut self, mark: Mark) {
+        self.things.truncate(mark.things);
     }
 
     /// Drops what is no longer so.

@@ -77,6 +77,19 @@ pub enum Placing {
 }
 
 impl Thing {
+    /// True when a value is known of it: a name is no evidence of anything.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        self.size.is_some()
+            || self.start.is_some()
+            || !self.grids.is_empty()
+            || !self.passed_on.is_empty()
+            || !self.in_blocks.is_empty()
+            || !self.attributes.is_empty()
+            || self.format.is_some()
+            || !matches!(self.placing, Placing::Linear)
+    }
+
     /// A thing about which nothing is known yet but one name.
     #[must_use]
     pub fn new(kind: LayerKind, title: impl Into<String>, name: Name) -> Thing {
