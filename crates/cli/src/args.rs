@@ -141,8 +141,8 @@ pub(crate) struct Check {
     pub(crate) of: Option<String>,
 
     /// Output format
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    pub(crate) format: Form,
 
     /// Print one JSON document (see `straddle schema check`); the same as --format json
     #[arg(long, conflicts_with = "format")]
@@ -194,6 +194,21 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// The forms of what `check` prints, which may be about many hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Findings and the stack, for reading
+    Text,
+    /// One document, for programs
+    Json,
+    /// One document a line, each target as soon as it is done
+    Ndjson,
+    /// One line per partition, for spreadsheets
+    Csv,
+    /// CSV with one line per target and finding; a target without one has a line, too
+    Findings,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     /// Any finding
@@ -237,7 +252,7 @@ pub(crate) struct Explain {
     pub(crate) words: Vec<String>,
 }
 
-/// Collects this host's configuration for offline analysis: an archive that `straddle check --sysroot` reads elsewhere.
+/// Collects this host's configuration for offline analysis: an archive that `check`, `fix` and `predict --stack` read elsewhere.
 ///
 /// Archives exactly the files that `check` reads. Leaves out serial numbers and other identifiers unless --with-serials is
 /// given.
@@ -246,10 +261,11 @@ pub(crate) struct Explain {
     "Examples:",
     "\n  straddle capture                                this machine, into straddle-capture.tar.gz",
     "\n  straddle capture /data/db.mdf                   the same, with the extents of a file",
-    "\n  straddle check --sysroot straddle-capture.tar.gz     later, on another machine",
+    "\n  straddle capture -o - | ssh HOST straddle check -    straight to another machine",
+    "\n  straddle check straddle-capture.tar.gz          later, on another machine",
 ))]
 pub(crate) struct Capture {
-    /// Archive to write (.tar.gz); must not exist yet
+    /// Archive to write (.tar.gz); must not exist yet; - is standard output
     #[arg(
         short,
         long,
@@ -406,7 +422,8 @@ mod tests {
             for line in lines {
                 let (typed, _) = line.trim().split_once("  ").unwrap_or((line.trim(), ""));
                 let (typed, _) = typed.split_once(" > ").unwrap_or((typed, ""));
-                let (_, typed) = typed.rsplit_once(" | ").unwrap_or(("", typed));
+                let own = |part: &&str| part.starts_with("straddle ");
+                let typed = typed.split(" | ").find(own).unwrap_or(typed);
                 assert!(line.chars().count() <= 100, "too wide: {line}");
                 if let Err(error) = Cli::try_parse_from(typed.split_whitespace()) {
                     panic!("{typed}: {error}");

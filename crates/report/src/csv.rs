@@ -90,6 +90,61 @@ pub fn target(checked: &Checked, out: impl Write) -> csv::Result<()> {
     writer.end()
 }
 
+/// The columns of a line per finding, in order. New ones are only ever added at the end.
+pub const FINDING_COLUMNS: [&str; 8] = [
+    "target",
+    "severity",
+    "code",
+    "layer",
+    "start_bytes",
+    "extra_percent",
+    "title",
+    "nothing_checked",
+];
+
+/// Writes the header of lines per finding.
+///
+/// # Errors
+/// Those of `out`.
+pub fn findings_header(out: impl Write) -> csv::Result<()> {
+    let mut writer = Cells::new(out);
+    writer.record(FINDING_COLUMNS)?;
+    writer.end()
+}
+
+/// Writes a line for each finding of a target; one without a code when there is none, so that no target is missing.
+///
+/// # Errors
+/// Those of `out`.
+pub fn findings(checked: &Checked, out: impl Write) -> csv::Result<()> {
+    let mut writer = Cells::new(out);
+    let unchecked = checked.coverage.why().map_or("", Why::words);
+    if checked.findings.is_empty() {
+        let mut row = [const { String::new() }; 8];
+        row[0].clone_from(&checked.name);
+        row[7] = unchecked.to_owned();
+        writer.record(row)?;
+    }
+    for finding in &checked.findings {
+        let layer = checked.stack.layer(finding.layer);
+        let start = layer
+            .placement
+            .as_ref()
+            .map(|fact| fact.value.start().get());
+        writer.record([
+            checked.name.clone(),
+            finding.severity.name().to_owned(),
+            finding.code.to_string(),
+            layer.name.to_string(),
+            start.map_or_else(String::new, |start| start.to_string()),
+            percent(finding.worst_price()),
+            finding.title.clone(),
+            unchecked.to_owned(),
+        ])?;
+    }
+    writer.end()
+}
+
 /// Writes one line per partition of a target; one line for the whole target when it has none.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ use straddle_geometry::Ratio;
 use straddle_rules::{Code, Finding, Severity, Why};
 
 use crate::Checked;
+use crate::alike::{Alike, Host, Kinds};
 
 /// How many of the worst targets are named.
 pub(crate) const NAMED: usize = 10;
@@ -36,6 +37,20 @@ pub struct Summary {
     pub unrecognised: usize,
     /// Targets that could not be read.
     pub failed: usize,
+    /// How many of the targets are hosts.
+    #[serde(skip_serializing_if = "is_none")]
+    pub hosts: usize,
+    /// The hosts by what was found on them, worst first: those that are alike are counted together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<Alike>,
+    /// Hosts that are like none of these, where there are too many kinds to tell them all apart.
+    #[serde(skip_serializing_if = "is_none")]
+    pub other_hosts: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Targets of which no start was checked, for one reason.
@@ -86,9 +101,16 @@ pub struct Digest {
     gap: Option<(Why, String)>,
     worst: Option<Worst>,
     rules: Vec<RuleCount>,
+    host: Option<Host>,
 }
 
 impl Digest {
+    /// True when the target is a host, whose line is that of all that are alike.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.host.is_some()
+    }
+
     /// The digest of a target's findings.
     #[must_use]
     pub fn of(checked: &Checked) -> Digest {
@@ -111,7 +133,12 @@ impl Digest {
             .coverage
             .why()
             .map(|why| (why, checked.name.clone()));
-        Digest { gap, worst, rules }
+        Digest {
+            gap,
+            worst,
+            rules,
+            host: Host::of(checked),
+        }
     }
 
     /// The worst severity.
@@ -147,11 +174,15 @@ impl RuleCount {
 pub struct Fleet {
     summary: Summary,
     rules: BTreeMap<Code, RuleCount>,
+    kinds: Kinds,
 }
 
 impl Fleet {
     /// Adds one target. Of two that cost the same, the first one stays ahead.
-    pub fn add(&mut self, digest: Digest) {
+    pub fn add(&mut self, mut digest: Digest) {
+        if let Some(host) = digest.host.take() {
+            self.kinds.add(host);
+        }
         let summary = &mut self.summary;
         summary.targets += 1;
         match digest.severity() {
@@ -245,6 +276,9 @@ impl Fleet {
         });
         Summary {
             rules,
+            hosts: self.kinds.hosts,
+            other_hosts: self.kinds.others,
+            alike: self.kinds.all(),
             ..self.summary
         }
     }
@@ -274,6 +308,7 @@ mod tests {
                 targets: 1,
                 findings: 2,
             }],
+            host: None,
         }
     }
 

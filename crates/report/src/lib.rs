@@ -3,6 +3,7 @@
 //! Nothing here prints: every function returns text or writes into what the caller gives. Text carries ANSI styles; the
 //! caller strips them where they do not belong.
 
+mod alike;
 mod below;
 pub mod bench;
 mod cells;
@@ -28,6 +29,7 @@ mod utc;
 mod views;
 mod welch;
 
+pub use alike::{Alike, AlikeFinding, Host};
 pub use below::{FileBelow, FilesBelow, OffGrid, Taken};
 pub use document::{Checked, Counts, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};

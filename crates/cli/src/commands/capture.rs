@@ -1,9 +1,9 @@
 use anyhow::{Context, bail};
 use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use straddle::sources::linux::Root;
-use straddle::sources::{self, CaptureOptions};
+use straddle::sources::{self, CaptureOptions, CaptureReport};
 
 use crate::args::Capture;
 use crate::exit::{CLEAN, FAILED};
@@ -26,6 +26,9 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
             bail!("{} is not valid UTF-8", path.display())
         };
         files.push(name.to_owned());
+    }
+    if args.output.as_os_str() == "-" {
+        return to_standard_output(&root, args, files);
     }
     // Never over something that is already there: a capture may be the only one of its host.
     let mut options = OpenOptions::new();
@@ -57,15 +60,43 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         report.files
     ));
     output::remark(&format!(
-        "read it elsewhere with: straddle check --sysroot {}",
+        "read it elsewhere with: straddle check {}",
         args.output.display()
     ));
+    Ok(about_files(&report))
+}
+
+/// The archive for whoever reads the pipe. It is made in memory first, so that one cut short is never written.
+fn to_standard_output(root: &Root, args: &Capture, files: Vec<String>) -> anyhow::Result<u8> {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        bail!(
+            "an archive is no text for a terminal; give a file, or a command to read it: straddle capture -o - | ssh HOST straddle check -"
+        );
+    }
+    let mut archive = Vec::new();
+    let report = sources::capture(root, &CaptureOptions { files }, &mut archive)?;
+    out.write_all(&archive)?;
+    out.flush()?;
+    output::remark(&format!(
+        "wrote {} files of this host{}",
+        report.files,
+        if args.with_serials {
+            ", serial numbers included"
+        } else {
+            ""
+        }
+    ));
+    Ok(about_files(&report))
+}
+
+/// Says which files are not in it.
+fn about_files(report: &CaptureReport) -> u8 {
     for (path, why) in &report.unknown {
         output::error(&format!("{path} is not in it: {why}"));
     }
-    Ok(if report.unknown.is_empty() {
-        CLEAN
-    } else {
-        FAILED
-    })
+    match report.unknown.is_empty() {
+        true => CLEAN,
+        false => FAILED,
+    }
 }

@@ -8,7 +8,7 @@ use straddle::rules::Options;
 use straddle::stack::{Key, Stack};
 
 use super::kept::Keeper;
-use crate::args::{self, Format};
+use crate::args::{self, Form};
 use crate::exit::{CLEAN, FAILED, FOUND};
 use sink::{Mode, Next, Shape, Sink};
 
@@ -196,16 +196,18 @@ fn next(args: &args::Check) -> Option<Next> {
 
 /// What is printed for one target, or for many.
 fn mode(args: &args::Check, many: bool) -> Mode {
-    let format = if args.json { Format::Json } else { args.format };
+    let format = if args.json { Form::Json } else { args.format };
     match (format, args.summary) {
         _ if args.quiet => Mode::Quiet,
-        (Format::Text, true) => Mode::Summary(Shape::Text),
-        (Format::Json, true) => Mode::Summary(Shape::Json),
-        (Format::Csv, true) => Mode::Summary(Shape::Csv),
-        (Format::Json, false) => Mode::Json,
-        (Format::Csv, false) => Mode::Csv,
-        (Format::Text, false) if many && !args.details => Mode::Lines,
-        (Format::Text, false) => Mode::Report,
+        (Form::Text, true) => Mode::Summary(Shape::Text),
+        (Form::Json, true) => Mode::Summary(Shape::Json),
+        (Form::Csv, true) => Mode::Summary(Shape::Csv),
+        (Form::Json, false) => Mode::Json,
+        (Form::Csv, false) => Mode::Csv,
+        (Form::Findings, _) => Mode::Findings,
+        (Form::Ndjson, _) => Mode::Ndjson,
+        (Form::Text, false) if many && !args.details => Mode::Lines,
+        (Form::Text, false) => Mode::Report,
     }
 }
 

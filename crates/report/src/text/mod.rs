@@ -2,6 +2,7 @@
 
 mod below;
 pub(crate) mod finding;
+mod hosts;
 mod opening;
 pub(crate) mod page;
 mod places;

@@ -2,6 +2,7 @@ use std::fmt::Write;
 use straddle_geometry::Ratio;
 use straddle_rules::{Coverage, Severity, Why, by_code};
 
+use super::hosts;
 use super::style::{FAINT, GOOD, STRONG, paint, severity_style};
 use crate::escape::terminal;
 use crate::fleet::Gap;
@@ -110,17 +111,22 @@ pub(super) fn severity_and_price(severity: Severity, price: Ratio) -> String {
 /// find them.
 #[must_use]
 pub fn below_lines(summary: &Summary) -> String {
-    if summary.targets > NAMED {
-        fleet(summary)
+    let hosts = match summary.alike.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", hosts::lines(summary)),
+    };
+    // Hosts are listed worst first, and need no second list.
+    if summary.targets > NAMED && summary.hosts < summary.targets {
+        hosts + &fleet(summary)
     } else {
-        gaps(summary) + &totals(summary)
+        hosts + &gaps(summary) + &totals(summary)
     }
 }
 
 /// The worst of many targets, then what was found how often, then how many there are.
 #[must_use]
 pub fn fleet(summary: &Summary) -> String {
-    let mut out = String::new();
+    let mut out = hosts::matrix(summary);
     if !summary.worst.is_empty() {
         let _ = writeln!(out, "{}", paint(STRONG, "Worst, by price"));
         for worst in &summary.worst {
@@ -223,9 +229,14 @@ fn totals(summary: &Summary) -> String {
         return paint(STRONG, "0 targets: there is no file to check");
     }
     let s = if all == 1 { "" } else { "s" };
+    let what =
+        match summary.hosts == summary.targets && summary.unrecognised == 0 && summary.hosts > 0 {
+            true => "host",
+            false => "target",
+        };
     format!(
         "{}: {}",
-        paint(STRONG, format!("{all} target{s}")),
+        paint(STRONG, format!("{all} {what}{s}")),
         parts.join(", ")
     )
 }

@@ -514,7 +514,9 @@ fn dispatch_records(
             if let Some(machine) = &its {
                 notes.speaks(machine);
             }
-            known |= found.read(reader.tool, notes, |notes| (reader.read)(run, context, notes));
+            known |= found.read(reader.tool, notes, |notes| {
+                (reader.read)(run, context, notes)
+            });
         }
         rest = behind;
     }

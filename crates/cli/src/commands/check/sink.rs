@@ -26,6 +26,10 @@ pub(super) enum Mode {
     Json,
     /// One line for each partition.
     Csv,
+    /// One line for each finding.
+    Findings,
+    /// One document a line, for each target as soon as it is done.
+    Ndjson,
     /// What all targets come to.
     Summary(Shape),
 }
@@ -96,22 +100,27 @@ pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>, is_kept:
         Err(error) => return Piece::Failed(report.target, output::chain(&error.into())),
     };
     let mut bytes = Vec::new();
-    let written = match mode {
-        Mode::Quiet | Mode::Summary(Shape::Text | Shape::Json) => Ok(()),
-        Mode::Summary(Shape::Csv) => {
-            csv::target(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
-        }
-        Mode::Report => {
-            let next = next.and_then(|next| next.of(&checked));
-            let report = text::report(&checked, next);
-            bytes.write_all(escape::page(&report).as_bytes())
-        }
-        Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),
-        Mode::Json => json::write(&checked.document(), &mut bytes).map_err(io::Error::from),
-        Mode::Csv => {
-            csv::rows(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
-        }
-    };
+    let written =
+        match mode {
+            Mode::Quiet | Mode::Summary(Shape::Text | Shape::Json) => Ok(()),
+            Mode::Summary(Shape::Csv) => csv::target(&checked, &mut bytes)
+                .map_err(|error| io::Error::other(error.to_string())),
+            Mode::Report => {
+                let next = next.and_then(|next| next.of(&checked));
+                let report = text::report(&checked, next);
+                bytes.write_all(escape::page(&report).as_bytes())
+            }
+            Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),
+            Mode::Json => json::write(&checked.document(), &mut bytes).map_err(io::Error::from),
+            Mode::Ndjson => json::write(&checked.document(), &mut bytes)
+                .map_err(io::Error::from)
+                .and_then(|()| bytes.write_all(b"\n")),
+            Mode::Findings => csv::findings(&checked, &mut bytes)
+                .map_err(|error| io::Error::other(error.to_string())),
+            Mode::Csv => {
+                csv::rows(&checked, &mut bytes).map_err(|error| io::Error::other(error.to_string()))
+            }
+        };
     let mut kept = is_kept.then(Vec::new);
     let written = written.and_then(|()| match &mut kept {
         Some(kept) => json::write(&checked.document(), kept).map_err(io::Error::from),
@@ -156,15 +165,22 @@ impl Sink {
         let mut out: Box<dyn Write> = match mode {
             Mode::Quiet => Box::new(io::sink()),
             Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => output::stdout(),
-            Mode::Json | Mode::Csv | Mode::Summary(Shape::Json | Shape::Csv) => {
+            // Whoever reads one host after the other waits for each.
+            Mode::Ndjson => Box::new(io::stdout()),
+            Mode::Json | Mode::Csv | Mode::Findings | Mode::Summary(Shape::Json | Shape::Csv) => {
                 Box::new(io::BufWriter::new(io::stdout()))
             }
         };
         match mode {
             Mode::Json | Mode::Summary(Shape::Json) => head(&mut out)?,
             Mode::Csv => csv::header(&mut out)?,
+            Mode::Findings => csv::findings_header(&mut out)?,
             Mode::Summary(Shape::Csv) => csv::target_header(&mut out)?,
-            Mode::Quiet | Mode::Report | Mode::Lines | Mode::Summary(Shape::Text) => {}
+            Mode::Quiet
+            | Mode::Report
+            | Mode::Lines
+            | Mode::Ndjson
+            | Mode::Summary(Shape::Text) => {}
         }
         Ok(Sink {
             mode,
@@ -196,12 +212,16 @@ impl Sink {
                     }
                     kept.extend(document);
                 }
+                // Hosts that are alike share a line, below all others.
+                let is_folded = self.mode == Mode::Lines && digest.is_host();
                 match self.mode {
                     Mode::Json if !first => self.out.write_all(b",")?,
                     Mode::Report if !first => self.out.write_all(b"\n")?,
                     _ => {}
                 }
-                self.out.write_all(&bytes)?;
+                if !is_folded {
+                    self.out.write_all(&bytes)?;
+                }
                 let worst = digest.severity();
                 self.found |= worst.is_some_and(|worst| self.fail_on.is_reached_by(worst));
                 self.fleet.add(digest);
@@ -221,6 +241,10 @@ impl Sink {
 
     /// Records a target that could not be read.
     fn fail(&mut self, target: &str, error: &str) -> anyhow::Result<()> {
+        if self.mode == Mode::Ndjson {
+            let document = serde_json::json!({ "target": target, "error": error });
+            writeln!(self.out, "{document}")?;
+        }
         // Keep stdout and stderr in step where both go to one terminal.
         self.out.flush()?;
         if self.mode != Mode::Quiet {
