@@ -43,6 +43,7 @@ mod serve;
 mod study;
 mod support;
 mod syscalls;
+mod targets;
 mod trace;
 mod volumes;
 mod windows;

@@ -165,6 +165,8 @@ const TESTS: &[(&str, &str)] = &[
     ),
     ("zfs-fuse", "zpool and zdb: oracle for ZFS"),
     ("zstd", "makes a decompression bomb"),
+    ("bzip2", "packs images"),
+    ("xz-utils", "packs images"),
 ];
 
 /// Targets of the static and of the Windows build.

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
     let keeper = Keeper::when_asked(&args.keeping, "check")?;
     let mut check = straddle::check(&args.targets, options(args))?;
     let scope = check.scope();
-    let many = scope == Scope::Many || args.targets.iter().any(|target| target.is_dir());
+    let many = scope != Scope::One;
     let is_brief = matches!(
         mode(args, many),
         Mode::Quiet | Mode::Lines | Mode::Summary(_)

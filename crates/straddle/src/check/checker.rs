@@ -370,11 +370,10 @@ impl Checker {
         if self.may_be(Kind::Capture) && Root::is_tree(head) {
             return Some(Ok(Sight::Boxed));
         }
-        if !matches!(
-            self.take_as,
-            None | Some(Kind::Capture | Kind::Support | Kind::Archive)
-        ) {
-            return None;
+        match self.take_as {
+            None => {}
+            Some(Kind::Capture | Kind::Support | Kind::Archive) => return Some(Ok(Sight::Boxed)),
+            Some(_) => return None,
         }
         match (wrapping(head)?, origin) {
             (Wrapping::Read, _) => Some(Ok(Sight::Boxed)),

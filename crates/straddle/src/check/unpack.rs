@@ -175,7 +175,10 @@ impl Checker {
         };
         let open = Arc::clone(&boxed.open);
         let unpacked: Open = Arc::new(move || Ok(Box::new(packing.unpack(open()?))));
-        let inner = head(&mut unpacked().map_err(unreadable)?).map_err(unreadable)?;
+        let damaged = |error: io::Error| {
+            unreadable(io::Error::other(format!("damaged or cut short: {error}")))
+        };
+        let inner = head(&mut unpacked().map_err(unreadable)?).map_err(damaged)?;
         let inside = Boxed {
             name: boxed.name.clone(),
             open: unpacked,
@@ -288,9 +291,10 @@ impl Checker {
             source,
         };
         let stream = || (boxed.open)().map_err(unreadable);
-        if self.may_be(Kind::Capture)
-            && archive::holds(stream()?).map_err(unreadable)? == Holds::Capture
-        {
+        let is_capture = self.is_taken_as(Kind::Capture)
+            || self.may_be(Kind::Capture)
+                && archive::holds(stream()?).map_err(unreadable)? == Holds::Capture;
+        if is_capture {
             return self.captured_host(&boxed.name, &mut stream()?, each);
         }
         let mut seen = Seen::default();
@@ -346,6 +350,22 @@ impl Checker {
         };
         if begins.is_empty() || belongs_to_an_appliance(member.path, &begins) {
             return;
+        }
+        if let (Some(whole), Some(at)) = (&boxed.lies, member.at) {
+            let there = whole.size().get().saturating_sub(at.get());
+            if there < member.size.get() {
+                let source = io::Error::other(format!(
+                    "the archive is cut short: it has {} of the {} bytes of this member",
+                    Bytes::new(there).grouped(),
+                    member.size.grouped()
+                ));
+                let name = name.clone();
+                let error = CheckError::Unpacked {
+                    name: name.clone(),
+                    source,
+                };
+                each(self.report(name, &path, Err(error)));
+            }
         }
         if let Some(wrapping) = wrapping(&begins) {
             let Wrapping::Read = wrapping else {
