@@ -28,6 +28,7 @@ mod hostile_bytes;
 mod hostile_captures;
 mod hostile_containers;
 mod hostile_paths;
+mod job_files;
 mod natural;
 #[path = "../oracles/verdicts.rs"]
 mod oracles;

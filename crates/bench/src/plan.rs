@@ -45,6 +45,7 @@ mod tests {
         };
         Plan {
             cells: vec![workload; cells],
+            names: Vec::new(),
             offsets: (0..offsets).map(offset).collect(),
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,

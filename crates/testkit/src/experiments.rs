@@ -113,6 +113,7 @@ impl Recipe {
         Experiment {
             plan: Plan {
                 cells: self.cells,
+                names: Vec::new(),
                 offsets: self.offsets,
                 measured: Duration::from_secs(10),
                 warm_up: Duration::from_secs(2),

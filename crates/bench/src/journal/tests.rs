@@ -38,6 +38,7 @@ fn header() -> Header {
                 think: Duration::ZERO,
                 rate: None,
             }],
+            names: Vec::new(),
             offsets: vec![offset("unaligned", 32_256), offset("1M", 1 << 20)],
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,

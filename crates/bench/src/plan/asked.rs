@@ -12,6 +12,9 @@ use straddle_workload::offset::Offset;
 pub struct Plan {
     /// The workloads.
     pub cells: Vec<Workload>,
+    /// What the workloads are called where they have names, as the sections of a job file have: one for each, or none at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// Offsets; the first is the baseline.
     pub offsets: Vec<Offset>,
     /// How long one run is measured.
@@ -50,6 +53,12 @@ impl Plan {
     /// it saves now: at a precision equal to the noise of a run, 3 first blocks lead to 29 on average, 5 to 13, 8 to
     /// 10.
     pub const FIRST_STAGE: u32 = 8;
+
+    /// What a workload is called, where it has a name.
+    #[must_use]
+    pub fn name(&self, cell: usize) -> Option<&str> {
+        self.names.get(cell).map(String::as_str)
+    }
 
     /// Runs of one block: one for each candidate, and the baseline around and between them. Without candidates it is
     /// one run of the baseline.

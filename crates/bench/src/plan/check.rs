@@ -79,6 +79,12 @@ impl Plan {
                 &format!("at most {MAX_NAMED}"),
             )?;
         }
+        require(
+            self.names.is_empty() || self.names.len() == self.cells.len(),
+            "names of workloads",
+            || format!("{} for {} workloads", self.names.len(), self.cells.len()),
+            "one for each, or none",
+        )?;
         self.check_offsets()?;
         require(
             !self.measured.is_zero(),
@@ -299,7 +305,8 @@ mod tests {
     /// A change that makes a plan bad, and the part that is blamed for it.
     type Case = (&'static str, fn(&mut Plan));
 
-    const CASES: [Case; 36] = [
+    const CASES: [Case; 37] = [
+        ("names of workloads", |p| p.names = vec!["a".to_owned()]),
         ("workloads", |p| p.cells.clear()),
         ("offsets", |p| p.offsets.clear()),
         ("offsets", |p| p.offsets[1].bytes = p.offsets[0].bytes),

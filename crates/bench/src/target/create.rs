@@ -591,6 +591,7 @@ mod tests {
         let dir = scratch();
         let plan = crate::plan::Plan {
             cells: Vec::new(),
+            names: Vec::new(),
             offsets: Vec::new(),
             measured: std::time::Duration::ZERO,
             warm_up: std::time::Duration::ZERO,

@@ -83,6 +83,7 @@ pub(super) mod testing {
         };
         Plan {
             cells: outstanding.iter().map(cell).collect(),
+            names: Vec::new(),
             offsets: Vec::new(),
             measured: Duration::from_secs(10),
             warm_up: Duration::ZERO,

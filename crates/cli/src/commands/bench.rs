@@ -1,6 +1,7 @@
 //! `straddle bench`: makes an experiment, or goes on with one.
 
 mod intent;
+mod job;
 mod outline;
 mod prepare;
 mod progress;

@@ -57,6 +57,9 @@ pub struct Document<'a> {
 struct PlanOut<'a> {
     /// The workloads.
     cells: Vec<WorkloadOut>,
+    /// What the workloads are called where they have names, as the sections of a job file have: one for each, or none at all.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    names: &'a [String],
     /// Offsets; the first is the baseline.
     offsets: &'a [Offset],
     /// How long one run is measured.
@@ -330,6 +333,7 @@ impl<'a> Document<'a> {
 fn plan(plan: &Plan) -> PlanOut<'_> {
     PlanOut {
         cells: plan.cells.iter().map(workload).collect(),
+        names: &plan.names,
         offsets: &plan.offsets,
         measured_seconds: plan.measured.as_secs_f64(),
         warm_up_seconds: plan.warm_up.as_secs_f64(),

@@ -1,9 +1,8 @@
-//! What was asked for: arguments, or a job file of fio's, as the header of a journal.
+//! What was asked for, by arguments or by a job file, as the header of a journal.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use straddle::bench::compat::fio_job;
 use straddle::bench::journal::{self, Header, Role, SCHEMA};
 use straddle::bench::plan::Plan;
 use straddle::bench::target::{self, Consent};
@@ -12,6 +11,7 @@ use straddle::io::engine::{Durability, Kind};
 use straddle::io::owned::Token;
 use straddle::workload::Workload;
 
+use super::job;
 use crate::args::bench::{Bench, Devices, How};
 
 /// Bytes that requests are spread over in a test file, unless said otherwise.
@@ -29,17 +29,19 @@ pub(super) struct Intent {
 }
 
 /// A job file, or what stands for it on the command line.
-struct Wanted {
-    target: Option<PathBuf>,
-    cells: Vec<Workload>,
-    span: Option<Bytes>,
-    measured: Duration,
-    warm_up: Duration,
-    direct: bool,
-    durability: Durability,
-    engine: Option<Kind>,
-    seed: Option<u64>,
-    remarks: Vec<String>,
+pub(super) struct Wanted {
+    pub(super) target: Option<PathBuf>,
+    pub(super) cells: Vec<Workload>,
+    /// What the cells are called; none, or one for each.
+    pub(super) names: Vec<String>,
+    pub(super) span: Option<Bytes>,
+    pub(super) measured: Duration,
+    pub(super) warm_up: Duration,
+    pub(super) direct: bool,
+    pub(super) durability: Durability,
+    pub(super) engine: Option<Kind>,
+    pub(super) seed: Option<u64>,
+    pub(super) remarks: Vec<String>,
 }
 
 impl Intent {
@@ -47,13 +49,14 @@ impl Intent {
         if cfg!(not(target_os = "linux")) {
             known_here(&args.how)?;
         }
-        let wanted = match &args.job {
-            Some(path) => from_job(args, path)?,
+        let wanted = match job::named(args)? {
+            Some(path) => job::read(args, path)?,
             None => from_args(args)?,
         };
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let plan = Plan {
             cells: wanted.cells,
+            names: wanted.names,
             offsets: args.plan.offsets.clone(),
             measured: wanted.measured,
             warm_up: wanted.warm_up,
@@ -132,7 +135,7 @@ fn here(path: &Path) -> PathBuf {
     PathBuf::from(format!("straddle-bench-{name}.journal"))
 }
 
-fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
+pub(super) fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
     let durability = match (args.how.write_through, args.how.fua) {
         (true, _) => Durability::WriteThrough,
         (false, true) => Durability::ForcedUnitAccess,
@@ -141,6 +144,7 @@ fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
     Ok(Wanted {
         target: args.target.clone(),
         cells: cells(args)?,
+        names: Vec::new(),
         span: args.plan.size.map(|size| size.bytes()),
         measured: args.plan.runtime,
         warm_up: args.plan.warm_up,
@@ -175,38 +179,6 @@ fn cells(args: &Bench) -> anyhow::Result<Vec<Workload>> {
         }
     }
     Ok(cells)
-}
-
-/// What a job file says; where it says nothing, what the command line does.
-fn from_job(args: &Bench, path: &Path) -> anyhow::Result<Wanted> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the job file {}", path.display()))?;
-    let job = fio_job::parse(&text).with_context(|| path.display().to_string())?;
-    let named = job.file.or(job.directory).map(PathBuf::from);
-    let engine = match job.engine {
-        Some(name) => Some(name.parse::<Kind>()?),
-        None => args.how.engine.0,
-    };
-    if job.offset != Bytes::ZERO {
-        bail!(
-            "{}: offset={} is not supported: --offsets decides where requests lie; leave it out",
-            path.display(),
-            job.offset.get()
-        );
-    }
-    let asked = from_args(args)?;
-    Ok(Wanted {
-        target: args.target.clone().or(named),
-        cells: job.cells.into_iter().map(|cell| cell.workload).collect(),
-        span: job.size.or(asked.span),
-        measured: job.runs,
-        warm_up: job.warm_up,
-        direct: job.direct && asked.direct,
-        durability: job.durability,
-        engine,
-        seed: asked.seed.or(job.seed),
-        remarks: job.remarks,
-    })
 }
 
 /// The target as it was named, the file or device itself, and what it is to this program.

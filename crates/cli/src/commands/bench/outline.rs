@@ -22,8 +22,12 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
     };
     line("target", target(header, length));
     for (number, cell) in plan.cells.iter().take(LISTED).enumerate() {
-        let name = if number == 0 { "workloads" } else { "" };
-        line(name, workload(cell));
+        let title = if number == 0 { "workloads" } else { "" };
+        let name = plan.name(number).map(|name| format!("{name}: "));
+        line(
+            title,
+            format!("{}{}", name.unwrap_or_default(), workload(cell)),
+        );
     }
     if plan.cells.len() > LISTED {
         line("", format!("and {} more", plan.cells.len() - LISTED));

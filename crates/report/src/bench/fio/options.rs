@@ -35,18 +35,32 @@ pub(super) fn global(experiment: &Experiment) -> Options {
     out
 }
 
-/// `8K-randread-t4-o32-off64K`.
-pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
+/// `8K-randread-t4-o32-off64K`, or `oltp-off64K` where it has a name.
+pub(super) fn job_name(name: Option<&str>, workload: &Workload, offset: &str) -> String {
+    let offset: String = offset.chars().map(plain).collect();
+    match name {
+        Some(name) => {
+            let name: String = name.chars().map(plain).collect();
+            format!("{name}-off{offset}")
+        }
+        None => format!("{}-off{offset}", unnamed(workload)),
+    }
+}
+
+/// The name becomes a file's.
+fn plain(c: char) -> char {
+    match c {
+        c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
+        _ => '_',
+    }
+}
+
+fn unnamed(workload: &Workload) -> String {
     let sizes = workload.sizes.iter().map(|(size, _)| short(*size));
     let sizes: Vec<String> = sizes.collect();
     let share = match workload.reads {
         Percent::ALL | Percent::NONE => String::new(),
         share => share.get().to_string(),
-    };
-    // The name becomes a file's.
-    let plain = |c: char| match c {
-        c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
-        _ => '_',
     };
     let stride = match workload.pattern {
         Pattern::Random | Pattern::Sequential => String::new(),
@@ -55,12 +69,11 @@ pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
         Pattern::Columns(row) => format!("-columns{}", short(row)),
     };
     format!(
-        "{}-{}{share}{stride}-t{}-o{}-off{}",
+        "{}-{}{share}{stride}-t{}-o{}",
         sizes.join("+"),
         direction(workload),
         workload.workers,
-        workload.outstanding,
-        offset.chars().map(plain).collect::<String>()
+        workload.outstanding
     )
 }
 
