@@ -2,8 +2,8 @@
 //! in the meantime.
 
 use std::fs;
-use std::path::Path;
 
+use crate::bench::names;
 use crate::natural::{Row, hold};
 use crate::support::{scratch, straddle};
 
@@ -299,21 +299,6 @@ fn job_files_and_command_lines_are_taken_or_asked_about() {
     let before = names(here.path());
     hold(here.path(), &LINES);
     assert_eq!(names(here.path()), before, "nothing is made");
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("readable");
-    let mut names: Vec<String> = entries
-        .map(|entry| {
-            entry
-                .expect("readable")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
-    names.sort();
-    names
 }
 
 /// Sections are called by their names in every form.

@@ -4,6 +4,7 @@
 mod advice;
 mod bench;
 mod bench_journals;
+mod bench_short;
 mod chains;
 #[path = "../collect/windows.rs"]
 mod collect_windows;

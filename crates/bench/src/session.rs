@@ -286,6 +286,7 @@ mod tests {
                 rate: None,
             }],
             names: Vec::new(),
+            replay: None,
             offsets: vec![
                 offset("unaligned", 32_256),
                 offset("64K", 65_536),

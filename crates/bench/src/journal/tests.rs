@@ -39,6 +39,7 @@ fn header() -> Header {
                 rate: None,
             }],
             names: Vec::new(),
+            replay: None,
             offsets: vec![offset("unaligned", 32_256), offset("1M", 1 << 20)],
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,

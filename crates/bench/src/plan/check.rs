@@ -85,6 +85,13 @@ impl Plan {
             || format!("{} for {} workloads", self.names.len(), self.cells.len()),
             "one for each, or none",
         )?;
+        let speed = self.replay.as_ref().and_then(|replay| replay.speed);
+        require(
+            speed.is_none_or(|speed| speed.is_finite() && speed > 0.0),
+            "speed of the replay",
+            || format!("{} times", speed.unwrap_or_default()),
+            "a number above 0, such as 1 or 2.5",
+        )?;
         self.check_offsets()?;
         require(
             !self.measured.is_zero(),
@@ -210,7 +217,9 @@ fn check_pattern(workload: &Workload) -> Result<(), PlanError> {
     let largest = workload.largest();
     let bytes = |unit: straddle_geometry::Unit| unit.bytes().grouped();
     match workload.pattern {
-        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => Ok(()),
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_) | Pattern::Sequential => {
+            Ok(())
+        }
         Pattern::Strided(stride) => require(
             stride >= largest,
             "stride",

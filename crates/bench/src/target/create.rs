@@ -557,6 +557,7 @@ mod tests {
         let plan = crate::plan::Plan {
             cells: Vec::new(),
             names: Vec::new(),
+            replay: None,
             offsets: Vec::new(),
             measured: std::time::Duration::ZERO,
             warm_up: std::time::Duration::ZERO,

@@ -94,6 +94,12 @@ pub(crate) fn sizes(workload: &Workload) -> String {
     if let [(size, _)] = workload.sizes.as_slice() {
         return size.to_string();
     }
+    if matches!(workload.pattern, Pattern::Recorded(_)) {
+        let least = workload.sizes.iter().map(|(size, _)| *size).min();
+        return least.map_or_else(String::new, |least| {
+            format!("{least} to {}", workload.largest())
+        });
+    }
     let all: u64 = workload.sizes.iter().map(|(_, n)| u64::from(*n)).sum();
     let share = |n: u32| (u64::from(n) * 100 + all / 2).checked_div(all).unwrap_or(0);
     let parts = workload.sizes.iter();
@@ -108,6 +114,7 @@ pub(crate) fn pattern(pattern: Pattern) -> String {
         Pattern::RandomEvery(step) => format!("random:{}", step.get()),
         Pattern::Strided(stride) => format!("strided:{}", stride.get()),
         Pattern::Columns(row) => format!("columns:{}", row.get()),
+        Pattern::Recorded(_) => "recorded".to_owned(),
     }
 }
 

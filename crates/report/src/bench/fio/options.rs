@@ -29,6 +29,13 @@ pub(super) fn global(experiment: &Experiment) -> Options {
         ("size", setting.span.get().to_string()),
         ("time_based", "1".to_owned()),
     ]);
+    if let Some(replay) = &plan.replay {
+        out.insert("read_iolog", replay.file.display().to_string());
+        out.insert(
+            "replay_no_stall",
+            u8::from(replay.speed.is_none()).to_string(),
+        );
+    }
     if setting.options.durability != Durability::Cached {
         out.insert("sync", "dsync".to_owned());
     }
@@ -57,7 +64,9 @@ fn plain(c: char) -> char {
 
 fn unnamed(workload: &Workload) -> String {
     let sizes = workload.sizes.iter().map(|(size, _)| short(*size));
-    let sizes: Vec<String> = sizes.collect();
+    let mut sizes: Vec<String> = sizes.collect();
+    // A recording may have any number of lengths.
+    sizes.truncate(8);
     let share = match workload.reads {
         Percent::ALL | Percent::NONE => String::new(),
         share => share.get().to_string(),
@@ -67,6 +76,7 @@ fn unnamed(workload: &Workload) -> String {
         Pattern::RandomEvery(step) => format!("-every{}", short(step)),
         Pattern::Strided(step) => format!("-stride{}", short(step)),
         Pattern::Columns(row) => format!("-columns{}", short(row)),
+        Pattern::Recorded(_) => "-recorded".to_owned(),
     };
     format!(
         "{}-{}{share}{stride}-t{}-o{}",
@@ -103,7 +113,9 @@ fn rw(workload: &Workload) -> String {
     let direction = direction(workload);
     let largest = workload.largest();
     let gap = match workload.pattern {
-        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => None,
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_) | Pattern::Sequential => {
+            None
+        }
         Pattern::Strided(step) | Pattern::Columns(step) => {
             step.get().checked_sub(largest.get()).and_then(Unit::new)
         }
