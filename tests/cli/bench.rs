@@ -69,7 +69,7 @@ fn transcript(run: &Run, directory: &Path) -> String {
     run.transcript().replace(name, "[DIR]")
 }
 
-fn names(directory: &Path) -> Vec<String> {
+pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("readable");
     let mut names: Vec<String> = entries
         .map(|entry| {
@@ -169,10 +169,11 @@ fn the_plan_of_a_new_file_is_printed_and_nothing_is_touched() {
         here.path(),
         &[&[".", "--dry-run", "--seed", "7", "--budget", "30s"]],
     );
+    assert_eq!(short.code, Some(2), "{}", short.transcript());
     assert!(
-        short
-            .stdout
-            .contains("warning: --budget 30 s ends before the 5 blocks"),
+        short.stderr.contains(
+            "--budget 30 s proves nothing: 5 blocks of 1 workload with 9 runs of 1.2 s each take 54 s; give --budget 1 min 7 s or more"
+        ),
         "{}",
         short.transcript()
     );

@@ -4,6 +4,7 @@
 mod advice;
 mod bench;
 mod bench_journals;
+mod bench_short;
 mod chains;
 #[path = "../collect/windows.rs"]
 mod collect_windows;
@@ -28,6 +29,7 @@ mod hostile_bytes;
 mod hostile_captures;
 mod hostile_containers;
 mod hostile_paths;
+mod job_files;
 mod natural;
 #[path = "../oracles/verdicts.rs"]
 mod oracles;

@@ -9,13 +9,13 @@ use crate::support::{repository, scratch, straddle, unpack_image};
 /// What is typed behind `straddle`, the exit status, and what the answer says.
 ///
 /// A `~` in a word is a blank that the shell was told to keep.
-type Row = (&'static str, i32, &'static [&'static str]);
+pub(crate) type Row = (&'static str, i32, &'static [&'static str]);
 
 /// Fewest requests, and no sensitivities: the values are asked about, not the results.
 const PREDICT: &str = "predict --profile fixed-service --requests 200 --sensitivity 0";
 
 /// Runs each command line in one folder, and compares.
-fn hold(here: &Path, rows: &[Row]) {
+pub(crate) fn hold(here: &Path, rows: &[Row]) {
     let mut wrong = String::new();
     for (typed, code, says) in rows {
         let typed = typed.replace("PREDICT", PREDICT);

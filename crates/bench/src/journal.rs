@@ -9,6 +9,7 @@
 //! | `filled` | when all of it is on the disk | its size |
 //! | `placed` | before the first run | where requests lie, and the engine |
 //! | `sample` | after each run | all that was measured |
+//! | `raised` | before the first run of a process that was given more time or blocks | the new limits |
 //!
 //! What follows the last line end was torn by a crash and counts for nothing. Any other damage is an error. As long as a
 //! journal is open it is locked, so that two processes cannot work on one experiment. A sample whose block begins again
@@ -186,12 +187,45 @@ impl Arrangement {
     }
 }
 
+/// How long an experiment goes on. The header stays as it was written, since the label of the test file has its digest; limits that were
+/// raised later have a line of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Time after which no block is begun.
+    pub budget: Option<Duration>,
+    /// Most blocks of each cell.
+    pub most_blocks: u32,
+}
+
+impl Limits {
+    /// Those of a plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Limits {
+        Limits {
+            budget: plan.budget,
+            most_blocks: plan.most_blocks,
+        }
+    }
+
+    /// True when everything that others allow is allowed.
+    #[must_use]
+    pub fn reach(self, others: Limits) -> bool {
+        let time = match (self.budget, others.budget) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(this), Some(other)) => this >= other,
+        };
+        time && self.most_blocks >= others.most_blocks
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
     Header(Box<Header>),
     Filled(Ready),
     Placed(Arrangement),
+    Raised(Limits),
     Sample(Box<Sample>),
 }
 
@@ -201,6 +235,7 @@ impl Line {
             Line::Header(_) => "header",
             Line::Filled(_) => "filled",
             Line::Placed(_) => "placed",
+            Line::Raised(_) => "raised",
             Line::Sample(_) => "sample",
         }
     }
@@ -215,8 +250,22 @@ pub struct Recorded {
     pub ready: Option<Ready>,
     /// Where requests lie; known before the first run.
     pub placed: Option<Arrangement>,
+    /// How long it goes on: what the header says, or what was raised last.
+    pub limits: Limits,
     /// Runs that were finished, in their order; a block left unfinished at the end is not among them.
     pub samples: Vec<Sample>,
+}
+
+impl Recorded {
+    /// What is to be run, within the limits that hold now.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        Plan {
+            budget: self.limits.budget,
+            most_blocks: self.limits.most_blocks,
+            ..self.header.plan.clone()
+        }
+    }
 }
 
 /// A journal that is open and locked.
@@ -368,6 +417,15 @@ impl Journal {
     /// Those of writing; the line is on the disk otherwise.
     pub fn placed(&mut self, placed: &Arrangement) -> Result<(), JournalError> {
         self.append(&Line::Placed(placed.clone()))?;
+        self.sync()
+    }
+
+    /// The experiment goes on for longer than its header says.
+    ///
+    /// # Errors
+    /// Those of writing; the line is on the disk otherwise.
+    pub fn raised(&mut self, limits: Limits) -> Result<(), JournalError> {
+        self.append(&Line::Raised(limits))?;
         self.sync()
     }
 

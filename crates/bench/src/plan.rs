@@ -15,7 +15,7 @@ mod order;
 mod outline;
 mod schedule;
 
-pub use asked::{Plan, Slot};
+pub use asked::{Plan, Replayed, Slot};
 pub use check::PlanError;
 pub use outline::{Outline, Total};
 pub use schedule::{Progress, Schedule};
@@ -45,6 +45,8 @@ mod tests {
         };
         Plan {
             cells: vec![workload; cells],
+            names: Vec::new(),
+            replay: None,
             offsets: (0..offsets).map(offset).collect(),
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,

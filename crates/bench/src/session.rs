@@ -285,6 +285,8 @@ mod tests {
                 think: Duration::ZERO,
                 rate: None,
             }],
+            names: Vec::new(),
+            replay: None,
             offsets: vec![
                 offset("unaligned", 32_256),
                 offset("64K", 65_536),

@@ -17,6 +17,7 @@ mod limits;
 mod medium;
 mod reusable;
 mod signatures;
+mod space;
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -36,6 +37,7 @@ pub use identity::Identity;
 pub use label::Owner;
 pub use medium::Medium;
 pub use reusable::{ReusableError, TestFile, data_length};
+pub use space::space;
 
 use crate::plan::Plan;
 

@@ -100,6 +100,8 @@ impl Setting {
                 };
                 self.ratios.len()
             ],
+            names: Vec::new(),
+            replay: None,
             offsets: (0..=self.ratios[0].len()).map(offset).collect(),
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,

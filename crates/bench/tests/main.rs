@@ -7,5 +7,6 @@ mod place_layouts;
 mod place_live;
 mod run_common;
 mod run_device;
+mod run_replay;
 mod run_requests;
 mod run_verify;

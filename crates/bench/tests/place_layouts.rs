@@ -472,7 +472,7 @@ fn a_file_that_is_too_small_says_how_large_it_must_be() {
     );
     assert!(tower.place(offsets, &[kib(64)], 62 * M, least).is_ok());
     assert!(tower.place(offsets, &[kib(64)], 62 * M, least - 1).is_err());
-    let room = room_for(&list(offsets), &[kib(64).into()], Bytes::mib(62)).expect("small");
+    let room = room_for(&list(offsets), &[kib(64).into()], Bytes::mib(62), None).expect("small");
     assert!(tower.place(offsets, &[kib(64)], 62 * M, room.get()).is_ok());
 }
 

@@ -64,7 +64,7 @@ impl Scenario {
         let sizes = workload.sizes.iter();
         let sizes = sizes.map(|(size, _)| ("workload.io", size.bytes()));
         let stride = match workload.pattern {
-            Pattern::RandomEvery(step) | Pattern::Strided(step) => {
+            Pattern::RandomEvery(step) | Pattern::Strided(step) | Pattern::Recorded(step) => {
                 Some(("workload.pattern", step.bytes()))
             }
             Pattern::Columns(row) => Some(("workload.pattern", row.bytes())),

@@ -113,6 +113,8 @@ impl Recipe {
         Experiment {
             plan: Plan {
                 cells: self.cells,
+                names: Vec::new(),
+                replay: None,
                 offsets: self.offsets,
                 measured: Duration::from_secs(10),
                 warm_up: Duration::from_secs(2),

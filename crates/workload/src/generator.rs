@@ -28,7 +28,8 @@ pub fn streams(seed: u64) -> impl Iterator<Item = Xoshiro256PlusPlus> {
 }
 
 /// A number below `end`, each equally likely but for one part in 2⁶⁴ / `end`.
-pub(crate) fn below(random: u64, end: u64) -> u64 {
+#[must_use]
+pub fn below(random: u64, end: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
@@ -91,7 +92,9 @@ impl Places {
             let size = size.get();
             weights += u64::from(*weight);
             let step = match workload.pattern {
-                Pattern::Strided(step) | Pattern::RandomEvery(step) => step.get(),
+                Pattern::Strided(step) | Pattern::RandomEvery(step) | Pattern::Recorded(step) => {
+                    step.get()
+                }
                 Pattern::Random | Pattern::Sequential | Pattern::Columns(_) => size,
             };
             let places = len.checked_sub(size).map_or(0, |rest| rest / step + 1);
@@ -288,7 +291,8 @@ impl<'a> Generator<'a> {
             self.lattice()
         };
         let at = match self.places.pattern {
-            Pattern::Random | Pattern::RandomEvery(_) => {
+            // Places of a recording are not drawn; a trial of engines takes any on its lattice.
+            Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_) => {
                 below(self.random.next_u64(), lattice.places) * lattice.step
             }
             Pattern::Sequential | Pattern::Strided(_) => self.cursor.take(lattice),

@@ -70,8 +70,8 @@ impl From<Percent> for u8 {
     }
 }
 
-/// Order of addresses. In JSON `"random"`, `{"random_every": 4096}`, `"sequential"`, `{"strided": 65536}` or
-/// `{"columns": 65536}`.
+/// Order of addresses. In JSON `"random"`, `{"random_every": 4096}`, `"sequential"`, `{"strided": 65536}`,
+/// `{"columns": 65536}` or `{"recorded": 512}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -90,6 +90,8 @@ pub enum Pattern {
     /// second of each, and so on. Each worker has columns of its own. All requests have the same length, which divides that
     /// of a row. This is SQLIO's order where neither `-frandom` nor `-fsequential` is given.
     Columns(Unit),
+    /// Where recorded requests lay ([`crate::recording`]); all of their places and lengths are multiples of so many bytes.
+    Recorded(Unit),
 }
 
 impl fmt::Display for Pattern {
@@ -101,6 +103,7 @@ impl fmt::Display for Pattern {
             Pattern::Sequential => f.pad("sequential"),
             Pattern::Strided(stride) => f.pad(&format!("strided by {stride}")),
             Pattern::Columns(row) => f.pad(&format!("in columns, rows of {row}")),
+            Pattern::Recorded(_) => f.pad("recorded"),
         }
     }
 }
@@ -109,7 +112,10 @@ impl Pattern {
     /// True when each request may come at any place.
     #[must_use]
     pub const fn is_random(self) -> bool {
-        matches!(self, Pattern::Random | Pattern::RandomEvery(_))
+        matches!(
+            self,
+            Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_)
+        )
     }
 }
 
@@ -128,7 +134,9 @@ impl Workload {
     #[must_use]
     pub fn stride(&self) -> Option<Unit> {
         match self.pattern {
-            Pattern::Strided(step) | Pattern::RandomEvery(step) => Some(step),
+            Pattern::Strided(step) | Pattern::RandomEvery(step) | Pattern::Recorded(step) => {
+                Some(step)
+            }
             Pattern::Random | Pattern::Sequential | Pattern::Columns(_) => None,
         }
     }
@@ -171,6 +179,7 @@ mod tests {
                 "{\"columns\":65536}",
                 "in columns, rows of 64 KiB",
             ),
+            (Pattern::Recorded(unit), "{\"recorded\":65536}", "recorded"),
         ] {
             assert_eq!(serde_json::to_string(&pattern).expect("plain"), json);
             assert_eq!(

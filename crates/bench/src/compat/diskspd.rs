@@ -4,6 +4,8 @@
 //! value are one argument, and targets follow the switches. Sizes end with K, M, G, T (binary) or b, which is the length of a
 //! request.
 
+mod profile;
+
 use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
@@ -13,6 +15,8 @@ use super::{
 };
 use crate::place::Region;
 use straddle_workload::{Pattern, Percent, Workload};
+
+pub use profile::{parse_profile, profile};
 
 /// Most threads of each target.
 const MAX_THREADS: u32 = 1024;
@@ -60,6 +64,8 @@ pub struct Command {
     pub affinity_disabled: bool,
     /// `-v`.
     pub verbose: bool,
+    /// `-Rxml`: the report is XML.
+    pub xml: bool,
     /// `-Z`: what is written.
     pub buffer: Buffer,
     /// `-z`: seeds the addresses; `None` is a seed of the time.
@@ -225,6 +231,7 @@ struct Given {
     latency: bool,
     affinity_disabled: bool,
     verbose: bool,
+    xml: Option<bool>,
     buffer: Option<Buffer>,
     seed: Option<Option<u32>>,
 }
@@ -249,6 +256,7 @@ impl Default for Given {
             latency: false,
             affinity_disabled: false,
             verbose: false,
+            xml: None,
             buffer: None,
             seed: None,
         }
@@ -315,7 +323,8 @@ impl Given {
                 whole,
             ),
             // What is asked for is what is done anyway.
-            'R' if value == "text" => Ok(()),
+            'R' if value == "text" => set(&mut self.xml, false, whole),
+            'R' if value == "xml" => set(&mut self.xml, true, whole),
             'C' if value == "0" => Ok(()),
             'I' if value == "3" => Ok(()),
             'e' if value == "q" => Ok(()),
@@ -422,6 +431,7 @@ impl Given {
             latency: self.latency,
             affinity_disabled: self.affinity_disabled,
             verbose: self.verbose,
+            xml: self.xml.unwrap_or(false),
             buffer: self.buffer.unwrap_or(Buffer::Unsaid),
             seed: self.seed.unwrap_or(Some(0)),
             remarks,
@@ -512,11 +522,11 @@ fn refuse(letter: char, value: &str, whole: &str) -> Refused {
         'N' => ("memory-mapped I/O is not done", "leave it out"),
         'p' => ("requests do not start at the same place", "leave it out"),
         'P' => ("no dots are printed", "leave it out"),
-        'R' if value == "xml" => (
-            "the report is text",
-            "give -Rtext; `straddle bench --json` and --csv are for programs",
+        'R' if value.starts_with('p') => (
+            "a profile is not printed without a run",
+            "give -Rxml: the profile is a part of the results",
         ),
-        'R' => ("the report is text", "give -Rtext"),
+        'R' => ("the report is text or XML", "give -Rtext or -Rxml"),
         'S' if value.contains('m') => {
             ("memory-mapped I/O is not done", "give -Sb, -Su, -Sw or -Sh")
         }
@@ -533,7 +543,10 @@ fn refuse(letter: char, value: &str, whole: &str) -> Refused {
             "there are no completion routines",
             "leave it out: what is asked of the storage does not change",
         ),
-        'X' => ("profiles in XML are not read", "write the switches out"),
+        'X' => (
+            "it names no file",
+            "give it with its file, such as -Xprofile.xml",
+        ),
         'y' => ("there are no Windows events", "leave it out"),
         'Z' if value.is_empty() => (
             "zeros are not written: storage that compresses or leaves zeros out would deliver figures of nothing",

@@ -92,6 +92,13 @@ fn switch<'a>(text: &str, rest: &'a str) -> Result<Argument<'a>, Refused> {
     }
 }
 
+/// Whether the tool was asked for its usage: `-?`, `/?`.
+#[must_use]
+pub fn asks_for_help<S: AsRef<str>>(arguments: &[S]) -> bool {
+    let mut arguments = arguments.iter().map(AsRef::as_ref);
+    arguments.any(|text| matches!(text, "-?" | "/?"))
+}
+
 /// A whole number between two others.
 fn number(what: &str, text: &str, least: u64, most: u64) -> Result<u64, Refused> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -123,10 +130,21 @@ fn names_a_raw_device(name: &str) -> bool {
 }
 
 fn raw_device(what: &str) -> Refused {
+    // `E:`, and `-RE`, which SQLIO took for the same.
+    let letter = what.trim_matches('`').trim_end_matches(':');
+    let letter = letter
+        .trim_start_matches(['-', '/'])
+        .trim_start_matches('R');
+    let file = match letter.chars().next() {
+        Some(letter) if letter.is_ascii_alphabetic() => {
+            format!("name a test file on it, such as {letter}:\\testfile.dat")
+        }
+        _ => "name a test file".to_owned(),
+    };
     Refused::new(
         what,
         "it names a raw device, and a script is not enough to have data destroyed",
-        "name a test file; `straddle bench --destroy-data` measures on devices",
+        format!("{file}; `straddle bench --destroy-data` measures on devices"),
     )
 }
 
@@ -143,6 +161,20 @@ mod tests {
         assert_eq!(argument(r"E:\test.dat"), Ok(Argument::Name(r"E:\test.dat")));
         for wrong in ["", "-", "\u{2013}BN", "\u{2212}t4"] {
             assert!(argument(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn raw_devices_are_answered_with_a_file() {
+        for (what, instead) in [
+            ("`E:`", r"such as E:\testfile.dat;"),
+            ("`-RF`", r"such as F:\testfile.dat;"),
+            ("`-R1`", "name a test file; "),
+            ("`#1`", "name a test file; "),
+            ("line 1 of the parameter file: `E:`", "name a test file"),
+        ] {
+            let refused = raw_device(what);
+            assert!(refused.instead.contains(instead), "{what}: {refused}");
         }
     }
 

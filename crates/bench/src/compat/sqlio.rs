@@ -286,7 +286,7 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Command, Refused> {
 }
 
 /// Switches whose value may be the next argument.
-const TAKES_VALUE: &str = "kstfobiBLSF";
+const TAKES_VALUE: &str = "kstfobiBLSFd";
 
 /// What has been given so far; each switch once.
 #[derive(Debug, Default)]
@@ -302,6 +302,8 @@ struct Given {
     latency: Option<Clock>,
     start: Option<u64>,
     parameter_file: Option<String>,
+    /// `-d`, as it was typed, and its letters.
+    drives: Option<(String, String)>,
     names: Vec<String>,
 }
 
@@ -383,12 +385,58 @@ impl Given {
             'S' => set(&mut self.start, number(whole, value, 0, 1 << 40)?, whole),
             'F' if value.is_empty() => Err(unlike("a file")),
             'F' => set(&mut self.parameter_file, value.to_owned(), whole),
+            'd' if !value.is_empty() && value.chars().all(|c| c.is_ascii_alphabetic()) => {
+                self.drives = Some((whole.to_owned(), value.to_owned()));
+                Ok(())
+            }
+            'd' => Err(unlike("letters of drives")),
             '6' if value == "4" => Ok(()),
             _ => Err(refuse(letter, whole)),
         }
     }
 
+    /// What `-dEFG` means, and what to type in its place.
+    fn drives(&self) -> Result<(), Refused> {
+        let Some((whole, letters)) = &self.drives else {
+            return Ok(());
+        };
+        let why = "SQLIO puts each of these drive letters before the name of the file, and uses all of these files at once; names are not put together here";
+        let usual = [DEFAULT_FILE.to_owned()];
+        let names = match self.names.as_slice() {
+            [] => usual.as_slice(),
+            names => names,
+        };
+        if let Some(file) = &self.parameter_file {
+            return Err(Refused::new(
+                whole,
+                why,
+                format!("leave it out, and write each file in full into {file}, a line each"),
+            ));
+        }
+        let mut files = Vec::new();
+        for letter in letters.chars() {
+            for name in names {
+                let name = name.trim_start_matches('\\');
+                files.push(format!("{letter}:\\{name}"));
+            }
+        }
+        // Several files are used at once only with -o.
+        let outstanding = match (files.len(), self.outstanding) {
+            (2.., None) => "-o1 ",
+            _ => "",
+        };
+        Err(Refused::new(
+            whole,
+            why,
+            format!(
+                "type {outstanding}{} in its place; on Linux, the path of each",
+                files.join(" ")
+            ),
+        ))
+    }
+
     fn command(self) -> Result<Command, Refused> {
+        self.drives()?;
         let mut remarks = Vec::new();
         let per_run = self.per_run.unwrap_or(DEFAULT_PER_RUN);
         let order = match self.factor {
@@ -488,10 +536,6 @@ fn set<T: PartialEq>(place: &mut Option<T>, value: T, whole: &str) -> Result<(),
 /// Switches of SQLIO that are not done here, and what is none of SQLIO's.
 fn refuse(letter: char, whole: &str) -> Refused {
     let (why, instead) = match letter {
-        'd' => (
-            "drive letters before a file name are not put together here",
-            "name each file in full",
-        ),
         'R' => return raw_device(whole),
         'm' => (
             "requests are made from one buffer each, not scattered or copied",

@@ -4,7 +4,7 @@ use std::time::Duration;
 use straddle_geometry::Bytes;
 use straddle_io::engine::Kind;
 
-use super::{Arrangement, Header, Ready, Recorded, Role};
+use super::{Arrangement, Header, Limits, Ready, Recorded, Role};
 use crate::plan::Plan;
 use crate::sample::{Issued, Sample, Side};
 
@@ -102,14 +102,36 @@ pub(super) fn placed(placed: &Arrangement, recorded: &Recorded) -> Result<(), Wr
     engine(&placed.engine)
 }
 
+/// Whether limits were raised, and to what a plan may have.
+pub(super) fn limits(limits: Limits, recorded: &Recorded) -> Result<(), Wrong> {
+    let said = |limits: Limits| {
+        let budget = limits.budget.map_or("no limit".to_owned(), |time| {
+            format!("{} s", time.as_secs())
+        });
+        format!("{budget} and {} blocks", limits.most_blocks)
+    };
+    require(
+        limits.reach(recorded.limits),
+        || said(limits),
+        &format!("{} or more", said(recorded.limits)),
+    )?;
+    let plan = Plan {
+        budget: limits.budget,
+        most_blocks: limits.most_blocks,
+        ..recorded.header.plan.clone()
+    };
+    plan.check()
+        .map_err(|error| (format!("{}: {}", error.what, error.found), error.expected))
+}
+
 /// Whether a plan can have had such a run.
-pub(super) fn sample(sample: &Sample, plan: &Plan) -> Result<(), Wrong> {
+pub(super) fn sample(sample: &Sample, plan: &Plan, limits: Limits) -> Result<(), Wrong> {
     let slot = sample.slot;
     let is_in = |index: u32, len: usize| usize::try_from(index).is_ok_and(|index| index < len);
     let of_plan = is_in(slot.cell, plan.cells.len())
         && is_in(slot.offset, plan.offsets.len())
         && is_in(slot.position, plan.runs_per_block())
-        && slot.block < plan.most_blocks;
+        && slot.block < limits.most_blocks;
     require(
         of_plan,
         || {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::bounds::{self, Wrong};
-use super::{JournalError, Line, Recorded, SCHEMA};
+use super::{JournalError, Limits, Line, Recorded, SCHEMA};
 use crate::plan::Slot;
 use crate::sample::Sample;
 
@@ -69,6 +69,7 @@ pub(super) fn parse(path: &Path, bytes: impl Read) -> Result<Parsed, JournalErro
     bounds::header(&header).map_err(|wrong| damaged(1, wrong))?;
     let text = std::mem::take(&mut lines.line);
     let mut recorded = Recorded {
+        limits: Limits::of(&header.plan),
         header: *header,
         ready: None,
         placed: None,
@@ -99,8 +100,12 @@ fn take(recorded: &mut Recorded, blocks: &mut Blocks, line: Line) -> Result<(), 
             bounds::placed(&placed, recorded)?;
             recorded.placed = Some(placed);
         }
+        Line::Raised(limits) => {
+            bounds::limits(limits, recorded)?;
+            recorded.limits = limits;
+        }
         Line::Sample(sample) if recorded.placed.is_some() => {
-            bounds::sample(&sample, &recorded.header.plan)?;
+            bounds::sample(&sample, &recorded.header.plan, recorded.limits)?;
             let runs = recorded.header.plan.runs_per_block();
             blocks.push(&mut recorded.samples, *sample, runs)?;
         }

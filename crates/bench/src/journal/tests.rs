@@ -38,6 +38,8 @@ fn header() -> Header {
                 think: Duration::ZERO,
                 rate: None,
             }],
+            names: Vec::new(),
+            replay: None,
             offsets: vec![offset("unaligned", 32_256), offset("1M", 1 << 20)],
             measured: Duration::from_secs(1),
             warm_up: Duration::ZERO,
@@ -83,6 +85,7 @@ const IDENTITY: Identity = Identity {
 
 /// A journal with two whole blocks and one run of a third.
 fn written(dir: &Path) -> PathBuf {
+    fs::create_dir_all(dir).expect("a folder");
     let path = dir.join("journal");
     let mut journal = Journal::create(&path, header()).expect("is made");
     let (size, identity) = (Bytes::mib(32), IDENTITY);
@@ -124,6 +127,59 @@ fn what_is_written_reads_back_without_the_unfinished_block() {
         .collect();
     assert_eq!(slots, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
     assert_eq!(recorded.samples[4], sample(1, 1, 11));
+}
+
+/// Limits that were raised hold for the blocks behind them; the header, whose digest the test file has, stays as it was.
+#[test]
+fn limits_are_raised_and_never_lowered() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = written(dir.path());
+    let most = header().plan.most_blocks;
+    let before = Limits::of(&header().plan);
+    let raised = Limits {
+        budget: None,
+        most_blocks: most + 1,
+    };
+    let (mut journal, recorded) = Journal::resume(&path).expect("reads");
+    assert_eq!(recorded.limits, before);
+    journal.raised(raised).expect("writes");
+    for position in 0..3 {
+        journal.sample(&sample(most, position, 9)).expect("writes");
+    }
+    drop(journal);
+    let recorded = resumed(&path).expect("reads");
+    assert_eq!(recorded.header, header());
+    assert_eq!(
+        (recorded.limits, recorded.plan().most_blocks),
+        (raised, most + 1)
+    );
+    assert_eq!(recorded.samples.last().map(|s| s.slot.block), Some(most));
+    // Without the line, such a block is none of the plan's; and what is lower is no limit that was raised.
+    let (mut journal, _) = Journal::resume(&path).expect("reads");
+    journal.sample(&sample(most + 1, 0, 9)).expect("writes");
+    drop(journal);
+    assert!(matches!(resumed(&path), Err(JournalError::Damaged { .. })));
+    let path = written(&dir.path().join("other"));
+    for lower in [
+        Limits {
+            most_blocks: most - 1,
+            ..before
+        },
+        Limits {
+            budget: Some(Duration::from_millis(1)),
+            ..before
+        },
+    ] {
+        let (mut journal, _) = Journal::resume(&path).expect("reads");
+        journal.raised(lower).expect("writes");
+        drop(journal);
+        assert!(
+            matches!(resumed(&path), Err(JournalError::Damaged { .. })),
+            "{lower:?}"
+        );
+        fs::remove_file(&path).expect("removes");
+        written(&dir.path().join("other"));
+    }
 }
 
 #[test]

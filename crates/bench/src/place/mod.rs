@@ -213,20 +213,27 @@ pub fn requests_of(plan: &Plan) -> Vec<Spacing> {
 /// A length of a new file in which a plan finds its place whatever the grids below are, as long as the file is in one piece
 /// and its grids meet within 64 MiB: what is skipped to reach a base, the largest offset, and the span.
 ///
+/// Where a filesystem has less, half of what is left beside span and offset is for finding a place: grids meet within a few MiB as a rule,
+/// and where they do not, the place that is found says so.
+///
 /// # Errors
 /// [`PlaceError::SpanTooSmall`], and [`PlaceError::NoPlace`] past 2⁶⁴ bytes.
 pub fn room_for(
     offsets: &[Offset],
     requests: &[Spacing],
     span: Bytes,
+    left: Option<Bytes>,
 ) -> Result<Bytes, PlaceError> {
     let len = whole_span(requests, span)?;
     let largest = offsets.iter().map(|offset| offset.bytes).max();
-    base::MAX_SKIPPED
-        .bytes()
-        .checked_add(largest.unwrap_or(Bytes::ZERO))
-        .and_then(|sum| sum.checked_add(len))
-        .ok_or(PAST_THE_END)
+    let needed = len.checked_add(largest.unwrap_or(Bytes::ZERO));
+    let needed = needed.ok_or(PAST_THE_END)?;
+    let rest = left.and_then(|left| left.checked_sub(needed));
+    // In whole MiB.
+    let half = rest.map(|rest| Bytes::mib(rest.get() >> 21));
+    let most = base::MAX_SKIPPED.bytes();
+    let skipped = half.map_or(most, |half| half.min(most));
+    needed.checked_add(skipped).ok_or(PAST_THE_END)
 }
 
 const PAST_THE_END: PlaceError =

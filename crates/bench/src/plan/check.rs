@@ -79,6 +79,19 @@ impl Plan {
                 &format!("at most {MAX_NAMED}"),
             )?;
         }
+        require(
+            self.names.is_empty() || self.names.len() == self.cells.len(),
+            "names of workloads",
+            || format!("{} for {} workloads", self.names.len(), self.cells.len()),
+            "one for each, or none",
+        )?;
+        let speed = self.replay.as_ref().and_then(|replay| replay.speed);
+        require(
+            speed.is_none_or(|speed| speed.is_finite() && speed > 0.0),
+            "speed of the replay",
+            || format!("{} times", speed.unwrap_or_default()),
+            "a number above 0, such as 1 or 2.5",
+        )?;
         self.check_offsets()?;
         require(
             !self.measured.is_zero(),
@@ -204,7 +217,9 @@ fn check_pattern(workload: &Workload) -> Result<(), PlanError> {
     let largest = workload.largest();
     let bytes = |unit: straddle_geometry::Unit| unit.bytes().grouped();
     match workload.pattern {
-        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => Ok(()),
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_) | Pattern::Sequential => {
+            Ok(())
+        }
         Pattern::Strided(stride) => require(
             stride >= largest,
             "stride",
@@ -299,7 +314,8 @@ mod tests {
     /// A change that makes a plan bad, and the part that is blamed for it.
     type Case = (&'static str, fn(&mut Plan));
 
-    const CASES: [Case; 36] = [
+    const CASES: [Case; 37] = [
+        ("names of workloads", |p| p.names = vec!["a".to_owned()]),
         ("workloads", |p| p.cells.clear()),
         ("offsets", |p| p.offsets.clear()),
         ("offsets", |p| p.offsets[1].bytes = p.offsets[0].bytes),

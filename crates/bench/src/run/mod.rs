@@ -23,6 +23,7 @@
 mod choice;
 mod pace;
 mod payload;
+mod replay;
 mod storage;
 mod trial;
 mod verify;
@@ -44,6 +45,7 @@ use straddle_workload::offset::Offset;
 use verify::Verifier;
 
 pub use choice::EngineChoice;
+pub use replay::{Replay, Replaying, Taken};
 pub use trial::{Trial, trial};
 pub use verify::Verified;
 
@@ -58,6 +60,7 @@ pub struct Storage {
     /// When the experiment began.
     began: Instant,
     verifier: Option<Verifier>,
+    replay: Option<Replay>,
     faults: Option<Arc<Faults>>,
 }
 
@@ -89,6 +92,7 @@ impl Storage {
             devices: Vec::new(),
             began: Instant::now(),
             verifier,
+            replay: None,
             faults: None,
         }
     }
@@ -105,6 +109,13 @@ impl Storage {
     #[must_use]
     pub fn with_beginning(mut self, began: Instant) -> Storage {
         self.began = began;
+        self
+    }
+
+    /// Makes recorded requests where a workload asks for them ([`straddle_workload::Pattern::Recorded`]).
+    #[must_use]
+    pub fn with_replay(mut self, replay: Option<Replay>) -> Storage {
+        self.replay = replay;
         self
     }
 

@@ -83,6 +83,20 @@ impl Storage {
                 expected: "a number above 0".to_owned(),
             })?);
         }
+        let replay = self
+            .replay
+            .as_ref()
+            .filter(|_| matches!(workload.pattern, Pattern::Recorded(_)))
+            .map(|replay| {
+                let all = replay.recording.requests().len() as u64;
+                let first = straddle_workload::generator::below(random()?.next_u64(), all);
+                replay.run(extent, first).map_err(|error| RunError::Unfit {
+                    what: "the recording",
+                    found: error.found,
+                    expected: error.expected,
+                })
+            })
+            .transpose()?;
         let (threads, outstanding) = if self.options.engine.most_slots() == 1 {
             (workload.outstanding, 1)
         } else {
@@ -96,6 +110,7 @@ impl Storage {
                     stream: Stream {
                         generator: Generator::new(&places, cursor, random()?),
                         pace: pace.as_ref(),
+                        replay: replay.as_ref(),
                         payload: Payload::new(random()?),
                         outstanding,
                         first_write: if mixed { outstanding } else { 0 },
@@ -155,6 +170,16 @@ impl Storage {
                 let found = format!("{} bytes", size.bytes().grouped());
                 return Err(unfit("a request size", found, multiple));
             }
+        }
+        if let Pattern::Recorded(step) = workload.pattern
+            && !step.bytes().is_multiple_of(limit)
+        {
+            let found = format!("multiples of {} bytes", step.bytes().grouped());
+            return Err(unfit(
+                "places and lengths of recorded requests",
+                found,
+                multiple,
+            ));
         }
         if let Pattern::Strided(step) | Pattern::Columns(step) = workload.pattern {
             let (bytes, largest) = (step.bytes().grouped(), workload.largest());
@@ -293,7 +318,11 @@ impl Storage {
             atomic: self.options.atomic,
             polled: self.options.polled,
         };
-        if workload.rate.is_some() || !workload.think.is_zero() {
+        let is_timed = self
+            .replay
+            .as_ref()
+            .is_some_and(|replay| replay.speed.is_some());
+        if workload.rate.is_some() || !workload.think.is_zero() || is_timed {
             exact_timers();
         }
         match self.options.engine {

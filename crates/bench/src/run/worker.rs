@@ -10,6 +10,7 @@ use straddle_io::engine::{Ended, Engine, Request, Wait};
 
 use super::pace::Pace;
 use super::payload::Payload;
+use super::replay::{Replaying, Taken};
 use super::verify::Verifier;
 use super::{RunError, Watch};
 use crate::sample::{Issued, Side};
@@ -85,6 +86,8 @@ impl Common<'_> {
 pub(super) struct Stream<'a> {
     pub(super) generator: Generator<'a>,
     pub(super) pace: Option<&'a Pace>,
+    /// Recorded requests in place of drawn ones.
+    pub(super) replay: Option<&'a Replaying<'a>>,
     pub(super) payload: Payload,
     /// Requests under way at once.
     pub(super) outstanding: u32,
@@ -182,6 +185,7 @@ pub(super) fn drive<E: Engine>(
         free: (0..stream.outstanding).map(|flight| (0, flight)).collect(),
         ended: Vec::with_capacity(stream.outstanding as usize),
         due: None,
+        taken: None,
         stream,
     };
     worker.run()
@@ -201,6 +205,8 @@ struct Worker<'a, E> {
     ended: Vec<Ended>,
     /// When the next request is due, in an open loop.
     due: Option<u64>,
+    /// The next recorded request, until it is started.
+    taken: Option<Taken>,
 }
 
 impl<E: Engine> Worker<'_, E> {
@@ -318,9 +324,23 @@ impl<E: Engine> Worker<'_, E> {
                     return wait(pause(from - now));
                 }
             }
-            let Some(drawn) = draw(&mut self.stream.generator, self.common.verifier) else {
+            if let Some(replay) = self.stream.replay {
+                self.taken = self.taken.or_else(|| replay.take());
+                if let Some(due) = self.taken.and_then(|taken| taken.due) {
+                    from = due;
+                    if from > now {
+                        return wait(pause(from - now));
+                    }
+                }
+            }
+            let drawn = match self.taken {
+                Some(taken) => claimed(taken.drawn, self.common.verifier),
+                None => draw(&mut self.stream.generator, self.common.verifier),
+            };
+            let Some(drawn) = drawn else {
                 return wait(Wait::One);
             };
+            self.taken = None;
             let slot = match drawn.access {
                 Access::Read => index,
                 Access::Write => index + self.stream.first_write,
@@ -375,6 +395,13 @@ fn draw(generator: &mut Generator<'_>, verifier: Option<&Verifier>) -> Option<Dr
     (0..DRAWS)
         .map(|_| generator.draw())
         .find(|drawn| verifier.claim(drawn.offset.get(), drawn.len.get()))
+}
+
+/// A recorded request, which is made where it was and nowhere else; nothing while somebody is at its sectors.
+#[inline]
+fn claimed(drawn: Drawn, verifier: Option<&Verifier>) -> Option<Drawn> {
+    let is_free = verifier.is_none_or(|v| v.claim(drawn.offset.get(), drawn.len.get()));
+    is_free.then_some(drawn)
 }
 
 /// Puts into the buffer what is written next.

@@ -25,6 +25,8 @@ pub(super) fn plan(cells: usize, offsets: u64) -> Plan {
     };
     Plan {
         cells: vec![workload; cells],
+        names: Vec::new(),
+        replay: None,
         offsets: (0..offsets).map(offset).collect(),
         measured: Duration::from_secs(1),
         warm_up: Duration::ZERO,

@@ -332,9 +332,10 @@ fn name(plan: &Plan, cell: usize) -> String {
     };
     let (before, behind) = match workload.pattern {
         Pattern::Random | Pattern::Sequential => (format!("{} ", workload.pattern), String::new()),
-        Pattern::RandomEvery(_) | Pattern::Strided(_) | Pattern::Columns(_) => {
-            (String::new(), format!(", {}", workload.pattern))
-        }
+        Pattern::RandomEvery(_)
+        | Pattern::Strided(_)
+        | Pattern::Columns(_)
+        | Pattern::Recorded(_) => (String::new(), format!(", {}", workload.pattern)),
     };
     let threads = if workload.workers == 1 {
         "thread"

@@ -10,6 +10,7 @@ use straddle_geometry::Bytes;
 use straddle_io::owned::{self, NotOwned, Owned, Removal};
 
 use super::label::{LABEL, Label, Owner, State};
+use super::space::check_space;
 use super::{Guard, Identity, Limits, LimitsFrom, Medium, Target, TargetError};
 use crate::journal::Ready;
 use crate::plan::Plan;
@@ -399,42 +400,6 @@ fn is_test_file(path: &Path) -> bool {
     read().unwrap_or(false)
 }
 
-/// The directory that a file lies in.
-#[cfg(any(target_os = "linux", windows))]
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-#[cfg(target_os = "linux")]
-use straddle_io::linux::available;
-#[cfg(windows)]
-use straddle_io::windows::available;
-
-#[cfg(any(target_os = "linux", windows))]
-pub(super) fn check_space(path: &Path, needed: Bytes) -> Result<(), TargetError> {
-    let available = available(directory(path)).map_err(|source| TargetError::Os {
-        doing: "look at the filesystem of",
-        path: path.to_owned(),
-        source,
-    })?;
-    if available < needed.checked_add(LABEL).unwrap_or(Bytes::MAX) {
-        return Err(TargetError::Space {
-            path: path.to_owned(),
-            needed,
-            available,
-        });
-    }
-    Ok(())
-}
-
-#[cfg(not(any(target_os = "linux", windows)))]
-pub(super) fn check_space(_: &Path, _: Bytes) -> Result<(), TargetError> {
-    Ok(())
-}
-
 /// Sets the space aside, so that a full disk or quota is known at once; a filesystem that cannot do so finds out later.
 #[cfg(target_os = "linux")]
 fn allocate(file: &File, len: Bytes) -> io::Result<()> {
@@ -591,6 +556,8 @@ mod tests {
         let dir = scratch();
         let plan = crate::plan::Plan {
             cells: Vec::new(),
+            names: Vec::new(),
+            replay: None,
             offsets: Vec::new(),
             measured: std::time::Duration::ZERO,
             warm_up: std::time::Duration::ZERO,

@@ -66,7 +66,7 @@ pub enum TargetError {
     },
     /// The filesystem is too full.
     #[error(
-        "a test file of {} (--size, the largest offset, and 64 MiB to find a place in) does not fit at {}: its filesystem has {} left; choose a smaller --size or another place",
+        "a test file of {} (--size, the largest offset, and room to find a place in) does not fit at {}: its filesystem has {} left; choose a smaller --size or another place",
         needed.rounded(), path.display(), available.rounded()
     )]
     Space {
@@ -79,7 +79,7 @@ pub enum TargetError {
     },
     /// Space ran out though there was enough at first, or the quota does not suffice.
     #[error(
-        "a test file of {} (--size, the largest offset, and 64 MiB to find a place in) does not fit at {}: {reason}; it is removed again; choose a smaller --size or another place",
+        "a test file of {} (--size, the largest offset, and room to find a place in) does not fit at {}: {reason}; it is removed again; choose a smaller --size or another place",
         needed.rounded(), path.display()
     )]
     Full {

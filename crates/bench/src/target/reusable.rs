@@ -19,8 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straddle_geometry::Bytes;
 use straddle_io::owned::{self, NotOwned, Owned, Token};
 
-use super::create::{check_space, evict, fill, medium, removed, taken};
+use super::create::{evict, fill, medium, removed, taken};
 use super::label::{LABEL, Label, State};
+use super::space::check_space;
 use super::{Guard, Limits, Target, TargetError};
 
 /// A test file that this program made, in this run or an earlier one; no other run can have it meanwhile.

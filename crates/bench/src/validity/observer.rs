@@ -83,6 +83,8 @@ pub(super) mod testing {
         };
         Plan {
             cells: outstanding.iter().map(cell).collect(),
+            names: Vec::new(),
+            replay: None,
             offsets: Vec::new(),
             measured: Duration::from_secs(10),
             warm_up: Duration::ZERO,

@@ -19,12 +19,14 @@ use super::{rates, times};
 /// TARGET is a directory or a new path: bench creates a file of --size there, fills it, and removes it at the end. An
 /// existing file or device is only read; writing to a device requires --destroy-data.
 ///
-/// Exit status: 0 if the experiment finished, 2 if not (what was measured is still printed).
+/// Exit status: 0 if the experiment finished, 2 if not (what was measured is still printed). With --quiet, 1 if it finished and
+/// proved nothing of at least one offset.
 #[derive(Debug, Args)]
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle bench /data                            a test file there: 8 KiB reads at five offsets",
     "\n  straddle bench /data --rw read,write,70/30 --threads 1,8",
+    "\n  straddle bench /data --replay trace.blkparse     the requests of a recording, at five offsets",
     "\n  straddle bench /data --dry-run                  what it would do, and how long it takes",
 ))]
 pub(crate) struct Bench {
@@ -40,9 +42,10 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) keep: bool,
 
-    /// Resume an interrupted experiment from its journal, which holds all its options
+    /// Resume an interrupted experiment from its journal, which holds all its options; with a longer --budget or more --blocks,
+    /// also one that finished and was kept (--keep)
     #[arg(long, value_name = "JOURNAL", conflicts_with_all = [
-        "target", "WorkloadArgs", "PlanArgs", "How", "dry_run", "journal", "job",
+        "target", "WorkloadArgs", "replay", "offsets", "size", "runtime", "warm_up", "precision", "seed", "How", "dry_run", "journal", "job",
     ])]
     pub(crate) resume: Option<PathBuf>,
 
@@ -62,12 +65,16 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// Print only errors; otherwise just set the exit status
+    /// Print only errors; otherwise just set the exit status: 0 every gain is proven, or proven to be below --precision; 1 finished,
+    /// and some gain is not; 2 not finished
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
+
+    #[command(flatten)]
+    pub(crate) recorded: RecordedArgs,
 
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
@@ -124,6 +131,49 @@ impl WorkloadArgs {
     }
 }
 
+/// A recording in place of a workload.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recorded requests")]
+pub(crate) struct RecordedArgs {
+    /// Make the requests of a recorded trace, of any recorder that `straddle trace` reads, at each offset; --threads and
+    /// --outstanding set the queue depth. An existing file is only read, so a trace with writes needs a new test file or a device
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["io", "rw", "pattern", "think", "rate", "job"])]
+    pub(crate) replay: Option<PathBuf>,
+
+    /// The device of the trace whose requests are made, where there are several
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "replay",
+        conflicts_with = "resume"
+    )]
+    pub(crate) device: Option<String>,
+
+    /// Keep the recorded times: each request is due when it was recorded, and latency counts from there [default: as fast as possible]
+    #[arg(long, requires = "replay")]
+    pub(crate) timed: bool,
+
+    /// How many times as fast as recorded; implies --timed
+    #[arg(long, value_name = "TIMES", requires = "replay", value_parser = speed)]
+    pub(crate) replay_speed: Option<f64>,
+
+    /// What becomes of requests beyond the working set: `wrap` takes addresses modulo its whole MiB, `scale` multiplies the numbers
+    /// of MiB down; the place within a MiB always stays
+    #[arg(long, value_enum, value_name = "RULE", requires = "replay", default_value_t = FitArg::Wrap)]
+    pub(crate) replay_fit: FitArg,
+
+    /// Where the data begin in what was recorded, such as 63s for a whole disk with its partition there: offsets shift the data, so
+    /// requests before it are left out
+    #[arg(long, value_name = "OFFSET", requires = "replay", value_parser = offset)]
+    pub(crate) replay_start: Option<Offset>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FitArg {
+    Wrap,
+    Scale,
+}
+
 /// The experiment.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
@@ -149,13 +199,14 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     pub(crate) precision: f64,
 
-    /// Start no new block of runs after this time; `none` for no limit
-    #[arg(long, value_name = "TIME", value_parser = budget, default_value = "2m")]
-    pub(crate) budget: Budget,
+    /// Start no new block of runs after this time; `none` for no limit [default: 2m, or 5/4 of what the minimum of --blocks takes]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub(crate) budget: Option<Budget>,
 
     /// Minimum and maximum blocks per workload, such as 6 or 6-20; a block runs every offset once, with the baseline in between
-    #[arg(long, value_name = "MIN[-MAX]", value_parser = blocks, default_value = "5-1000")]
-    pub(crate) blocks: Blocks,
+    /// [default: 5-1000]
+    #[arg(long, value_name = "MIN[-MAX]", value_parser = blocks)]
+    pub(crate) blocks: Option<Blocks>,
 
     /// Random seed for the order of runs and for addresses [default: from the clock]
     #[arg(long, value_name = "N")]
@@ -276,6 +327,17 @@ fn engine(text: &str) -> Result<EngineArg, String> {
             let kind = text.parse::<Kind>().map_err(|error| error.to_string())?;
             Ok(EngineArg(Some(kind)))
         }
+    }
+}
+
+/// `2`, `0.5`, `2x`.
+fn speed(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix(['x', '×']).unwrap_or(text);
+    match number.parse::<f64>() {
+        Ok(speed) if speed.is_finite() && (1e-6..=1e6).contains(&speed) => Ok(speed),
+        _ => Err(format!(
+            "`{text}` is not a speed; write it like 1, 0.5 or 10"
+        )),
     }
 }
 

@@ -1,26 +1,29 @@
 //! `straddle bench`: makes an experiment, or goes on with one.
 
 mod intent;
+mod job;
 mod outline;
 mod prepare;
 mod progress;
+mod recorded;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use straddle::bench::journal::{Header, Journal, Recorded, Role};
+use straddle::bench::journal::{Header, Journal, Limits, Recorded, Role};
 use straddle::bench::place::{Ground, Wanted, place, requests_of};
 use straddle::bench::plan::Schedule;
 use straddle::bench::results::{End, Experiment, Machine, Setting};
-use straddle::bench::run::Storage;
+use straddle::bench::run::{Replay, Storage};
 use straddle::bench::session::{Failure, Session};
 use straddle::bench::target::Target;
 use straddle::bench::validity::Observer;
 use straddle::geometry::Bytes;
 use straddle::report::bench::{self as forms, fio};
+use straddle::workload::interval::Verdict;
 
 use super::kept::Keeper;
 use crate::args::bench::{Bench, BenchFormat};
-use crate::exit::{CLEAN, FAILED};
+use crate::exit::{CLEAN, FAILED, UNPROVEN};
 use crate::output;
 use intent::Intent;
 use prepare::Prepared;
@@ -86,6 +89,7 @@ fn begin(intent: Intent, console: &Console) -> anyhow::Result<Ready> {
         header,
         journal,
         consent,
+        replay,
         ..
     } = intent;
     let mut journal = match &journal {
@@ -99,6 +103,7 @@ fn begin(intent: Intent, console: &Console) -> anyhow::Result<Ready> {
             session: Session::new(header.plan.clone(), journal)?,
             header,
             prepared,
+            replay,
         }),
         (Err(error), Some(journal)) => {
             // Nothing was measured, and the file is gone already.
@@ -121,9 +126,21 @@ fn resume(args: &Bench, path: &Path, console: &Console) -> anyhow::Result<Ready>
             samples.len()
         ));
     }
+    let raised = raised(args, &recorded)?;
+    let replay = recorded.header.plan.replay.as_ref();
+    let replay = replay.map(recorded::again).transpose()?;
     let consent = intent::consent(&args.devices);
     let target = prepare::resume(&recorded, consent.as_ref(), &mut journal, console)?;
-    let Recorded { header, placed, .. } = recorded;
+    if let Some(limits) = raised {
+        journal.raised(limits)?;
+        recorded.limits = limits;
+    }
+    let plan = recorded.plan();
+    let Recorded {
+        mut header, placed, ..
+    } = recorded;
+    // The label has been held against it as it was written.
+    header.plan = plan;
     let prepared = match &placed {
         Some(placed) => prepare::arrange(&header, target, Some(placed), &console.watch)?,
         None => arrange(&header, target, Some(&mut journal), console)?,
@@ -132,7 +149,40 @@ fn resume(args: &Bench, path: &Path, console: &Console) -> anyhow::Result<Ready>
         session: Session::resume(header.plan.clone(), Some(journal), samples)?,
         header,
         prepared,
+        replay,
     })
+}
+
+/// Limits that are larger than those of the journal, where any were given.
+fn raised(args: &Bench, recorded: &Recorded) -> anyhow::Result<Option<Limits>> {
+    let before = recorded.limits;
+    let mut limits = before;
+    if let Some(budget) = args.plan.budget {
+        limits.budget = budget.0;
+    }
+    if let Some(blocks) = args.plan.blocks {
+        let least = recorded.header.plan.least_blocks;
+        if blocks.least != blocks.most && blocks.least != least {
+            anyhow::bail!(
+                "--blocks {}-{}: the least number of blocks stays {least}, since it says what widths are estimated from; give --blocks {least}-{}",
+                blocks.least,
+                blocks.most,
+                blocks.most
+            );
+        }
+        limits.most_blocks = blocks.most;
+    }
+    if limits == before {
+        return Ok(None);
+    }
+    if !limits.reach(before) {
+        let budget = before.budget.map_or("none".to_owned(), outline::time);
+        anyhow::bail!(
+            "this experiment has --budget {budget} and up to {} blocks; an experiment that goes on can be given more, not less",
+            before.most_blocks
+        );
+    }
+    Ok(Some(limits))
 }
 
 fn arrange(
@@ -183,6 +233,7 @@ struct Ready {
     header: Header,
     prepared: Prepared,
     session: Session,
+    replay: Option<Replay>,
 }
 
 impl Ready {
@@ -192,6 +243,7 @@ impl Ready {
             header,
             prepared,
             mut session,
+            replay,
         } = self;
         let Prepared {
             target,
@@ -218,6 +270,7 @@ impl Ready {
         let earlier = session.samples().len();
         let mut storage = Storage::new(target, placement.region, options)
             .with_devices(devices.all)
+            .with_replay(replay)
             .with_beginning(session.began());
         let look = || lock(&observer).look();
         let end = console.runs(look, |runs| {
@@ -272,6 +325,15 @@ impl Made {
         )
     }
 
+    /// Every gain has a verdict: what it is, or that it is below the precision asked for.
+    fn is_proven(&self) -> bool {
+        let plan = &self.experiment.plan;
+        let asked = plan.cells.len() * plan.offsets.len().saturating_sub(1);
+        let gains = self.experiment.cells.iter().flat_map(|cell| &cell.gains);
+        let proven = gains.filter(|gain| gain.verdict != Verdict::NotEnoughEvidence);
+        proven.count() == asked
+    }
+
     /// Nothing to go on with, or nothing to go on with it on.
     fn is_worthless(&self) -> bool {
         self.experiment.samples.is_empty() || (self.of_writing && self.header.role == Role::Own)
@@ -280,6 +342,7 @@ impl Made {
     /// What becomes of test file and journal, and of the exit status.
     fn clean_up(self, args: &Bench) -> anyhow::Result<u8> {
         let is_finished = self.is_finished();
+        let is_proven = self.is_proven();
         let stays = args.keep || !(is_finished || self.is_worthless());
         match &self.experiment.end {
             End::Failed(error) => output::error(error),
@@ -290,13 +353,20 @@ impl Made {
             header,
             mut target,
             journal,
+            experiment: Experiment { end, .. },
             ..
         } = self;
         if stays {
             target.keep();
-            if let Some(journal) = journal.filter(|_| !is_finished) {
+            let goes_on = !is_finished || (!is_proven && !args.quiet);
+            if let Some(journal) = journal.filter(|_| goes_on) {
                 if journal.has_its_name() {
-                    output::remark(&resume_hint(&header, journal.path()));
+                    let more = match end {
+                        End::OutOfTime => " --budget TIME",
+                        End::OutOfBlocks => " --blocks N",
+                        _ => "",
+                    };
+                    output::remark(&resume_hint(&header, journal.path(), more));
                 } else {
                     output::error(&format!(
                         "another file is called {} now, so this experiment cannot be resumed; remove {}, which is left over",
@@ -313,12 +383,16 @@ impl Made {
             removed?;
             journal?;
         }
-        Ok(if is_finished { CLEAN } else { FAILED })
+        Ok(match (is_finished, is_proven || !args.quiet) {
+            (true, true) => CLEAN,
+            (true, false) => UNPROVEN,
+            (false, _) => FAILED,
+        })
     }
 }
 
 /// How to go on.
-fn resume_hint(header: &Header, journal: &Path) -> String {
+fn resume_hint(header: &Header, journal: &Path, more: &str) -> String {
     let devices = match header.role {
         Role::Device => format!(
             " --destroy-data {} --yes-destroy {}",
@@ -336,7 +410,7 @@ fn resume_hint(header: &Header, journal: &Path) -> String {
         Role::Device | Role::ReadOnly | Role::Null => format!(", or remove {}", journal.display()),
     };
     format!(
-        "resume with: straddle bench --resume {}{devices}{file}",
+        "resume with: straddle bench --resume {}{devices}{more}{file}",
         journal.display()
     )
 }

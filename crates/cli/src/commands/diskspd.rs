@@ -1,7 +1,9 @@
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
-use straddle::bench::compat::diskspd::{Command, parse};
+use straddle::bench::compat::asks_for_help;
+use straddle::bench::compat::diskspd::{Command, parse, parse_profile, profile};
+use straddle::bench::target::data_length;
 use straddle::geometry::Bytes;
 use straddle::io::engine::Durability;
 use straddle::report::compat::diskspd::{Processor, Row, Run, report};
@@ -12,8 +14,35 @@ use crate::args::Diskspd;
 use crate::exit::{CLEAN, FAILED};
 use crate::output;
 
+/// What `-?` prints.
+const USAGE: &str = "diskspd [switches] file…, as straddle takes it
+
+  -b64K   length of a request            -w30    percent that write
+  -o2     requests of each thread        -t1     threads of each file
+  -r      random; -s, -si in order       -d10    seconds; -W5 warm-up
+  -c1G    make the file with that size   -L      latencies
+  -Su -Sw -Sh -h   no cache, durable writes, both
+  -B32256 first byte: how alignment is tested
+  -Zr     random data                    -z7     seed
+  -Rtext, -Rxml    the report            -Xprofile.xml  all of this as XML
+
+Example: straddle diskspd -c1G -b8K -d30 -o4 -t8 -Sh -r -w25 -L iotest.dat
+The page docs/compatibility.md says what each switch does, and what is refused.
+To compare partition offsets: straddle bench DIRECTORY
+";
+
 pub(crate) fn run(args: &Diskspd) -> anyhow::Result<u8> {
-    let command = parse(&args.arguments)?;
+    if asks_for_help(&args.arguments) {
+        output::print(USAGE)?;
+        return Ok(CLEAN);
+    }
+    let command = match profile(&args.arguments) {
+        Some(file) => {
+            let text = together::text_of(file).with_context(|| format!("reading {file}"))?;
+            parse_profile(&args.arguments, &text)?
+        }
+        None => parse(&args.arguments)?,
+    };
     for remark in &command.remarks {
         output::remark(remark);
     }
@@ -33,7 +62,7 @@ fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
         }
     }
     let targets = command.targets.iter();
-    together::open(
+    let opened = together::open(
         targets.map(|target| Wanted {
             name: target,
             size: command.create,
@@ -41,7 +70,37 @@ fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
             writes,
         }),
         stop,
-    )
+    );
+    match &opened {
+        Ok(files) => {
+            for (target, file) in command.targets.iter().zip(files) {
+                if let Some(size) = command.create.filter(|size| *size < file.size) {
+                    output::remark(&format!(
+                        "{target} has {} and keeps them; its first {size} are used, as -c says (diskspd makes a file of another length anew)",
+                        file.size
+                    ));
+                }
+            }
+            opened
+        }
+        Err(_) => opened.map_err(|error| other_length(command, error)),
+    }
+}
+
+/// Says what `-c` has to do with a file that is there and cannot be had.
+fn other_length(command: &Command, error: anyhow::Error) -> anyhow::Error {
+    let lengths = command.targets.iter().filter_map(|target| {
+        let found = data_length(std::path::Path::new(target))?;
+        let wanted = command.create.filter(|wanted| *wanted != found)?;
+        Some((target, found, wanted))
+    });
+    match lengths.last() {
+        Some((target, found, wanted)) => anyhow::anyhow!(
+            "{}; with -c diskspd makes a file of another length anew, and {target} has {found} instead of {wanted}: leave -c out to read it as it is",
+            output::chain(&error)
+        ),
+        None => error,
+    }
 }
 
 /// True when a signal ended it early.

@@ -2,6 +2,7 @@ use anyhow::Context;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use straddle::bench::compat::asks_for_help;
 use straddle::bench::compat::sqlio::{Command, DEFAULT_SIZE, parse};
 use straddle::geometry::Access;
 use straddle::io::engine::Durability;
@@ -12,11 +13,30 @@ use crate::args::Sqlio;
 use crate::exit::{CLEAN, FAILED};
 use crate::output;
 
+/// What `-?` prints.
+const USAGE: &str = "sqlio [switches] [file…], as straddle takes it
+
+  -kR, -kW   read, write                 -s30    seconds
+  -frandom, -fsequential, -f64           order of blocks
+  -b2        KB of a request             -t1     threads of each file
+  -o8        requests of each thread     -LS     latencies
+  -BN        no cache; -BH, -BS, -BY     -S0     blocks left out at the beginning
+  -i64       rows of the table of -f64   -Fparam.txt  files: NAME THREADS MASK SIZE_IN_MB
+
+Example: straddle sqlio -kR -s120 -frandom -o8 -b8 -LS testfile.dat
+The page docs/compatibility.md says what each switch does, and what is refused.
+To compare partition offsets: straddle bench DIRECTORY
+";
+
 pub(crate) fn run(args: &Sqlio) -> anyhow::Result<u8> {
+    if asks_for_help(&args.arguments) {
+        output::print(USAGE)?;
+        return Ok(CLEAN);
+    }
     let mut command = parse(&args.arguments)?;
     if let Some(name) = &command.parameter_file {
-        let text = std::fs::read(name).with_context(|| format!("reading {name}"))?;
-        command = command.with_parameters(&String::from_utf8_lossy(&text))?;
+        let text = together::text_of(name).with_context(|| format!("reading {name}"))?;
+        command = command.with_parameters(&text)?;
     }
     for remark in &command.remarks {
         output::remark(remark);

@@ -1,6 +1,7 @@
 //! What SQLIO and diskspd have in common: test files that stay, and several loads that run at the same time.
 
 use anyhow::{Context, bail};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -16,6 +17,27 @@ use straddle::workload::Workload;
 use straddle::workload::offset::Offset;
 
 use crate::output;
+
+/// Longest parameter file and profile.
+const MAX_TEXT: u64 = 4 << 20;
+
+/// The text of a parameter file or profile; PowerShell's `>` writes UTF-16.
+pub(crate) fn text_of(file: &str) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file)?
+        .take(MAX_TEXT + 1)
+        .read_to_end(&mut bytes)?;
+    if read as u64 > MAX_TEXT {
+        bail!("it is longer than 4 MiB; expected a short text");
+    }
+    let Some(wide) = bytes.strip_prefix(&[0xff, 0xfe]) else {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    };
+    let units = wide.chunks_exact(2).filter_map(|pair| pair.try_into().ok());
+    let units = units.map(u16::from_le_bytes);
+    let chars = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    Ok(chars.collect())
+}
 
 /// One load: what is asked of a region of a target. Each has threads of its own.
 pub(crate) struct Load {
@@ -85,8 +107,13 @@ impl Opened {
     fn new(wanted: &Wanted<'_>, stop: &AtomicBool) -> anyhow::Result<Opened> {
         let name = wanted.name;
         if !cfg!(windows) && names_a_drive(name) {
+            let file = name
+                .rsplit(['\\', '/'])
+                .next()
+                .filter(|file| !file.is_empty());
             bail!(
-                "`{name}` is a path of Windows; name a file of this system, also in the parameter file"
+                "`{name}` is a path of Windows; name a file of this system, such as ./{}, also in the parameter file",
+                file.unwrap_or("testfile.dat")
             );
         }
         let path = Path::new(name);

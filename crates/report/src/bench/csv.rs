@@ -4,8 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use straddle_bench::results::{Experiment, Gain};
-use straddle_bench::sample::{DeviceCounts, Sample, Side};
-use straddle_geometry::Bytes;
+use straddle_bench::sample::{Sample, Side};
 use straddle_workload::Workload;
 use straddle_workload::histogram::LatencySummary;
 use straddle_workload::interval::Verdict;
@@ -29,8 +28,8 @@ const REQUESTS: [&str; 11] = [
     "offset_bytes",
 ];
 
-/// The columns of a line for each cell and offset behind those. New ones are only ever added at the end.
-const RESULTS: [&str; 34] = [
+/// The columns of a line for each cell and offset behind those. Behind them come two for each device ([`OF_DEVICE`]).
+const RESULTS: [&str; 37] = [
     "class",
     "runs",
     "reads_per_second",
@@ -53,7 +52,6 @@ const RESULTS: [&str; 34] = [
     "write_p99_ms",
     "write_p99.9_ms",
     "write_max_ms",
-    "device_operations",
     "gain_percent",
     "gain_low_percent",
     "gain_high_percent",
@@ -65,10 +63,17 @@ const RESULTS: [&str; 34] = [
     "noise_percent",
     "drift_percent",
     "noise_floor_percent",
+    "name",
+    "least_request_bytes",
+    "largest_request_bytes",
+    "request_sizes",
 ];
 
-/// The columns of a line for each run behind the requests and the offset. New ones are only ever added at the end.
-const SAMPLES: [&str; 26] = [
+/// What a device did for each request: `reads_per_request:sda`.
+const OF_DEVICE: [&str; 2] = ["reads_per_request", "writes_per_request"];
+
+/// The columns of a line for each run behind the requests and the offset. Behind them come five for each device ([`COUNTED`]).
+const SAMPLES: [&str; 27] = [
     "block",
     "position",
     "began_s",
@@ -93,23 +98,32 @@ const SAMPLES: [&str; 26] = [
     "write_p99.9_ms",
     "write_max_ms",
     "processor_s",
-    "devices",
-    "requests_per_tenth",
+    "least_per_tenth",
+    "most_per_tenth",
+    "name",
 ];
+
+/// What a device counted during a run: `busy_s:sda`.
+const COUNTED: [&str; 5] = ["reads", "writes", "read_bytes", "write_bytes", "busy_s"];
 
 /// Writes a header, then a line for each cell and offset that had a run.
 ///
-/// Operations for each request of several devices share a column: `sda 0.281 0.000; sdb 0.282 0.000`, reads and writes.
+/// Each column holds one value. Of requests of several lengths `request_bytes` is the mean; each device has columns of its own, with
+/// its name behind a colon, which are empty in the lines of cells that did not reach it.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn results(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
     let mut writer = Cells::new(out);
-    writer.record(REQUESTS.iter().chain(&RESULTS))?;
+    let operations = experiment.cells.iter().flat_map(|cell| &cell.offsets);
+    let operations = operations.flat_map(|offset| &offset.device_operations);
+    let devices = names(operations.map(|of| of.device.as_str()));
+    writer.record(heading(&RESULTS, &OF_DEVICE, &devices))?;
     for (index, workload) in experiment.plan.cells.iter().enumerate() {
         for offset in 0..experiment.plan.offsets.len() {
             let mut record = requests(experiment, index, workload, offset);
             if result(experiment, index, offset, &mut record).is_some() {
+                result_of_devices(experiment, index, offset, &devices, &mut record);
                 writer.record(&record)?;
             }
         }
@@ -119,14 +133,16 @@ pub fn results(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
 
 /// Writes a header, then a line for each run, in the order in which they were made.
 ///
-/// Devices share a column: `sda 1200 0 9830400 0 0.981` is its name, reads and writes completed, bytes read and written,
-/// and busy seconds. So do the requests of each tenth of a second, with blanks between them.
+/// Each column holds one value; devices are as in [`results`]. Of the tenths of a second of a run there are the one with the fewest
+/// requests and that with the most; JSON has all of them.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn samples(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
     let mut writer = Cells::new(out);
-    writer.record(REQUESTS.iter().chain(&SAMPLES))?;
+    let counted = experiment.samples.iter().flat_map(|sample| &sample.devices);
+    let devices = names(counted.map(|device| device.name.as_str()));
+    writer.record(heading(&SAMPLES, &COUNTED, &devices))?;
     for sample in &experiment.samples {
         let index = sample.slot.cell as usize;
         let Some(workload) = experiment.plan.cells.get(index) else {
@@ -135,9 +151,78 @@ pub fn samples(experiment: &Experiment, out: impl Write) -> csv::Result<()> {
         let offset = sample.slot.offset as usize;
         let mut record = requests(experiment, index, workload, offset);
         run(sample, &mut record);
+        record.push(experiment.plan.name(index).unwrap_or_default().to_owned());
+        run_of_devices(sample, &devices, &mut record);
         writer.record(&record)?;
     }
     writer.end()
+}
+
+/// Names in the order in which they first come.
+fn names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn heading(columns: &[&str], of_device: &[&str], devices: &[&str]) -> Vec<String> {
+    let plain = REQUESTS
+        .iter()
+        .chain(columns)
+        .map(|name| (*name).to_owned());
+    let devices = devices
+        .iter()
+        .flat_map(|device| of_device.iter().map(move |name| format!("{name}:{device}")));
+    plain.chain(devices).collect()
+}
+
+fn result_of_devices(
+    experiment: &Experiment,
+    index: usize,
+    offset: usize,
+    devices: &[&str],
+    record: &mut Vec<String>,
+) {
+    let operations = delivered(experiment, index, offset).map(|of| &of.device_operations);
+    for device in devices {
+        let found = operations.and_then(|all| all.iter().find(|of| of.device == *device));
+        match found {
+            Some(of) => record.extend([decimals(of.reads, 4), decimals(of.writes, 4)]),
+            None => record.extend([String::new(), String::new()]),
+        }
+    }
+}
+
+fn run_of_devices(sample: &Sample, devices: &[&str], record: &mut Vec<String>) {
+    for device in devices {
+        let found = sample.devices.iter().find(|of| of.name == *device);
+        match found {
+            Some(of) => record.extend([
+                of.reads.to_string(),
+                of.writes.to_string(),
+                of.bytes_read.get().to_string(),
+                of.bytes_written.get().to_string(),
+                decimals(of.busy.as_secs_f64(), 3),
+            ]),
+            None => record.extend(vec![String::new(); COUNTED.len()]),
+        }
+    }
+}
+
+/// Mean length of the requests of a workload, in bytes.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "lengths and weights have 32 bits, so that sums stay below 2⁵³ but for absurd mixes"
+)]
+fn mean_length(workload: &Workload) -> f64 {
+    let all: u64 = workload.sizes.iter().map(|(_, n)| u64::from(*n)).sum();
+    let sizes = workload.sizes.iter();
+    let bytes: f64 = sizes.map(|(s, n)| s.get() as f64 * f64::from(*n)).sum();
+    bytes / (all.max(1)) as f64
 }
 
 fn requests(
@@ -146,21 +231,13 @@ fn requests(
     workload: &Workload,
     offset: usize,
 ) -> Vec<String> {
-    // Several sizes with their weights as fio writes them: `8192/3:65536/1`.
-    let sizes = match workload.sizes.as_slice() {
-        [(size, _)] => size.get().to_string(),
-        many => {
-            let each = many.iter().map(|(s, n)| format!("{}/{n}", s.get()));
-            each.collect::<Vec<_>>().join(":")
-        }
-    };
     let offset = experiment.plan.offsets.get(offset);
     vec![
         experiment.setting.target.clone(),
         index.to_string(),
         pattern(workload.pattern),
         workload.reads.get().to_string(),
-        sizes,
+        decimals(mean_length(workload), 3),
         workload.workers.to_string(),
         workload.outstanding.to_string(),
         decimals(workload.think.as_secs_f64() * 1e6, 3),
@@ -196,9 +273,6 @@ fn result(
     ]);
     latency(delivered.read_latency, record);
     latency(delivered.write_latency, record);
-    let devices = delivered.device_operations.iter();
-    let devices = devices.map(|d| format!("{} {:.4} {:.4}", d.device, d.reads, d.writes));
-    record.push(devices.collect::<Vec<_>>().join("; "));
     let percent = |share: Option<f64>| share.map_or_else(String::new, |s| decimals(s * 100.0, 4));
     let ratio = gain.and_then(|gain| gain.ratio);
     let chance = |p: Option<f64>| p.map_or_else(String::new, |p| format!("{p:.3e}"));
@@ -214,6 +288,14 @@ fn result(
         percent(cell.drift.map(|drift| drift.noise)),
         percent(cell.drift.map(|drift| drift.change)),
         percent(cell.noise_floor),
+        experiment.plan.name(index).unwrap_or_default().to_owned(),
+    ]);
+    let workload = experiment.plan.cells.get(index)?;
+    let least = workload.sizes.iter().map(|(size, _)| size.get()).min();
+    record.extend([
+        least.unwrap_or_default().to_string(),
+        workload.largest().get().to_string(),
+        workload.sizes.len().to_string(),
     ]);
     Some(())
 }
@@ -245,10 +327,11 @@ fn run(sample: &Sample, record: &mut Vec<String>) {
     side(&sample.reads, record);
     side(&sample.writes, record);
     record.push(decimals(sample.processor.as_secs_f64(), 6));
-    let devices: Vec<String> = sample.devices.iter().map(device).collect();
-    record.push(devices.join("; "));
-    let ticks: Vec<String> = sample.ticks.iter().map(u32::to_string).collect();
-    record.push(ticks.join(" "));
+    let tenth = |tick: Option<&u32>| tick.map_or_else(String::new, u32::to_string);
+    record.extend([
+        tenth(sample.ticks.iter().min()),
+        tenth(sample.ticks.iter().max()),
+    ]);
 }
 
 fn side(side: &Side, record: &mut Vec<String>) {
@@ -256,19 +339,6 @@ fn side(side: &Side, record: &mut Vec<String>) {
     record.push(side.bytes.get().to_string());
     let some = side.latencies.count() > 0;
     latency(some.then(|| summary(&side.latencies)), record);
-}
-
-fn device(counts: &DeviceCounts) -> String {
-    let bytes = |bytes: Bytes| bytes.get();
-    format!(
-        "{} {} {} {} {} {:.3}",
-        counts.name,
-        counts.reads,
-        counts.writes,
-        bytes(counts.bytes_read),
-        bytes(counts.bytes_written),
-        counts.busy.as_secs_f64()
-    )
 }
 
 /// Adds seven columns, empty ones where there were no requests.

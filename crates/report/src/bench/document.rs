@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 use straddle_bench::place::Placed;
-use straddle_bench::plan::Plan;
+use straddle_bench::plan::{Plan, Replayed};
 use straddle_bench::results::{
     CellResult, DeviceOperations, Drift, End, EngineChoice, Experiment, Gain, Knee, Machine,
     Medium, OffsetResult, Setting,
@@ -57,8 +57,14 @@ pub struct Document<'a> {
 struct PlanOut<'a> {
     /// The workloads.
     cells: Vec<WorkloadOut>,
+    /// What the workloads are called where they have names, as the sections of a job file have: one for each, or none at all.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    names: &'a [String],
     /// Offsets; the first is the baseline.
     offsets: &'a [Offset],
+    /// The recording whose requests are made, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<&'a Replayed>,
     /// How long one run is measured.
     measured_seconds: f64,
     /// How long it runs before that.
@@ -330,6 +336,8 @@ impl<'a> Document<'a> {
 fn plan(plan: &Plan) -> PlanOut<'_> {
     PlanOut {
         cells: plan.cells.iter().map(workload).collect(),
+        names: &plan.names,
+        replay: plan.replay.as_ref(),
         offsets: &plan.offsets,
         measured_seconds: plan.measured.as_secs_f64(),
         warm_up_seconds: plan.warm_up.as_secs_f64(),

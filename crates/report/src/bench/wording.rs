@@ -34,13 +34,32 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Group<'_>> {
         match out.iter_mut().find(|group| alike(group.workload, workload)) {
             Some(group) => group.cells.push(index),
             None => out.push(Group {
-                title: title(workload),
+                title: String::new(),
                 cells: vec![index],
                 workload,
             }),
         }
     }
+    for group in &mut out {
+        let names = group.cells.iter().filter_map(|cell| plan.name(*cell));
+        group.title = titled(names, title(group.workload));
+    }
     out
+}
+
+/// A title behind the names of its cells, where they have any: `oltp: 8 KiB random, 70% reads`.
+pub(crate) fn titled<'a>(names: impl Iterator<Item = &'a str>, title: String) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [] => title,
+        names => format!("{}: {title}", names.join(", ")),
+    }
+}
+
+/// A cell by itself: `oltp: 8 KiB random, 70% reads`.
+pub(crate) fn title_of(plan: &Plan, cell: usize) -> String {
+    let title = plan.cells.get(cell).map(title).unwrap_or_default();
+    titled(plan.name(cell).into_iter(), title)
 }
 
 /// True for workloads that differ in nothing but threads and outstanding requests.
@@ -75,6 +94,12 @@ pub(crate) fn sizes(workload: &Workload) -> String {
     if let [(size, _)] = workload.sizes.as_slice() {
         return size.to_string();
     }
+    if matches!(workload.pattern, Pattern::Recorded(_)) {
+        let least = workload.sizes.iter().map(|(size, _)| *size).min();
+        return least.map_or_else(String::new, |least| {
+            format!("{least} to {}", workload.largest())
+        });
+    }
     let all: u64 = workload.sizes.iter().map(|(_, n)| u64::from(*n)).sum();
     let share = |n: u32| (u64::from(n) * 100 + all / 2).checked_div(all).unwrap_or(0);
     let parts = workload.sizes.iter();
@@ -89,6 +114,7 @@ pub(crate) fn pattern(pattern: Pattern) -> String {
         Pattern::RandomEvery(step) => format!("random:{}", step.get()),
         Pattern::Strided(stride) => format!("strided:{}", stride.get()),
         Pattern::Columns(row) => format!("columns:{}", row.get()),
+        Pattern::Recorded(_) => "recorded".to_owned(),
     }
 }
 

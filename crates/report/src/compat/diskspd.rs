@@ -1,7 +1,9 @@
-//! diskspd's text report: the command line and what it means, then tables of requests, then percentiles of latency.
+//! diskspd's reports: in text, the command line and what it means, then tables of requests, then percentiles of latency.
 //!
 //! Source: the layout of diskspd 2.1 (`ResultParser.cpp`, <https://github.com/microsoft/diskspd>, MIT licence) and its wiki. A row
 //! is one thread on one target; sizes are binary, latencies milliseconds.
+
+mod xml;
 
 use crate::escape::terminal;
 use crate::utc::Utc;
@@ -57,9 +59,31 @@ pub struct Row<'a> {
     pub sample: Sample,
 }
 
-/// The report.
+impl Processor {
+    /// Percent of its time in use, in programs, in the kernel, and waiting.
+    fn shares(&self) -> [f64; 4] {
+        let (user, kernel, idle) = (
+            self.user.as_secs_f64(),
+            self.kernel.as_secs_f64(),
+            self.idle.as_secs_f64(),
+        );
+        let all = user + kernel + idle;
+        let share = |part: f64| if all > 0.0 { 100.0 * part / all } else { 0.0 };
+        [
+            share(user + kernel),
+            share(user),
+            share(kernel),
+            share(idle),
+        ]
+    }
+}
+
+/// The report, in text or, with `-Rxml`, in XML.
 #[must_use]
 pub fn report(run: &Run<'_>) -> String {
+    if run.command.xml {
+        return xml::document(run);
+    }
     let mut out = String::new();
     let _ = writeln!(out, "\nCommand Line: {}\n", terminal(run.line));
     parameters(&mut out, run);
@@ -191,19 +215,7 @@ fn processors(out: &mut String, processors: &[Processor]) {
     let _ = writeln!(out, "\nCPU |  Usage |  User  |  Kernel |  Idle\n{rule}");
     let mut sums = [0.0; 4];
     for (number, processor) in processors.iter().enumerate() {
-        let (user, kernel, idle) = (
-            processor.user.as_secs_f64(),
-            processor.kernel.as_secs_f64(),
-            processor.idle.as_secs_f64(),
-        );
-        let all = user + kernel + idle;
-        let share = |part: f64| if all > 0.0 { 100.0 * part / all } else { 0.0 };
-        let shares = [
-            share(user + kernel),
-            share(user),
-            share(kernel),
-            share(idle),
-        ];
+        let shares = processor.shares();
         let [usage, user, kernel, idle] = shares;
         let _ = writeln!(
             out,

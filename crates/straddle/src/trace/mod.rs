@@ -17,7 +17,7 @@ use crate::sources::Overrides;
 
 use below::Below;
 
-pub use replay::{ReplayError, replayed};
+pub use replay::{ReplayError, recording, replayed};
 pub use straddle_trace::{
     Answer, ColumnMap, Counter, Event, FORMATS, Fault, Format, Input, JoinError, Options, PERIOD,
     Question, Record, STEP, Scanner, Source, Statistics, TraceError, Translate, WireError, access,

@@ -7,8 +7,10 @@ use std::path::Path;
 use straddle_trace::{Event, Input, Options, Record, Source, TraceError, records};
 use thiserror::Error;
 
+use crate::geometry::Bytes;
 use crate::io::{OpenError, Target};
 use crate::predict::script::{self, MAX_RECORDS};
+use crate::workload::recording::{Recorded, Recording, Unusable};
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, Error)]
@@ -39,6 +41,14 @@ pub enum ReplayError {
         /// How many there are.
         bad: u64,
     },
+    /// Its requests cannot be made.
+    #[error("{name}: {why}")]
+    Unusable {
+        /// The file.
+        name: String,
+        /// Why not.
+        why: Unusable,
+    },
     /// Requests of several devices are not one stream.
     #[error("{name}: requests of several devices: name one of {devices}")]
     Devices {
@@ -49,19 +59,78 @@ pub enum ReplayError {
     },
 }
 
-/// The requests of one device, in the order in which they were recorded: of the step of their way that comes first in
-/// [`Event::ALL`]. At most one more than can be replayed.
+/// The requests of one device for a model.
 ///
 /// # Errors
 /// See [`ReplayError`].
 pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<script::Record>, ReplayError> {
+    of_one_device(path, device, |record| script::Record {
+        access: record.access,
+        start: record.start,
+        len: record.len,
+    })
+}
+
+/// The requests of one device for storage, with the number of those that were left out because they begin before `start`, where the data
+/// begin in what was recorded.
+///
+/// # Errors
+/// See [`ReplayError`].
+pub fn recording(
+    path: &Path,
+    device: Option<&str>,
+    start: Bytes,
+) -> Result<(Recording, u64), ReplayError> {
+    let found = of_one_device(path, device, |record| Recorded {
+        access: record.access,
+        start: record.start,
+        len: record.len,
+        time: record.time,
+    })?;
+    let name = path.display().to_string();
+    if found.len() > MAX_RECORDS {
+        return Err(ReplayError::Unusable {
+            name,
+            why: Unusable {
+                found: format!("more than {MAX_RECORDS} requests"),
+                expected: "a shorter trace, or a part of this one".to_owned(),
+            },
+        });
+    }
+    let all = found.len();
+    let inside = found.into_iter().filter_map(|request| {
+        let place = request.start.checked_sub(start.get())?;
+        Some(Recorded {
+            start: place,
+            ..request
+        })
+    });
+    let inside: Vec<Recorded> = inside.collect();
+    let left_out = (all - inside.len()) as u64;
+    let recording = Recording::new(inside);
+    Ok((
+        recording.map_err(|why| ReplayError::Unusable { name, why })?,
+        left_out,
+    ))
+}
+
+/// The requests of one device, in the order in which they were recorded: of the step of their way that comes first in
+/// [`Event::ALL`]. At most one more than can be replayed.
+fn of_one_device<T>(
+    path: &Path,
+    device: Option<&str>,
+    make: impl Fn(&Record<'_>) -> T + Sync,
+) -> Result<Vec<T>, ReplayError>
+where
+    T: Send,
+{
     let name = path.display().to_string();
     let target = Target::open(path)?;
     let input = Input {
         name: name.clone(),
         source: Source::At(&target, None),
     };
-    let mut found: BTreeMap<String, BTreeMap<Event, Vec<script::Record>>> = BTreeMap::new();
+    let mut found: BTreeMap<String, BTreeMap<Event, Vec<T>>> = BTreeMap::new();
     let mut visit = |record: &Record<'_>| {
         let of = record.device_name();
         if device.is_some_and(|device| device != of) {
@@ -69,11 +138,7 @@ pub fn replayed(path: &Path, device: Option<&str>) -> Result<Vec<script::Record>
         }
         let steps = found.entry(of).or_default();
         let records = steps.entry(record.event).or_default();
-        records.push(script::Record {
-            access: record.access,
-            start: record.start,
-            len: record.len,
-        });
+        records.push(make(record));
         match records.len() > MAX_RECORDS {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

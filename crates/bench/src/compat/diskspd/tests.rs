@@ -95,6 +95,7 @@ fn defaults_are_those_of_diskspd() {
     assert_eq!(read("-z x").seed, None);
     assert_eq!(read("-z7 x").seed, Some(7));
     assert!(read("-S x").direct);
+    assert!(read("-Rxml x").xml && !read("-Rtext x").xml);
     assert!(read("-Swu x").write_through);
 }
 
@@ -118,8 +119,9 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-Nv x", "`-Nv`"),
         ("-p x", "`-p`"),
         ("-P x", "`-P`"),
-        ("-Rxml x", "`-Rxml`"),
-        ("-Rp x", "`-Rp`"),
+        ("-Rcsv x", "`-Rcsv`"),
+        ("-Rpxml x", "`-Rpxml`"),
+        ("-Rtext -Rxml x", "`-Rxml`"),
         ("-Sr x", "`-Sr`"),
         ("-Sm x", "`-Sm`"),
         ("-Sbu x", "`-Sbu`"),
@@ -130,7 +132,7 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-b64K -s128K -s256K x", "`-s256K`"),
         ("-b64K -si0 x", "`-si0`"),
         ("-x x", "`-x`"),
-        ("-Xprofile.xml x", "`-Xprofile.xml`"),
+        ("-X x", "`-X`"),
         ("-ysStart x", "`-ysStart`"),
         ("-Z x", "`-Z`"),
         ("-Z1M,file x", "`-Z1M,file`"),

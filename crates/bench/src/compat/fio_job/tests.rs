@@ -3,6 +3,33 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
+use straddle_geometry::Unit;
+use straddle_workload::Pattern;
+
+/// A small machine whose environment has two variables and whose folder has four files.
+pub(super) fn parse(text: &str) -> Result<Job, Obstacles> {
+    super::parse(text, &surroundings())
+}
+
+fn surroundings() -> Surroundings<'static> {
+    Surroundings {
+        variable: &|name| match name {
+            "SIZE" => Some("64m".to_owned()),
+            "BS" => Some("8k".to_owned()),
+            _ => None,
+        },
+        include: &|name| match name {
+            "common.fio" => Ok("ioengine=io_uring\ndirect=1\nsize=64m\n".to_owned()),
+            "sections.fio" => Ok("runtime=5\n[b]\nrw=read\n".to_owned()),
+            "wrong.fio" => Ok("; nothing\niodeth=4\n".to_owned()),
+            "loop.fio" => Ok("include loop.fio\n".to_owned()),
+            _ => Err("it does not exist".to_owned()),
+        },
+        processors: 4,
+        page: 4096,
+        memory: 2 << 30,
+    }
+}
 
 /// Job files as people write them, each with what it means.
 const FILES: [(&str, &str); 6] = [
@@ -20,7 +47,7 @@ const FILES: [(&str, &str); 6] = [
     ),
     (
         "a log",
-        "[log]\ndirectory=/tmp\nfilename=log.dat\nrw=write\nbs=512\nsize=8m\nioengine=psync\nsync=dsync\nruntime=10\ntime_based\nthinktime=100\noffset=1m\nfsync=0\n",
+        "[log]\ndirectory=/tmp\nfilename=log.dat\nrw=write\nbs=512\nsize=8m\nioengine=psync\nsync=dsync\nruntime=10\ntime_based\nthinktime=100\noffset=0\nfsync=0\n",
     ),
     (
         "an offered rate",
@@ -104,8 +131,8 @@ fn files_mean_what_fio_means() {
         )]
     );
     assert_eq!(job.file.as_deref(), Some("test.dat"));
-    assert_eq!(job.size, Some(Bytes::mib(64)));
-    assert_eq!(job.runs, Duration::from_secs(30));
+    assert_eq!(job.size, Some(Size::Bytes(Bytes::mib(64))));
+    assert_eq!(job.runs, Some(Duration::from_secs(30)));
     assert_eq!((job.direct, job.engine), (true, Some("pread")));
     assert!(job.remarks.is_empty(), "{:?}", job.remarks);
 
@@ -135,7 +162,7 @@ fn files_mean_what_fio_means() {
             ),
         ]
     );
-    assert_eq!(job.runs, Duration::from_secs(60));
+    assert_eq!(job.runs, Some(Duration::from_secs(60)));
     assert_eq!(job.warm_up, Duration::from_secs(5));
     assert_eq!(job.engine, Some("io_uring"));
 
@@ -143,7 +170,7 @@ fn files_mean_what_fio_means() {
     let sizes = vec![(unit(4096), 50), (unit(8192), 30), (unit(65_536), 20)];
     assert_eq!(cells(&job), [("mix", Random, 70, sizes, 1, 16, zero, None)]);
     assert_eq!(job.seed, Some(0x1234));
-    assert_eq!(job.size, Some(Bytes::mib(256)));
+    assert_eq!(job.size, Some(Size::Bytes(Bytes::mib(256))));
     assert!(!job.direct);
     assert_eq!(
         job.remarks,
@@ -166,7 +193,6 @@ fn files_mean_what_fio_means() {
         )]
     );
     assert_eq!(job.file.as_deref(), Some("/tmp/log.dat"));
-    assert_eq!(job.offset, Bytes::mib(1));
     assert_eq!(job.durability, Durability::WriteThrough);
 
     let job = read("an offered rate");
@@ -231,78 +257,18 @@ fn gaps_are_strides_from_beginning_to_beginning() {
     }
 }
 
-#[test]
-fn what_is_not_done_is_refused_by_line_and_key() {
-    let cases = [
-        ("ioengine=rbd", "line 5: ioengine=rbd"),
-        ("rw=trim", "line 5: rw=trim"),
-        ("rw=randread:8", "line 5: rw=randread:8"),
-        ("rw=rw:8k", "line 5: rw=rw:8k"),
-        ("rw=read:8q", "line 5: rw=read:8q"),
-        ("rw=read:-8k", "line 5: rw=read:-8k"),
-        (
-            "rw=read:8k\nbssplit=4k/50:64k/50",
-            "line 1: [a]: rw with a gap and several sizes",
-        ),
-        (
-            "rw=read:8k\nfilename=x\nnumjobs=2",
-            "line 1: [a]: numjobs=2 and a sequential rw",
-        ),
-        ("bs=4k,8k", "line 5: bs=4k,8k"),
-        ("bs = 4k", "line 5: bs= 4k"),
-        ("bs=64KiB", "line 5: bs=64KiB"),
-        ("bs=4.5k", "line 5: bs=4.5k"),
-        ("bs=0", "line 5: bs=0"),
-        ("bsrange=4k-64k", "line 5: bsrange=4k-64k"),
-        ("bssplit=4k/50:64k/60", "line 5: bssplit=4k/50:64k/60"),
-        ("bssplit=4k/50,64k/50", "line 5: bssplit=4k/50,64k/50"),
-        ("size=50%", "line 5: size=50%"),
-        ("filename=a:b", "line 5: filename=a:b"),
-        ("filename=${HOME}/x", "line 5: filename=${HOME}/x"),
-        ("runtime=1h30m", "line 5: runtime=1h30m"),
-        ("sync=1", "line 5: sync=1"),
-        ("fsync=32", "line 5: fsync=32"),
-        ("rate_iops=100,200", "line 5: rate_iops=100,200"),
-        ("direct", "line 5: direct"),
-        ("verify=crc32c", "line 5: verify=crc32c"),
-        ("zonemode=zbd", "line 5: zonemode=zbd"),
-        ("RW=read", "line 5: RW=read"),
-        ("include other.fio", "line 5: include other.fio"),
-        ("[open", "line 5: [open"),
-        ("numjobs=2", "line 1: [a]: numjobs=2 and a sequential rw"),
-        (
-            "numjobs=2\nrw=randread",
-            "line 1: [a]: numjobs=2 without filename",
-        ),
-        (
-            "iodepth=2\nioengine=io_uring\nthinktime=1",
-            "line 1: [a]: thinktime with an iodepth above 1",
-        ),
-        ("[b]", "line 5: [b]"),
-        ("[b]\nstonewall\nruntime=1", "line 5: [b]"),
-    ];
-    for (line, what) in cases {
-        let text = format!("[a]\nruntime=5\ntime_based\nsize=1m\n{line}\n");
-        let refused = parse(&text).expect_err(line);
-        assert_eq!(refused.what, what, "{line}: {refused}");
-    }
-    for (text, why) in [
-        ("", "it has 0 jobs"),
-        ("[global]\nbs=4k\n", "it has 0 jobs"),
-        ("bs=4k\n[a]\n", "it stands before the first section"),
-        ("[a]\nsize=1m\n", "it has no runtime"),
-    ] {
-        let refused = parse(text).expect_err(text);
-        assert!(refused.why.contains(why), "{text}: {refused}");
-    }
-}
-
 /// fio takes every file that is read here. Without fio there is nothing to ask.
 #[test]
 fn fio_takes_the_same_files() {
-    for (name, text) in FILES {
+    let files = FILES.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let here = tempfile::tempdir().expect("temporary directory");
+    let text = (surroundings().include)("common.fio").expect("is there");
+    std::fs::write(here.path().join("common.fio"), text).expect("writable");
+    for (name, text) in files.chain(super::table::taken()) {
         let child = Command::new("fio")
             .args(["--parse-only", "-"])
+            .current_dir(here.path())
+            .envs([("SIZE", "64m"), ("BS", "8k")])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -3,27 +3,29 @@
 use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
-use super::{Engine, Entry, Mode};
+use super::Size;
+use super::lines::Entry;
+use super::settings::{Engine, Mode};
 use crate::compat::{MAX_REQUEST, MAX_RUN, Refused};
 use straddle_workload::{Pattern, Percent};
 
-pub(super) fn text(entry: &Entry<'_>) -> Result<String, Refused> {
-    match entry.value {
-        Some(value) if !value.is_empty() => Ok(value.to_owned()),
+pub(super) fn text(entry: &Entry) -> Result<String, Refused> {
+    match &entry.value {
+        Some(value) if !value.is_empty() => Ok(value.clone()),
         _ => Err(entry.refused("nothing is given", "give a name")),
     }
 }
 
 /// Keys that are true when nothing follows them.
-pub(super) fn set(entry: &Entry<'_>) -> Result<bool, Refused> {
-    match entry.value {
+pub(super) fn set(entry: &Entry) -> Result<bool, Refused> {
+    match entry.value.as_deref() {
         None | Some("1") => Ok(true),
         Some("0") => Ok(false),
         Some(_) => Err(entry.refused("it is neither 0 nor 1", "write the key alone")),
     }
 }
 
-pub(super) fn whole(entry: &Entry<'_>, value: &str, least: u32, most: u32) -> Result<u32, Refused> {
+pub(super) fn whole(entry: &Entry, value: &str, least: u32, most: u32) -> Result<u32, Refused> {
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let number: Option<u32> = if digits { value.parse().ok() } else { None };
     number
@@ -36,12 +38,12 @@ pub(super) fn whole(entry: &Entry<'_>, value: &str, least: u32, most: u32) -> Re
         })
 }
 
-pub(super) fn percent(entry: &Entry<'_>, value: &str) -> Result<Percent, Refused> {
+pub(super) fn percent(entry: &Entry, value: &str) -> Result<Percent, Refused> {
     let number = u8::try_from(whole(entry, value, 0, 100)?).ok();
     Ok(number.and_then(Percent::new).unwrap_or(Percent::ALL))
 }
 
-pub(super) fn mode(entry: &Entry<'_>, value: &str) -> Result<Mode, Refused> {
+pub(super) fn mode(entry: &Entry, value: &str) -> Result<Mode, Refused> {
     let half = Percent::new(50).unwrap_or(Percent::ALL);
     // Behind the colon of a sequential order stands the gap behind each request; behind that of a random one, how many
     // requests follow each other.
@@ -77,12 +79,22 @@ pub(super) fn mode(entry: &Entry<'_>, value: &str) -> Result<Mode, Refused> {
     })
 }
 
-pub(super) fn engine(entry: &Entry<'_>, value: &str) -> Result<Engine, Refused> {
+pub(super) fn engine(entry: &Entry, value: &str) -> Result<Engine, Refused> {
     match value {
         "io_uring" => Ok(Engine::IoUring),
         "libaio" => Ok(Engine::LibAio),
         "psync" | "sync" | "pread" => Ok(Engine::Psync),
+        "vsync" | "pvsync" | "pvsync2" => Ok(Engine::Vectored),
+        "windowsaio" => Ok(Engine::Windows),
         "null" => Ok(Engine::Null),
+        "posixaio" | "solarisaio" => Err(entry.refused(
+            "its requests are made by threads of the C library",
+            "give libaio or io_uring, which ask the same of the storage",
+        )),
+        "mmap" => Err(entry.refused(
+            "memory-mapped I/O is not done: the kernel decides then what is asked of the storage",
+            "give io_uring, libaio or psync",
+        )),
         _ => Err(entry.refused(
             "there is no such engine here",
             "give io_uring, libaio, psync or null",
@@ -90,7 +102,7 @@ pub(super) fn engine(entry: &Entry<'_>, value: &str) -> Result<Engine, Refused> 
     }
 }
 
-pub(super) fn durable(entry: &Entry<'_>, value: &str) -> Result<bool, Refused> {
+pub(super) fn durable(entry: &Entry, value: &str) -> Result<bool, Refused> {
     match value {
         "dsync" => Ok(true),
         "none" | "0" => Ok(false),
@@ -101,7 +113,7 @@ pub(super) fn durable(entry: &Entry<'_>, value: &str) -> Result<bool, Refused> {
     }
 }
 
-pub(super) fn seed(entry: &Entry<'_>, value: &str) -> Result<u64, Refused> {
+pub(super) fn seed(entry: &Entry, value: &str) -> Result<u64, Refused> {
     let number = match value.strip_prefix("0x") {
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             u64::from_str_radix(digits, 16).ok()
@@ -113,7 +125,7 @@ pub(super) fn seed(entry: &Entry<'_>, value: &str) -> Result<u64, Refused> {
 }
 
 /// A size: a whole number, and k, m, g or t, with or without b, behind it.
-pub(super) fn bytes(entry: &Entry<'_>, value: &str) -> Result<Bytes, Refused> {
+pub(super) fn bytes(entry: &Entry, value: &str) -> Result<Bytes, Refused> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
     let suffix = value.get(digits.len()..).unwrap_or_default();
     let unit: u64 = match suffix.to_ascii_lowercase().as_str() {
@@ -149,7 +161,7 @@ pub(super) fn bytes(entry: &Entry<'_>, value: &str) -> Result<Bytes, Refused> {
         })
 }
 
-fn block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
+fn block(entry: &Entry, value: &str) -> Result<Unit, Refused> {
     let unit = Unit::try_from(bytes(entry, value)?).ok();
     unit.filter(|unit| unit.get() <= MAX_REQUEST)
         .ok_or_else(|| {
@@ -160,23 +172,104 @@ fn block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
         })
 }
 
-/// Lengths of reads, writes and trims, which have to be the same; those left out are that of reads.
-pub(super) fn same_block(entry: &Entry<'_>, value: &str) -> Result<Unit, Refused> {
+/// Lengths of reads and of writes; those of trims are of no use. One that is left out is that of reads.
+pub(super) fn blocks(entry: &Entry, value: &str) -> Result<[Unit; 2], Refused> {
     let mut each = value.split(',');
-    let first = block(entry, each.next().unwrap_or_default())?;
-    for other in each.filter(|other| !other.is_empty()) {
-        if block(entry, other)? != first {
-            return Err(entry.refused(
-                "reads and writes of different lengths are not mixed",
-                "give one length, or bssplit",
-            ));
-        }
+    let reads = block(entry, each.next().unwrap_or_default())?;
+    let writes = match each.next().filter(|writes| !writes.is_empty()) {
+        Some(writes) => block(entry, writes)?,
+        None => reads,
+    };
+    for trims in each.filter(|trims| !trims.is_empty()) {
+        block(entry, trims)?;
+    }
+    Ok([reads, writes])
+}
+
+/// Distance of the places of random requests. One for reads and another for writes are not done.
+pub(super) fn align(entry: &Entry, value: &str) -> Result<Unit, Refused> {
+    let [reads, writes] = blocks(entry, value)?;
+    if reads != writes {
+        return Err(entry.refused("reads and writes have one lattice", "give one size"));
+    }
+    Ok(reads)
+}
+
+/// Most lengths that a range may stand for.
+const MAX_LENGTHS: u64 = 1024;
+
+/// `4k-64k`: each multiple of the first length up to the second is equally likely, as fio draws them.
+pub(super) fn block_range(entry: &Entry, value: &str) -> Result<Vec<(Unit, u32)>, Refused> {
+    let (first, others) = value.split_once(',').unwrap_or((value, ""));
+    if others
+        .split(',')
+        .any(|other| !other.is_empty() && other != first)
+    {
+        return Err(entry.refused(
+            "reads and writes of different lengths are not mixed",
+            "give one range",
+        ));
+    }
+    let (least, most) = first
+        .split_once('-')
+        .ok_or_else(|| entry.refused("it is no range", "give two lengths, such as 4k-64k"))?;
+    let (least, most) = (block(entry, least)?.get(), block(entry, most)?.get());
+    if most < least {
+        return Err(entry.refused(
+            "the second length is below the first",
+            "give the smaller one first, such as 4k-64k",
+        ));
+    }
+    if !least.is_power_of_two() || !most.is_multiple_of(least) || most / least > MAX_LENGTHS {
+        return Err(entry.refused(
+            format!(
+                "fio draws every multiple of the first length here; that is done where it is a power of two, the second is a multiple of it, and they are {MAX_LENGTHS} at most"
+            ),
+            "give such a range, or bssplit, such as bssplit=4k/50:64k/50",
+        ));
+    }
+    let lengths = (1..=most / least).filter_map(|times| Unit::new(times * least));
+    Ok(lengths.map(|length| (length, 1)).collect())
+}
+
+/// `10g`, or `100%` of what is there.
+pub(super) fn share_or_size(entry: &Entry, value: &str) -> Result<Size, Refused> {
+    let Some(share) = value.strip_suffix('%') else {
+        return Ok(Size::Bytes(bytes(entry, value)?));
+    };
+    let share = u8::try_from(whole(entry, share, 1, 100)?).ok();
+    Ok(Size::Share(
+        share.and_then(Percent::new).unwrap_or(Percent::ALL),
+    ))
+}
+
+/// Requests each second. Limits for reads, writes and trims have to be the same: one clock is for all.
+pub(super) fn per_request(entry: &Entry, value: &str) -> Result<u32, Refused> {
+    whole(entry, alike(entry, value)?, 1, u32::MAX)
+}
+
+/// Bytes each second.
+pub(super) fn rate(entry: &Entry, value: &str) -> Result<u64, Refused> {
+    let bytes = bytes(entry, alike(entry, value)?)?.get();
+    if bytes == 0 {
+        return Err(entry.refused("nothing would ever be due", "leave it out"));
+    }
+    Ok(bytes)
+}
+
+fn alike<'a>(entry: &Entry, value: &'a str) -> Result<&'a str, Refused> {
+    let (first, others) = value.split_once(',').unwrap_or((value, ""));
+    if others
+        .split(',')
+        .any(|other| !other.is_empty() && other != first)
+    {
+        return Err(entry.refused("reads and writes come at one rate", "give one figure"));
     }
     Ok(first)
 }
 
 /// `4k/50:64k/50`: lengths and their percentages; what is left is shared by those without one.
-pub(super) fn split(entry: &Entry<'_>, value: &str) -> Result<Vec<(Unit, u32)>, Refused> {
+pub(super) fn split(entry: &Entry, value: &str) -> Result<Vec<(Unit, u32)>, Refused> {
     if value.contains(',') {
         return Err(entry.refused(
             "reads and writes of different lengths are not mixed",
@@ -213,7 +306,7 @@ pub(super) fn split(entry: &Entry<'_>, value: &str) -> Result<Vec<(Unit, u32)>, 
 }
 
 /// A time: a whole number, and d, h, m, s, ms or us behind it.
-pub(super) fn time(entry: &Entry<'_>, value: &str, unit: &str) -> Result<Duration, Refused> {
+pub(super) fn time(entry: &Entry, value: &str, unit: &str) -> Result<Duration, Refused> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let suffix = value.get(digits.len()..).unwrap_or_default();
     let suffix = if suffix.is_empty() { unit } else { suffix };

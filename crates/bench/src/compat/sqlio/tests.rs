@@ -132,6 +132,9 @@ fn switches_that_are_not_done_are_refused_by_name() {
         ("-kR -frandom -Up", "`-Up`"),
         ("-kR -frandom -v1.1.1", "`-v1.1.1`"),
         ("-kR -frandom -dE Testfile.dat", "`-dE`"),
+        ("-kR -frandom -dEFG", "`-dEFG`"),
+        ("-kR -frandom -d E x", "`-d E`"),
+        ("-kR -frandom -d9", "`-d9`"),
         ("-kR -frandom -LSi", "`-LSi`"),
         ("-kR -frandom -D50", "`-D50`"),
         ("-kR -f0", "`-f0`"),
@@ -160,6 +163,31 @@ fn switches_that_are_not_done_are_refused_by_name() {
     for (line, what) in cases {
         let refused = parse(&words(line)).expect_err(line);
         assert_eq!(refused.what, what, "{line}: {refused}");
+    }
+}
+
+#[test]
+fn letters_of_drives_are_answered_with_what_to_type() {
+    for (line, instead) in [
+        (
+            "-kR -frandom -dEFG",
+            r"type -o1 E:\testfile.dat F:\testfile.dat G:\testfile.dat in its place",
+        ),
+        (
+            r"-kR -frandom -o8 -dEF \test.dat",
+            r"type E:\test.dat F:\test.dat in its place",
+        ),
+        (
+            "-kR -frandom -dE test.dat",
+            r"type E:\test.dat in its place",
+        ),
+        (
+            "-kR -frandom -d EF -Fparam.txt",
+            "write each file in full into param.txt",
+        ),
+    ] {
+        let refused = parse(&words(line)).expect_err(line);
+        assert!(refused.instead.contains(instead), "{line}: {refused}");
     }
 }
 

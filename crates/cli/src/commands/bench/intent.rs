@@ -1,27 +1,37 @@
-//! What was asked for: arguments, or a job file of fio's, as the header of a journal.
+//! What was asked for, by arguments or by a job file, as the header of a journal.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use straddle::bench::compat::fio_job;
 use straddle::bench::journal::{self, Header, Role, SCHEMA};
-use straddle::bench::plan::Plan;
+use straddle::bench::plan::{Plan, Schedule};
+use straddle::bench::run::Replay;
 use straddle::bench::target::{self, Consent};
 use straddle::geometry::Bytes;
 use straddle::io::engine::{Durability, Kind};
 use straddle::io::owned::Token;
 use straddle::workload::Workload;
 
-use crate::args::bench::{Bench, Devices, How};
+use super::{job, outline, recorded};
+use crate::args::bench::{Bench, Blocks, Budget, Devices, How};
 
 /// Bytes that requests are spread over in a test file, unless said otherwise.
 const USUAL_SPAN: Bytes = Bytes::mib(1024);
+
+/// The time for all runs, where it is enough for the least blocks.
+const USUAL_BUDGET: Duration = Duration::from_secs(120);
+const USUAL_BLOCKS: Blocks = Blocks {
+    least: 5,
+    most: 1000,
+};
 
 /// What is to be done.
 pub(super) struct Intent {
     pub(super) header: Header,
     /// Where its journal goes; `None` when it needs none.
     pub(super) journal: Option<PathBuf>,
+    /// Recorded requests, where they are made.
+    pub(super) replay: Option<Replay>,
     /// For writing to a device.
     pub(super) consent: Option<Consent>,
     /// What is done otherwise than a reader of the job file may think.
@@ -29,17 +39,19 @@ pub(super) struct Intent {
 }
 
 /// A job file, or what stands for it on the command line.
-struct Wanted {
-    target: Option<PathBuf>,
-    cells: Vec<Workload>,
-    span: Option<Bytes>,
-    measured: Duration,
-    warm_up: Duration,
-    direct: bool,
-    durability: Durability,
-    engine: Option<Kind>,
-    seed: Option<u64>,
-    remarks: Vec<String>,
+pub(super) struct Wanted {
+    pub(super) target: Option<PathBuf>,
+    pub(super) cells: Vec<Workload>,
+    /// What the cells are called; none, or one for each.
+    pub(super) names: Vec<String>,
+    pub(super) span: Option<Bytes>,
+    pub(super) measured: Duration,
+    pub(super) warm_up: Duration,
+    pub(super) direct: bool,
+    pub(super) durability: Durability,
+    pub(super) engine: Option<Kind>,
+    pub(super) seed: Option<u64>,
+    pub(super) remarks: Vec<String>,
 }
 
 impl Intent {
@@ -47,28 +59,47 @@ impl Intent {
         if cfg!(not(target_os = "linux")) {
             known_here(&args.how)?;
         }
-        let wanted = match &args.job {
-            Some(path) => from_job(args, path)?,
-            None => from_args(args)?,
+        let job = match args.recorded.replay {
+            None => job::named(args)?,
+            Some(_) => None,
+        };
+        let mut replay = None;
+        let wanted = match (job, &args.recorded.replay) {
+            (Some(path), _) => job::read(args, path)?,
+            (None, Some(path)) => {
+                let (wanted, found) = recorded::read(args, path)?;
+                replay = Some(found);
+                wanted
+            }
+            (None, None) => from_args(args)?,
         };
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let plan = Plan {
+        let blocks = args.plan.blocks.unwrap_or(USUAL_BLOCKS);
+        let mut plan = Plan {
             cells: wanted.cells,
+            names: wanted.names,
+            replay: replay.as_ref().map(|(replayed, _)| replayed.clone()),
             offsets: args.plan.offsets.clone(),
             measured: wanted.measured,
             warm_up: wanted.warm_up,
-            least_blocks: args.plan.blocks.least,
-            most_blocks: args.plan.blocks.most,
+            least_blocks: blocks.least,
+            most_blocks: blocks.most,
             precision: args.plan.precision,
-            budget: args.plan.budget.0,
+            budget: None,
             // The seconds would do, but for two experiments of one second.
             seed: wanted
                 .seed
                 .unwrap_or(began.as_secs() ^ u64::from(began.subsec_nanos())),
         };
+        let mut remarks = wanted.remarks;
+        plan.budget = budget(args.plan.budget, &plan, &mut remarks)?;
         let (named, path, role) = subject(args, wanted.target, wanted.engine, &plan)?;
         let span = match role {
-            Role::Own | Role::Null => wanted.span.or(Some(USUAL_SPAN)),
+            // A recording that is smaller needs no more.
+            Role::Own | Role::Null => wanted.span.or(Some(match &plan.replay {
+                Some(replay) => replay.end.min(USUAL_SPAN),
+                None => USUAL_SPAN,
+            })),
             Role::Device | Role::ReadOnly => wanted.span,
         };
         let journal = match (&args.journal, role) {
@@ -99,8 +130,54 @@ impl Intent {
             },
             journal,
             consent: consent(&args.devices),
-            remarks: wanted.remarks,
+            replay: replay.map(|(_, replay)| replay),
+            remarks,
         })
+    }
+}
+
+/// The time for all runs: what was asked for, or enough for the least blocks.
+///
+/// Nothing is called faster or slower below the least number of blocks, so that a shorter time would be spent for nothing.
+fn budget(
+    asked: Option<Budget>,
+    plan: &Plan,
+    remarks: &mut Vec<String>,
+) -> anyhow::Result<Option<Duration>> {
+    let least = Schedule::new(plan.clone())?.outline().least;
+    let work = || {
+        format!(
+            "{} blocks of {} with {} runs of {} each take {}",
+            plan.least_blocks,
+            match plan.cells.len() {
+                1 => "1 workload".to_owned(),
+                number => format!("{number} workloads"),
+            },
+            plan.runs_per_block(),
+            outline::time(plan.run_time()),
+            outline::time(least.time)
+        )
+    };
+    let is_enough = |time: Duration| time >= least.time || plan.offsets.len() < 2;
+    match asked {
+        None if is_enough(USUAL_BUDGET) => Ok(Some(USUAL_BUDGET)),
+        None => {
+            // Runs take a little longer than they are asked to.
+            let time = least.time.saturating_add(least.time / 4);
+            remarks.push(format!(
+                "{}, so --budget is {} unless it is said",
+                work(),
+                outline::time(time)
+            ));
+            Ok(Some(time))
+        }
+        Some(Budget(Some(time))) if !is_enough(time) => bail!(
+            "--budget {} proves nothing: {}; give --budget {} or more, fewer --blocks (3 at least), a shorter --runtime, or fewer offsets or workloads",
+            outline::time(time),
+            work(),
+            outline::time(least.time.saturating_add(least.time / 4))
+        ),
+        Some(budget) => Ok(budget.0),
     }
 }
 
@@ -132,7 +209,7 @@ fn here(path: &Path) -> PathBuf {
     PathBuf::from(format!("straddle-bench-{name}.journal"))
 }
 
-fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
+pub(super) fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
     let durability = match (args.how.write_through, args.how.fua) {
         (true, _) => Durability::WriteThrough,
         (false, true) => Durability::ForcedUnitAccess,
@@ -141,6 +218,7 @@ fn from_args(args: &Bench) -> anyhow::Result<Wanted> {
     Ok(Wanted {
         target: args.target.clone(),
         cells: cells(args)?,
+        names: Vec::new(),
         span: args.plan.size.map(|size| size.bytes()),
         measured: args.plan.runtime,
         warm_up: args.plan.warm_up,
@@ -175,38 +253,6 @@ fn cells(args: &Bench) -> anyhow::Result<Vec<Workload>> {
         }
     }
     Ok(cells)
-}
-
-/// What a job file says; where it says nothing, what the command line does.
-fn from_job(args: &Bench, path: &Path) -> anyhow::Result<Wanted> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the job file {}", path.display()))?;
-    let job = fio_job::parse(&text).with_context(|| path.display().to_string())?;
-    let named = job.file.or(job.directory).map(PathBuf::from);
-    let engine = match job.engine {
-        Some(name) => Some(name.parse::<Kind>()?),
-        None => args.how.engine.0,
-    };
-    if job.offset != Bytes::ZERO {
-        bail!(
-            "{}: offset={} is not supported: --offsets decides where requests lie; leave it out",
-            path.display(),
-            job.offset.get()
-        );
-    }
-    let asked = from_args(args)?;
-    Ok(Wanted {
-        target: args.target.clone().or(named),
-        cells: job.cells.into_iter().map(|cell| cell.workload).collect(),
-        span: job.size.or(asked.span),
-        measured: job.runs,
-        warm_up: job.warm_up,
-        direct: job.direct && asked.direct,
-        durability: job.durability,
-        engine,
-        seed: asked.seed.or(job.seed),
-        remarks: job.remarks,
-    })
 }
 
 /// The target as it was named, the file or device itself, and what it is to this program.

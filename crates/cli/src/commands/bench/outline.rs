@@ -7,7 +7,7 @@ use straddle::bench::place::Placement;
 use straddle::bench::plan::{Plan, Schedule};
 use straddle::geometry::Bytes;
 use straddle::report::escape::terminal;
-use straddle::workload::Workload;
+use straddle::workload::{Pattern, Workload};
 
 /// Most workloads that are listed.
 const LISTED: usize = 12;
@@ -21,9 +21,16 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
         let _ = writeln!(text, "{name:<10} {}", terminal(&what));
     };
     line("target", target(header, length));
+    if let Some(replay) = &plan.replay {
+        line("replay", replay.to_string());
+    }
     for (number, cell) in plan.cells.iter().take(LISTED).enumerate() {
-        let name = if number == 0 { "workloads" } else { "" };
-        line(name, workload(cell));
+        let title = if number == 0 { "workloads" } else { "" };
+        let name = plan.name(number).map(|name| format!("{name}: "));
+        line(
+            title,
+            format!("{}{}", name.unwrap_or_default(), workload(cell)),
+        );
     }
     if plan.cells.len() > LISTED {
         line("", format!("and {} more", plan.cells.len() - LISTED));
@@ -83,25 +90,7 @@ pub(super) fn outline(header: &Header, schedule: &Schedule, length: Option<Bytes
         ),
     );
     line("seed", plan.seed.to_string());
-    if let Some(needed) = too_short(plan) {
-        let _ = writeln!(
-            text,
-            "warning: --budget {} ends before the {} blocks of each workload that are asked for at least; they take {}, and with fewer hardly anything is proven. Raise --budget, or lower --blocks or --runtime",
-            plan.budget.map(time).unwrap_or_default(),
-            plan.least_blocks,
-            time(needed)
-        );
-    }
     text
-}
-
-/// The time that the least blocks take, when there is not enough for them.
-fn too_short(plan: &Plan) -> Option<Duration> {
-    let runs = u64::from(plan.least_blocks)
-        .checked_mul(plan.cells.len() as u64)?
-        .checked_mul(plan.runs_per_block() as u64)?;
-    let needed = plan.run_time().checked_mul(u32::try_from(runs).ok()?)?;
-    (needed > plan.budget?).then_some(needed)
 }
 
 /// The places of the offsets on the lowest device.
@@ -181,6 +170,9 @@ fn workload(cell: &Workload) -> String {
     let pattern = cell.pattern;
     let weights: u32 = cell.sizes.iter().map(|(_, weight)| weight).sum();
     let sizes: Vec<String> = match cell.sizes.as_slice() {
+        [(least, _), .., (_, _)] if matches!(pattern, Pattern::Recorded(_)) => {
+            vec![format!("{least} to {}", cell.largest())]
+        }
         [(size, _)] => vec![size.to_string()],
         sizes => sizes
             .iter()

@@ -9,7 +9,7 @@ use straddle::bench::place::{
 use straddle::bench::results::{EngineChoice, Medium};
 use straddle::bench::run::{Options, RunError, Watch, trial};
 use straddle::bench::target::{
-    Consent, Draft, LimitsFrom, Purpose, Target, TargetError, rehearse, remove_unfilled,
+    Consent, Draft, LimitsFrom, Purpose, Target, TargetError, rehearse, remove_unfilled, space,
 };
 use straddle::bench::validity::{Scene, Warning, WarningKind, before};
 use straddle::geometry::{Bytes, Extent};
@@ -36,7 +36,11 @@ pub(super) struct Prepared {
 pub(super) fn length(header: &Header) -> anyhow::Result<Bytes> {
     let requests = requests_of(&header.plan);
     let span = header.span.unwrap_or(Bytes::ZERO);
-    Ok(room_for(&header.plan.offsets, &requests, span)?)
+    let left = match header.role {
+        Role::Own => space(&header.path),
+        Role::Null | Role::Device | Role::ReadOnly => None,
+    };
+    Ok(room_for(&header.plan.offsets, &requests, span, left)?)
 }
 
 /// The target of a new experiment.

@@ -23,7 +23,11 @@ pub(super) fn all(experiment: &Experiment) -> Vec<Job> {
             if samples.is_empty() {
                 continue;
             }
-            let mut name = options::job_name(workload, offset_name(&experiment.plan, offset));
+            let mut name = options::job_name(
+                experiment.plan.name(cell),
+                workload,
+                offset_name(&experiment.plan, offset),
+            );
             if out.iter().any(|job| job.jobname == name) {
                 // Cells that differ in think time or offered rate only.
                 name.push_str(&format!("-cell{cell}"));

@@ -29,38 +29,61 @@ pub(super) fn global(experiment: &Experiment) -> Options {
         ("size", setting.span.get().to_string()),
         ("time_based", "1".to_owned()),
     ]);
+    if let Some(replay) = &plan.replay {
+        out.insert("read_iolog", replay.file.display().to_string());
+        out.insert(
+            "replay_no_stall",
+            u8::from(replay.speed.is_none()).to_string(),
+        );
+    }
     if setting.options.durability != Durability::Cached {
         out.insert("sync", "dsync".to_owned());
     }
     out
 }
 
-/// `8K-randread-t4-o32-off64K`.
-pub(super) fn job_name(workload: &Workload, offset: &str) -> String {
+/// `8K-randread-t4-o32-off64K`, or `oltp-off64K` where it has a name.
+pub(super) fn job_name(name: Option<&str>, workload: &Workload, offset: &str) -> String {
+    let offset: String = offset.chars().map(plain).collect();
+    match name {
+        Some(name) => {
+            let name: String = name.chars().map(plain).collect();
+            format!("{name}-off{offset}")
+        }
+        None => format!("{}-off{offset}", unnamed(workload)),
+    }
+}
+
+/// The name becomes a file's.
+fn plain(c: char) -> char {
+    match c {
+        c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
+        _ => '_',
+    }
+}
+
+fn unnamed(workload: &Workload) -> String {
     let sizes = workload.sizes.iter().map(|(size, _)| short(*size));
-    let sizes: Vec<String> = sizes.collect();
+    let mut sizes: Vec<String> = sizes.collect();
+    // A recording may have any number of lengths.
+    sizes.truncate(8);
     let share = match workload.reads {
         Percent::ALL | Percent::NONE => String::new(),
         share => share.get().to_string(),
-    };
-    // The name becomes a file's.
-    let plain = |c: char| match c {
-        c if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') => c,
-        _ => '_',
     };
     let stride = match workload.pattern {
         Pattern::Random | Pattern::Sequential => String::new(),
         Pattern::RandomEvery(step) => format!("-every{}", short(step)),
         Pattern::Strided(step) => format!("-stride{}", short(step)),
         Pattern::Columns(row) => format!("-columns{}", short(row)),
+        Pattern::Recorded(_) => "-recorded".to_owned(),
     };
     format!(
-        "{}-{}{share}{stride}-t{}-o{}-off{}",
+        "{}-{}{share}{stride}-t{}-o{}",
         sizes.join("+"),
         direction(workload),
         workload.workers,
-        workload.outstanding,
-        offset.chars().map(plain).collect::<String>()
+        workload.outstanding
     )
 }
 
@@ -90,7 +113,9 @@ fn rw(workload: &Workload) -> String {
     let direction = direction(workload);
     let largest = workload.largest();
     let gap = match workload.pattern {
-        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Sequential => None,
+        Pattern::Random | Pattern::RandomEvery(_) | Pattern::Recorded(_) | Pattern::Sequential => {
+            None
+        }
         Pattern::Strided(step) | Pattern::Columns(step) => {
             step.get().checked_sub(largest.get()).and_then(Unit::new)
         }

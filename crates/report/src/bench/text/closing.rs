@@ -6,7 +6,7 @@ use straddle_bench::results::{End, Experiment, Gain, Medium};
 use straddle_rules::figures::counted;
 use straddle_workload::interval::Verdict;
 
-use super::super::wording::{at_most, cell, load, offset_name, percent, range, title, verdict};
+use super::super::wording::{at_most, cell, load, offset_name, percent, range, title_of, verdict};
 use super::heading;
 use crate::escape::terminal;
 use crate::text::page::folded;
@@ -143,7 +143,7 @@ fn worth(experiment: &Experiment) -> String {
     };
     let place = |index: usize, gain: &Gain| {
         let cell = plan.cells.get(index).map_or_else(String::new, |workload| {
-            format!("{}, {}", title(workload), load(workload))
+            format!("{}, {}", title_of(plan, index), load(workload))
         });
         format!("{} ({cell})", offset_name(plan, gain.offset))
     };

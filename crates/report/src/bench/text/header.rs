@@ -36,6 +36,9 @@ pub(super) fn render(experiment: &Experiment, width: usize, out: &mut String) {
     line("engine", engine(experiment));
     line("machine", machine(experiment));
     line("plan", plan(experiment));
+    if let Some(replay) = &experiment.plan.replay {
+        line("replay", replay.to_string());
+    }
     line("order", order(experiment));
     line("begun", begun(experiment));
     let (style, text) = end(experiment);

@@ -8,7 +8,7 @@ use straddle_workload::interval::Verdict as Proof;
 use super::read::Sample;
 use super::{Experiment, Way, capital, one_in, seconds, time};
 use crate::bench::picture;
-use crate::bench::wording::{decimals, percent, rate_text, title, verdict_of};
+use crate::bench::wording::{decimals, percent, rate_text, verdict_of};
 use crate::pages::block::{Column, Figure, Series, Table};
 use crate::pages::chart::{Lines, Panel, Point, Row, Track, length, round};
 use crate::pages::read::Latency;
@@ -356,10 +356,7 @@ impl Experiment<'_> {
             }
             table.row([
                 decimals(sample.began_seconds, 1),
-                self.workloads
-                    .get(sample.cell)
-                    .map(title)
-                    .unwrap_or_default(),
+                self.title(sample.cell),
                 self.load(sample.cell),
                 self.offset(sample.offset).to_owned(),
                 rate_text(sample.requests_per_second),
@@ -412,7 +409,7 @@ impl Experiment<'_> {
         for (index, cell) in self.document.cells.iter().enumerate() {
             if let Some(drift) = &cell.drift {
                 table.row([
-                    self.workloads.get(index).map(title).unwrap_or_default(),
+                    self.title(index),
                     self.load(index),
                     percent(drift.change, 1),
                     percent(drift.p, 0),

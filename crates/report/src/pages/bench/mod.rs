@@ -10,7 +10,7 @@ pub(crate) use read::Document;
 use super::block::{Block, Section};
 use super::measure::{Measure, Spread, Summary};
 use super::read::{Interval, Latency, Layer, Verdict};
-use crate::bench::wording::{gain, load, percent, rate_text, title};
+use crate::bench::wording::{gain, load, percent, rate_text, title, titled};
 use read::{Delivered, Sample, Setting, Side};
 
 /// A direction of requests.
@@ -127,6 +127,12 @@ impl<'a> Experiment<'a> {
                 None => groups.push((title, vec![index])),
             }
         }
+        for (title, cells) in &mut groups {
+            let names = cells
+                .iter()
+                .filter_map(|cell| document.plan.names.get(*cell));
+            *title = titled(names.map(String::as_str), std::mem::take(title));
+        }
         Experiment {
             document,
             workloads,
@@ -134,10 +140,17 @@ impl<'a> Experiment<'a> {
         }
     }
 
+    /// A cell's name, where it has one, and what it asks for.
+    pub(super) fn title(&self, cell: usize) -> String {
+        let name = self.document.plan.names.get(cell).map(String::as_str);
+        let title = self.workloads.get(cell).map(title).unwrap_or_default();
+        titled(name.into_iter(), title)
+    }
+
     fn measures(&self) -> Vec<Measure> {
         let mut out = Vec::new();
         for (index, cell) in self.document.cells.iter().enumerate() {
-            let workload = self.workloads.get(index).map(title).unwrap_or_default();
+            let workload = self.title(index);
             for offset in 0..cell.offsets.len() {
                 let Some(delivered) = self.delivered(index, offset) else {
                     continue;
@@ -256,7 +269,7 @@ impl<'a> Experiment<'a> {
                 )
             };
         };
-        let workload = self.workloads.get(index).map(title).unwrap_or_default();
+        let workload = self.title(index);
         (
             format!(
                 "{} delivers {} beside {base} (measured): {workload}, {}.",

@@ -23,6 +23,8 @@ pub(crate) struct Document {
 #[derive(Deserialize)]
 pub(super) struct Plan {
     pub(super) cells: Vec<Workload>,
+    #[serde(default)]
+    pub(super) names: Vec<String>,
     pub(super) offsets: Vec<Offset>,
     pub(super) precision: f64,
 }
