@@ -109,6 +109,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     }
     pages.insert(PathBuf::from("docs/rules/README.md"), index);
     pages.insert(PathBuf::from("docs/reference/formats.md"), formats());
+    pages.insert(PathBuf::from("docs/reference/targets.md"), targets());
     pages.insert(PathBuf::from("docs/reference/captures.md"), captures());
     pages.insert(PathBuf::from("docs/reference/evidence.md"), evidence());
     pages.insert(PathBuf::from("docs/reference/traces.md"), traces());
@@ -310,6 +311,22 @@ fn evidence() -> String {
             commands.join("<br>"),
             format.says
         );
+    }
+    text
+}
+
+/// The page of kinds of targets.
+fn targets() -> String {
+    let mut text = String::from(
+        "# Kinds of targets\n\nWhat a target can be, and what decides. [Targets](../targets.md) says what is done with each.\n\n\
+         | `--as` | what it is | what shows it |\n|---|---|---|\n",
+    );
+    for about in straddle::check::KINDS {
+        let row = format!(
+            "| `{}` | {} | {} |\n",
+            about.name, about.title, about.told_by
+        );
+        text.push_str(&row);
     }
     text
 }
