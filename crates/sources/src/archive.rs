@@ -6,6 +6,7 @@ use straddle_geometry::Bytes;
 use straddle_io::Packing;
 use tar::{Archive, Entry, EntryType};
 
+use crate::collected::{self, Collector};
 use crate::linux::archive::clean_path;
 
 /// A file in an archive.
@@ -23,15 +24,16 @@ pub struct Member<'a> {
 /// Length of a tar header.
 const HEADER: usize = 512;
 /// Most names that are looked at to tell what an archive is.
-const MAX_NAMES: usize = 4096;
+const MAX_NAMES: usize = 1 << 16;
 /// Most bytes that are unpacked for the same.
 const MAX_UNTIL_TOLD: u64 = 64 << 20;
 
 /// What is in an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// A host, captured by `straddle capture`.
     Capture,
+    /// A host of which a support tool collected what commands print, and what stands before the paths of its files.
+    Support(&'static Collector, String),
     /// Files, each to be looked at by itself.
     Files,
 }
@@ -145,8 +147,14 @@ pub fn holds(input: impl Read) -> io::Result<Holds> {
             Err(error) => return Err(damaged(number, &error)),
         };
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if clean_path(&path).is_some_and(|path| is_of_a_capture(&path)) {
+        let Some(path) = clean_path(&path) else {
+            continue;
+        };
+        if is_of_a_capture(&path) {
             return Ok(Holds::Capture);
+        }
+        if let Some((collector, top)) = collected::of_path(&path) {
+            return Ok(Holds::Support(collector, top.to_owned()));
         }
     }
     Ok(Holds::Files)
@@ -225,13 +233,27 @@ mod tests {
     #[test]
     fn archives_are_told_by_the_names_in_them() {
         let host = tar_of(&[("dev/null.txt", b""), ("sys/block/sda/size", b"2048")]);
-        assert_eq!(holds(&host[..]).expect("whole"), Holds::Capture);
+        let told = |bytes: &[u8]| match holds(bytes).expect("whole") {
+            Holds::Capture => "capture".to_owned(),
+            Holds::Support(collector, top) => format!("{} in {top}", collector.name),
+            Holds::Files => "files".to_owned(),
+        };
+        assert_eq!(told(&host), "capture");
         let windows = format!("{}/answers", crate::windows::FOLDER.trim_start_matches('/'));
         let windows = tar_of(&[(windows.as_str(), b"x")]);
-        assert_eq!(holds(&windows[..]).expect("whole"), Holds::Capture);
+        assert_eq!(told(&windows), "capture");
+        let sos = tar_of(&[
+            ("sosreport-a-1/df", b""),
+            ("sosreport-a-1/sos_commands/block/lsblk", b"x"),
+        ]);
+        assert_eq!(told(&sos), "sosreport in sosreport-a-1/");
+        let suse = tar_of(&[("scc_a_261128_1015/basic-environment.txt", b"x")]);
+        assert_eq!(told(&suse), "supportconfig in scc_a_261128_1015/");
         // A name that holds these words somewhere is no host.
         let other = tar_of(&[("backup/sys/block/sda/size", b"1"), ("sys/blocks", b"")]);
-        assert_eq!(holds(&other[..]).expect("whole"), Holds::Files);
+        assert_eq!(told(&other), "files");
+        let deep = tar_of(&[("home/me/old/sosreport-a-1/sos_commands/block/lsblk", b"x")]);
+        assert_eq!(told(&deep), "files");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod archive;
 mod capture;
 pub mod captured;
+pub mod collected;
 mod contents;
 mod error;
 mod guest;

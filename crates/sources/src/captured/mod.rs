@@ -139,6 +139,21 @@ pub fn read_with(
     capture
 }
 
+/// Reads what one command printed, of which the command is known from elsewhere: the name of a file in a support archive. As [`read`] otherwise.
+#[must_use]
+pub fn printed_by(
+    file: &str,
+    command: Option<&str>,
+    bytes: &[u8],
+    cut: bool,
+    number: u32,
+) -> Capture {
+    let text = Text::new(bytes, cut);
+    let mut capture = one_of(TOOLS, file, command, &text.lines(), number);
+    remark(&text, &mut capture);
+    capture
+}
+
 /// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
 /// machines, those are left out of which no tool's output is recognised; figures of theirs are named.
 #[must_use]
@@ -203,6 +218,16 @@ fn one(
     lines: &[text::Line<'_>],
     number: u32,
 ) -> Capture {
+    one_of(tools, file, None, lines, number)
+}
+
+fn one_of(
+    tools: &'static [&'static Tool],
+    file: &str,
+    command: Option<&str>,
+    lines: &[text::Line<'_>],
+    number: u32,
+) -> Capture {
     let shared: Arc<str> = file.into();
     let mut notes = Notes {
         file: &shared,
@@ -217,7 +242,14 @@ fn one(
         .rsplit_once('.')
         .filter(|(_, ending)| !linux::is_disk(ending));
     let stem = ending.map_or(name, |(stem, _)| stem);
-    let tools = section::read(tools, lines, stem, &mut notes);
+    let command = command.map(|typed| tool::Command {
+        line: text::Line {
+            number: 1,
+            text: typed,
+        },
+        words: typed.split_whitespace().collect(),
+    });
+    let tools = section::read(tools, lines, stem, command, &mut notes);
     Capture {
         file: file.to_owned(),
         machine: None,

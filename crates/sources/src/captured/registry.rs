@@ -42,6 +42,7 @@ pub static TOOLS: &[&Tool] = &[
     &linux::ext::TOOL,
     &linux::xfs_info::TOOL,
     &linux::sysfs::TOOL,
+    &linux::udevadm::TOOL,
     &linux::kernel_log::TOOL,
     &linux::ansible::TOOL,
     &raid::megacli::TOOL,

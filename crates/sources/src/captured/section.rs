@@ -16,16 +16,18 @@ pub(super) fn read(
     tools: &'static [&'static Tool],
     lines: &[Line<'_>],
     file_stem: &str,
+    command: Option<Command<'_>>,
     notes: &mut Notes<'_>,
 ) -> Vec<&'static Tool> {
-    read_inside(tools, lines, file_stem, notes, 0)
+    let context = Context { command, file_stem };
+    read_inside(tools, lines, context, notes, 0)
 }
 
 /// As [`read`], when so many documents were looked into already.
 fn read_inside(
     tools: &'static [&'static Tool],
     lines: &[Line<'_>],
-    file_stem: &str,
+    context: Context<'_>,
     notes: &mut Notes<'_>,
     inside: usize,
 ) -> Vec<&'static Tool> {
@@ -43,10 +45,7 @@ fn read_inside(
         seen: Vec::new(),
     };
     let mut unread = Unread::default();
-    let mut context = Context {
-        command: None,
-        file_stem,
-    };
+    let mut context = context;
     let mut at = 0;
     let mut nameless: Option<Line<'_>> = None;
     let mut orphan: Option<Line<'_>> = None;
@@ -277,7 +276,11 @@ fn inside_json(
         let index = usize::try_from(line.number).unwrap_or(usize::MAX) - 1;
         line.number = numbers.get(index).or(numbers.last()).copied().unwrap_or(1);
     }
-    let seen = read_inside(found.tools, &lines, context.file_stem, notes, MAX_INSIDE);
+    let nobody = Context {
+        command: None,
+        file_stem: context.file_stem,
+    };
+    let seen = read_inside(found.tools, &lines, nobody, notes, MAX_INSIDE);
     for tool in &seen {
         found.add(tool, notes);
     }

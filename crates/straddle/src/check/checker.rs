@@ -118,7 +118,7 @@ impl Checker {
             }
             Job::Together(paths) => self.together(paths, each),
             Job::Folder(folder, paths) => self.folder(folder, paths, each),
-            Job::Machine(_, paths) => each(self.machine(name, paths)),
+            Job::Support(path, collector) => each(self.collected_tree(path, collector)),
             Job::Captured(path) => each(self.captured_tree(path)),
             Job::Place(place) => each(self.place(place)),
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::sos;
 use crate::sources::archive;
+use crate::sources::collected::{self, Collector};
 
 /// A directory that was named.
 #[derive(Clone, Debug)]
@@ -21,16 +21,21 @@ pub(super) struct Directory {
 pub(super) enum Tree {
     /// What `straddle capture` wrote, unpacked.
     Capture,
-    /// What `sos report` collected.
-    Sos,
+    /// What a support tool collected.
+    Support(&'static Collector),
 }
 
 impl Tree {
     /// What the names in a directory say that it is.
     pub(super) fn of(directory: &Path, entries: &[fs::DirEntry]) -> Option<Tree> {
         let has = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
-        if has(sos::COMMANDS) {
-            return Some(Tree::Sos);
+        // A mark is looked for only where its first name is there.
+        let is_there = |mark: &str| {
+            let first = mark.split('/').next().unwrap_or(mark);
+            has(first) && directory.join(mark).exists()
+        };
+        if let Some(collector) = collected::of_directory(is_there) {
+            return Some(Tree::Support(collector));
         }
         // The root of this machine has these directories, too; there they are what the kernel mounts.
         let is_captured = |below: &str| {

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::checker::{Found, Sight};
 use super::directory::{Directory, Tree};
-use super::{Kind, parallel, sos, text};
+use super::{Kind, parallel, text};
 use crate::sources::captured;
+use crate::sources::collected::Collector;
 use crate::stack::{Key, Layer};
 
 /// A path that could not be listed, and why.
@@ -31,8 +32,8 @@ pub(super) enum Job {
     Together(Vec<PathBuf>),
     /// Files of one folder that can be captured text, of one machine or of several.
     Folder(PathBuf, Vec<PathBuf>),
-    /// A tree that `sos report` collected of one machine, and the files in it that tell of storage.
-    Machine(PathBuf, Vec<PathBuf>),
+    /// A tree that a support tool collected of one machine.
+    Support(PathBuf, &'static Collector),
     /// The tree of a captured host.
     Captured(PathBuf),
     /// The filesystem that a directory lies on.
@@ -83,7 +84,7 @@ impl Job {
             Job::Path(path, _)
             | Job::Looked(path, _)
             | Job::Folder(path, _)
-            | Job::Machine(path, _)
+            | Job::Support(path, _)
             | Job::Captured(path) => path.display().to_string(),
             Job::Place(directory) => directory.path.display().to_string(),
             Job::Input => "standard input".to_owned(),
@@ -157,7 +158,7 @@ impl Plan {
         };
         walk.list(path, 0);
         // One host that is the whole directory needs no telling apart.
-        let is_host = |task: &Task| matches!(&task.job, Job::Captured(at) | Job::Machine(at, _) if at == path);
+        let is_host = |task: &Task| matches!(&task.job, Job::Captured(at) | Job::Support(at, _) if at == path);
         if of.is_some() {
             if let [only] = &mut self.tasks[before..]
                 && is_host(only)
@@ -340,11 +341,9 @@ impl Walk<'_> {
             Some(Tree::Capture) if matches!(self.take_as, None | Some(Kind::Collection)) => {
                 return self.plan.add(Job::Captured(directory.to_owned()), self.of);
             }
-            Some(Tree::Sos) if self.texts || self.take_as == Some(Kind::Support) => {
-                let files = sos::files(directory);
-                return self
-                    .plan
-                    .add(Job::Machine(directory.to_owned(), files), self.of);
+            Some(Tree::Support(collector)) if self.texts || self.take_as == Some(Kind::Support) => {
+                let job = Job::Support(directory.to_owned(), collector);
+                return self.plan.add(job, self.of);
             }
             _ => {}
         }

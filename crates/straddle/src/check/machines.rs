@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::Report;
 use super::checker::{Checker, Sight};
-use super::{Outcome, Report, text};
-use crate::rules::Why;
 use crate::sources::captured::{self, Capture, Server};
 use crate::stack::Stack;
 
@@ -15,23 +14,6 @@ impl Checker {
         servers
             .map(|server| self.server(names(&server.captures), server))
             .collect()
-    }
-
-    /// What was collected of one machine.
-    pub(super) fn machine(&self, name: String, paths: &[PathBuf]) -> Report {
-        let numbered = (0_u32..).zip(paths);
-        let captures: Vec<Capture> = numbered
-            .flat_map(|(number, path)| text::captures(path, number))
-            .collect();
-        if captures.is_empty() {
-            let outcome = Ok(Outcome::Unrecognised(Why::NoOutput));
-            return Report {
-                target: name,
-                outcome,
-            };
-        }
-        let stack = captured::stack(captures, &self.settings);
-        self.described(name, stack)
     }
 
     fn described(&self, name: String, stack: Stack) -> Report {

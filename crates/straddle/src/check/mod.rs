@@ -4,6 +4,7 @@
 //! here, for all verbs.
 
 mod checker;
+mod collected;
 mod directory;
 mod error;
 mod handed_in;
@@ -13,7 +14,6 @@ mod kind;
 mod machines;
 mod parallel;
 mod place;
-mod sos;
 pub(crate) mod text;
 mod undecided;
 mod unpack;
@@ -173,7 +173,7 @@ impl Check {
     pub fn scope(&self) -> Scope {
         match self.plan.tasks.as_slice() {
             _ if !self.plan.unlisted.is_empty() => Scope::Many,
-            [task] if matches!(task.job, Job::Folder(..) | Job::Machine(..)) => Scope::Folder,
+            [task] if matches!(task.job, Job::Folder(..)) => Scope::Folder,
             _ if self.is_one_directory() => Scope::Directory,
             [_] => Scope::One,
             _ => Scope::Many,

@@ -291,11 +291,19 @@ impl Checker {
             source,
         };
         let stream = || (boxed.open)().map_err(unreadable);
-        let is_capture = self.is_taken_as(Kind::Capture)
-            || self.may_be(Kind::Capture)
-                && archive::holds(stream()?).map_err(unreadable)? == Holds::Capture;
-        if is_capture {
+        if self.is_taken_as(Kind::Capture) {
             return self.captured_host(&boxed.name, &mut stream()?, each);
+        }
+        if !self.is_taken_as(Kind::Archive) {
+            match archive::holds(stream()?).map_err(unreadable)? {
+                Holds::Capture if self.may_be(Kind::Capture) => {
+                    return self.captured_host(&boxed.name, &mut stream()?, each);
+                }
+                Holds::Support(collector, top) if self.may_be(Kind::Support) => {
+                    return self.collected_archive(boxed, collector, &top, each);
+                }
+                _ => {}
+            }
         }
         let mut seen = Seen::default();
         let went = {
@@ -449,20 +457,21 @@ pub(super) fn taken(kind: Kind, words: String) -> Taken {
 
 /// A capture does not say which host it is of, since names are nobody else's business; who made it called it something.
 pub(super) fn of_host(name: &str) -> String {
-    let file = Path::new(name)
-        .file_name()
-        .map(|name| name.to_string_lossy());
-    let file = file.unwrap_or_default();
-    let mut stem = file.as_ref();
+    match stem(name) {
+        "" | "standard input" => "a captured host".to_owned(),
+        stem => format!("a capture of host {stem}"),
+    }
+}
+
+/// The name of an archive without its directory and what says that it is one.
+pub(super) fn stem(name: &str) -> &str {
+    let mut stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
     for end in [
         ".gz", ".xz", ".bz2", ".zst", ".tgz", ".txz", ".tbz", ".tar", ".tree",
     ] {
         stem = stem.strip_suffix(end).unwrap_or(stem);
     }
-    match stem {
-        "" | "standard input" => "a captured host".to_owned(),
-        stem => format!("a capture of host {stem}"),
-    }
+    stem
 }
 
 /// What an appliance has besides its disks: its description, checksums and their signature.

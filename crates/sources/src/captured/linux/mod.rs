@@ -33,6 +33,7 @@ pub(super) mod sg3_utils;
 pub(super) mod sgdisk;
 pub(super) mod smartctl;
 pub(super) mod sysfs;
+pub(crate) mod udevadm;
 pub(super) mod xfs_info;
 pub(super) mod zfs;
 pub(super) mod zfs_get;

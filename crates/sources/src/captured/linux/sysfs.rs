@@ -82,6 +82,11 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         notes.remark(AnomalyKind::Missing, detail, line);
         return;
     };
+    note(disk, file, value, line, notes);
+}
+
+/// Notes what a file of sysfs says of a disk, or of a partition on it: `sda1/start`.
+pub(super) fn note(disk: &str, file: &str, value: &str, line: &Line<'_>, notes: &mut Notes<'_>) {
     // Below `class`, partitions stand beside their disks.
     if let Some(whole) = disk_of(disk)
         && matches!(file, "start" | "size")
