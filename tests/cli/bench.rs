@@ -326,10 +326,9 @@ fn reads_writes_and_every_form_work_through_the_page_cache_and_past_it() {
         verified.transcript()
     );
     let quiet = bench(here.path(), &[&[".", "-q"], QUICK]);
-    assert_eq!(
-        (quiet.code, quiet.transcript()),
-        (Some(0), "--- exit status 0\n".to_owned())
-    );
+    // So short a run proves something or nothing.
+    assert!(matches!(quiet.code, Some(0 | 1)), "{}", quiet.transcript());
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
 }
 
 #[test]
@@ -620,14 +619,16 @@ fn a_full_or_read_only_filesystem_is_an_error_and_nothing_stays() {
     let here = scratch();
     let small = here.path().join("small");
     fs::create_dir(&small).expect("is made");
+    // 64 MiB to find a place in are not asked for where there are fewer.
     let mount = Mount::new(&small, &["-t", "tmpfs", "-o", "size=32m", "none"]);
     let run = bench(&small, &[&["."], QUICK]);
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert_eq!(names(&small), [""; 0]);
+    drop(mount);
+    let mount = Mount::new(&small, &["-t", "tmpfs", "-o", "size=4m", "none"]);
+    let run = bench(&small, &[&["."], QUICK]);
     assert_eq!(run.code, Some(2));
-    assert!(
-        run.stderr.contains("32.00 MiB left"),
-        "{}",
-        run.transcript()
-    );
+    assert!(run.stderr.contains("4.00 MiB left"), "{}", run.transcript());
     assert_eq!(names(&small), [""; 0]);
     tool(
         "mount",

@@ -33,7 +33,6 @@ const NULL: &[&str] = &[
     "100%",
     "--seed",
     "1",
-    "-q",
 ];
 
 fn line(value: &Value) -> String {
@@ -56,7 +55,7 @@ fn resume(directory: &Path, journal: &str) -> (Option<i32>, String, u64) {
         .arg(&report)
         .args(["timeout", "300", env!("CARGO_BIN_EXE_straddle")])
         .env("STRADDLE_HISTORY", "none")
-        .args(["bench", "--resume", journal, "--keep", "-q"])
+        .args(["bench", "--resume", journal, "--keep"])
         .current_dir(directory)
         .output();
     let output = output.expect("this test needs `time` of the Debian package time");

@@ -21,18 +21,26 @@ const NULL: &str =
 fn the_exit_status_tells_proven_unproven_and_unfinished_apart() {
     let here = scratch();
     for (more, quiet, loud) in [
-        // Any gain is known to within 100%.
-        ("--blocks 3 --precision 100%", 0, 0),
+        // As many requests are due at either offset, and any gain is known to within 100%.
+        (
+            "--blocks 3 --precision 100% --rate 500 --runtime 100ms",
+            0,
+            0,
+        ),
         // No gain is known to within a hundred-thousandth.
         ("--blocks 3 --precision 0.001%", 1, 0),
         // Nothing is asked.
         ("--blocks 3 --precision 0.001% --offsets 0", 0, 0),
         ("--blocks 2", 2, 2),
     ] {
-        let line = match more.contains("--offsets") {
-            true => format!("{} {more}", NULL.replace("--offsets 0,1M ", "")),
-            false => format!("{NULL} {more}"),
-        };
+        // An option is given once.
+        let mut line = NULL.to_owned();
+        for given in ["--offsets 0,1M ", "--runtime 10ms "] {
+            if more.contains(given.split(' ').next().expect("a flag")) {
+                line = line.replace(given, "");
+            }
+        }
+        let line = format!("{line} {more}");
         let found = run(here.path(), &line);
         assert_eq!(found.code, Some(loud), "{line}\n{}", found.transcript());
         let found = run(here.path(), &format!("{line} -q"));
@@ -76,7 +84,7 @@ const BUDGETS: [Row; 7] = [
     (
         "bench . --dry-run --budget none",
         0,
-        &["then until each gain is known to 1%"],
+        &["at most 3 h (1000 blocks) until each gain is known to 1%"],
     ),
     (
         "bench . --dry-run --budget 10s --blocks 3 --offsets 0,1M --runtime 500ms",
@@ -266,7 +274,7 @@ fn a_recording_is_measured_at_each_offset() {
             "{sample}"
         );
     }
-    let text = run(here.path(), &format!("{line} --journal k"));
+    let text = run(here.path(), &line.replace("bench . ", "bench k.dat "));
     for part in [
         "replay     4 requests of 8,0",
         "4 KiB to 64 KiB recorded, reads only",

@@ -209,7 +209,7 @@ fn what_is_not_done_is_refused_before_anything_is_made() {
         ("sqlio -kW -s1 -frandom -Fnone.txt", "reading none.txt"),
         ("sqlio -kW -s1 -dE x.dat", "`-dE`"),
         ("sqlio -kW -s1 -frandom E:", "`E:`"),
-        ("diskspd -d1 -Rxml -c1M x.dat", "`-Rxml`"),
+        ("diskspd -d1 -Rcsv -c1M x.dat", "`-Rcsv`"),
         ("diskspd -d1 -c1M #1", "`#1`"),
         ("diskspd -d1 x.dat", "x.dat does not exist"),
     ] {

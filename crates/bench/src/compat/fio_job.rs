@@ -11,22 +11,21 @@ mod cell;
 mod keys;
 mod lines;
 mod settings;
+mod terms;
 mod value;
 
 use std::fmt;
 use std::time::Duration;
-use straddle_geometry::Bytes;
 use straddle_io::engine::Durability;
 
 use self::lines::{Lines, Section};
 use self::settings::Settings;
+pub use self::terms::{Size, Surroundings};
 use super::Refused;
-use straddle_workload::{Percent, Workload};
+use straddle_workload::Workload;
 
 /// Most jobs of a file.
 const MAX_JOBS: usize = 256;
-/// Most clones of a job.
-const MAX_CLONES: u32 = 1024;
 /// Most obstacles that are told.
 const MAX_TOLD: usize = 40;
 
@@ -57,15 +56,6 @@ pub struct Job {
     pub remarks: Vec<String>,
 }
 
-/// `size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// So many bytes.
-    Bytes(Bytes),
-    /// A share of the file or device that is there.
-    Share(Percent),
-}
-
 /// One job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -73,34 +63,6 @@ pub struct Cell {
     pub name: String,
     /// What it asks of the storage.
     pub workload: Workload,
-}
-
-/// What a job file may refer to. Nothing here is read unless a file asks for it.
-pub struct Surroundings<'a> {
-    /// A variable of the environment.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The text of a file that is included; why it cannot be had otherwise.
-    pub include: &'a dyn Fn(&str) -> Result<String, String>,
-    /// `$ncpus`.
-    pub processors: u64,
-    /// `$pagesize`, in bytes.
-    pub page: u64,
-    /// Bytes of main memory, for `$mb_memory`.
-    pub memory: u64,
-}
-
-impl Surroundings<'_> {
-    /// No environment, no other files, one processor.
-    #[must_use]
-    pub fn none() -> Surroundings<'static> {
-        Surroundings {
-            variable: &|_| None,
-            include: &|_| Err("other files are not read here".to_owned()),
-            processors: 1,
-            page: 4096,
-            memory: 0,
-        }
-    }
 }
 
 /// Everything that keeps a job file from being measured, in the order of its lines.

@@ -58,7 +58,6 @@ struct PlanOut<'a> {
     /// The workloads.
     cells: Vec<WorkloadOut>,
     /// What the workloads are called where they have names, as the sections of a job file have: one for each, or none at all.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
     names: &'a [String],
     /// Offsets; the first is the baseline.
     offsets: &'a [Offset],

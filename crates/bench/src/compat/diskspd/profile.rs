@@ -30,7 +30,6 @@ pub fn profile<S: AsRef<str>>(arguments: &[S]) -> Option<&str> {
 /// # Errors
 /// [`Refused`] with the element, for what makes no sense and for what is not done.
 pub fn parse_profile<S: AsRef<str>>(arguments: &[S], text: &str) -> Result<Command, Refused> {
-    let read = read(text)?;
     let mut switches: Vec<(String, String)> = Vec::new();
     let mut names = Vec::new();
     let mut typed = Vec::new();
@@ -51,6 +50,7 @@ pub fn parse_profile<S: AsRef<str>>(arguments: &[S], text: &str) -> Result<Comma
             Argument::Name(name) => names.push(name.to_owned()),
         }
     }
+    let read = read(text)?;
     for (switch, element) in read.switches {
         // What was typed counts.
         let letter = switch.chars().nth(1);

@@ -5,7 +5,8 @@ use straddle_io::engine::Durability;
 use straddle_workload::{Pattern, Percent, Workload};
 
 use super::lines::Section;
-use super::settings::{Engine, Mode, Settings};
+use super::settings::Settings;
+use super::terms::{Engine, Mode};
 use super::{Cell, Job};
 use crate::compat::Refused;
 

@@ -72,6 +72,11 @@ const GROUPS: (&str, &str) = (
     "leave it out, and start straddle in the control group",
 );
 
+/// Keys that are translated.
+pub(super) const READ: &str = "name rw readwrite rwmixread rwmixwrite bs blocksize ba blockalign bsrange blocksize_range bssplit size \
+    filesize filename directory iodepth numjobs runtime timeout time_based ramp_time direct buffered ioengine \
+    rate_iops rate thinktime sync randseed stonewall wait_for_previous include";
+
 /// Every key of fio 3.33 that is not read by [`super::settings`], but for the rarest: those of one fate together.
 const FATES: [(Fate, &str); 81] = [
     (Without(""), "description"),
@@ -488,7 +493,7 @@ fn is_in(key: &str, keys: &str) -> bool {
 
 fn all() -> impl Iterator<Item = &'static str> {
     let fates = FATES.iter().flat_map(|(_, keys)| keys.split_whitespace());
-    let read = super::settings::READ.split_whitespace();
+    let read = READ.split_whitespace();
     read.chain(fates).chain(RARE.split_whitespace())
 }
 

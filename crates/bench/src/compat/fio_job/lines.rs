@@ -1,6 +1,6 @@
 //! The lines of a job file: sections, the files that it includes, and variables.
 
-use super::Surroundings;
+use super::terms::Surroundings;
 use crate::compat::Refused;
 
 /// How deep included files may include others: fio's own limit.

@@ -2,21 +2,16 @@
 
 use std::time::Duration;
 use straddle_geometry::Unit;
-use straddle_workload::{Pattern, Percent};
+use straddle_workload::Percent;
 
 use super::keys::{self, Fate};
 use super::lines::Entry;
+use super::terms::{Engine, MAX_CLONES, Mode, Size};
 use super::value::{
     align, block_range, blocks, bytes, durable, engine, mode, per_request, percent, rate, seed,
     set, share_or_size, split, text, time, whole,
 };
-use super::{MAX_CLONES, Size};
 use crate::compat::{MAX_OUTSTANDING, Refused};
-
-/// Keys that are translated.
-pub(super) const READ: &str = "name rw readwrite rwmixread rwmixwrite bs blocksize ba blockalign bsrange blocksize_range bssplit size \
-    filesize filename directory iodepth numjobs runtime timeout time_based ramp_time direct buffered ioengine \
-    rate_iops rate thinktime sync randseed stonewall wait_for_previous include";
 
 /// What a job asks for, as far as it is given.
 #[derive(Clone, Debug, Default)]
@@ -46,34 +41,6 @@ pub(super) struct Settings {
     pub(super) stonewall: bool,
     /// Keys that change nothing here, each with why: for a remark.
     pub(super) without: Vec<(String, &'static str)>,
-}
-
-/// `rw`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mode {
-    pub(super) pattern: Pattern,
-    /// Bytes between the end of a request and the beginning of the next.
-    pub(super) gap: Option<Unit>,
-    pub(super) reads: Percent,
-    pub(super) mixed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    IoUring,
-    LibAio,
-    Psync,
-    /// `preadv` and its kind: the same requests.
-    Vectored,
-    Windows,
-    Null,
-}
-
-impl Engine {
-    /// One request of each job is under way, whatever `iodepth` says.
-    pub(super) fn blocks(self) -> bool {
-        matches!(self, Engine::Psync | Engine::Vectored)
-    }
 }
 
 impl Settings {

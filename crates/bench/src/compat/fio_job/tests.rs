@@ -3,7 +3,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
-use straddle_geometry::Unit;
+use straddle_geometry::{Bytes, Unit};
 use straddle_workload::Pattern;
 
 /// A small machine whose environment has two variables and whose folder has four files.

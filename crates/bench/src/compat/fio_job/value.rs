@@ -3,9 +3,8 @@
 use std::time::Duration;
 use straddle_geometry::{Bytes, Unit};
 
-use super::Size;
 use super::lines::Entry;
-use super::settings::{Engine, Mode};
+use super::terms::{Engine, Mode, Size};
 use crate::compat::{MAX_REQUEST, MAX_RUN, Refused};
 use straddle_workload::{Pattern, Percent};
 
