@@ -336,7 +336,7 @@ fn traces() -> String {
         "# Traces\n\nWhat `straddle trace` reads, told by what is in a file. [What offsets cost on a recorded workload](../traces.md) tells how to use it.\n\n\
          | name | what writes it | what is read |\n|---|---|---|\n",
     );
-    let mut formats = Vec::from(straddle::trace::FORMATS);
+    let mut formats = [straddle::trace::FORMATS, straddle::trace::TABLES].concat();
     formats.sort_by_key(|format| format.name);
     for format in formats {
         let _ = writeln!(

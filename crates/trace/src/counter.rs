@@ -3,10 +3,11 @@
 use straddle_geometry::Access;
 
 use crate::columns::Words;
+use crate::error::TraceError;
 use crate::lines::Fault;
 use crate::names::SharedNames;
 use crate::record::{MAX_LEN, ROWS, Record};
-use crate::scan::{Options, TraceError};
+use crate::scan::Options;
 use crate::sink::Sink;
 use crate::statistics::{Bins, FileRead, PERIOD, Statistics};
 

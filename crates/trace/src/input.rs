@@ -277,3 +277,46 @@ impl<R: Read> Cutter<R> {
         bytes.truncate(read);
     }
 }
+
+/// Up to `len` bytes from there on, behind what `buffer` has.
+pub(crate) fn read_at(
+    source: &dyn ReadAt,
+    at: u64,
+    len: usize,
+    buffer: &mut Vec<u8>,
+) -> io::Result<()> {
+    while buffer.len() < len {
+        let next = Bytes::new(at + buffer.len() as u64);
+        if source.append_at(next, len - buffer.len(), buffer)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+type Stretch<'a> = Box<dyn Read + Send + 'a>;
+
+/// The beginning of a stream, and the stream with it. What cannot be read behind it is found later.
+pub(crate) fn peeked(mut stream: Stretch<'_>, len: usize) -> io::Result<(Vec<u8>, Stretch<'_>)> {
+    let mut head = Vec::new();
+    let begun = (&mut stream).take(len as u64).read_to_end(&mut head);
+    if head.is_empty() {
+        begun?;
+    }
+    let whole = io::Cursor::new(head.clone()).chain(stream);
+    Ok((head, Box::new(whole)))
+}
+
+/// Counts what was read.
+pub(crate) struct Counted<'a> {
+    pub(crate) input: &'a mut dyn Read,
+    pub(crate) bytes: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}

@@ -10,6 +10,7 @@
 mod column_map;
 mod columns;
 mod counter;
+mod error;
 mod format;
 mod input;
 mod judge;
@@ -23,11 +24,13 @@ mod registry;
 mod scan;
 mod sink;
 mod statistics;
+mod tables;
 mod text;
 mod translate;
 
 pub use column_map::{ColumnMap, ColumnsError};
 pub use counter::{Counter, access};
+pub use error::TraceError;
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
@@ -37,8 +40,8 @@ pub use judge::{
 pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, ROWS, Record};
-pub use registry::FORMATS;
-pub use scan::{Options, Scanner, TraceError, records, scan};
+pub use registry::{FORMATS, TABLES};
+pub use scan::{Options, Scanner, records, scan};
 pub use statistics::{
     FileRead, FileSummary, JoinError, Key, PERIOD, Statistics, Times, WireError, sealed,
 };

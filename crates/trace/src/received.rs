@@ -1,5 +1,5 @@
 use crate::record::ROWS;
-use crate::registry::FORMATS;
+use crate::registry::{FORMATS, TABLES};
 use crate::statistics::{Statistics, WireError};
 
 impl Statistics {
@@ -8,7 +8,8 @@ impl Statistics {
     /// # Errors
     /// When they are no statistics, were damaged, or contradict themselves.
     pub fn from_bytes(bytes: &[u8]) -> Result<Statistics, WireError> {
-        let formats = FORMATS.iter().map(|format| format.name).chain([ROWS]);
+        let formats = FORMATS.iter().chain(TABLES);
+        let formats = formats.map(|format| format.name).chain([ROWS]);
         Statistics::read_bytes(bytes, &formats.collect::<Vec<_>>())
     }
 }

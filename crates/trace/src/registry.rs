@@ -3,6 +3,7 @@ use crate::readers::{
     alibaba, biosnoop, blkalgn, blkparse, blktrace, csv, etw, fio_log, fiu, ftrace, iolog, msr,
     pcap, spc, systor, tencent,
 };
+use crate::tables;
 
 /// Every recorder that is read, in the order in which they are asked: what a few bytes tell first, then tables without a heading,
 /// which differ in the number and kind of their columns, then lines that name what they are.
@@ -27,3 +28,6 @@ pub static FORMATS: &[&Format] = &[
     &etw::ETW,
     &csv::CSV,
 ];
+
+/// Files of tables, which are told by their first bytes before any recorder is asked. Their rows are requests, as those of `csv` are.
+pub static TABLES: &[&Format] = &[&tables::PARQUET, &tables::ARROW];

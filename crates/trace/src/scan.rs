@@ -6,18 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use straddle_geometry::Bytes;
 use straddle_io::{Packing, ReadAt};
-use thiserror::Error;
 
-use crate::column_map::{ColumnMap, ColumnsError};
+use crate::column_map::ColumnMap;
+use crate::error::TraceError;
 use crate::format::{BOM, Detected, Format, Head, Reader, Stream};
-use crate::input::{BLOCK, Cutter, FromStart, Input, PEEK, Source, Wide, block};
+use crate::input::{
+    BLOCK, Counted, Cutter, FromStart, Input, PEEK, Source, Wide, block, peeked, read_at,
+};
 use crate::names::SharedNames;
 use crate::record::Record;
 use crate::registry::FORMATS;
 use crate::sink::Sink;
 use crate::statistics::{Bins, FileRead, FileSummary, MEMORY, PERIOD, Part, Runs, Statistics};
+use crate::tables::Kind;
 use crate::translate::Translate;
 
 /// How traces are read.
@@ -68,60 +70,6 @@ impl Default for Options {
             block: BLOCK,
         }
     }
-}
-
-/// Why nothing came of a file.
-#[derive(Debug, Error)]
-pub enum TraceError {
-    /// It is no trace that is known.
-    #[error(
-        "{name}: no trace of a known recorder: its first line is {first}; docs/reference/traces.md lists what is read, and --columns says what the columns of a table are"
-    )]
-    Unknown {
-        /// The file.
-        name: String,
-        /// The beginning of its first line.
-        first: String,
-    },
-    /// It is known, and there is nothing to be had from it.
-    #[error("{name}: {why}")]
-    Refused {
-        /// The file.
-        name: String,
-        /// Why, and what to do instead.
-        why: &'static str,
-    },
-    /// It is no table of the columns that it is said to have.
-    #[error("{name}: {error}")]
-    Columns {
-        /// The file.
-        name: String,
-        /// What was looked for and found.
-        error: ColumnsError,
-    },
-    /// A file of that name was read before.
-    #[error("{name}: it was given twice, and is counted once")]
-    Twice {
-        /// The file.
-        name: String,
-    },
-    /// There is nothing in it.
-    #[error("{name}: the file is empty")]
-    Empty {
-        /// The file.
-        name: String,
-    },
-    /// It cannot be read.
-    #[error("{name}: {error}")]
-    Read {
-        /// The file.
-        name: String,
-        /// As the system says it.
-        error: io::Error,
-    },
-    /// Counts cannot be kept.
-    #[error("counts that do not fit in memory could not be kept in a temporary file: {0}")]
-    Spill(io::Error),
 }
 
 /// How much of a file is looked at to tell what it is.
@@ -251,6 +199,20 @@ impl Failure {
     }
 }
 
+#[cfg(feature = "parquet")]
+impl Failure {
+    fn unreadable(name: &str, why: crate::tables::Unreadable) -> Failure {
+        use crate::tables::Unreadable;
+        match why {
+            Unreadable::Read(error) => Failure::Read(error),
+            Unreadable::Columns(error) => Failure::Known(TraceError::Columns {
+                name: name.to_owned(),
+                error,
+            }),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Read(error)
@@ -273,6 +235,12 @@ impl Scan<'_> {
                 if Packing::of(&head).is_some() || Wide::of(&head).is_some() {
                     let stream = FromStart { source, at: 0 };
                     return self.stream(name, Box::new(stream));
+                }
+                #[cfg(not(feature = "parquet"))]
+                table(&name, &head, self.options)?;
+                #[cfg(feature = "parquet")]
+                if let Some(kind) = table(&name, &head, self.options)? {
+                    return self.table(name, kind, source, range);
                 }
                 let whole = head.len() < HEAD;
                 let (format, detected) = detect(&name, &head, whole, self.options)?;
@@ -307,6 +275,12 @@ impl Scan<'_> {
             stream = wide.decode(stream);
         }
         let (head, stream) = peeked(stream, HEAD)?;
+        #[cfg(not(feature = "parquet"))]
+        table(&name, &head, self.options)?;
+        #[cfg(feature = "parquet")]
+        if let Some(kind) = table(&name, &head, self.options)? {
+            return self.table_stream(name, kind, packing.map(Packing::name), &head, stream);
+        }
         let whole = head.len() < HEAD;
         let (format, detected) = detect(&name, &head, whole, self.options)?;
         let packing = packing.map(Packing::name).or(wide.map(Wide::name));
@@ -319,6 +293,59 @@ impl Scan<'_> {
             }
             Detected::Refused(_) => {}
         }
+        Ok(())
+    }
+
+    /// A file of tables, each of whose groups of rows can be read by itself.
+    #[cfg(feature = "parquet")]
+    fn table(
+        &mut self,
+        name: String,
+        kind: Kind,
+        source: &dyn ReadAt,
+        range: Option<(u64, u64)>,
+    ) -> Result<(), Failure> {
+        use crate::tables::{ArrowFile, Groups, ParquetFile, counted};
+        let (map, stem) = (self.options.columns.as_ref(), stem(&name));
+        let unreadable = |why| Failure::unreadable(&name, why);
+        let groups: Box<dyn Groups> = match kind {
+            Kind::Parquet => Box::new(ParquetFile::open(source, map, stem).map_err(unreadable)?),
+            Kind::ArrowFile => Box::new(ArrowFile::open(source, map, stem).map_err(unreadable)?),
+            _ => {
+                let stream = Box::new(FromStart { source, at: 0 });
+                let (head, stream) = peeked(stream, HEAD)?;
+                return self.table_stream(name, kind, None, &head, stream);
+            }
+        };
+        let file = self.file(name, kind.format(), None);
+        let (sinks, statistics) = (&mut self.sinks, &mut self.statistics);
+        if let Some(error) = counted(&*groups, file, source, range, sinks, statistics) {
+            self.stopped(file, &error);
+        }
+        Ok(())
+    }
+
+    /// One that can only be read on.
+    #[cfg(feature = "parquet")]
+    fn table_stream(
+        &mut self,
+        name: String,
+        kind: Kind,
+        packing: Option<&'static str>,
+        head: &[u8],
+        stream: Box<dyn Read + Send + '_>,
+    ) -> Result<(), Failure> {
+        use crate::tables::{ArrowStream, FROM_ITS_END};
+        if kind == Kind::Parquet {
+            let why = FROM_ITS_END;
+            return Err(Failure::Known(TraceError::Refused { name, why }));
+        }
+        let (head, mut stream) = peeked(stream, ArrowStream::wanted(head))?;
+        let map = self.options.columns.as_ref();
+        let reader = ArrowStream::open(&head, map, stem(&name));
+        let mut reader = reader.map_err(|why| Failure::unreadable(&name, why))?;
+        let file = self.file(name, kind.format(), packing);
+        self.alone(file, &mut reader, &mut stream);
         Ok(())
     }
 
@@ -457,20 +484,6 @@ impl Scan<'_> {
     }
 }
 
-/// Counts what was read.
-struct Counted<'a> {
-    input: &'a mut dyn Read,
-    bytes: u64,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.bytes += read as u64;
-        Ok(read)
-    }
-}
-
 /// Runs `work` with each sink, in threads if there is more than one block to be read.
 fn on_each(sinks: &mut [Sink<'_>], blocks: u64, work: impl Fn(&mut Sink<'_>) + Sync) {
     let (Some((first, others)), work) = (sinks.split_first_mut(), &work) else {
@@ -511,27 +524,22 @@ fn continue_behind(file: u32, from: u64, to: u64, sink: &mut Sink<'_>) -> Part {
     sink.end(to, false)
 }
 
-fn read_at(source: &dyn ReadAt, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
-    while buffer.len() < len {
-        let next = Bytes::new(at + buffer.len() as u64);
-        if source.append_at(next, len - buffer.len(), buffer)? == 0 {
-            break;
-        }
+/// What a file of tables is, if it is one that can be read. A recorder that the user names is believed.
+fn table(name: &str, head: &[u8], options: &Options) -> Result<Option<Kind>, Failure> {
+    let kind = Kind::of(head).filter(|_| options.format.is_none());
+    match kind.and_then(Kind::refused) {
+        None => Ok(kind),
+        Some(why) => Err(Failure::Known(TraceError::Refused {
+            name: name.to_owned(),
+            why,
+        })),
     }
-    Ok(())
 }
 
-type Stretch<'a> = Box<dyn Read + Send + 'a>;
-
-/// The beginning of a stream, and the stream with it. What cannot be read behind it is found later.
-fn peeked(mut stream: Stretch<'_>, len: usize) -> io::Result<(Vec<u8>, Stretch<'_>)> {
-    let mut head = Vec::new();
-    let begun = (&mut stream).take(len as u64).read_to_end(&mut head);
-    if head.is_empty() {
-        begun?;
-    }
-    let whole = io::Cursor::new(head.clone()).chain(stream);
-    Ok((head, Box::new(whole)))
+/// The name of a file without its folder and ending.
+fn stem(name: &str) -> &str {
+    let stem = std::path::Path::new(name).file_stem();
+    stem.and_then(|stem| stem.to_str()).unwrap_or(name)
 }
 
 /// Whose a file is that begins with `head`.
@@ -541,11 +549,6 @@ fn detect(
     whole: bool,
     options: &Options,
 ) -> Result<(&'static Format, Detected), Failure> {
-    let path = std::path::Path::new(name);
-    let stem = path
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or(name);
     if head.is_empty() {
         let name = name.to_owned();
         return Err(Failure::Known(TraceError::Empty { name }));
@@ -553,7 +556,7 @@ fn detect(
     let head = Head {
         bytes: head.strip_prefix(BOM).unwrap_or(head),
         whole,
-        stem,
+        stem: stem(name),
     };
     if let Some(columns) = &options.columns {
         let detected = crate::readers::csv::with(columns, &head);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use straddle_trace::FORMATS;
+use straddle_trace::{FORMATS, TABLES};
 
 use crate::captures::repository;
 
@@ -26,6 +26,10 @@ fn every_recorder_has_its_fuzz_target_and_every_target_its_recorder() {
         );
         targets.insert(format.to_owned());
     }
-    let formats: BTreeSet<String> = FORMATS.iter().map(|f| f.name.to_owned()).collect();
+    let formats: BTreeSet<String> = FORMATS
+        .iter()
+        .chain(TABLES)
+        .map(|f| f.name.to_owned())
+        .collect();
     assert_eq!(formats, targets);
 }

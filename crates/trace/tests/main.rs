@@ -10,5 +10,9 @@ mod fuzzed;
 mod mixtures;
 mod real_tools_fio;
 mod recognition;
+#[cfg(feature = "parquet")]
+mod tables;
+#[cfg(not(feature = "parquet"))]
+mod tables_unread;
 mod wire;
 mod wrapped;

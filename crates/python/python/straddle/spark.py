@@ -19,19 +19,60 @@ __all__ = ["count", "scan"]
 MIB = 1 << 20
 
 
-def _ranges(path: str, size: int) -> Iterator[tuple[str, int, Optional[int]]]:
+_Range = tuple[str, int, Optional[int]]
+
+
+def _files(path: str) -> Iterator[str]:
+    """A file, or those in a folder and below it; what Spark keeps for itself there begins with ``_`` or ``.``."""
+    from pyarrow import fs
+
+    system, inside = fs.FileSystem.from_uri(path)
+    if system.get_file_info(inside).type != fs.FileType.Directory:
+        yield path
+        return
+    # What is behind a question mark says how a store is reached.
+    bare, _, query = path.partition("?")
+    found = system.get_file_info(fs.FileSelector(inside, recursive=True))
+    for below in sorted(info.path for info in found if info.type == fs.FileType.File):
+        name = below[len(inside) :].lstrip("/")
+        if not any(part.startswith(("_", ".")) for part in name.split("/")):
+            yield f"{bare.rstrip('/')}/{name}" + (f"?{query}" if query else "")
+
+
+def _ranges(path: str, size: int) -> Iterator[_Range]:
     """Ranges of a file of ``pyarrow.fs``; one, where its lines cannot be found from the middle."""
     from pyarrow import fs
 
     system, inside = fs.FileSystem.from_uri(path)
     with system.open_input_file(inside) as file:
         length, head = file.size(), file.read_at(4, 0)
+        if head == b"PAR1":
+            yield from _row_groups(path, file, length, size)
+            return
     is_packed = head[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") or head == b"\x28\xb5\x2f\xfd"
-    if is_packed or length == 0:
+    is_arrow = head in (b"ARRO", b"\xff\xff\xff\xff")
+    if is_packed or is_arrow or length == 0:
         yield path, 0, None
         return
     for begin in range(0, length, size):
         yield path, begin, min(begin + size, length)
+
+
+def _row_groups(path: str, file: Any, length: int, size: int) -> Iterator[_Range]:
+    """Ranges of a Parquet file that begin where row groups do, each of so many bytes or of one row group."""
+    from pyarrow import parquet
+
+    groups = parquet.ParquetFile(file).metadata
+    begins = []
+    for number in range(groups.num_row_groups):
+        columns = (groups.row_group(number).column(at) for at in range(groups.num_columns))
+        begins.append(min(column.dictionary_page_offset or column.data_page_offset for column in columns))
+    begin = 0
+    for place in begins[1:]:
+        if place - begin >= size:
+            yield path, begin, place
+            begin = place
+    yield path, begin, length
 
 
 def _uri(path: str) -> str:
@@ -47,19 +88,22 @@ def scan(
     block: int = 64 * MIB,
     **counting: Any,
 ) -> straddle.Counts:
-    """Counts traces in lines of text, a task for each ``block`` bytes of each file.
+    """Counts traces, a task for each ``block`` bytes of each file: the lines of text that begin there, or the row groups of Parquet. The tasks of an
+    executor that is lost are made again by others, as Spark does with all tasks.
 
-    ``paths`` are paths or addresses that ``pyarrow.fs`` opens, such as ``s3://bucket/trace.csv``. Files that are packed are a task each.
-    What follows, such as ``columns`` and ``units``, is for :meth:`straddle.Counts.scan`.
+    ``paths`` are paths, folders or addresses that ``pyarrow.fs`` opens, such as ``s3://bucket/trace.csv``; a path is one that every executor sees.
+    Files that are packed, and those of Arrow, are a task each. What follows, such as ``columns`` and ``units``, is for
+    :meth:`straddle.Counts.scan`.
     """
     if block < 1:
         raise ValueError("a block has at least one byte")
     paths = [paths] if isinstance(paths, str) else list(paths)
-    ranges = [one for path in paths for one in _ranges(_uri(path), block)]
+    files = [file for path in paths for file in _files(_uri(path))]
+    ranges = [one for file in files for one in _ranges(file, block)]
     if not ranges:
-        raise ValueError("there are no paths")
+        raise ValueError("there are no files")
 
-    def counted(one: tuple[str, int, Optional[int]]) -> bytes:
+    def counted(one: _Range) -> bytes:
         from pyarrow import fs
 
         path, begin, end = one
@@ -69,8 +113,11 @@ def scan(
             counts = straddle.Counts.scan(file, None if whole else begin, end, name=path, **counting)
             return counts.to_bytes()
 
+    def both(first: bytes, second: bytes) -> bytes:
+        return _joined([first, second]).to_bytes()
+
     tasks = spark.sparkContext.parallelize(ranges, len(ranges))
-    return _joined(tasks.map(counted).toLocalIterator())
+    return straddle.Counts.from_bytes(tasks.map(counted).treeReduce(both))
 
 
 def count(frame: DataFrame, **columns: Any) -> straddle.Counts:
@@ -86,7 +133,8 @@ def count(frame: DataFrame, **columns: Any) -> straddle.Counts:
         counts = straddle.Counts.from_batches(batches, **columns)
         yield pyarrow.RecordBatch.from_pydict({"counts": pyarrow.array([counts.to_bytes()], pyarrow.binary())})
 
-    rows = frame.mapInArrow(counted, "counts binary").toLocalIterator()
+    # One row for each partition; an iterator would wait for one partition after the other.
+    rows = frame.mapInArrow(counted, "counts binary").collect()
     return _joined(bytes(row["counts"]) for row in rows)
 
 

@@ -20,8 +20,8 @@ use below::Below;
 pub use replay::{ReplayError, recording, replayed};
 pub use straddle_trace::{
     Answer, ColumnMap, Counter, Event, FORMATS, Fault, Format, Input, JoinError, Options, PERIOD,
-    Question, Record, STEP, Scanner, Source, Statistics, TraceError, Translate, WireError, access,
-    answer, records, scan,
+    Question, Record, STEP, Scanner, Source, Statistics, TABLES, TraceError, Translate, WireError,
+    access, answer, records, scan,
 };
 
 /// What is asked of traces.

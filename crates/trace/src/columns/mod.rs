@@ -64,7 +64,7 @@ pub(crate) enum Clock {
 
 impl Clock {
     /// Nanoseconds of one.
-    const fn scale(self) -> u64 {
+    pub(crate) const fn scale(self) -> u64 {
         match self {
             Clock::Nanoseconds => 1,
             Clock::Ticks => 100,
@@ -90,7 +90,7 @@ impl Clock {
     }
 
     #[inline]
-    fn since_1970(self, time: u64) -> Option<u64> {
+    pub(crate) fn since_1970(self, time: u64) -> Option<u64> {
         match self {
             Clock::Ticks => Some(time.checked_sub(EPOCH).unwrap_or(time)),
             _ => Some(time),

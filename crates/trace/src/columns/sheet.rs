@@ -412,56 +412,76 @@ pub(crate) fn named(head: &Head<'_>, clock: Option<Clock>) -> Option<Found> {
     None
 }
 
+/// Which column is what by its name.
+pub(crate) struct Roles {
+    /// The column of the first byte, and how many bytes it counts in.
+    pub(crate) start: (usize, u64),
+    pub(crate) len: (usize, u64),
+    pub(crate) operation: Option<usize>,
+    pub(crate) time: Option<usize>,
+    pub(crate) device: Vec<usize>,
+}
+
+impl Roles {
+    /// Of columns with these names; `None` when they are no table of requests.
+    pub(crate) fn of(names: &[Name]) -> Option<Roles> {
+        let place = |known: &[(&str, u64)]| {
+            known.iter().find_map(|(key, unit)| {
+                names.iter().enumerate().find_map(|(at, name)| {
+                    let unit = name.bytes().unwrap_or(*unit);
+                    (name.key == *key && unit > 0).then_some((at, unit))
+                })
+            })
+        };
+        let one_of = |known: &[&str]| {
+            let mut known = known.iter();
+            known.find_map(|key| names.iter().position(|name| name.key == *key))
+        };
+        let (start, len) = (place(STARTS)?, place(LENGTHS)?);
+        (start.0 != len.0).then(|| Roles {
+            start,
+            len,
+            operation: one_of(OPERATIONS),
+            time: one_of(TIMES),
+            device: one_of(HOSTS)
+                .filter(|_| one_of(DEVICES).is_some())
+                .into_iter()
+                .chain(one_of(DEVICES))
+                .collect(),
+        })
+    }
+}
+
 fn columns(
     separator: Separator,
     names: Vec<Name>,
     head: &Head<'_>,
     clock: Option<Clock>,
 ) -> Option<Found> {
-    let place = |known: &[(&str, u64)]| {
-        known.iter().find_map(|(key, unit)| {
-            names.iter().enumerate().find_map(|(at, name)| {
-                let unit = name.bytes().unwrap_or(*unit);
-                (name.key == *key && unit > 0).then_some((at, unit))
-            })
-        })
-    };
-    let one_of = |known: &[&str]| {
-        let mut known = known.iter();
-        known.find_map(|key| names.iter().position(|name| name.key == *key))
-    };
+    let roles = Roles::of(&names)?;
     let mut sheet = Sheet {
         separator,
         count: names.len(),
-        start: place(STARTS)?,
-        len: place(LENGTHS)?,
+        start: roles.start,
+        len: roles.len,
         access: Accesses::Always(Access::Read),
         time: None,
-        device: one_of(HOSTS)
-            .filter(|_| one_of(DEVICES).is_some())
-            .into_iter()
-            .chain(one_of(DEVICES))
-            .collect(),
+        device: roles.device,
         file: head.stem.as_bytes().to_vec(),
         heading: None,
     };
-    if sheet.start.0 == sheet.len.0 {
-        return None;
-    }
-    let operation = one_of(OPERATIONS);
-    if let Some(column) = operation {
+    if let Some(column) = roles.operation {
         let name = names[column].key.clone();
         sheet.find_operations(head, column, &name);
     }
-    let time = one_of(TIMES);
-    if let Some(column) = time {
+    if let Some(column) = roles.time {
         sheet.find_time(head, column, names[column].clock().or(clock));
     }
     Some(Found {
         sheet,
         names,
-        has_operation: operation.is_some(),
-        has_time: time.is_some(),
+        has_operation: roles.operation.is_some(),
+        has_time: roles.time.is_some(),
     })
 }
 

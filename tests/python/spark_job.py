@@ -1,0 +1,42 @@
+"""A driver of Spark, in a process of its own: CLUSTER TRACE EVENTS [PID]; prints what the trace comes to as JSON.
+
+With PID, the leader of a worker's processes, these are killed as soon as ten tasks of the job are done.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import straddle.spark
+from pyspark.sql import SparkSession
+
+cluster, trace, events = sys.argv[1:4]
+columns = "offset=offset,size=length,op=operation,device=device,time=time:ns"
+spark = (SparkSession.builder.master(cluster).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+         .config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.cores.max", "2")
+         .config("spark.eventLog.enabled", "true").config("spark.eventLog.compress", "false").config("spark.eventLog.dir", f"file://{events}").getOrCreate())
+# Both executors, before anything is handed out.
+began = time.monotonic()
+while len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 3:
+    assert time.monotonic() - began < 60, "the executors did not come"
+    time.sleep(0.1)
+
+
+def kill(worker):
+    tracker = spark.sparkContext.statusTracker()
+    while True:
+        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        if any(stage.numCompletedTasks >= 10 for stage in stages if stage):
+            os.killpg(worker, signal.SIGKILL)
+            return
+        time.sleep(0.005)
+
+
+for worker in map(int, sys.argv[4:]):
+    threading.Thread(target=kill, args=[worker], daemon=True).start()
+counts = straddle.spark.scan(trace, spark=spark, block=20_000, columns=columns, units=["192K"])
+print(json.dumps(counts.answer(units=["4K", "64K", "192K"])))
+spark.stop()

@@ -1,0 +1,104 @@
+"""A cluster of Spark on this machine, a master and two workers: what it counts is what the command counts, also when a worker is lost."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+import pytest
+import straddle
+from conftest import MAP, REPOSITORY, csv, document, judged, rows
+
+HOME = Path(pyspark.__file__).parent
+UNITS = ["--units", "4K,64K,192K"]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment():
+    return {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The address of a master, and the leaders of the processes of its two workers."""
+    port = free_port()
+    started = []
+
+    def start(name, *arguments):
+        log = (tmp_path / f"{name}.log").open("wb")
+        command = [HOME / "bin/spark-class", f"org.apache.spark.deploy.{arguments[0]}", "--host", "127.0.0.1", "--webui-port", "0", *arguments[1:]]
+        started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True))
+        return started[-1].pid
+
+    address = f"spark://127.0.0.1:{port}"
+    start("master", "master.Master", "--port", str(port))
+    workers = [start(f"worker{number}", "worker.Worker", "--cores", "1", "--memory", "512m", "--work-dir", str(tmp_path / f"work{number}"), address)
+               for number in range(2)]
+    began = time.monotonic()
+    while (tmp_path / "master.log").read_text().count("Registering worker") < 2:
+        assert time.monotonic() - began < 60, (tmp_path / "master.log").read_text()
+        time.sleep(0.2)
+    yield address, workers
+    for process in started:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    return csv(tmp_path_factory.mktemp("trace") / "rows.csv", rows(60_000))
+
+
+def job(tmp_path, address, trace, *killed):
+    events = tmp_path / "events"
+    events.mkdir()
+    command = [sys.executable, REPOSITORY / "tests/python/spark_job.py", address, trace, events, *map(str, killed)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=150, env=environment())
+    assert run.returncode == 0, run.stderr[-4000:]
+    files = [path for path in events.rglob("events_*") if path.is_file()]
+    lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    assert lines, "Spark kept no log of what happened"
+    ends = [line for line in lines if line["Event"] == "SparkListenerTaskEnd"]
+    return json.loads(run.stdout.splitlines()[-1]), ends
+
+
+def test_a_cluster_counts_what_the_command_counts(tmp_path, cluster, trace):
+    found, ends = job(tmp_path, cluster[0], trace)
+    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+    assert {end["Task End Reason"]["Reason"] for end in ends} == {"Success"}
+    # Both did some of it.
+    assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
+
+
+def test_a_worker_that_is_lost_costs_nothing_but_time(tmp_path, cluster, trace):
+    address, workers = cluster
+    found, ends = job(tmp_path, address, trace, workers[0])
+    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+    key = lambda end: (end["Stage ID"], end["Task Info"]["Index"])
+    lost = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "ExecutorLostFailure"}
+    again = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "Success"}
+    assert lost, "no task was lost"
+    assert lost <= again, "a task that was lost was not made again"
+
+
+def test_one_command_submits_a_job(tmp_path, trace):
+    program = Path(straddle.__file__).parent / "submit.py"
+    command = [HOME / "bin/spark-submit", "--master", "local[2]", "--conf", "spark.ui.showConsoleProgress=true", "--conf", "spark.ui.enabled=false",
+               program, "--units", "4K,64K", "--columns", MAP, "--block", "20000", trace]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment())
+    assert run.returncode == 0, run.stderr[-4000:]
+    found = json.loads(run.stdout.splitlines()[-1])
+    assert judged(found) == judged(document("trace", trace, "--units", "4K,64K", "--columns", MAP))
