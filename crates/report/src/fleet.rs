@@ -38,13 +38,13 @@ pub struct Summary {
     /// Targets that could not be read.
     pub failed: usize,
     /// How many of the targets are hosts.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub hosts: usize,
     /// The hosts by what was found on them, worst first: those that are alike are counted together.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<Alike>,
     /// Hosts that are like none of these, where there are too many kinds to tell them all apart.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub other_hosts: usize,
 }
 

@@ -1,9 +1,10 @@
 //! A machine of any system, live or captured.
 
-use straddle_stack::{Layer, LayerId, LayerKind, Stack};
+use straddle_stack::{Layer, LayerKind, Stack};
 
 use crate::linux::{self, Root};
 use crate::part::of;
+use crate::place::Place;
 use crate::{Settings, SourceError, windows};
 
 /// The storage of a machine.
@@ -26,16 +27,6 @@ pub fn file(root: &Root, path: &str, settings: &Settings) -> Result<Stack, Sourc
         true => windows::file(root, path, settings),
         false => linux::file(root, path, settings),
     }
-}
-
-/// Where a directory lies, and some of the files in it.
-pub struct Place {
-    /// The filesystem and what it rests on.
-    pub stack: Stack,
-    /// The same, with the files on it.
-    pub with_files: Stack,
-    /// The layers of those files in it, in the order in which they were asked for.
-    pub files: Vec<LayerId>,
 }
 
 /// The filesystem that a directory lies on, down to the disks, and the extents of `files`.

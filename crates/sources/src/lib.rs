@@ -19,6 +19,7 @@ pub mod linux;
 mod overrides;
 mod pages;
 mod part;
+mod place;
 mod raid;
 mod sectors;
 mod settings;
@@ -27,9 +28,10 @@ pub mod windows;
 pub use capture::{CaptureOptions, CaptureReport, capture, capture_tree};
 pub use error::SourceError;
 pub use guest::Outside;
-pub use host::{Place, file, host, place};
+pub use host::{file, host, place};
 pub use image::{
     GuestImage, all_bytes, bytes, claimed_end, guest_disk, image, images, left_out, raw_image,
 };
 pub use overrides::{Overrides, Stated};
+pub use place::Place;
 pub use settings::Settings;

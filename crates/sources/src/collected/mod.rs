@@ -202,7 +202,9 @@ fn without_empty(captures: &mut [Capture]) {
         thing.kind == LayerKind::Device
             && size.is_some_and(|size| size.value == Interval::exact(Bytes::ZERO))
     };
-    let names = things.filter(is_empty).flat_map(|thing| thing.names.clone());
+    let names = things
+        .filter(is_empty)
+        .flat_map(|thing| thing.names.clone());
     let empty: Vec<Name> = names.collect();
     if empty.is_empty() {
         return;

@@ -27,7 +27,7 @@ pub use root::Root;
 
 use straddle_stack::Stack;
 
-use crate::host::Place;
+use crate::place::Place;
 use crate::{Settings, SourceError};
 use host::Host;
 

@@ -6,8 +6,8 @@ use super::Root;
 use super::answer::Question;
 use super::host::Host;
 use super::words::{device_number, word};
-use crate::host::Place;
 use crate::part::of;
+use crate::place::Place;
 use crate::{Settings, SourceError};
 
 /// See [`super::super::place`].

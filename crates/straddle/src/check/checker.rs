@@ -4,44 +4,18 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::boxed::{self, Boxed, Wrapping, wrapping};
 use super::jobs::{self, Job, Origin};
-use super::unpack::{self, Boxed, Wrapping, wrapping};
+use super::sight::{Found, Sight, is_disk_image};
 use super::{CheckError, Kind, Outcome, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
-use crate::report::{Asked, Checked, Taken};
+use crate::report::{Asked, Checked};
 use crate::rules::{Options, Why};
-use crate::sources::captured::{self, Capture};
+use crate::sources::captured;
 use crate::sources::linux::Root;
 use crate::sources::{self, Settings, SourceError};
-use crate::stack::{Key, LayerKind, Stack};
-
-/// What looking at something came to.
-pub(super) type Found = Result<Sight, CheckError>;
-
-/// What was seen in a file.
-pub(super) enum Sight {
-    /// Nothing that is known.
-    Nothing,
-    /// A stack.
-    Stack(Stack),
-    /// A stack of what could have been something else.
-    Taken(Stack, Taken),
-    /// Text about several machines.
-    Machines(Vec<Capture>),
-    /// Something packed, or an archive: what is in it is looked at when it is its turn.
-    Boxed,
-}
-
-impl Sight {
-    /// The stack, where it is one.
-    pub(super) fn stack(&self) -> Option<&Stack> {
-        match self {
-            Sight::Stack(stack) | Sight::Taken(stack, _) => Some(stack),
-            Sight::Nothing | Sight::Machines(_) | Sight::Boxed => None,
-        }
-    }
-}
+use crate::stack::{LayerKind, Stack};
 
 /// Everything that is the same for all targets.
 pub(super) struct Checker {
@@ -258,7 +232,7 @@ impl Checker {
         let name = path.display().to_string();
         let host = Root::open(path).and_then(|root| sources::host(&root, &self.settings));
         let found = host
-            .map(|stack| Sight::Taken(stack, unpack::taken(Kind::Capture, unpack::of_host(&name))))
+            .map(|stack| Sight::Taken(stack, boxed::taken(Kind::Capture, boxed::of_host(&name))))
             .map_err(Into::into);
         self.report(name, path, found)
     }
@@ -429,17 +403,6 @@ fn is_about_following(error: &CheckError) -> bool {
                 | SourceError::NoDisks { .. }
         )
     )
-}
-
-pub(super) fn is_disk_image(stack: &Stack) -> bool {
-    stack.layers().iter().any(|layer| {
-        matches!(
-            layer.kind,
-            LayerKind::Partition | LayerKind::Filesystem | LayerKind::Container
-        ) || layer.attribute(Key::PartitionTable).is_some()
-            // A member of an array, a volume group or the like.
-            || layer.attribute(Key::Holds).is_some()
-    })
 }
 
 fn is_database_file(stack: &Stack) -> bool {

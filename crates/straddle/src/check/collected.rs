@@ -5,8 +5,9 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::checker::{Checker, Sight};
-use super::unpack::{self, Boxed};
+use super::boxed::{self, Boxed};
+use super::checker::Checker;
+use super::sight::Sight;
 use super::{CheckError, Kind, Report};
 use crate::report::Taken;
 use crate::sources;
@@ -43,7 +44,7 @@ impl Checker {
             source,
         };
         let named = match top {
-            "" => unpack::stem(&boxed.name),
+            "" => boxed::stem(&boxed.name),
             top => top,
         };
         let mut gathering = Gathering::new(collector, top, named);
@@ -76,7 +77,7 @@ impl Checker {
             );
             sources::left_out(&mut stack, detail);
         }
-        let host = found.host.unwrap_or_else(|| unpack::stem(&name).to_owned());
+        let host = found.host.unwrap_or_else(|| boxed::stem(&name).to_owned());
         let taken = Taken {
             kind: Kind::Support.name(),
             words: format!("a {} of host {host}", found.collector),

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::checker::is_disk_image;
+use super::sight::is_disk_image;
 use super::{CheckError, Outcome, Report, machines, text};
 use crate::geometry::Bytes;
 use crate::io::ReadAt;

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::checker::{Checker, Sight};
-use super::unpack::{Boxed, Open, wrapping};
+use super::boxed::{Boxed, Open, wrapping};
+use super::checker::Checker;
+use super::sight::Sight;
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
 use crate::rules::Why;

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::checker::{Found, Sight};
 use super::directory::{Directory, Tree};
+use super::sight::{Found, Sight};
 use super::{Kind, parallel, text};
 use crate::sources::captured;
 use crate::sources::collected::Collector;

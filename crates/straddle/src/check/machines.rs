@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::Report;
-use super::checker::{Checker, Sight};
+use super::checker::Checker;
+use super::sight::Sight;
 use crate::sources::captured::{self, Capture, Server};
 use crate::stack::Stack;
 

@@ -3,6 +3,7 @@
 //! A target is an image, a device, a file, captured text, or a directory of any of these; what it is taken for is decided
 //! here, for all verbs.
 
+mod boxed;
 mod checker;
 mod collected;
 mod directory;
@@ -12,8 +13,10 @@ mod input;
 mod jobs;
 mod kind;
 mod machines;
+mod outcome;
 mod parallel;
 mod place;
+mod sight;
 pub(crate) mod text;
 mod undecided;
 mod unpack;
@@ -21,8 +24,8 @@ mod unpack;
 use std::path::PathBuf;
 
 use crate::geometry::Unit;
-use crate::report::{Asked, Checked};
-use crate::rules::{self, Why};
+use crate::report::Asked;
+use crate::rules;
 use crate::sources::linux::Root;
 use crate::sources::{Outside, Overrides, Settings};
 use crate::stack::{LayerKind, Stack};
@@ -33,6 +36,7 @@ use undecided::Undecided;
 pub use error::{CheckError, nothing_known};
 pub use handed_in::handed_in;
 pub use kind::{About, KINDS, Kind};
+pub use outcome::{Outcome, Report};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -71,24 +75,6 @@ impl Default for Options {
             asked: Asked::default(),
         }
     }
-}
-
-/// What one target came to.
-#[derive(Debug)]
-pub struct Report {
-    /// The target as it was named or found; of the host, its own name.
-    pub target: String,
-    /// What is known of it.
-    pub outcome: Result<Outcome, CheckError>,
-}
-
-/// What a target that could be read came to.
-#[derive(Debug)]
-pub enum Outcome {
-    /// A stack, and what the rules say of it.
-    Checked(Checked),
-    /// A file in which nothing was recognised: of a directory, or text without the output of a known tool.
-    Unrecognised(Why),
 }
 
 /// How many targets there will be.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::checker::{Checker, Sight};
+use super::checker::Checker;
 use super::directory::Directory;
+use super::sight::Sight;
 use super::{CheckError, Kind, Outcome, Report};
 use crate::geometry::Bytes;
 use crate::io::{Reader, Target};
