@@ -70,8 +70,9 @@ fn a_fleet_opens_with_the_worst_by_price() {
         );
     }
     assert!(text.contains("       4  STR101 "), "{text}");
+    assert!(text.contains("hosts  such as"), "{text}");
     let last = *lines.last().expect("a line");
-    assert!(last.starts_with("12 targets: 4 with errors"), "{last}");
+    assert!(last.starts_with("12 hosts: 4 with errors"), "{last}");
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub fn below_lines(summary: &Summary) -> String {
 /// The worst of many targets, then what was found how often, then how many there are.
 #[must_use]
 pub fn fleet(summary: &Summary) -> String {
-    let mut out = hosts::matrix(summary);
+    let mut out = String::new();
     if !summary.worst.is_empty() {
         let _ = writeln!(out, "{}", paint(STRONG, "Worst, by price"));
         for worst in &summary.worst {
@@ -152,6 +152,7 @@ pub fn fleet(summary: &Summary) -> String {
         }
         out.push('\n');
     }
+    out.push_str(&hosts::matrix(summary));
     let _ = write!(out, "{}{}", gaps(summary), totals(summary));
     out
 }
