@@ -44,6 +44,7 @@ mod scale;
 mod serve;
 mod study;
 mod support;
+mod support_archives;
 mod syscalls;
 mod targets;
 mod trace;

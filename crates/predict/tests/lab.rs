@@ -152,6 +152,8 @@ fn plan(document: &Value) -> Plan {
     });
     Plan {
         cells: cells.collect(),
+        names: Vec::new(),
+        replay: None,
         offsets: offsets.collect(),
         measured: Duration::from_secs_f64(number(&plan["measured_seconds"])),
         warm_up: Duration::from_secs_f64(number(&plan["warm_up_seconds"])),

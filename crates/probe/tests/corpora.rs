@@ -657,7 +657,7 @@ fn every_fuzz_target_has_a_prober() {
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
         // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
         // answers of Windows in `crates/sources/tests/windows/corpora.rs`, logs in `crates/evidence/tests/corpus.rs`,
-        // traces in `crates/trace/tests/damage.rs`.
+        // traces and what was counted of them in `crates/trace/tests/damage.rs`.
         let elsewhere = [
             "captured-",
             "compat-",
@@ -667,6 +667,7 @@ fn every_fuzz_target_has_a_prober() {
             "windows-",
             "evidence",
             "trace",
+            "statistics",
         ];
         if name.is_some_and(|name| elsewhere.iter().any(|start| name.starts_with(start))) {
             continue;
