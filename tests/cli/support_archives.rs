@@ -64,7 +64,7 @@ fn sosreport(here: &Path, top: &str, start: u64) {
 
 /// The layer of this name in the only target of a document.
 fn layer<'d>(document: &'d Value, name: &str) -> &'d Value {
-    let stack = document["targets"][0]["stack"]["layers"].as_array();
+    let stack = document["targets"][0]["stack"].as_array();
     let stack = stack.unwrap_or_else(|| panic!("{document:#}"));
     let found = stack.iter().find(|layer| layer["name"] == name);
     found.unwrap_or_else(|| panic!("{name} in {document:#}"))

@@ -161,7 +161,11 @@ impl Found {
         let says = notes.inventory.says_since(mark);
         match says {
             true => self.add(tool, notes),
-            false => notes.inventory.take_back(mark),
+            false => {
+                notes.inventory.take_back(mark);
+                // It was looked at, at least: a table whose columns say nothing of places.
+                self.outputs += 1;
+            }
         }
         says
     }

@@ -77,7 +77,7 @@ pub enum Placing {
 }
 
 impl Thing {
-    /// True when a value is known of it: a name is no evidence of anything.
+    /// True when more is known of it than one name, which is no evidence of anything: a value, what it lies on, that two names are one thing.
     #[must_use]
     pub fn has_values(&self) -> bool {
         self.size.is_some()
@@ -87,6 +87,8 @@ impl Thing {
             || !self.in_blocks.is_empty()
             || !self.attributes.is_empty()
             || self.format.is_some()
+            || self.names.len() > 1
+            || !self.on.is_empty()
             || !matches!(self.placing, Placing::Linear)
     }
 

@@ -1,4 +1,4 @@
-//! `udevadm info -a DEVICE` and `udevadm info --export-db`: what udev knows of block devices.
+//! `udevadm info -a DEVICE`: what sysfs says of a block device.
 //!
 //! ```text
 //!   looking at device '/devices/pci0000:00/0000:00:05.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/sda1':
@@ -6,17 +6,12 @@
 //!     ATTR{partition}=="1"
 //!     ATTR{size}=="409600"
 //!     ATTR{start}=="63"
-//!
-//! P: /devices/pci0000:00/0000:00:05.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/sda1
-//! N: sda1
-//! E: ID_PART_ENTRY_OFFSET=63
-//! E: ID_PART_ENTRY_SIZE=409600
 //! ```
 //!
-//! Attributes are the files of sysfs. Of the database, the place of partitions is read: in sectors of 512 bytes, whatever the disk's are.
-//! What stands about the devices above is about them only where they are asked for.
+//! Attributes are the files of sysfs. What stands about the devices above is left to where they are asked for. The database of udev
+//! (`--export-db`) has what blkid found, and is read as that.
 //!
-//! Source: systemd `src/udev/udevadm-info.c`, `src/udev/udev-builtin-blkid.c`.
+//! Source: systemd `src/udev/udevadm-info.c`.
 
 use super::sysfs;
 use crate::captured::text::Line;
@@ -25,19 +20,12 @@ use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 pub(crate) static TOOL: Tool = Tool {
     name: "udevadm",
     platform: "linux",
-    commands: &["udevadm info -a /dev/sdX", "udevadm info --export-db"],
-    readers: &[
-        Reader::Text {
-            anchors: &[Anchor::Start("looking at device '/")],
-            begins: |lines| block_device(lines[0].text).is_some(),
-            read: attributes,
-        },
-        Reader::Text {
-            anchors: &[Anchor::Start("P: /devices/")],
-            begins: |lines| block_device(lines[0].text).is_some(),
-            read: database,
-        },
-    ],
+    commands: &["udevadm info -a /dev/sdX"],
+    readers: &[Reader::Text {
+        anchors: &[Anchor::Start("looking at device '/")],
+        begins: |lines| block_device(lines[0].text).is_some(),
+        read: attributes,
+    }],
 };
 
 /// The disk of a path below `block/`, and the partition on it.
@@ -89,33 +77,6 @@ fn attributes(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-fn database(section: &Section<'_>, notes: &mut Notes<'_>) {
-    let Some((first, rest)) = section.lines.split_first() else {
-        return;
-    };
-    let Some(device) = block_device(first.text) else {
-        return;
-    };
-    for line in rest {
-        let text = line.text.trim();
-        if text.starts_with("P: ") {
-            break;
-        }
-        let Some((name, value)) = text
-            .strip_prefix("E: ")
-            .and_then(|rest| rest.split_once('='))
-        else {
-            continue;
-        };
-        let file = match (name, device.1) {
-            ("ID_PART_ENTRY_OFFSET", Some(_)) => "start",
-            ("ID_PART_ENTRY_SIZE", Some(_)) => "size",
-            _ => continue,
-        };
-        note(device, file, value, line, notes);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,12 +84,18 @@ mod tests {
     #[test]
     fn devices_are_told_by_their_paths() {
         let of = block_device;
-        assert_eq!(of("P: /devices/virtual/block/dm-0"), Some(("dm-0", None)));
+        assert_eq!(
+            of("  looking at device '/devices/virtual/block/dm-0':"),
+            Some(("dm-0", None))
+        );
         assert_eq!(
             of("  looking at device '/devices/pci0/block/sda/sda1':"),
             Some(("sda", Some("sda1")))
         );
-        assert_eq!(of("P: /devices/pci0/block/sda/sda1/holders"), None);
-        assert_eq!(of("P: /devices/pci0/net/eth0"), None);
+        assert_eq!(
+            of("looking at device '/devices/pci0/block/sda/sda1/holders':"),
+            None
+        );
+        assert_eq!(of("looking at device '/devices/pci0/net/eth0':"), None);
     }
 }
